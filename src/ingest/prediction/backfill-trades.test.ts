@@ -31,14 +31,14 @@ async function backfilled(nowMs: number, mids: (request: HistoryRequest) => Hist
     traded: WINDOW,
     priced: WINDOW,
     firstMs: WINDOW.fromMs,
-    isUnresolved: false,
+    needsOwnSweep: false,
     isUntraded: false,
     isSwept: true,
     swept() {},
     trade() {},
     mid() {},
     show() {},
-    settled: () => Promise.resolve(),
+    ready: () => Promise.resolve(),
   }
   try {
     await backfillTrades({

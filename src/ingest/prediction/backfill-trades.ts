@@ -21,7 +21,7 @@ const LISTED_AFTER_MS = 75_000
 const GAPS_AT_ONCE = 4
 /** About as often as gaps are looked at: the place to begin moves on. */
 const LOOK_MS = 15_000
-const UNRESOLVED_AT_ONCE = 20
+const SWEEPS_AT_ONCE = 20
 const MIDS_WITHIN_MS = 3_600_000
 /** A market that closed just before a gap may have been traded until its last moment. */
 const ENDED_BEFORE_MS = 5 * 60_000
@@ -32,8 +32,8 @@ export interface BackfilledMarket {
   readonly traded: HistoryRange
   /** None of its trades is older. */
   readonly firstMs: number
-  /** It ended while nothing was recorded. */
-  readonly isUnresolved: boolean
+  /** It ended while nothing was recorded, or its past is not known: only its whole list is complete. */
+  readonly needsOwnSweep: boolean
   /** The venue reports that nothing at all was traded. */
   readonly isUntraded: boolean
   readonly isSwept: boolean
@@ -46,7 +46,7 @@ export interface BackfilledMarket {
   /** Puts the candles that have changed. */
   show(): void
   /** Resolves when everything received is counted. */
-  settled(): Promise<void>
+  ready(): Promise<void>
 }
 
 export interface BackfillTradesOptions {
@@ -77,16 +77,16 @@ export async function backfillTrades(options: BackfillTradesOptions): Promise<nu
   // A gap that stays, because a trade of the venue cannot be stored, must not block the others.
   const first = ended.length <= GAPS_AT_ONCE ? 0 : Math.floor(nowMs / LOOK_MS) % ended.length
   const turn = [...ended.slice(first), ...ended.slice(0, first)]
-  for (const gap of turn.slice(0, GAPS_AT_ONCE)) if (await mend(options, gap)) closed += 1
-  const left = [...options.markets()].filter(
-    (each) => each.isUnresolved && !each.isSwept && each.traded.toMs < lastMs,
+  for (const gap of turn.slice(0, GAPS_AT_ONCE)) if (await closeGap(options, gap)) closed += 1
+  const unswept = [...options.markets()].filter(
+    (each) => each.needsOwnSweep && !each.isSwept && each.traded.toMs < lastMs,
   )
-  for (const each of left.slice(0, UNRESOLVED_AT_ONCE))
-    await tell(options, each, { from: each.traded.fromMs, to: each.traded.toMs })
+  for (const each of unswept.slice(0, SWEEPS_AT_ONCE))
+    await requestTrades(options, each, { from: each.traded.fromMs, to: each.traded.toMs })
   return closed
 }
 
-async function mend(options: BackfillTradesOptions, gap: Gap): Promise<boolean> {
+async function closeGap(options: BackfillTradesOptions, gap: Gap): Promise<boolean> {
   const { venue, symbol, nowMs, signal } = options
   const range = { fromMs: gap.from - ENDED_BEFORE_MS, toMs: nowMs + 1 }
   for await (const { observations } of venue.history({ topic: 'markets', symbol, range }, { signal }))
@@ -94,9 +94,9 @@ async function mend(options: BackfillTradesOptions, gap: Gap): Promise<boolean> 
   const concerned = [...options.markets()].filter(
     ({ traded }) => traded.fromMs < gap.to && traded.toMs > gap.from,
   )
-  for (const each of concerned) if (!(await tell(options, each, gap))) return false
+  for (const each of concerned) if (!(await requestTrades(options, each, gap))) return false
   // Coverage is written after its rows, so rows that still wait for those of an earlier run are awaited.
-  for (const each of concerned) await each.settled()
+  for (const each of concerned) await each.ready()
   const hasMids = await requestMids(options, concerned, gap).catch((error) => {
     // Trades do not wait for midpoints for ever; without them the gap of the candles stays.
     if (options.signal.aborted || nowMs < gap.to + MIDS_WITHIN_MS) throw error
@@ -131,7 +131,8 @@ async function requestMids(
   return true
 }
 
-async function tell(
+/** False where the venue's answer does not reach over the whole time. */
+async function requestTrades(
   options: BackfillTradesOptions,
   each: BackfilledMarket,
   gap: Pick<Gap, 'from' | 'to'>,

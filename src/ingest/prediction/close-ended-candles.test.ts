@@ -76,7 +76,7 @@ async function setUp(t: TestContext, startMs: number) {
       ...{ plan, symbol: 'BTC', venue, store, writer, catalogue, tracker, clock, log, signal },
     })
     recorder.answered?.('markets', clock.now())
-    recorder.knowsUnresolved()
+    recorder.listedUnresolved()
     let closing: Promise<unknown> = Promise.resolve()
     let isClosing = false
     async function run(toMs: number, stepMs = STEP_MS) {
@@ -210,7 +210,7 @@ test('killed inside a market: its candles are closed with the trades that are fo
   await clock.moveTo(at('12:20:00'))
   past.push(trade(OPENED + 4.5 * MINUTE_MS, '0.9', '10'))
   const second = await start()
-  second.recorder.left(market(OPENED, { status: 'resolved', active: false, winner: 'Up' }))
+  second.recorder.unresolved(market(OPENED, { status: 'resolved', active: false, winner: 'Up' }))
   tell(second.recorder, market(at('12:20:00'), { marketId: '0xbb', tokens: [] }))
   await second.run(at('13:02:00'))
   assert.deepEqual(await closed(), {

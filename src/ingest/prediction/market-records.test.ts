@@ -149,7 +149,7 @@ test('the last liquidity before the end and the winner outlast a list without th
   await clock.runUntil(END_MS + 60_000)
   const second = run()
   t.after(second.close)
-  second.recorder.left(
+  second.recorder.unresolved(
     market({ status: 'resolved', active: false, winner: 'Up', liquidity: null, tokens: [] }),
   )
   await second.pass(5_000)

@@ -229,7 +229,7 @@ test('after a restart a trade that was negotiated away from the book is volume, 
     venue: { history } as unknown as Venue,
     nowMs: START_MS + 60_000,
     recordedFromMs: START_MS,
-    settledMs: 0,
+    finalBeforeMs: 0,
     signal: new AbortController().signal,
   })
   second.show(START_MS + 400_000)

@@ -5,6 +5,7 @@ import type { OpenInterestInput } from '../../core/rows/open-interest.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import { COARSE_INTERVALS, feedOf } from '../shared/feeds.ts'
 import type { RowWriter } from '../shared/write-rows.ts'
+import { createLatestBefore, type LatestBefore } from './latest-before.ts'
 import type { PredictionPlan } from './market-feeds.ts'
 
 const GRID_MS = INTERVAL_MS['5m']
@@ -13,33 +14,54 @@ const GRACE_MS = 5_000
 /** A grid point that was passed so long ago was not observed. */
 const LATE_MS = 30_000
 
-export interface OpenContract {
-  readonly marketId: string
-  readonly openInterest: string | null
+export interface OpenInterestRecorder {
+  /** A list may be older than the stream: its figure counts only until the stream sends one. */
+  listed(marketId: string, openInterest: string): void
+  received(marketId: string, timeMs: number, openInterest: string): void
+  drop(marketId: string): void
+  /** Every second. `openAt`: the contracts that are open at an instant. */
+  show(nowMs: number, openAt: (timeMs: number) => readonly string[]): void
 }
 
-/** Gives the function to call every second with the contracts that are open. */
 export function recordOpenInterest(options: {
   plan: PredictionPlan
   symbol: AssetSymbol
-  writer: RowWriter
-}) {
+  writer: Pick<RowWriter, 'put'>
+}): OpenInterestRecorder {
   const { plan, symbol, writer } = options
+  const figures = new Map<string, LatestBefore<string>>()
   let nextMs: number | undefined
-  return (nowMs: number, contractsAt: (timeMs: number) => readonly OpenContract[]): void => {
-    nextMs ??= Math.ceil(nowMs / GRID_MS) * GRID_MS
-    if (nowMs < nextMs + GRACE_MS) return
-    const time = nextMs
-    nextMs = Math.floor(nowMs / GRID_MS) * GRID_MS + GRID_MS
-    if (nowMs - time > LATE_MS) return
-    const rows = contractsAt(time).flatMap(({ marketId, openInterest }): OpenInterestInput[] =>
-      openInterest === null ? [] : [{ time, openInterest, openInterestUsd: openInterest, marketId }],
-    )
-    if (rows.length === 0) return
-    const sum = decimalText(rows.reduce((total, row) => add(total, decimal(row.openInterest)), ZERO))
-    const all = [{ time, openInterest: sum, openInterestUsd: sum }, ...rows]
-    for (const interval of COARSE_INTERVALS)
-      if (time % INTERVAL_MS[interval] === 0)
-        writer.put(feedOf('open_interest', plan.source, symbol, interval), all)
+
+  function received(marketId: string, timeMs: number, openInterest: string): void {
+    const known = figures.get(marketId) ?? createLatestBefore<string>()
+    known.received(timeMs, openInterest)
+    figures.set(marketId, known)
+  }
+
+  return {
+    listed(marketId, openInterest) {
+      if (!figures.has(marketId)) received(marketId, 0, openInterest)
+    },
+    received,
+    drop: (marketId) => void figures.delete(marketId),
+    show(nowMs, openAt) {
+      nextMs ??= Math.ceil(nowMs / GRID_MS) * GRID_MS
+      if (nowMs < nextMs + GRACE_MS) return
+      const time = nextMs
+      nextMs = Math.floor(nowMs / GRID_MS) * GRID_MS + GRID_MS
+      if (nowMs - time > LATE_MS) return
+      const rows = openAt(time).flatMap((marketId): OpenInterestInput[] => {
+        const openInterest = figures.get(marketId)?.at(time)
+        return openInterest === undefined
+          ? []
+          : [{ time, openInterest, openInterestUsd: openInterest, marketId }]
+      })
+      if (rows.length === 0) return
+      const sum = decimalText(rows.reduce((total, row) => add(total, decimal(row.openInterest)), ZERO))
+      const all = [{ time, openInterest: sum, openInterestUsd: sum }, ...rows]
+      for (const interval of COARSE_INTERVALS)
+        if (time % INTERVAL_MS[interval] === 0)
+          writer.put(feedOf('open_interest', plan.source, symbol, interval), all)
+    },
   }
 }

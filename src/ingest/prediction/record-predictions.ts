@@ -89,7 +89,7 @@ export function recordPredictions(options: PredictionsOptions): Recorder {
     })
     const onError = (error: unknown) =>
       log.warn({ venue: venue.describe.name, err: error }, 'markets of the past were not found')
-    const left = [...recorders].map(([symbol, recorder]) =>
+    const unresolved = [...recorders].map(([symbol, recorder]) =>
       followUnresolvedMarkets({
         plan,
         symbol,
@@ -97,8 +97,8 @@ export function recordPredictions(options: PredictionsOptions): Recorder {
         markets: store.markets,
         clock,
         signal: ending,
-        onMarket: (market) => recorder.left(market),
-        onListed: () => recorder.knowsUnresolved(),
+        onMarket: (market) => recorder.unresolved(market),
+        onListed: () => recorder.listedUnresolved(),
         onError,
       }).catch((error) => {
         if (!ending.aborted) onError(error)
@@ -110,7 +110,7 @@ export function recordPredictions(options: PredictionsOptions): Recorder {
     } finally {
       stop.abort()
       await live.close()
-      await Promise.all([...left, writing])
+      await Promise.all([...unresolved, writing])
       await catalogue.flush()
       insertedBefore += rows.stats().inserted
       await rows.close().catch((error) => log.error({ err: error }, 'the last rows were not written'))

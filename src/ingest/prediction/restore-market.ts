@@ -32,10 +32,10 @@ export async function restoreMarket(options: {
   /** Since when the symbol is recorded; undefined at the first start of all. */
   recordedFromMs: number | undefined
   /** Trades before this were final when we started; those after it may have been lost without a trace. */
-  settledMs: number
+  finalBeforeMs: number
   signal: AbortSignal
 }): Promise<void> {
-  const { plan, recorder, series, venue, nowMs, recordedFromMs, settledMs, signal } = options
+  const { plan, recorder, series, venue, nowMs, recordedFromMs, finalBeforeMs, signal } = options
   const { symbol, marketId, volume } = recorder.market
   if (recorder.instruments.length === 0) return
   const fromMs = candleStart(
@@ -57,7 +57,7 @@ export async function restoreMarket(options: {
     }
     fixed.add(`${instrument}:${candle.openTimeMs}`)
     const endMs = candle.openTimeMs + INTERVAL_MS[BASE_INTERVAL]
-    recorder.fix(instrument, candle, !plan.hasTokens && endMs <= settledMs)
+    recorder.fix(instrument, candle, !plan.hasTokens && endMs <= finalBeforeMs)
     storedToMs = Math.max(storedToMs ?? 0, endMs)
   }
   const isFixed = (instrument: string, timeMs: number) =>
@@ -80,7 +80,7 @@ export async function restoreMarket(options: {
       Math.max(recorder.startMs, missedMs ?? candleStart(nowMs, '1h')),
       BASE_INTERVAL,
     )
-    const unsureMs = Math.max(settledMs, recordedFromMs ?? bucketMs)
+    const unsureMs = Math.max(finalBeforeMs, recordedFromMs ?? bucketMs)
     const tradesMs =
       missedMs === undefined ? bucketMs : Math.max(recorder.startMs, Math.min(sinceMs, bucketMs, unsureMs))
     const fromMs = Math.min(tradesMs, restored.firstMs())
