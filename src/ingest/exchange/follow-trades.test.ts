@@ -4,7 +4,8 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { manualClock } from '../../kit/clock.ts'
 import type { AggregateTradeObservation } from '../../venues/observation.ts'
 import type { HistoryPage, HistoryRequest } from '../../venues/venue.ts'
-import { followTrades, MAX_WAITING_TRADES, OUT_OF_ORDER_MS } from './follow-trades.ts'
+import { followTrades, MAX_WAITING_TRADES } from './follow-trades.ts'
+import { OUT_OF_ORDER_MS } from './trade-sequence.ts'
 
 const START_MS = 600_000
 const timeOf = (id: number) => START_MS + id * 100
@@ -17,7 +18,7 @@ function trade(id: number): AggregateTradeObservation {
   }
 }
 
-function setUp(canTell: (id: number) => boolean) {
+function setUp(isKnown: (id: number) => boolean) {
   const clock = manualClock(START_MS)
   const out: number[] = []
   const gaps: [number, number][] = []
@@ -30,7 +31,7 @@ function setUp(canTell: (id: number) => boolean) {
         const ids = Array.from({ length: 200 }, (_, id) => id)
         const found = ids.filter(
           (id) =>
-            canTell(id) &&
+            isKnown(id) &&
             timeOf(id) < range.toMs &&
             (afterId === undefined ? timeOf(id) >= range.fromMs : id > afterId),
         )
