@@ -10,8 +10,10 @@ import type { Venue } from '../../venues/venue.ts'
 import { candleFeed } from '../shared/feeds.ts'
 import { createCoverageTracker } from '../shared/track-coverage.ts'
 import { createRowWriter } from '../shared/write-rows.ts'
-import { closeSeconds } from './close-seconds.ts'
-import { noCounts } from './symbol-parts.ts'
+import { closeCountedSeconds, judgeCount } from './close-counted-seconds.ts'
+import { closeNumberedSeconds } from './close-numbered-seconds.ts'
+import type { MinuteProver } from './prove-minutes.ts'
+import { noCounts, type SymbolParts } from './symbol-parts.ts'
 
 const START_MS = Date.parse('2026-11-10T10:00:00Z')
 const RANGE = { fromMs: START_MS, toMs: START_MS + 3_600_000 }
@@ -26,16 +28,16 @@ async function start(name: 'binance-futures' | 'hyperliquid', isJoined: (closeMs
   const counts = noCounts()
   const signal = new AbortController().signal
   const feed = candleFeed(plan.source, 'BTC', '1s')
-  const seconds = closeSeconds(
-    // No test here asks a venue.
-    {
-      ...{ plan, venue: {} as Venue, symbol: 'BTC', series, writer, tracker, derivatives: undefined },
-      counts,
-      clock,
-      signal,
-    },
-    isJoined,
-  )
+  const parts: SymbolParts = {
+    // No test here sends a request to a venue.
+    ...{ plan, venue: {} as Venue, symbol: 'BTC', series, writer, tracker, derivatives: undefined },
+    ...{ counts, clock, signal },
+  }
+  const unproven: MinuteProver = { trade() {}, judge: () => ({ kind: 'wait' }), forget() {} }
+  const seconds =
+    plan.secondsFrom === 'trades'
+      ? closeCountedSeconds(parts)
+      : closeNumberedSeconds(parts, isJoined, unproven)
   seconds.begin(START_MS)
   return {
     seconds,
@@ -132,4 +134,19 @@ test('trades without numbers: a trade of nothing is no row, though the venue cou
   await seconds.close(START_MS + 64_000)
   assert.deepEqual([await closed(), counts.missedMinutes], [[0, 1, 9], 0])
   await end()
+})
+
+test('trades without numbers: what the count of a minute says about the stored trades', () => {
+  const judge = (count: number, stored: number, more: Partial<Parameters<typeof judgeCount>[0]> = {}) =>
+    judgeCount({ count, stored, empty: 0, isInGap: false, isOverdue: false, ...more })
+  assert.equal(judge(3, 3), 'whole')
+  assert.equal(judge(0, 0), 'whole')
+  assert.equal(judge(2, 3), 'more')
+  assert.equal(judge(3, 2), 'wait')
+  assert.equal(judge(3, 2, { isOverdue: true }), 'lost')
+  assert.equal(judge(3, 2, { empty: 5 }), 'whole', 'the venue may count trades of nothing')
+  assert.equal(judge(3, 3, { empty: 1 }), 'whole', 'or may not')
+  assert.equal(judge(3, 3, { isInGap: true }), 'whole', 'what was missed was sent again')
+  assert.equal(judge(0, 0, { isInGap: true }), 'broken', 'a count of none proves nothing')
+  assert.equal(judge(3, 2, { isInGap: true, isOverdue: true }), 'broken')
 })

@@ -29,7 +29,7 @@ import { type LiveRun, runLive } from '../shared/run-live.ts'
 import { createCoverageTracker } from '../shared/track-coverage.ts'
 import type { RowWriter } from '../shared/write-rows.ts'
 import { loadDerivatives } from './join-derivatives.ts'
-import { recordSymbol, type SymbolRecorder } from './record-symbol.ts'
+import { SymbolRecorder } from './record-symbol.ts'
 import { readUnclosedTrades, retractUnconfirmed, retractUnreceived } from './resume.ts'
 import { runBackfill } from './run-backfill.ts'
 import { noCounts, type SymbolParts } from './symbol-parts.ts'
@@ -112,7 +112,7 @@ export function recordExchange(options: ExchangeOptions): Recorder {
       const left = await readUnclosedTrades(store, plan, part.symbol, fromMs, startMs)
       const onError = (error: unknown) =>
         log.warn({ venue: venue.describe.name, err: error }, 'trades not repaired')
-      recorders.set(part.symbol, recordSymbol(part, { fromMs, onError, left }))
+      recorders.set(part.symbol, new SymbolRecorder(part, { fromMs, onError, left }))
     }
     if (plan.hasFunding && plan.openInterest === 'streamed') await listMarkets(store, venue)
     for (const part of parts) recordNotProvided(part, startMs)

@@ -17,7 +17,7 @@ import type { Venue } from '../../venues/venue.ts'
 import { candleFeed, channelsOf, feedOf } from '../shared/feeds.ts'
 import { createCoverageTracker } from '../shared/track-coverage.ts'
 import { createRowWriter } from '../shared/write-rows.ts'
-import { recordSymbol } from './record-symbol.ts'
+import { SymbolRecorder } from './record-symbol.ts'
 import { noCounts } from './symbol-parts.ts'
 
 const START_MS = Date.parse('2026-11-10T10:00:00Z')
@@ -34,7 +34,7 @@ async function tickerOf(
   const store = await openSqliteEnvironment({ file: ':memory:', clock })
   const { series, coverage } = store
   const writer = createRowWriter({ store, clock, log: createLogger({ level: 'silent' }) })
-  const recorder = recordSymbol(
+  const recorder = new SymbolRecorder(
     {
       ...{ plan: VENUES['binance-futures'].plan, venue: {} as Venue, symbol: 'BTC', series, writer, clock },
       tracker: createCoverageTracker({ feeds: [], coverage, writer }),
@@ -76,7 +76,7 @@ test('perpetuals: a trade of nothing is left out and counted, one that makes no 
     coverage,
     writer,
   })
-  const recorder = recordSymbol(
+  const recorder = new SymbolRecorder(
     {
       ...{ plan: VENUES.hyperliquid.plan, venue: {} as Venue, symbol: 'BTC', series, writer, clock, tracker },
       ...{ derivatives: undefined, counts, signal: new AbortController().signal },
@@ -183,7 +183,7 @@ test('every row of a perpetual has the 20 levels that the venue publishes', asyn
     [{ topic: 'book', symbol: 'BTC' }],
     'books of fewer levels are not even asked for',
   )
-  const recorder = recordSymbol(
+  const recorder = new SymbolRecorder(
     {
       ...{ plan, venue: {} as Venue, symbol: 'BTC', series, writer, clock },
       tracker: createCoverageTracker({ feeds: [], coverage, writer }),

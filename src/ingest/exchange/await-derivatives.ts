@@ -1,0 +1,85 @@
+/**
+ * Up to when the funding rates and the open interest of a symbol are known. A candle of a perpetual is closed with the
+ * values that belong to it, so it waits for them: rates are settled on the hour and published within a minute, open
+ * interest is sampled on a grid of five minutes.
+ */
+import type { OpenInterestInput } from '../../core/rows/open-interest.ts'
+import type { OpenInterestObservation } from '../../venues/observation.ts'
+import { requestedKey } from '../shared/feeds.ts'
+import { putOpenInterest, requestFunding, requestOpenInterest } from './request-derivatives.ts'
+import { OPEN_INTEREST_GRID_MS, OpenInterestSampler } from './sample-open-interest.ts'
+import type { SymbolParts } from './symbol-parts.ts'
+
+const HOUR_MS = 3_600_000
+/** How long a minute waits for a settled rate before it is closed without it. */
+const PATIENCE_MS = 30_000
+/** Requested samples are published some minutes late; later than this is a fault. */
+const REQUESTED_LATE_MS = 10 * 60_000
+/** A settled rate can be requested after this. */
+const FUNDING_SETTLED_MS = 62_000
+
+export class DerivativesProgress {
+  private readonly parts: SymbolParts
+  private readonly startedMs: number
+  private readonly sampler = new OpenInterestSampler()
+  private fundingToMs: number
+  private interestToMs: number
+
+  constructor(parts: SymbolParts, fromMs: number) {
+    this.parts = parts
+    this.startedMs = parts.clock.now()
+    this.fundingToMs = fromMs - 24 * HOUR_MS
+    this.interestToMs = fromMs - HOUR_MS
+  }
+
+  /** Open interest from the stream. */
+  receive(observation: OpenInterestObservation): void {
+    if (this.parts.plan.openInterest === 'streamed') this.put(this.sampler.receive(observation))
+  }
+
+  /** Everything up to `receivedToMs` has been received: puts the sample that is due, or reports that it is late. */
+  show(nowMs: number, receivedToMs: number): void {
+    const { plan, tracker, symbol } = this.parts
+    if (plan.openInterest === 'streamed') this.put(this.sampler.pass(receivedToMs))
+    if (plan.openInterest !== 'requested' || nowMs - this.interestToMs <= REQUESTED_LATE_MS) return
+    const key = requestedKey('open_interest', symbol)
+    if (tracker.isUp(key)) tracker.failed(key, this.interestToMs, 'venue_down')
+  }
+
+  /** Whether the rate and the open interest that belong to a candle of this end will not change any more. */
+  isKnown(closeMs: number): boolean {
+    const { plan, derivatives } = this.parts
+    if (derivatives === undefined) return true
+    if (plan.hasFunding && this.fundingToMs <= Math.floor((closeMs - 1) / HOUR_MS) * HOUR_MS) return false
+    const gridMs = Math.floor(closeMs / OPEN_INTEREST_GRID_MS) * OPEN_INTEREST_GRID_MS
+    return plan.openInterest === 'requested' ? this.interestToMs > gridMs : this.sampler.hasPassed(gridMs)
+  }
+
+  /** Requests what minutes up to `toMs` need. False while they have to wait for a rate. */
+  async request(toMs: number, nowMs: number): Promise<boolean> {
+    const { plan, derivatives } = this.parts
+    if (derivatives === undefined) return true
+    if (plan.openInterest === 'requested') await this.requestInterest(toMs, nowMs)
+    const hourMs = Math.floor((toMs - 1) / HOUR_MS) * HOUR_MS
+    // Once more when the hour of the start is settled: then nothing is missing between history and stream.
+    const isJoined = this.fundingToMs > this.startedMs || nowMs < this.startedMs + FUNDING_SETTLED_MS
+    if (!plan.hasFunding || (this.fundingToMs > hourMs && isJoined)) return true
+    this.fundingToMs = await requestFunding(this.parts, { fromMs: this.fundingToMs, toMs: nowMs }, true)
+    return this.fundingToMs > hourMs || nowMs - toMs > PATIENCE_MS
+  }
+
+  private async requestInterest(toMs: number, nowMs: number): Promise<void> {
+    if (this.interestToMs > Math.floor(toMs / OPEN_INTEREST_GRID_MS) * OPEN_INTEREST_GRID_MS) return
+    this.interestToMs = await requestOpenInterest(
+      this.parts,
+      { fromMs: this.interestToMs, toMs: nowMs },
+      true,
+    )
+    if (nowMs - this.interestToMs < REQUESTED_LATE_MS)
+      this.parts.tracker.up(requestedKey('open_interest', this.parts.symbol), this.interestToMs)
+  }
+
+  private put(sample: OpenInterestInput | undefined): void {
+    if (sample !== undefined) putOpenInterest(this.parts, [sample])
+  }
+}

@@ -1,0 +1,90 @@
+/** The seconds of a symbol that are built from trades and not closed yet, and the ranges of which trades are missing. */
+import { ZERO } from '../../core/decimal.ts'
+import type { HistoryRange } from '../../venues/venue.ts'
+import { createCandleBuilder, type TradeFact } from './build-candles.ts'
+import type { Candle } from './candle.ts'
+import type { WaitingMinute } from './close-seconds.ts'
+import type { UnclosedTrades } from './resume.ts'
+
+const SECOND_MS = 1_000
+const MINUTE_MS = 60_000
+const MAX_GAPS = 100
+
+export class BuiltSeconds {
+  private readonly builder = createCandleBuilder({ lengthMs: SECOND_MS })
+  private gaps: HistoryRange[] = []
+  private beganMs: number | undefined
+
+  /** False for a trade whose second was taken already. */
+  add(trade: TradeFact): boolean {
+    return this.builder.add(trade)
+  }
+
+  at(openMs: number): Candle | undefined {
+    return this.builder.at(openMs)
+  }
+
+  /** Complete from here on, gaps apart. */
+  begin(atMs: number): void {
+    this.beganMs ??= atMs
+  }
+
+  /** Takes over the trades of the run before. */
+  resume({ fromMs, gaps, trades }: UnclosedTrades): void {
+    this.beganMs = fromMs
+    this.gaps = [...gaps]
+    for (const trade of trades) this.builder.add(trade)
+  }
+
+  /** An open end is the present, until a range without a beginning says where it was. */
+  gap(fromMs: number, toMs: number): void {
+    const isOpen = (gap: HistoryRange) => gap.toMs === Number.POSITIVE_INFINITY
+    const open = this.gaps.find(isOpen)
+    if (open === undefined) this.gaps.push({ fromMs, toMs })
+    else if (toMs !== Number.POSITIVE_INFINITY && fromMs <= open.fromMs)
+      this.gaps = this.gaps.map((gap) => (gap === open ? { fromMs: gap.fromMs, toMs } : gap))
+    this.gaps = this.gaps.slice(-MAX_GAPS)
+  }
+
+  /** Whether something of this range is missing. */
+  inGap(fromMs: number, toMs: number): boolean {
+    if (this.beganMs === undefined || fromMs < this.beganMs) return true
+    return this.gaps.some((gap) => gap.fromMs < toMs && gap.toMs > fromMs)
+  }
+
+  outsideGaps(candles: readonly Candle[]): Candle[] {
+    return candles.filter(({ openMs }) => !this.inGap(openMs, openMs + SECOND_MS))
+  }
+
+  /** The seconds that changed since the last call, without those of a second that is not whole. */
+  changed(): Candle[] {
+    const { beganMs } = this
+    return this.builder.changed().filter(({ openMs }) => beganMs !== undefined && openMs >= beganMs)
+  }
+
+  ofMinute(minuteMs: number): Candle[] {
+    const candles: Candle[] = []
+    for (let at = minuteMs; at < minuteMs + MINUTE_MS; at += SECOND_MS) {
+      const candle = this.builder.at(at)
+      if (candle !== undefined) candles.push(candle)
+    }
+    return candles
+  }
+
+  /** Removes and returns the seconds that open before an instant. */
+  take(beforeMs: number): Candle[] {
+    return this.builder.take(beforeMs)
+  }
+
+  /** The minutes of a range that have seconds of ours, a minute without a candle of the venue included. */
+  minutesOf(candles: readonly Candle[], fromMs: number, toMs: number, nowMs: number): WaitingMinute[] {
+    const byOpen = new Map(candles.map((candle) => [candle.openMs, candle]))
+    const firstMs = Math.max(fromMs, Math.floor((this.beganMs ?? toMs) / MINUTE_MS) * MINUTE_MS)
+    const minutes: WaitingMinute[] = []
+    for (let openMs = firstMs; openMs < toMs; openMs += MINUTE_MS) {
+      const { count = 0, volume = ZERO } = byOpen.get(openMs) ?? {}
+      minutes.push({ openMs, count, volume, knownMs: nowMs })
+    }
+    return minutes
+  }
+}

@@ -1,0 +1,114 @@
+/**
+ * Seconds built from numbered trades. A second is closed by a trade that is `CLOSE_AFTER_MS` later than its end, if
+ * what is joined to it is known. The rest is closed with its minute, once that is proven (prove-minutes.ts).
+ */
+import { candleFeed } from '../shared/feeds.ts'
+import { BuiltSeconds } from './built-seconds.ts'
+import type { Candle } from './candle.ts'
+import { putSeconds, type SecondCloser, type WaitingMinute } from './close-seconds.ts'
+import type { MinuteProver } from './prove-minutes.ts'
+import type { SymbolParts } from './symbol-parts.ts'
+
+const SECOND_MS = 1_000
+const MINUTE_MS = 60_000
+/** Frames may change places, so the very next trade does not close a second yet. */
+const CLOSE_AFTER_MS = 1_500
+/** A trade that comes later than this after its minute was closed is not recorded as a gap. */
+const MAX_WHOLE_MINUTES = 60
+
+export function closeNumberedSeconds(
+  parts: SymbolParts,
+  /** Whether everything that is joined to a candle of this end is known. */
+  isJoined: (closeMs: number) => boolean,
+  prover: MinuteProver,
+): SecondCloser {
+  const { plan, symbol, tracker, counts, clock } = parts
+  const feed = candleFeed(plan.source, symbol, '1s')
+  const built = new BuiltSeconds()
+  let waiting: WaitingMinute[] = []
+  let closedToMs: number | undefined
+  let newestMs = Number.NEGATIVE_INFINITY
+  /** Seconds that are not closed, by their open time. */
+  const open = new Set<number>()
+  /** Minutes that were closed with our own trades as all there were. */
+  const whole = new Set<number>()
+
+  const secondOf = (timeMs: number) => Math.floor(timeMs / SECOND_MS) * SECOND_MS
+
+  function isOver(openMs: number): boolean {
+    const endMs = openMs + SECOND_MS
+    return newestMs >= endMs + CLOSE_AFTER_MS && !built.inGap(openMs, endMs) && isJoined(endMs)
+  }
+
+  /** False while the minute is not proven yet. */
+  function closeMinute(minute: WaitingMinute, nowMs: number): boolean {
+    const { openMs } = minute
+    const endMs = openMs + MINUTE_MS
+    const own = built.ofMinute(openMs)
+    const verdict = prover.judge(minute, own, built.inGap(openMs, endMs), nowMs)
+    if (verdict.kind === 'wait') return false
+    for (const candle of built.take(endMs)) open.delete(candle.openMs)
+    if (verdict.kind === 'whole') {
+      putSeconds(parts, verdict.candles, true)
+      tracker.confirm(feed, openMs, endMs)
+      if (verdict.candles === own) rememberWhole(openMs)
+    } else closeProvenPart(own, openMs, verdict.provenMs)
+    parts.writer.final(feed, endMs)
+    closedToMs = endMs
+    prover.forget(endMs)
+    return true
+  }
+
+  function closeProvenPart(own: readonly Candle[], openMs: number, provenMs: number): void {
+    const endMs = openMs + MINUTE_MS
+    const lostMs = Math.max(openMs, Math.min(endMs, secondOf(provenMs)))
+    counts.missedMinutes += 1
+    putSeconds(parts, built.outsideGaps(own.filter((candle) => candle.openMs < lostMs)), true)
+    tracker.unproven(feed, lostMs, endMs)
+  }
+
+  function rememberWhole(openMs: number): void {
+    whole.add(openMs)
+    const [oldest] = whole
+    if (whole.size > MAX_WHOLE_MINUTES && oldest !== undefined) whole.delete(oldest)
+  }
+
+  return {
+    receive() {},
+    trade(trade) {
+      const openMs = secondOf(trade.timeMs)
+      if (!built.add(trade)) {
+        counts.lateTrades += 1
+        // What was closed as complete was not: it is a gap until the backfill has requested it.
+        if (whole.has(Math.floor(openMs / MINUTE_MS) * MINUTE_MS))
+          tracker.lost(feed, openMs, openMs + SECOND_MS, 'not_observed')
+        return
+      }
+      prover.trade(trade)
+      open.add(openMs)
+      newestMs = Math.max(newestMs, trade.timeMs)
+    },
+    empty() {},
+    gap: (fromMs, toMs) => built.gap(fromMs, toMs),
+    begin: (atMs) => built.begin(atMs),
+    show() {
+      putSeconds(parts, built.changed(), false)
+      const over = [...open].filter(isOver)
+      putSeconds(
+        parts,
+        over.flatMap((openMs) => built.at(openMs) ?? []),
+        true,
+      )
+      for (const openMs of over) open.delete(openMs)
+    },
+    minutes(candles, fromMs, toMs) {
+      waiting.push(...built.minutesOf(candles, fromMs, toMs, clock.now()))
+    },
+    async close(nowMs) {
+      while (waiting[0] !== undefined && closeMinute(waiting[0], nowMs)) waiting = waiting.slice(1)
+    },
+    get closedToMs() {
+      return closedToMs
+    },
+  }
+}

@@ -1,0 +1,59 @@
+/** Seconds that the venue publishes itself: shown as they are streamed, closed by its REST answer. */
+import type { CandleObservation } from '../../venues/observation.ts'
+import { candleFeed } from '../shared/feeds.ts'
+import { candleOfKline } from './candle.ts'
+import { putSeconds, type SecondCloser } from './close-seconds.ts'
+import { recordPageCoverage } from './request-derivatives.ts'
+import type { SymbolParts } from './symbol-parts.ts'
+
+const MINUTE_MS = 60_000
+/** Seconds are requested at most this far back at once; a longer gap is the backfill's. */
+const MAX_REQUEST_MS = 3_600_000
+
+export function closeVenueSeconds(parts: SymbolParts): SecondCloser {
+  const { plan, venue, symbol, signal } = parts
+  const feed = candleFeed(plan.source, symbol, '1s')
+  /** The end of the last minute that is known and was not requested yet. */
+  let dueMs: number | undefined
+  let requestedToMs: number | undefined
+
+  async function requestSeconds(toMs: number): Promise<void> {
+    const fromMs = Math.max(requestedToMs ?? toMs - MINUTE_MS, toMs - MAX_REQUEST_MS)
+    const range = { fromMs, toMs }
+    for await (const page of venue.history(
+      { topic: 'candles', symbol, interval: '1s', range, isUrgent: true },
+      { signal },
+    )) {
+      const candles = page.observations
+        .filter((row): row is CandleObservation => row.kind === 'candle')
+        .map(candleOfKline)
+      putSeconds(parts, candles, true)
+      recordPageCoverage(parts, [feed], page)
+      requestedToMs = page.covered?.toMs ?? requestedToMs
+    }
+  }
+
+  return {
+    receive(kline) {
+      if (requestedToMs !== undefined && kline.openTimeMs < requestedToMs) return
+      putSeconds(parts, [candleOfKline(kline)], kline.closed)
+    },
+    trade() {},
+    empty() {},
+    gap() {},
+    begin() {},
+    show() {},
+    minutes(_candles, _fromMs, toMs) {
+      dueMs = toMs
+    },
+    async close() {
+      if (dueMs === undefined) return
+      const toMs = dueMs
+      await requestSeconds(toMs)
+      if (dueMs === toMs) dueMs = undefined
+    },
+    get closedToMs() {
+      return requestedToMs
+    },
+  }
+}

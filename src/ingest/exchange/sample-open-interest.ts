@@ -1,0 +1,39 @@
+/** Streamed open interest on the grid of five minutes: the sample of a grid point is the last observation before it. */
+import { INTERVAL_MS } from '../../core/interval.ts'
+import type { OpenInterestInput } from '../../core/rows/open-interest.ts'
+import type { OpenInterestObservation } from '../../venues/observation.ts'
+
+export const OPEN_INTEREST_GRID_MS = INTERVAL_MS['5m']
+/** An observation counts for a grid point at most this much later. */
+const FRESH_MS = 30_000
+
+export class OpenInterestSampler {
+  private latest: { receivedMs: number; openInterest: string; valueUsd: string } | undefined
+  private nextMs: number | undefined
+
+  /** Gives the sample of a grid point that passed before this observation. */
+  receive({ receivedMs, openInterest, valueUsd }: OpenInterestObservation): OpenInterestInput | undefined {
+    if (valueUsd === null) return undefined
+    const sample = this.pass(receivedMs - 1)
+    this.latest = { receivedMs, openInterest, valueUsd }
+    return sample
+  }
+
+  /** Everything up to an instant has been received: gives the sample of the grid point that has passed, if any. */
+  pass(receivedToMs: number): OpenInterestInput | undefined {
+    const { latest } = this
+    if (latest === undefined) return undefined
+    this.nextMs ??= Math.ceil(latest.receivedMs / OPEN_INTEREST_GRID_MS) * OPEN_INTEREST_GRID_MS
+    const gridMs = this.nextMs
+    if (gridMs > receivedToMs) return undefined
+    this.nextMs =
+      Math.floor(receivedToMs / OPEN_INTEREST_GRID_MS) * OPEN_INTEREST_GRID_MS + OPEN_INTEREST_GRID_MS
+    if (latest.receivedMs > gridMs || gridMs - latest.receivedMs > FRESH_MS) return undefined
+    return { time: gridMs, openInterest: latest.openInterest, openInterestUsd: latest.valueUsd }
+  }
+
+  /** Whether the sample of a grid point is decided. */
+  hasPassed(gridMs: number): boolean {
+    return this.nextMs !== undefined && this.nextMs > gridMs
+  }
+}
