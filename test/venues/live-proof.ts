@@ -1,7 +1,7 @@
 /** What every venue must show against the real thing: reachable, history, and a live word on each asked channel. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { channelOf } from '../../src/ingest/shared/run-live.ts'
+import { channelOf } from '../../src/ingest/shared/channel-of.ts'
 import { systemClock } from '../../src/kit/clock.ts'
 import { type Channel, channelKey } from '../../src/venues/channel.ts'
 import { isControl } from '../../src/venues/observation.ts'

@@ -7,6 +7,7 @@
  */
 import type { Feed } from '../../core/feed.ts'
 import type { RowInputs } from '../../core/rows/row-kinds.ts'
+import type { Topic } from '../../venues/channel.ts'
 import type {
   AggregateTradeObservation,
   DataObservation,
@@ -15,7 +16,7 @@ import type {
 } from '../../venues/observation.ts'
 import { checkTrade } from '../shared/check-trade.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
-import type { LiveRecorder } from '../shared/run-live.ts'
+import type { LiveRecorder } from '../shared/live-recorder.ts'
 import { sequenceOf } from '../shared/sequence.ts'
 import { DerivativesProgress } from './await-derivatives.ts'
 import { tradeFact } from './backfill-trade-candles.ts'
@@ -149,12 +150,12 @@ export class SymbolRecorder implements LiveRecorder {
     }
   }
 
-  gap(topic: string, fromMs: number, toMs: number): void {
+  gap(topic: Topic, fromMs: number, toMs: number): void {
     if (topic === 'trades' && this.parts.plan.secondsFrom === 'trades') this.seconds.gap(fromMs, toMs)
     if (topic === 'book' && Number.isFinite(fromMs)) this.putBooks(this.books.cut(fromMs))
   }
 
-  begins(topic: string, atMs: number): void {
+  begins(topic: Topic, atMs: number): void {
     // What is replayed of the time before is no whole second.
     if (topic === 'trades' && this.parts.plan.secondsFrom === 'trades')
       this.seconds.begin(Math.ceil(atMs / SECOND_MS) * SECOND_MS)

@@ -1,0 +1,53 @@
+/** Which channel an observation came from, and whether it proves that the channel is alive. */
+import type { Channel, Topic } from '../../venues/channel.ts'
+import type { DataObservation } from '../../venues/observation.ts'
+
+const TOPIC_OF: Readonly<Record<Exclude<DataObservation['kind'], 'candle'>, Topic>> = {
+  trade: 'trades',
+  aggregate_trade: 'aggregate_trades',
+  funding: 'funding',
+  open_interest: 'open_interest',
+  liquidation: 'liquidations',
+  best_bid_ask: 'best_bid_ask',
+  exchange_book: 'book',
+  book_snapshot: 'book',
+  book_delta: 'book',
+  book_lost: 'book',
+  market: 'markets',
+  market_ticker: 'market_ticker',
+  reference_price: 'reference_price',
+  mid: 'mids',
+  contract_candle: 'contract_candles',
+  oracle_round: 'oracle_rounds',
+  swept: 'trades',
+  swept_to: 'trades',
+}
+
+export function channelOf(observation: DataObservation): Channel {
+  const { symbol } = observation
+  switch (observation.kind) {
+    case 'candle':
+      return { topic: 'candles', symbol, interval: observation.interval }
+    default:
+      return { topic: TOPIC_OF[observation.kind], symbol }
+  }
+}
+
+/**
+ * A lost book and the results of a sweep come from us, so they do not prove that the channel is alive. Nor does one
+ * reference price while another is missing.
+ */
+export function isSignOfLife(observation: DataObservation): boolean {
+  switch (observation.kind) {
+    case 'book_lost':
+    case 'swept':
+    case 'swept_to':
+      return false
+    case 'trade':
+      return observation.isSwept !== true
+    case 'reference_price':
+      return observation.isPartial !== true
+    default:
+      return true
+  }
+}

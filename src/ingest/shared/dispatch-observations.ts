@@ -1,0 +1,161 @@
+/**
+ * Hands the observations of a venue to the recorders of its symbols, and records which channels are up.
+ *
+ *   subscribed, data after silence ──▶ up
+ *   disconnected, fell silent      ──▶ failed since the last data: recorders first, then coverage
+ *   damaged                        ──▶ that moment is in doubt
+ */
+import type { AssetSymbol } from '../../core/symbol.ts'
+import type { Logger } from '../../kit/log.ts'
+import type { GapReason } from '../../store/coverage.ts'
+import { type Channel, channelKey } from '../../venues/channel.ts'
+import {
+  type ControlObservation,
+  type DataObservation,
+  isControl,
+  type Observation,
+} from '../../venues/observation.ts'
+import { channelOf, isSignOfLife } from './channel-of.ts'
+import type { LiveRecorder } from './live-recorder.ts'
+import type { CoverageTracker } from './track-coverage.ts'
+import type { SilenceWatch } from './watch-silence.ts'
+
+/** Data of the present may still be on its way for so long. */
+export const COVERAGE_MARGIN_MS = 2_000
+/** Data arrives at most so long after its own time. */
+const MAX_WAY_MS = 15_000
+/** The venue collects liquidations for so long before it sends the last one. */
+const LIQUIDATION_WAY_MS = 1_000
+/** An unreadable frame may have carried anything of so much time before it. */
+const DAMAGE_MS = 1_000
+/** Disconnects that we caused; all others count as the venue's. */
+const OWN_REASONS = /consumer too slow|replaced/
+
+interface DispatchParts {
+  readonly recorders: ReadonlyMap<AssetSymbol, LiveRecorder>
+  readonly tracker: CoverageTracker
+  readonly silence: Pick<SilenceWatch, 'last' | 'receive' | 'stale' | 'answered'>
+  readonly log: Logger
+  readonly signal: AbortSignal
+  readonly startedMs: number
+}
+
+export class ObservationDispatch {
+  private readonly parts: DispatchParts
+  /** Channels that fell silent: data brings them back, a new socket does not. */
+  private readonly silent = new Set<string>()
+  /** Trades are many: their channel is worked out once per kind and symbol. */
+  private readonly known = new Map<
+    DataObservation['kind'],
+    Map<AssetSymbol, { channel: Channel; key: string }>
+  >([
+    ['trade', new Map()],
+    ['aggregate_trade', new Map()],
+  ])
+  /** The venue's time of the newest data. */
+  lastEventMs: number | null = null
+  /** When the last observation that was handed on was received. */
+  processedMs: number
+
+  constructor(parts: DispatchParts) {
+    this.parts = parts
+    this.processedMs = parts.startedMs
+  }
+
+  take(observation: Observation): void {
+    this.processedMs = observation.receivedMs
+    if (isControl(observation)) this.takeControl(observation)
+    else this.takeData(observation)
+  }
+
+  fellSilent(channel: Channel, sinceMs: number, reason: GapReason): void {
+    this.silent.add(channelKey(channel))
+    this.failed(channel, sinceMs, reason)
+  }
+
+  private takeControl(observation: ControlObservation): void {
+    const { tracker, silence, recorders, log, signal } = this.parts
+    switch (observation.kind) {
+      case 'subscribed': {
+        const key = channelKey(observation.channel)
+        tracker.limitChannel(key, Number.POSITIVE_INFINITY)
+        if (!this.silent.has(key)) this.up(observation.channel, observation.receivedMs)
+        return
+      }
+      case 'disconnected': {
+        if (signal.aborted) return
+        const reason = OWN_REASONS.test(observation.reason) ? 'not_observed' : 'venue_down'
+        log.warn({ route: observation.route, reason: observation.reason }, 'a connection was lost')
+        for (const channel of observation.channels) this.failed(channel, observation.sinceMs, reason)
+        return
+      }
+      case 'stale':
+        silence.stale(observation)
+        return
+      case 'answered': {
+        const { channel, receivedMs } = observation
+        const key = channelKey(channel)
+        silence.answered(key)
+        tracker.limitChannel(key, receivedMs - COVERAGE_MARGIN_MS)
+        if (this.silent.delete(key)) this.up(channel, receivedMs)
+        recorders.get(channel.symbol)?.answered?.(channel.topic, receivedMs)
+        return
+      }
+      case 'damaged':
+        for (const channel of observation.channels)
+          tracker.doubt(channelKey(channel), observation.receivedMs - DAMAGE_MS, observation.receivedMs + 1)
+    }
+  }
+
+  private takeData(observation: DataObservation): void {
+    const { tracker, silence, recorders } = this.parts
+    if (isSignOfLife(observation)) {
+      const { channel, key } = this.channelOf(observation)
+      this.lastEventMs = Math.max(this.lastEventMs ?? 0, observation.venueTimeMs)
+      silence.receive(key, observation)
+      // Data proves that the channel is subscribed, even if the confirmation was lost.
+      if (this.silent.delete(key) || !tracker.isUp(key)) this.up(channel, observation.receivedMs)
+    }
+    recorders.get(observation.symbol)?.observe(observation)
+  }
+
+  private up(channel: Channel, atMs: number): void {
+    const { tracker, recorders } = this.parts
+    const key = channelKey(channel)
+    if (tracker.isUp(key)) return
+    tracker.up(key, atMs)
+    const recorder = recorders.get(channel.symbol)
+    recorder?.gap(channel.topic, Number.NEGATIVE_INFINITY, atMs)
+    recorder?.begins(channel.topic, atMs)
+  }
+
+  private failed(channel: Channel, receivedToMs: number, reason: GapReason): void {
+    const { tracker, recorders } = this.parts
+    const key = channelKey(channel)
+    const sinceMs = missedSince(this.parts.silence.last(key), receivedToMs)
+    // Rows of the time before are put first, so that coverage never precedes them.
+    recorders.get(channel.symbol)?.gap(channel.topic, sinceMs, Number.POSITIVE_INFINITY)
+    tracker.failed(key, sinceMs, reason)
+  }
+
+  private channelOf(observation: DataObservation): { channel: Channel; key: string } {
+    const ofKind = this.known.get(observation.kind)
+    const known = ofKind?.get(observation.symbol)
+    if (known !== undefined) return known
+    const channel = channelOf(observation)
+    const found = { channel, key: channelKey(channel) }
+    ofKind?.set(observation.symbol, found)
+    return found
+  }
+}
+
+/** The last data is older than the moment it arrived: what happened after it was missed. */
+export function missedSince(
+  last: Pick<DataObservation, 'kind' | 'venueTimeMs'> | undefined,
+  receivedToMs: number,
+): number {
+  if (last === undefined || last.kind === 'funding') return receivedToMs
+  // They are rare, so the last one only shows how late they arrive.
+  if (last.kind === 'liquidation') return receivedToMs - LIQUIDATION_WAY_MS
+  return Math.max(Math.min(receivedToMs, last.venueTimeMs + 1), receivedToMs - MAX_WAY_MS)
+}
