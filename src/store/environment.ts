@@ -3,9 +3,9 @@ import type { Feed } from '../core/feed.ts'
 import type { MarketInput } from '../core/rows/market.ts'
 import type { RowError } from '../core/rows/row-error.ts'
 import type { FeedRows } from '../core/rows/row-kinds.ts'
-import type { CoverageChange, CoverageStore } from './coverage.ts'
+import type { Coverage, CoverageChange, CoverageStore, Span } from './coverage.ts'
 import type { MarketStore } from './markets.ts'
-import type { SeriesStore } from './series.ts'
+import type { AtQuery, Finality, FoundRow, Page, PageQuery, SeriesStore } from './series.ts'
 
 /** What one flush of a recorder brings. Applied in this order, each list in its own order. */
 export interface EnvironmentWrite {
@@ -30,10 +30,48 @@ export interface WriteResult {
   markets: number
 }
 
+export interface CoveredPageQuery extends PageQuery {
+  /** Coverage is read up to this instant at most: the future is not a gap. */
+  readonly coverageTo: number
+  /**
+   * What other connections wrote may be missing for up to this long (default 0). Then all of the answer is that old:
+   * rows, coverage and finality still belong together.
+   */
+  readonly maxAgeMs?: number
+}
+
+export interface CoveredPage {
+  readonly page: Page
+  /** In the order of the feeds. */
+  readonly finality: readonly Finality[]
+  /** The part of the range that the page covers; it may end after `coverageTo`. */
+  readonly covered: Span
+  readonly coverage: Coverage
+}
+
+export interface CoveredRowQuery extends AtQuery {
+  /** Where coverage starts when there is no row; with one it starts at the row. It ends with the time asked for. */
+  readonly coverageFrom: number
+  readonly coverageTo: number
+}
+
+export interface CoveredRow {
+  readonly row: FoundRow | undefined
+  readonly covered: Span
+  readonly coverage: Coverage
+}
+
 export interface EnvironmentStore {
   series: SeriesStore
   coverage: CoverageStore
   markets: MarketStore
+  /**
+   * A page with the coverage and the finality of its feeds, all of one moment: read one after another, a backfill in
+   * between would seal a page without the rows that it wrote.
+   */
+  coveredPage(query: CoveredPageQuery): Promise<CoveredPage>
+  /** The newest row at or before a time, with the coverage from there to the time, both of one moment. */
+  coveredRow(query: CoveredRowQuery): Promise<CoveredRow>
   /**
    * Resolves when all of it is durable against the death of the process. Writes are applied in the order of their
    * calls. Up to MAX_BATCH_ROWS rows are one transaction: all of the write is there, or nothing. A larger one is

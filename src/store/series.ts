@@ -60,11 +60,6 @@ export interface PageQuery extends SeriesQuery {
   /** Between rows: `,` or a line break. */
   separator: string
   books?: BookRequest
-  /**
-   * The finality of the only feed, as the caller knows it: rows before it may come from memory while the epoch
-   * is the same. Left out, every row is read.
-   */
-  final?: Pick<Finality, 'before' | 'epoch'>
 }
 
 export interface Page {
@@ -81,7 +76,7 @@ export interface Page {
   lastTs: number | undefined
 }
 
-interface AtQuery {
+export interface AtQuery {
   feeds: readonly Feed[]
   time: number
   /** Never older than this. */

@@ -1,6 +1,7 @@
 /** Series, coverage and markets of an environment. */
 import { appendSuite } from './append.ts'
 import { coverageSuite } from './coverage.ts'
+import { coveredSuite } from './covered.ts'
 import type { Engine } from './engine.ts'
 import { ENGINES } from './engines.ts'
 import { marketSuite } from './markets.ts'
@@ -32,6 +33,7 @@ for (const { name, create } of ENGINES) {
   appendSuite(engine)
   pagingSuite(engine, process.env.TAPELINE_SOAK ? 5000 : 150)
   coverageSuite(engine)
+  coveredSuite(engine)
   snapshotSuite(engine)
   marketSuite(engine)
   retentionSuite(engine)

@@ -1,8 +1,8 @@
-import { type Feed, hasOneRowPerInstant } from '../../core/feed.ts'
+import { hasOneRowPerInstant } from '../../core/feed.ts'
 import { INTERVAL_MS } from '../../core/interval.ts'
 import { Lru } from '../../kit/lru.ts'
 import { endOf } from '../order/arms.ts'
-import type { Page, PageQuery } from '../series.ts'
+import type { Finality, Page, PageQuery } from '../series.ts'
 
 /**
  * Final candles in memory, in blocks of neighbours: a page over them is a few slices of bytes and no work per row.
@@ -13,8 +13,11 @@ import type { Page, PageQuery } from '../series.ts'
  *   starts   0      a      b  b …       where the row of a candle begins, or the next row where it has none
  */
 export interface FinalBlocks {
-  /** Undefined when the page has to be read from the tree. */
-  page(feedId: number, feed: Feed, query: PageQuery): Page | undefined
+  /**
+   * Undefined when the page has to be read from the tree. Missing blocks are read where `final` is of the snapshot that
+   * is read from; otherwise only what is in memory counts, because a block is stored under the epoch it was read in.
+   */
+  page(feedId: number, query: PageQuery, final: Finality, missing: 'read' | 'give up'): Page | undefined
 }
 
 interface Block {
@@ -52,10 +55,11 @@ export function finalBlocks(readJoined: ReadJoined, maxBytes: number): FinalBloc
     weigh: (block) => block.bytes.length + block.starts.byteLength + block.rows.byteLength,
   })
 
-  const load = (place: Place, index: number, epoch: number): Block | undefined => {
+  const load = (place: Place, index: number, epoch: number, mayRead: boolean): Block | undefined => {
     const name = `${place.feedId} ${index} ${place.separator}`
     const hit = known.get(name)
     if (hit?.epoch === epoch) return hit
+    if (!mayRead) return undefined
     const from = index * CANDLES * place.step
     const read = readJoined(place.feedId, from, from + CANDLES * place.step, place.separator, CANDLES + 1)
     const block = blockOf(place, index, epoch, read)
@@ -64,11 +68,10 @@ export function finalBlocks(readJoined: ReadJoined, maxBytes: number): FinalBloc
   }
 
   return {
-    page(feedId, feed, query) {
-      const { final, limit, range, position, separator } = query
-      if (final === undefined || feed.interval === '' || !isPlain(query) || !hasOneRowPerInstant(feed)) {
-        return undefined
-      }
+    page(feedId, query, final, missing) {
+      const { feed } = final
+      const { limit, range, position, separator } = query
+      if (feed.interval === '' || !isPlain(query) || !hasOneRowPerInstant(feed)) return undefined
       const step = INTERVAL_MS[feed.interval]
       const place = { feedId, step, separator }
       const first = position === undefined ? range.from : Math.max(range.from, position.ts + 1)
@@ -83,7 +86,7 @@ export function finalBlocks(readJoined: ReadJoined, maxBytes: number): FinalBloc
         const start = index * CANDLES
         const isFinal = (start + CANDLES) * step <= final.before
         if (!isFinal || index - firstIndex >= MAX_BLOCKS_READ) return undefined
-        const block = load(place, index, final.epoch)
+        const block = load(place, index, final.epoch, missing === 'read')
         if (block === undefined) return undefined
         const from = candle - start
         const to = Math.min(CANDLES, endCandle - start)
@@ -123,9 +126,10 @@ export function finalBlocks(readJoined: ReadJoined, maxBytes: number): FinalBloc
 }
 
 /** Newest first would need the rows in the other order; filters would need every row. */
-function isPlain({ order, limit, filters, stepMs, books, separator }: PageQuery): boolean {
+function isPlain({ feeds, order, limit, filters, stepMs, books, separator }: PageQuery): boolean {
   const filtered = filters?.instruments ?? filters?.side ?? filters?.minUsd ?? filters?.open
   return (
+    feeds.length === 1 &&
     order === 'asc' &&
     limit > 0 &&
     filtered === undefined &&

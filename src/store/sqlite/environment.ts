@@ -5,6 +5,7 @@ import { type EnvironmentStore, StoreClosedError } from '../environment.ts'
 import type { MarketStore } from '../markets.ts'
 import { cacheBytesFor } from './cache-sizes.ts'
 import { coverageReader } from './coverage-read.ts'
+import { coveredReads } from './covered-reads.ts'
 import { type EnvironmentOperations, environmentWrites } from './environment-operations.ts'
 import { ENVIRONMENT_MIGRATIONS, PAGE_BYTES } from './environment-schema.ts'
 import { environmentWrite } from './environment-write.ts'
@@ -13,6 +14,7 @@ import { marketReader } from './markets-read.ts'
 import { migrate } from './migrate.ts'
 import { openDatabase } from './open.ts'
 import { feedLookup } from './series-lookup.ts'
+import { seriesReader } from './series-read.ts'
 import { sqliteSeries } from './series-store.ts'
 
 export interface SqliteEnvironmentOptions {
@@ -92,8 +94,10 @@ function assemble(
   const coverage = coverageReader(database, lookup.id)
   let closing: Promise<void> | undefined
   const isClosed = () => closing !== undefined
+  const reader = seriesReader({ database, lookup, blockBytes, holdMs })
   return {
-    series: guarded(sqliteSeries({ database, lookup, writer, blockBytes, holdMs }), isClosed),
+    series: guarded(sqliteSeries({ reader, lookup, writer }), isClosed),
+    ...guarded(coveredReads({ reader, lookup, coverage }), isClosed),
     coverage: guarded<CoverageStore>({ read: async (...args) => coverage.read(...args) }, isClosed),
     markets: guarded(sqliteMarkets(database), isClosed),
     ...guarded({ write: environmentWrite({ writer, clock, holdMs }) }, isClosed),

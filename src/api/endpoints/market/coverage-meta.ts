@@ -1,8 +1,5 @@
-import type { Feed } from '../../../core/feed.ts'
 import { formatTime } from '../../../core/time.ts'
-import type { Coverage, GapReason } from '../../../store/coverage.ts'
-import type { Finality } from '../../../store/series.ts'
-import type { KnownCoverage } from './known-coverage.ts'
+import type { Coverage, GapReason, Span } from '../../../store/coverage.ts'
 
 /** `meta.coverage` of a page. */
 export interface CoverageMeta {
@@ -17,27 +14,12 @@ export const WRITE_DELAY_MS = 15_000
 
 export const NO_COVERAGE: CoverageMeta = { from: null, to: null, complete: true, gaps: [] }
 
-export function coverageMeta(
-  known: KnownCoverage,
-  feeds: readonly Feed[],
-  finality: readonly Finality[],
-  range: { fromMs: number; toMs: number },
-  nowMs: number,
-): CoverageMeta | Promise<CoverageMeta> {
-  const toMs = Math.min(range.toMs, nowMs)
-  if (feeds.length === 0 || range.fromMs >= toMs) {
-    const [from, to] = [range.fromMs, Math.max(range.fromMs, toMs)]
-    return { from: formatTime(from), to: formatTime(to), complete: true, gaps: [] }
-  }
-  const render = (coverage: Coverage) => metaOf(coverage, range.fromMs, toMs, nowMs)
-  const coverage = known.read(feeds, range.fromMs, toMs, finality)
-  return coverage instanceof Promise ? coverage.then(render) : render(coverage)
-}
-
-function metaOf(coverage: Coverage, fromMs: number, toMs: number, nowMs: number): CoverageMeta {
+/** Of `covered`, as far as it lies in the past. */
+export function coverageMeta(coverage: Coverage, covered: Span, nowMs: number): CoverageMeta {
+  const toMs = Math.max(covered.from, Math.min(covered.to, nowMs))
   const gaps = coverage.gaps.filter((gap) => !isNotYetWritten(gap, toMs, nowMs))
   return {
-    from: formatTime(fromMs),
+    from: formatTime(covered.from),
     to: formatTime(toMs),
     complete: gaps.length === 0,
     gaps: gaps.map(({ source, from, to, reason }) => ({

@@ -2,7 +2,6 @@ import { type Feed, feedName } from '../../../core/feed.ts'
 import type { Clock } from '../../../kit/clock.ts'
 import type { EnvironmentStore } from '../../../store/environment.ts'
 import type { Finality } from '../../../store/series.ts'
-import { type KnownCoverage, knownCoverage } from './known-coverage.ts'
 
 /**
  * Facts about whole feeds. They change seldom, and recorders in other threads and processes change them, so they are
@@ -12,12 +11,11 @@ export interface FeedFacts {
   /** Time of the first row of all these feeds. */
   earliest(feeds: readonly Feed[]): number | undefined | Promise<number | undefined>
   finality(feeds: readonly Feed[]): Finality[] | Promise<Finality[]>
-  /** What was observed in a range, given the feeds' finality. */
-  readonly coverage: KnownCoverage
 }
 
 const FIRST_ROW_FRESH_MS = 1_000
-const FINALITY_FRESH_MS = 100
+/** How old finality, and pages that are composed from memory, may be. */
+export const FINALITY_FRESH_MS = 100
 
 export function feedFacts(store: EnvironmentStore, clock: Clock): FeedFacts {
   const firstRow = remembered(clock, FIRST_ROW_FRESH_MS, async (feed) => {
@@ -25,7 +23,6 @@ export function feedFacts(store: EnvironmentStore, clock: Clock): FeedFacts {
     return store.series.earliest({ dataset, source, symbol, interval })
   })
   return {
-    coverage: knownCoverage(store.coverage),
     earliest(feeds) {
       const times = feeds.map(firstRow)
       return areKnown(times) ? leastOf(times) : Promise.all(times).then(leastOf)

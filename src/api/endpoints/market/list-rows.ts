@@ -1,13 +1,13 @@
 import type { EndpointContext, ListAnswer } from '../../../contract/endpoint.ts'
 import { previewAnswer, ROW_SEPARATOR } from '../../../contract/envelopes.ts'
 import type { Feed } from '../../../core/feed.ts'
-import { INTERVAL_MS } from '../../../core/interval.ts'
 import { respell } from '../../../core/rows/row-kinds.ts'
 import { formatTime } from '../../../core/time.ts'
 import type { BookRequest, Finality, RowFilters, SeriesQuery } from '../../../store/series.ts'
 import type { Services } from '../services.ts'
 import { coverageMeta } from './coverage-meta.ts'
 import { type CursorWalk, readWalk, type WalkInput, walkBinding, writeCursor } from './cursor-walk.ts'
+import { FINALITY_FRESH_MS } from './feed-facts.ts'
 
 /** What a list endpoint reads from the store. */
 export interface RowsRequest {
@@ -35,8 +35,8 @@ interface Span {
 }
 
 /**
- * Reads one page: rows, cursor, coverage, and whether any of it can still change. Facts that are known are not awaited:
- * a microtask for each of them would cost more than the facts.
+ * Reads one page: rows, cursor, coverage, and whether any of it can still change. A first row that is known is not
+ * awaited: a microtask would cost more.
  */
 export async function listRows(context: ListContext, request: RowsRequest): Promise<ListAnswer> {
   const { services, input, range } = context
@@ -62,23 +62,21 @@ export async function listRows(context: ListContext, request: RowsRequest): Prom
   const clamp = clampMeta(walk, window, earliest)
   if (context.dryRun) return previewAnswer(await data.store.series.count(query), clamp.clamped === true)
 
-  const facts = data.facts.finality(request.feeds)
-  const finality = facts instanceof Promise ? await facts : facts
-  const page = await data.store.series.page({
+  const read = await data.store.coveredPage({
     ...query,
     separator: ROW_SEPARATOR,
+    coverageTo: context.nowMs,
+    maxAgeMs: FINALITY_FRESH_MS,
     ...(request.books ? { books: request.books } : {}),
-    ...(finality.length === 1 && finality[0] ? { final: finality[0] } : {}),
   })
-  const covered = pageSpan(request, walk, span, page.hasMore ? page.lastTs : undefined)
-  const meta = coverageMeta(data.facts.coverage, request.feeds, finality, covered, context.nowMs)
-  const coverage = meta instanceof Promise ? await meta : meta
+  const { page, finality, covered } = read
+  const coverage = coverageMeta(read.coverage, covered, context.nowMs)
   const finalBefore = Math.min(...finality.map((feed) => feed.before))
   const capped = page.hasMore && typeof limit === 'number' && context.rowLimit < limit
   const sealed =
     request.feeds.length > 0 &&
     isAnchored(walk, page.hasMore) &&
-    covered.toMs <= finalBefore &&
+    covered.to <= finalBefore &&
     coverage.complete &&
     clamp.clamped === null &&
     // The first delta depends on the row before the page.
@@ -192,23 +190,6 @@ function currentWhile(
     const now = facts.finality(feeds)
     return now instanceof Promise ? now.then(isSame) : isSame(now)
   }
-}
-
-/** The part of the range that this page covers. */
-function pageSpan(request: RowsRequest, walk: CursorWalk, span: Span, lastTs: number | undefined): Span {
-  const begin = walk.position?.ts
-  const upTo = (ts: number) => Math.min(span.toMs, rowEnd(request, ts))
-  return walk.order === 'asc'
-    ? { fromMs: begin ?? span.fromMs, toMs: lastTs === undefined ? span.toMs : upTo(lastTs) }
-    : { fromMs: lastTs ?? span.fromMs, toMs: begin === undefined ? span.toMs : upTo(begin) }
-}
-
-/** The end of the time that a row covers: its candle, its sampling step, or its instant. */
-function rowEnd({ feeds, stepMs }: RowsRequest, ts: number): number {
-  if (stepMs !== undefined) return Math.ceil(ts / stepMs) * stepMs + 1
-  const [feed] = feeds
-  const isCandle = feed?.dataset === 'candles' || feed?.dataset === 'flow'
-  return ts + (isCandle && feed.interval !== '' ? INTERVAL_MS[feed.interval] : 1)
 }
 
 /** Neither end of the page moves with the clock. */

@@ -10,8 +10,7 @@ import type { MarketRow, MarketType } from '../../../core/rows/market.ts'
 import { SnapshotRow } from '../../../core/rows/snapshot.ts'
 import type { AssetSymbol } from '../../../core/symbol.ts'
 import { formatTime } from '../../../core/time.ts'
-import type { EnvironmentStore } from '../../../store/environment.ts'
-import type { FoundRow } from '../../../store/series.ts'
+import type { CoveredRow, EnvironmentStore } from '../../../store/environment.ts'
 import { endpoint } from '../services.ts'
 import { coverageMeta } from './coverage-meta.ts'
 import { findMarket } from './find-market.ts'
@@ -92,10 +91,11 @@ export const snapshotsAt = endpoint({
   ],
   run: async (context) => {
     const { input, services, range, nowMs } = context
-    const { store, facts } = services.market
+    const { store } = services.market
     const asset = input.symbol as AssetSymbol
     await checkAvailable(store, input.source, asset, { toMs: input.time, nowMs })
     const found = await snapshotAt(store, {
+      nowMs,
       source: input.source,
       symbol: asset,
       time: input.time,
@@ -104,7 +104,6 @@ export const snapshotsAt = endpoint({
       books: input.include_orderbook && !context.ignored.includes('include_orderbook'),
     })
     const count = found.row === undefined ? 0 : 1
-    const covered = { fromMs: found.fromMs, toMs: input.time + 1 }
     const meta = {
       symbol: input.symbol,
       source: input.source,
@@ -119,13 +118,7 @@ export const snapshotsAt = endpoint({
       original_start: null,
       effective_start: null,
       ignored: context.ignored,
-      coverage: await coverageMeta(
-        facts.coverage,
-        found.feeds,
-        await facts.finality(found.feeds),
-        covered,
-        nowMs,
-      ),
+      coverage: coverageMeta(found.coverage, found.covered, nowMs),
       reason: found.reason,
     }
     return {
@@ -138,6 +131,7 @@ export const snapshotsAt = endpoint({
 })
 
 interface AtQuestion {
+  nowMs: number
   source: SnapshotSource
   symbol: AssetSymbol
   time: number
@@ -146,11 +140,8 @@ interface AtQuestion {
   books: boolean
 }
 
-interface AtAnswer {
-  row: FoundRow | undefined
-  /** Which feeds were searched, and from when on nothing newer was found. */
-  feeds: readonly Feed[]
-  fromMs: number
+/** With the coverage of the time from the row on, or from where there could be one. */
+interface AtAnswer extends CoveredRow {
   reason: MissingReason | null
 }
 
@@ -170,8 +161,11 @@ async function snapshotAt(store: EnvironmentStore, asked: AtQuestion): Promise<A
     if (answer.row !== undefined) return answer
     nearest ??= answer
   }
+  if (nearest !== undefined) return nearest
+  const covered = { from: time, to: time + 1 }
   const feeds = snapshotFeeds(source, symbol, undefined)
-  return nearest ?? { row: undefined, feeds, fromMs: time, reason: 'no_market' }
+  const coverage = await store.coverage.read(feeds, time, Math.min(time + 1, asked.nowMs))
+  return { row: undefined, covered, coverage, reason: 'no_market' }
 }
 
 async function rowAt(
@@ -180,17 +174,20 @@ async function rowAt(
   feeds: readonly Feed[],
   market: MarketRow | undefined,
 ): Promise<AtAnswer> {
-  const { time, notBefore } = asked
+  const { time, notBefore, nowMs } = asked
   const instrument = market === undefined ? {} : { instrument: market.market_id }
   const books = asked.books ? { books: { books: true, diffs: false } } : {}
-  const row = await store.series.at({ feeds, time, notBefore, ...instrument, ...books })
-  if (row !== undefined) return { row, feeds, fromMs: row.position.ts, reason: null }
-  const older = notBefore > 0 ? await store.series.at({ feeds, time, ...instrument }) : undefined
   const startMs = market?.start_time == null ? notBefore : Date.parse(market.start_time)
-  return {
-    row,
+  const found = await store.coveredRow({
     feeds,
-    fromMs: Math.min(time, Math.max(notBefore, startMs)),
-    reason: older === undefined ? 'not_recorded' : 'plan_history',
-  }
+    time,
+    notBefore,
+    coverageFrom: Math.min(time, Math.max(notBefore, startMs)),
+    coverageTo: nowMs,
+    ...instrument,
+    ...books,
+  })
+  if (found.row !== undefined) return { ...found, reason: null }
+  const older = notBefore > 0 ? await store.series.at({ feeds, time, ...instrument }) : undefined
+  return { ...found, reason: older === undefined ? 'not_recorded' : 'plan_history' }
 }

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { gap, observed, retracted } from '../coverage.ts'
+import type { EnvironmentStore } from '../environment.ts'
+import { candle, candleFeed, type Engine, START, seeded, withStore } from './engine.ts'
+
+const MINUTE = 60_000
+const MINUTES = 120
+const END = START + MINUTES * MINUTE
+const feed = candleFeed('cexa')
+const range = { from: START, to: END }
+const query = { feeds: [feed], range, order: 'asc', separator: ',\n', coverageTo: END } as const
+
+/** A backfill of one minute: its row and its coverage, in one write. */
+const fill = (store: EnvironmentStore, minute: number) =>
+  store.write({
+    rows: [{ feed, rows: [candle(minute)] }],
+    coverage: [observed(feed, START + minute * MINUTE, START + (minute + 1) * MINUTE)],
+  })
+
+const minutesOf = (spans: readonly { from: number; to: number }[]) =>
+  spans.reduce((sum, { from, to }) => sum + (to - from) / MINUTE, 0)
+
+export function coveredSuite(engine: Engine): void {
+  for (const finalBefore of [0, END]) {
+    const state = finalBefore === 0 ? 'open' : 'final'
+    test(`${engine.name}: rows and coverage of ${state} time belong together, whatever is written meanwhile`, () =>
+      withStore(engine, async (store) => {
+        if (finalBefore > 0) await store.write({ finalize: [{ feed, before: finalBefore }] })
+        const minutes = seeded(11).shuffle(Array.from({ length: MINUTES }, (_, i) => i))
+        let isDone = false
+        const writing = (async () => {
+          for (const minute of minutes) await fill(store, minute)
+          isDone = true
+        })()
+        const epochs = new Map<number, number>()
+        const seen = new Set<number>()
+        while (!isDone) {
+          const { page, coverage, finality } = await store.coveredPage({
+            ...query,
+            limit: MINUTES,
+            maxAgeMs: 5,
+          })
+          assert.equal(minutesOf(coverage.observed), page.count)
+          const [final] = finality
+          assert.ok(final !== undefined && final.before === finalBefore)
+          // What is keyed by the epoch is the same for the same epoch.
+          if (finalBefore > 0) {
+            assert.equal(epochs.get(final.epoch) ?? page.count, page.count)
+            epochs.set(final.epoch, page.count)
+          }
+          seen.add(page.count)
+          await nextTurn()
+          const time = START + MINUTES * MINUTE - 1
+          const found = await store.coveredRow({ feeds: [feed], time, coverageFrom: START, coverageTo: END })
+          // Up to its candle's end the row's own minute was observed.
+          const [first] = found.coverage.observed
+          if (found.row !== undefined) assert.equal(first?.from, found.row.position.ts)
+          else assert.equal(first, undefined)
+        }
+        await writing
+        assert.ok(seen.size > 1, 'pages were read while rows were written')
+      }))
+  }
+
+  test(`${engine.name}: a page has the coverage of its own part of the range, up to the time asked for`, () =>
+    withStore(engine, async (store) => {
+      await store.write({
+        rows: [{ feed, rows: Array.from({ length: 10 }, (_, i) => candle(i)) }],
+        coverage: [
+          observed(feed, START, START + 10 * MINUTE),
+          gap(feed, START + 10 * MINUTE, END, 'venue_down'),
+        ],
+        finalize: [{ feed, before: START + 20 * MINUTE }],
+      })
+      const first = await store.coveredPage({ ...query, limit: 4 })
+      assert.deepEqual(first.covered, { from: START, to: START + 4 * MINUTE })
+      assert.equal(first.coverage.complete, true)
+      const { last } = first.page
+      assert.ok(last !== undefined)
+      const rest = await store.coveredPage({ ...query, limit: 100, position: last })
+      assert.deepEqual(rest.covered, { from: START + 3 * MINUTE, to: END })
+      assert.deepEqual(rest.coverage.gaps, [
+        { source: 'cexa', from: START + 10 * MINUTE, to: END, reason: 'venue_down' },
+      ])
+      const soon = await store.coveredPage({ ...query, limit: 100, coverageTo: START + 10 * MINUTE })
+      assert.deepEqual([soon.covered.to, soon.coverage.complete], [END, true])
+      const latest = await store.coveredPage({ ...query, order: 'desc', limit: 3 })
+      assert.deepEqual(latest.covered, { from: START + 7 * MINUTE, to: END })
+
+      // An observation that is taken back is missing from the next answer, whatever is known of the time around it.
+      await store.write({ coverage: [retracted(feed, START + MINUTE, START + 2 * MINUTE)] })
+      const after = await store.coveredPage({ ...query, limit: 4 })
+      assert.deepEqual(after.coverage.gaps, [
+        { source: 'cexa', from: START + MINUTE, to: START + 2 * MINUTE, reason: 'not_observed' },
+      ])
+    }))
+}

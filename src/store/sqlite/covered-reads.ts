@@ -1,0 +1,51 @@
+/**
+ * Rows together with the coverage and finality of their feeds. Either all of it comes from memory, where blocks and
+ * spans are stored under the epoch of the snapshot they were read in, or all of it is read in one transaction.
+ */
+import type { Span } from '../coverage.ts'
+import type { EnvironmentStore } from '../environment.ts'
+import { pageSpan } from '../order/page-span.ts'
+import type { Finality } from '../series.ts'
+import { observedSpans } from '../spans/observed-spans.ts'
+import type { CoverageReader } from './coverage-read.ts'
+import type { FeedLookup } from './series-lookup.ts'
+import type { SeriesReader } from './series-read.ts'
+
+export function coveredReads(parts: {
+  reader: SeriesReader
+  lookup: FeedLookup
+  coverage: CoverageReader
+}): Pick<EnvironmentStore, 'coveredPage' | 'coveredRow'> {
+  const { reader, lookup, coverage } = parts
+  const observed = observedSpans()
+
+  const coverageOf = (finality: readonly Finality[], { from, to }: Span, end: number) =>
+    observed.read(finality, from, Math.max(from, Math.min(to, end)), coverage.read)
+
+  return {
+    async coveredPage(query) {
+      const { feeds, coverageTo, maxAgeMs } = query
+      const known = lookup.finality(feeds, maxAgeMs)
+      const inMemory = reader.finalPage(query, known, 'give up')
+      if (inMemory !== undefined) {
+        const covered = pageSpan(query, inMemory)
+        const found = observed.find(known, covered.from, Math.min(covered.to, coverageTo))
+        if (found !== undefined) return { page: inMemory, finality: known, covered, coverage: found }
+      }
+      const { page, ...rest } = reader.oneState(() => {
+        const finality = lookup.finality(feeds)
+        const page = reader.finalPage(query, finality, 'read') ?? reader.page(query)
+        const covered = pageSpan(query, page)
+        return { page, finality, covered, coverage: coverageOf(finality, covered, coverageTo) }
+      })
+      return { ...rest, page: 'finish' in page ? await page.finish() : page }
+    },
+    coveredRow: async (query) =>
+      reader.oneState(() => {
+        const finality = lookup.finality(query.feeds)
+        const row = reader.at(query)
+        const covered = { from: row?.position.ts ?? query.coverageFrom, to: query.time + 1 }
+        return { row, covered, coverage: coverageOf(finality, covered, query.coverageTo) }
+      }),
+  }
+}

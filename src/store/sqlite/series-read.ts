@@ -1,0 +1,170 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Feed } from '../../core/feed.ts'
+import { readTexts } from '../books/compose.ts'
+import { type GroupReader, isGrouped } from '../books/group.ts'
+import { bookSamples } from '../books/sample.ts'
+import { type BookRef, bookRows } from '../books/walk.ts'
+import { type Arm, armsOf, comparePositions } from '../order/arms.ts'
+import { sampledRows } from '../order/sample.ts'
+import { finalBlocks } from '../rows/final-blocks.ts'
+import type { AtQuery, BookRequest, Finality, FoundRow, Page, PageQuery, SeriesQuery } from '../series.ts'
+import { groupReaders } from './books-groups.ts'
+import type { FeedLookup } from './series-lookup.ts'
+import {
+  EMPTY_PAGE,
+  joinedReader,
+  type OneState,
+  oneStateOf,
+  pageReader,
+  type StoredRow,
+} from './series-page.ts'
+import { plainSamples } from './series-sample.ts'
+import { statementCache } from './series-statements.ts'
+
+/** Reads rows on the calling thread. */
+export interface SeriesReader {
+  readonly oneState: OneState
+  page(query: PageQuery): Page | UnfinishedPage
+  /** From blocks of final candles; undefined when the page is not made of them. See `FinalBlocks.page`. */
+  finalPage(query: PageQuery, finality: readonly Finality[], missing: 'read' | 'give up'): Page | undefined
+  count(query: SeriesQuery): number
+  at(query: AtQuery): FoundRow | undefined
+}
+
+/** All of a page is read but for the texts of its rows: making them from books takes long. */
+export interface UnfinishedPage extends Omit<Page, 'text' | 'parts'> {
+  finish(): Promise<Page>
+}
+
+export function seriesReader(parts: {
+  database: DatabaseSync
+  lookup: FeedLookup
+  /** Memory for final candles, and as much again for books. */
+  blockBytes: number
+  holdMs: number
+}): SeriesReader {
+  const { database, lookup, blockBytes, holdMs } = parts
+  const oneState = oneStateOf(database)
+  const statements = statementCache(database)
+  const pages = pageReader(statements, oneState)
+  const blocks = finalBlocks(joinedReader(statements), blockBytes)
+  const samples = plainSamples(database)
+  const groups = groupReaders(database, blockBytes)
+  const plainRows = (arms: readonly Arm[], query: SeriesQuery, limit: number): StoredRow[] => {
+    if (arms.length === 0) return []
+    const { stepMs } = query
+    return stepMs === undefined
+      ? pages.rows(arms, query, limit)
+      : sampledRows(samples(), arms, { ...query, stepMs }, limit)
+  }
+
+  /** Rows with their texts to come: plain ones and grouped ones, merged. */
+  const rowsOf = (query: SeriesQuery, limit: number): RowsOfPage => {
+    if (query.stepMs !== undefined && query.feeds.some((feed) => feed.dataset !== 'snapshots'))
+      throw new RangeError('only snapshots are sampled')
+    const armsFor = (feeds: readonly Feed[]) => armsOf({ ...query, feeds }, lookup.id)
+    const plain = armsFor(query.feeds.filter((feed) => !isGrouped(feed)))
+    const grouped = armsFor(query.feeds.filter(isGrouped))
+    const reader = groups()
+    if (limit < 1) return { rows: [], reader }
+    const { stepMs } = query
+    const refs =
+      grouped.length === 0
+        ? []
+        : stepMs === undefined
+          ? bookRows(reader, grouped, query, limit)
+          : sampledRows(bookSamples(reader), grouped, { ...query, stepMs }, limit)
+    const others = plainRows(plain, query, limit)
+    if (others.length === 0) return { rows: refs, reader }
+    const sign = query.order === 'asc' ? 1 : -1
+    const merged = [...refs, ...others].sort((a, b) => comparePositions(a.position, b.position) * sign)
+    return { rows: merged.slice(0, limit), reader }
+  }
+
+  /** The texts of the rows, in their order: made one by one as they are taken. */
+  const textsOf = (
+    { rows, reader }: RowsOfPage,
+    request: BookRequest | undefined,
+    stepMs: number | undefined,
+  ): Iterator<string> => {
+    const textOf = readTexts(reader, rows.filter(isRef), request, stepMs)
+    let refs = 0
+    return rows.values().map((row) => (isRef(row) ? textOf(refs++) : row.text))
+  }
+
+  const composed = (query: PageQuery): UnfinishedPage => {
+    const found = rowsOf(query, query.limit + 1)
+    const rows = found.rows.slice(0, query.limit)
+    const texts = textsOf({ ...found, rows }, query.books, query.stepMs)
+    const head = {
+      count: rows.length,
+      hasMore: found.rows.length > query.limit,
+      last: rows.at(-1)?.position,
+      firstTs: rows[0]?.position.ts,
+      lastTs: rows.at(-1)?.position.ts,
+    }
+    return {
+      ...head,
+      finish: async () => ({ ...head, text: (await takeInTurns(texts, holdMs)).join(query.separator) }),
+    }
+  }
+
+  const isComposed = (query: SeriesQuery) => query.stepMs !== undefined || query.feeds.some(isGrouped)
+
+  const plain = (query: PageQuery): Page => {
+    const arms = armsOf(query, lookup.id)
+    return arms.length === 0 || query.limit < 1 ? EMPTY_PAGE : pages.text(arms, query)
+  }
+
+  const finalPage: SeriesReader['finalPage'] = (query, finality, missing) => {
+    const final = finality.length === 1 ? finality[0] : undefined
+    if (final === undefined) return undefined
+    const id = lookup.id(final.feed)
+    return id === undefined ? undefined : blocks.page(id, query, final, missing)
+  }
+
+  /** The newest row at or before a time; its text is made while the file is in the same state. */
+  const rowAt = ({ feeds, time, notBefore, instrument, books: request }: AtQuery): FoundRow | undefined => {
+    const range = { from: notBefore ?? 0, to: time, toInclusive: true }
+    const filters = instrument === undefined ? {} : { instruments: [instrument] }
+    const found = rowsOf({ feeds, range, order: 'desc', limit: 1, filters }, 1)
+    const [row] = found.rows
+    if (row === undefined) return undefined
+    return { position: row.position, text: textsOf(found, request, undefined).next().value ?? '' }
+  }
+
+  return {
+    oneState,
+    page: (query) => (isComposed(query) ? oneState(() => composed(query)) : plain(query)),
+    finalPage,
+    count(query) {
+      if (isComposed(query)) return oneState(() => rowsOf(query, query.limit).rows.length)
+      const arms = armsOf(query, lookup.id)
+      return arms.length === 0 || query.limit < 1 ? 0 : pages.count(arms, query)
+    },
+    at: (query) => oneState(() => rowAt(query)),
+  }
+}
+
+/** A page of deep books takes long: other work of the thread gets its turn in between. */
+async function takeInTurns(texts: Iterator<string>, holdMs: number): Promise<string[]> {
+  const taken: string[] = []
+  let holdingSince = performance.now()
+  for (let next = texts.next(); !next.done; next = texts.next()) {
+    taken.push(next.value)
+    if (performance.now() - holdingSince <= holdMs) continue
+    await nextTurn()
+    holdingSince = performance.now()
+  }
+  return taken
+}
+
+interface RowsOfPage {
+  rows: readonly (StoredRow | BookRef)[]
+  reader: GroupReader
+}
+
+function isRef(row: StoredRow | BookRef): row is BookRef {
+  return 'view' in row
+}
