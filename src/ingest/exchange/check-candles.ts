@@ -3,7 +3,6 @@
  * of the second kind, and the longer candles that hold it are as refused as it is.
  */
 import { type CandleInterval, candleStart, INTERVAL_MS } from '../../core/interval.ts'
-import { RowError } from '../../core/rows/row-error.ts'
 import { rowEncoder } from '../../core/rows/row-kinds.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
 import { flowOf } from './build-flow.ts'
@@ -12,14 +11,9 @@ import { candleOf } from './candle-row.ts'
 import type { RolledCandle, RollUp } from './roll-up-candles.ts'
 import type { SymbolParts } from './symbol-parts.ts'
 
-export interface RefusedCandle {
-  readonly candle: Candle
-  readonly error: RowError
-}
-
 export interface CheckedCandles {
   readonly good: Candle[]
-  readonly refused: RefusedCandle[]
+  readonly refused: Candle[]
 }
 
 type Where = Pick<SymbolParts, 'plan' | 'symbol'>
@@ -44,7 +38,7 @@ export function checkFlow(
     const row = flowOf(candle, true)
     if (row !== undefined) encode(row)
   })
-  return { good, refused: [...checked.refused, ...refused].sort((a, b) => a.candle.openMs - b.candle.openMs) }
+  return { good, refused: [...checked.refused, ...refused].sort((a, b) => a.openMs - b.openMs) }
 }
 
 function apart(candles: readonly Candle[], check: (candle: Candle) => void): CheckedCandles {
@@ -53,8 +47,8 @@ function apart(candles: readonly Candle[], check: (candle: Candle) => void): Che
     try {
       check(candle)
       checked.good.push(candle)
-    } catch (error) {
-      checked.refused.push({ candle, error: asRowError(error) })
+    } catch {
+      checked.refused.push(candle)
     }
   }
   return checked
@@ -69,7 +63,7 @@ export function advanceAround(
 ): RolledCandle[] {
   const rolled: RolledCandle[] = []
   let rest = good
-  for (const { candle } of refused) {
+  for (const candle of refused) {
     rolled.push(
       ...rollUp.advance(
         rest.filter(({ openMs }) => openMs < candle.openMs),
@@ -85,20 +79,11 @@ export function advanceAround(
 /** The gaps that refused candles leave in everything that is made of them. */
 export function refuseRolled(
   { plan, symbol, writer }: Pick<SymbolParts, 'plan' | 'symbol' | 'writer'>,
-  refused: readonly RefusedCandle[],
+  refused: readonly Candle[],
   intervals: readonly CandleInterval[],
   dataset: 'candles' | 'flow',
 ): void {
-  for (const { candle, error } of refused)
+  for (const { openMs } of refused)
     for (const interval of intervals)
-      writer.refuse(
-        feedOf(dataset, plan.source, symbol, interval),
-        candleStart(candle.openMs, interval),
-        error,
-      )
-}
-
-function asRowError(error: unknown): RowError {
-  if (error instanceof RowError) return error
-  return new RowError('row', error instanceof Error ? error.message : String(error))
+      writer.refuse(feedOf(dataset, plan.source, symbol, interval), candleStart(openMs, interval))
 }

@@ -73,8 +73,7 @@ export function closeMinutes(parts: SymbolParts, fromMs: number): MinuteCloser {
       const toMs = Math.max(page.covered?.toMs ?? 0, ...page.missing.map(({ range }) => range.toMs))
       if (toMs <= closedToMs) return { good: candles, refused: [] }
       const checked = checkCandles(parts, '1m', candles)
-      for (const { candle, error } of checked.refused)
-        writer.refuse(candleFeed(plan.source, symbol, '1m'), candle.openMs, error)
+      for (const { openMs } of checked.refused) writer.refuse(candleFeed(plan.source, symbol, '1m'), openMs)
       refuseRolled(parts, checked.refused, COARSE_INTERVALS, 'candles')
       put(advanceAround(rollUp, checked, '1m', toMs), true)
       closedToMs = toMs

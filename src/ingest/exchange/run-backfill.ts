@@ -253,8 +253,7 @@ async function fillCandles(
       candles.map((candle) => candleOf(plan, { interval, candle }, true, derivatives)),
     )
     const checked = checkCandles(parts, interval, candles)
-    for (const { candle, error } of checked.refused)
-      writer.refuse(candleFeed(source, symbol, interval), candle.openMs, error)
+    for (const { openMs } of checked.refused) writer.refuse(candleFeed(source, symbol, interval), openMs)
     refuseRolled(parts, checked.refused, step.rollUp, 'candles')
     for (const { range: lost } of page.missing) rollUp.spoil(lost.fromMs, lost.toMs)
     const toMs = Math.max(page.covered?.toMs ?? 0, ...page.missing.map((lost) => lost.range.toMs))

@@ -7,7 +7,6 @@
 import { type CandleInterval, candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import type { MarketCandle, MidSample } from '../../core/market-candles.ts'
 import type { MarketInput } from '../../core/rows/market.ts'
-import { RowError } from '../../core/rows/row-error.ts'
 import type { TradeObservation } from '../../venues/observation.ts'
 import { COARSE_INTERVALS, candleFeed } from '../shared/feeds.ts'
 import type { RowWriter } from '../shared/write-rows.ts'
@@ -60,7 +59,7 @@ export function createMarketCandleWriter(options: {
 
   function refuse({ interval, openTimeMs }: CandlePlace): void {
     const feed = candleFeed(plan.source, options.market().symbol, interval)
-    writer.refuse(feed, openTimeMs, new RowError('trades', 'one of them cannot be stored'))
+    writer.refuse(feed, openTimeMs)
   }
 
   function put(instrument: string, interval: CandleInterval, candle: MarketCandle, nowMs: number): void {

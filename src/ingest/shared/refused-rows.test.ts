@@ -17,8 +17,9 @@ import { seeded } from '../../store/conformance/engine.ts'
 import { openSqliteEnvironment } from '../../store/sqlite/environment.ts'
 import { candleFeed, feedOf } from './feeds.ts'
 import { HOLDS_FINALITY_MS } from './refused-rows.ts'
+import type { RefusedRow } from './row-batch.ts'
 import { createCoverageTracker } from './track-coverage.ts'
-import { createRowWriter, type RefusedRow } from './write-rows.ts'
+import { createRowWriter } from './write-rows.ts'
 
 const SEED = Number(process.env.TAPELINE_SEED ?? Date.now() % 1e9)
 const ROUNDS = process.env.TAPELINE_SOAK === undefined ? 12 : 200

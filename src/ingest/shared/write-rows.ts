@@ -11,19 +11,15 @@
  * coverage nor finality passes over it (refused-rows.ts).
  */
 import { type Feed, feedName } from '../../core/feed.ts'
-import type { RowError } from '../../core/rows/row-error.ts'
-import type { FeedRows, RowInputs } from '../../core/rows/row-kinds.ts'
+import type { RowInputs } from '../../core/rows/row-kinds.ts'
 import { backoffMs } from '../../kit/backoff.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { Logger } from '../../kit/log.ts'
-import { type CoverageChange, type GapReason, gap, observed, retracted } from '../../store/coverage.ts'
-import {
-  type EnvironmentStore,
-  type EnvironmentWrite,
-  RowsRefusedError,
-  StoreClosedError,
-} from '../../store/environment.ts'
+import { type GapReason, gap, observed, retracted } from '../../store/coverage.ts'
+import { type EnvironmentStore, RowsRefusedError, StoreClosedError } from '../../store/environment.ts'
+import { changesOf } from './batch-changes.ts'
 import { createRefusedRows } from './refused-rows.ts'
+import { type CoverageDecision, type RefusedRow, RowBatch } from './row-batch.ts'
 
 export const MAX_WAITING_ROWS = 50_000
 const FLUSH_EVERY_MS = 200
@@ -35,7 +31,7 @@ const MAX_LOGGED = 3
 export interface RowWriter {
   put<D extends Feed['dataset']>(feed: Feed<D>, rows: readonly RowInputs[D][]): void
   /** There is no row at this time, because what it is made of was refused: a gap, as if it were refused itself. */
-  refuse(feed: Feed, timeMs: number, error: RowError): void
+  refuse(feed: Feed, timeMs: number): void
   /** This time was observed. `isAnswer`: the venue was asked for all of it, and every row of it was put. */
   observed(feed: Feed, fromMs: number, toMs: number, isAnswer?: boolean): void
   /** Takes an observation back. */
@@ -45,7 +41,7 @@ export interface RowWriter {
   /** This time was not observed, for a known reason. */
   gap(feed: Feed, fromMs: number, toMs: number, reason: GapReason): void
   /** Changes of coverage that depend on what is stored when everything put before is written. */
-  change(change: Change): void
+  change(change: CoverageDecision): void
   /** Resolves when there is room for more. */
   ready(): Promise<void>
   /** Resolves when everything put so far is durable, its coverage included. */
@@ -63,29 +59,6 @@ interface RowWriterStats {
   readonly failure: string | null
 }
 
-type Change = () => readonly CoverageChange[] | Promise<readonly CoverageChange[]>
-
-interface FeedLoad {
-  readonly feed: Feed
-  readonly rows: unknown[]
-  /** Rows that were not even put. */
-  readonly refused: { timeMs: number; error: RowError }[]
-}
-
-interface Load {
-  feeds: Map<string, FeedLoad>
-  rows: number
-  /** Coverage, decided when the rows are written, and finality. */
-  changes: (Change | { feed: Feed; beforeMs: number })[]
-}
-
-/** A row that cannot be stored, for the dead letters. */
-export interface RefusedRow {
-  readonly feed: Feed
-  readonly row: unknown
-  readonly error: RowError
-}
-
 export function createRowWriter(options: {
   store: Pick<EnvironmentStore, 'write' | 'coverage'>
   clock: Clock
@@ -96,7 +69,7 @@ export function createRowWriter(options: {
   const refused = createRefusedRows()
   const stop = new AbortController()
   const counts = { inserted: 0, corrected: 0, refused: 0 }
-  let load = emptyLoad()
+  let batch = new RowBatch()
   let inFlight = 0
   let failure: string | null = null
   let flushing: Promise<void> | undefined
@@ -119,91 +92,32 @@ export function createRowWriter(options: {
     }
   }
 
-  async function write(current: Load): Promise<void> {
-    const errors = new Map<FeedLoad, Map<number, RowError>>()
+  /** Until nothing of the batch is refused any more. */
+  async function write(batch: RowBatch): Promise<void> {
     for (;;) {
       const undo = refused.snapshot()
       try {
-        const changes = await changesOf(current, errors)
-        const result = await persist(() => store.write({ rows: rowsWithout(current, errors), ...changes }))
+        const changes = await changesOf(batch, { refused, clock, coverage: store.coverage, persist })
+        const result = await persist(() => store.write({ rows: batch.acceptedRows(), ...changes }))
         counts.inserted += result.inserted
         counts.corrected += result.corrected
         return
       } catch (error) {
         if (!(error instanceof RowsRefusedError)) throw error
         undo()
-        noteRefused(current, errors, error.refused)
+        counts.refused += error.refused.length
+        for (const { feed, error: reason } of error.refused.slice(0, MAX_LOGGED))
+          log.error({ feed: feedName(feed), err: reason }, 'a row was refused')
+        for (const row of batch.markRefused(error.refused)) options.onRefused?.(row)
       }
     }
-  }
-
-  function noteRefused(
-    { feeds }: Load,
-    errors: Map<FeedLoad, Map<number, RowError>>,
-    rows: RowsRefusedError['refused'],
-  ): void {
-    counts.refused += rows.length
-    for (const { feed, error } of rows.slice(0, MAX_LOGGED))
-      log.error({ feed: feedName(feed), err: error }, 'a row was refused')
-    // Places are those among the rows that were written, which lacked the rows refused before.
-    const before = new Map([...errors].map(([own, known]) => [own, [...known.keys()].sort((a, b) => a - b)]))
-    for (const { feed, index, error } of rows) {
-      const own = feeds.get(feedName(feed))
-      if (own === undefined) continue
-      let place = index
-      for (const earlier of before.get(own) ?? []) if (earlier <= place) place++
-      const known = errors.get(own) ?? new Map<number, RowError>()
-      errors.set(own, known.set(place, error))
-      options.onRefused?.({ feed, row: own.rows[place], error })
-    }
-  }
-
-  /** What is recorded beside the rows, given the rows that are refused. */
-  async function changesOf(
-    { feeds, changes }: Load,
-    errors: ReadonlyMap<FeedLoad, ReadonlyMap<number, RowError>>,
-  ): Promise<{ coverage: CoverageChange[]; finalize: NonNullable<EnvironmentWrite['finalize']> }> {
-    const coverage: CoverageChange[] = []
-    for (const own of feeds.values()) coverage.push(...(await changesOfRefused(own, errors.get(own))))
-    const finalize: { feed: Feed; before: number }[] = []
-    for (const change of changes) {
-      if (typeof change === 'function') coverage.push(...(await persist(async () => change())))
-      else {
-        const { feed, beforeMs } = change
-        finalize.push({ feed, before: refused.finalTo(feed, beforeMs, clock.now()) })
-      }
-    }
-    return { coverage, finalize }
-  }
-
-  async function changesOfRefused(
-    { feed, rows, refused: unmade }: FeedLoad,
-    errors: ReadonlyMap<number, RowError> | undefined,
-  ): Promise<CoverageChange[]> {
-    if (errors === undefined && unmade.length === 0 && !refused.has(feed)) return []
-    const changes: CoverageChange[] = []
-    for (const { timeMs } of unmade) changes.push(...(await hold(feed, { time: timeMs })))
-    for (const [index, row] of rows.entries()) {
-      if (errors?.has(index)) changes.push(...(await hold(feed, row)))
-      else if (refused.has(feed))
-        for (const { fromMs, toMs } of refused.taken(feed, row)) changes.push(observed(feed, fromMs, toMs))
-    }
-    return changes
-  }
-
-  /** The time of a refused row becomes a gap; what was observed there is set aside. */
-  async function hold(feed: Feed, row: unknown): Promise<CoverageChange[]> {
-    const { fromMs, toMs } = refused.add(feed, row, clock.now())
-    const known = await persist(() => store.coverage.read([feed], fromMs, toMs))
-    for (const span of known.observed) refused.setAside(feed, { fromMs: span.from, toMs: span.to })
-    return [retracted(feed, fromMs, toMs), gap(feed, fromMs, toMs, 'not_observed')]
   }
 
   async function drain(): Promise<void> {
-    while (load.rows > 0 || load.changes.length > 0) {
-      const current = load
-      load = emptyLoad()
-      inFlight = current.rows
+    while (!batch.isEmpty) {
+      const current = batch
+      batch = new RowBatch()
+      inFlight = current.size
       try {
         await write(current)
       } finally {
@@ -214,7 +128,7 @@ export function createRowWriter(options: {
   }
 
   function admit(): void {
-    if (load.rows + inFlight >= MAX_WAITING_ROWS && !closed) return
+    if (batch.size + inFlight >= MAX_WAITING_ROWS && !closed) return
     const waiting = blocked
     blocked = []
     for (const resume of waiting) resume()
@@ -225,15 +139,6 @@ export function createRowWriter(options: {
       flushing = undefined
     })
     return flushing
-  }
-
-  function loadOf(feed: Feed): FeedLoad {
-    const name = feedName(feed)
-    const known = load.feeds.get(name)
-    if (known !== undefined) return known
-    const entry: FeedLoad = { feed, rows: [], refused: [] }
-    load.feeds.set(name, entry)
-    return entry
   }
 
   const quietly = () => void flush().catch((error) => log.error({ err: error }, 'rows were not written'))
@@ -249,19 +154,14 @@ export function createRowWriter(options: {
   return {
     put(feed, rows) {
       if (rows.length === 0) return
-      const entry = loadOf(feed)
-      for (const row of rows) entry.rows.push(row)
-      load.rows += rows.length
-      if (load.rows >= FLUSH_AT_ROWS && flushing === undefined) quietly()
+      batch.put(feed, rows)
+      if (batch.size >= FLUSH_AT_ROWS && flushing === undefined) quietly()
     },
-    refuse(feed, timeMs, error) {
-      loadOf(feed).refused.push({ timeMs, error })
-      load.rows += 1
-    },
-    change: (change) => void load.changes.push(change),
+    refuse: (feed, timeMs) => batch.refuse(feed, timeMs),
+    change: (change) => void batch.changes.push(change),
     observed(feed, fromMs, toMs, isAnswer = false) {
       if (toMs <= fromMs) return
-      load.changes.push(() =>
+      batch.changes.push(() =>
         refused
           .clear(feed, { fromMs, toMs }, isAnswer)
           .map((piece) => observed(feed, piece.fromMs, piece.toMs)),
@@ -269,23 +169,23 @@ export function createRowWriter(options: {
     },
     unobserved(feed, fromMs, toMs) {
       if (toMs <= fromMs) return
-      load.changes.push(() => {
+      batch.changes.push(() => {
         refused.drop(feed, { fromMs, toMs })
         return [retracted(feed, fromMs, toMs)]
       })
     },
     gap(feed, fromMs, toMs, reason) {
-      if (toMs > fromMs) load.changes.push(() => [gap(feed, fromMs, toMs, reason)])
+      if (toMs > fromMs) batch.changes.push(() => [gap(feed, fromMs, toMs, reason)])
     },
-    final: (feed, beforeMs) => void load.changes.push({ feed, beforeMs }),
+    final: (feed, beforeMs) => void batch.changes.push({ feed, beforeMs }),
     async ready() {
-      while (load.rows + inFlight >= MAX_WAITING_ROWS && !closed)
+      while (batch.size + inFlight >= MAX_WAITING_ROWS && !closed)
         await new Promise<void>((resolve) => blocked.push(resolve))
     },
     async flush() {
-      while (load.rows > 0 || load.changes.length > 0 || flushing !== undefined) await flush()
+      while (!batch.isEmpty || flushing !== undefined) await flush()
     },
-    stats: () => ({ ...counts, waiting: load.rows + inFlight, failure }),
+    stats: () => ({ ...counts, waiting: batch.size + inFlight, failure }),
     async close() {
       try {
         await this.flush()
@@ -296,23 +196,4 @@ export function createRowWriter(options: {
       }
     },
   }
-}
-
-function rowsWithout(
-  { feeds }: Load,
-  errors: ReadonlyMap<FeedLoad, ReadonlyMap<number, RowError>>,
-): FeedRows[] {
-  return [...feeds.values()]
-    .map((own) => {
-      const refused = errors.get(own)
-      return refused === undefined
-        ? own
-        : { ...own, rows: own.rows.filter((_, index) => !refused.has(index)) }
-    })
-    .filter(({ rows }) => rows.length > 0)
-    .map(({ feed, rows }) => ({ feed, rows }) as unknown as FeedRows)
-}
-
-function emptyLoad(): Load {
-  return { feeds: new Map(), rows: 0, changes: [] }
 }

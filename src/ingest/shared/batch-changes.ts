@@ -1,0 +1,56 @@
+/** What is recorded beside the rows of a batch, given the rows of it that the store refused. */
+import type { Feed } from '../../core/feed.ts'
+import type { Clock } from '../../kit/clock.ts'
+import { type CoverageChange, type CoverageStore, gap, observed, retracted } from '../../store/coverage.ts'
+import type { EnvironmentWrite } from '../../store/environment.ts'
+import type { RefusedRows } from './refused-rows.ts'
+import type { FeedBatch, RowBatch } from './row-batch.ts'
+
+interface ChangeParts {
+  readonly refused: RefusedRows
+  readonly clock: Clock
+  readonly coverage: Pick<CoverageStore, 'read'>
+  /** Repeats a read of the store until it succeeds. */
+  readonly persist: <T>(work: () => Promise<T>) => Promise<T>
+}
+
+export async function changesOf(
+  batch: RowBatch,
+  parts: ChangeParts,
+): Promise<{ coverage: CoverageChange[]; finalize: NonNullable<EnvironmentWrite['finalize']> }> {
+  const { refused, clock, persist } = parts
+  const coverage: CoverageChange[] = []
+  for (const own of batch.feeds) coverage.push(...(await changesOfRefused(own, parts)))
+  const finalize: { feed: Feed; before: number }[] = []
+  for (const change of batch.changes) {
+    if (typeof change === 'function') coverage.push(...(await persist(async () => change())))
+    else {
+      const { feed, beforeMs } = change
+      finalize.push({ feed, before: refused.finalTo(feed, beforeMs, clock.now()) })
+    }
+  }
+  return { coverage, finalize }
+}
+
+async function changesOfRefused(own: FeedBatch, parts: ChangeParts): Promise<CoverageChange[]> {
+  const { feed } = own
+  const { refused } = parts
+  if (own.refused.size === 0 && own.unmade.length === 0 && !refused.has(feed)) return []
+  const changes: CoverageChange[] = []
+  for (const timeMs of own.unmade) changes.push(...(await hold(feed, { time: timeMs }, parts)))
+  for (const [place, row] of own.rows.entries()) {
+    if (own.refused.has(place)) changes.push(...(await hold(feed, row, parts)))
+    else if (refused.has(feed))
+      for (const { fromMs, toMs } of refused.taken(feed, row)) changes.push(observed(feed, fromMs, toMs))
+  }
+  return changes
+}
+
+/** The time of a refused row becomes a gap; what was observed there is set aside. */
+async function hold(feed: Feed, row: unknown, parts: ChangeParts): Promise<CoverageChange[]> {
+  const { refused, clock, coverage, persist } = parts
+  const { fromMs, toMs } = refused.add(feed, row, clock.now())
+  const known = await persist(() => coverage.read([feed], fromMs, toMs))
+  for (const span of known.observed) refused.setAside(feed, { fromMs: span.from, toMs: span.to })
+  return [retracted(feed, fromMs, toMs), gap(feed, fromMs, toMs, 'not_observed')]
+}
