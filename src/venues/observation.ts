@@ -318,6 +318,8 @@ export interface StaleObservation extends Control {
 interface AnsweredObservation extends Control {
   readonly kind: 'answered'
   readonly channel: Channel
+  /** Everything before this was received; left out: everything until shortly before the answer. */
+  readonly observedToMs?: number
 }
 
 /** A frame of this route could not be read: whatever it carried for one of these channels is missing. */

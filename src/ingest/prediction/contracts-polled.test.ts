@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import { readRows } from '../../../test/predictions/compare.ts'
 import { type PacedClock, pacedClock } from '../../../test/predictions/paced-clock.ts'
 import {
+  FEW_STRIKES,
   type PredictionsRecording,
   type PredictionsWorld,
   startPredictionsRecording,
@@ -18,6 +19,8 @@ const HEARD_MS = START_MS + 30_000
 const FAILS_MS = START_MS + 110_000
 const FAILS_END_MS = FAILS_MS + 100_000
 const END_MS = FAILS_END_MS + 210_000
+/** A list every half minute, and the trades after it. */
+const POLLED_WITHIN_MS = 45_000
 const TRADES = feedOf('trades', 'predmkt_b', 'BTC')
 
 let world: PredictionsWorld<PacedClock>
@@ -28,13 +31,13 @@ const gapsOf = async (fromMs: number, toMs: number) =>
   (await recording.store.coverage.read([TRADES], fromMs, toMs)).gaps
 
 before(async () => {
-  world = await startPredictionsWorld(pacedClock(START_MS, 500), { slotMs: 2_000 })
+  world = await startPredictionsWorld(pacedClock(START_MS, 500), { slotMs: 2_000, ...FEW_STRIKES })
   const { clock, sandbox } = world
   recording = await startPredictionsRecording(world, {
     ...{ venues: ['kalshi'], symbols: ['BTC'], hasKey: false },
   })
   await clock.runUntil(FAILS_MS)
-  gaps.before = await gapsOf(HEARD_MS, FAILS_MS - 10_000)
+  gaps.before = await gapsOf(HEARD_MS, FAILS_MS - POLLED_WITHIN_MS)
   const durationMs = FAILS_END_MS - FAILS_MS
   sandbox.faults.set({ kind: 'http-error', venue: 'kalshi', status: 503, durationMs })
   await clock.runUntil(FAILS_END_MS)

@@ -19,6 +19,8 @@ const REVOKED_MS = START_MS + 60_000
 const ACCEPTED_MS = REVOKED_MS + 120_000
 const BACK_MS = ACCEPTED_MS + 45_000
 const END_MS = BACK_MS + 60_000
+/** A list every half minute, and the trades after it. */
+const POLLED_WITHIN_MS = 45_000
 const TRADES = feedOf('trades', 'predmkt_b', 'BTC')
 const BOOKS = feedOf('snapshots', 'predmkt_b', 'BTC', '15m')
 
@@ -35,7 +37,7 @@ before(async () => {
   sandbox.faults.set({ kind: 'rejected-key', venue: 'kalshi', durationMs })
   sandbox.faults.set({ kind: 'drop', venue: 'kalshi' })
   await clock.runUntil(ACCEPTED_MS)
-  const { gaps } = await recording.store.coverage.read([TRADES], REVOKED_MS, ACCEPTED_MS - 10_000)
+  const { gaps } = await recording.store.coverage.read([TRADES], REVOKED_MS, ACCEPTED_MS - POLLED_WITHIN_MS)
   meanwhile = gaps.map(({ from, to }) => ({ from, to }))
   await clock.runUntil(END_MS)
   await clock.during(recording.stop())
@@ -63,7 +65,7 @@ test('books are there while the key is rejected, more seldom, and as before afte
 
 test('the trades are complete, each once, and count as asked for soon after the socket was lost', async () => {
   assert.ok(
-    meanwhile.every(({ to }) => to < ACCEPTED_MS - 10_000),
+    meanwhile.every(({ to }) => to < ACCEPTED_MS - POLLED_WITHIN_MS),
     `trades are not told to be asked for: ${JSON.stringify(meanwhile)}`,
   )
   const wrong: string[] = []

@@ -97,6 +97,8 @@ test('a poll that answered covers the time up to it, and a frame that could not 
   const { dispatch, done } = start()
   dispatch.take(control('answered', 10_000, { channel }))
   assert.deepEqual(done(), ['answered', 'limit 8000'])
+  dispatch.take(control('answered', 10_000, { channel, observedToMs: 3_000 }))
+  assert.deepEqual(done(), ['answered', 'limit 3000'], 'or up to where the answer reaches')
   dispatch.take(control('damaged', 10_000, { channels: [channel] }))
   assert.deepEqual(done(), ['doubt 9000 10001'])
 })

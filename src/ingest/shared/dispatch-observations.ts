@@ -96,7 +96,7 @@ export class ObservationDispatch {
         const { channel, receivedMs } = observation
         const key = channelKey(channel)
         silence.answered(key)
-        tracker.limitChannel(key, receivedMs - COVERAGE_MARGIN_MS)
+        tracker.limitChannel(key, observation.observedToMs ?? receivedMs - COVERAGE_MARGIN_MS)
         if (this.silent.delete(key)) this.up(channel, receivedMs)
         recorders.get(channel.symbol)?.answered?.(channel.topic, receivedMs)
         return

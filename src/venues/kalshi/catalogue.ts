@@ -20,6 +20,8 @@ export interface KnownContract {
   readonly observation: MarketObservation
   readonly series: Series
   readonly lastPrice: string | null
+  /** When its figures were received. */
+  readonly receivedMs: number
 }
 
 export interface KalshiCatalogue {
@@ -49,7 +51,7 @@ export function createKalshiCatalogue(asker: RestAccess): KalshiCatalogue {
     const isSame = before !== undefined && texts.get(market.marketId) === text
     const observation = isSame ? before.observation : marketObservation(market, receivedMs)
     texts.set(market.marketId, text)
-    known.set(market.marketId, { market, observation, series, lastPrice })
+    known.set(market.marketId, { market, observation, series, lastPrice, receivedMs })
   }
 
   async function list(

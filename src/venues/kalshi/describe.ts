@@ -34,6 +34,19 @@ export const kalshiDescription: VenueDescription = {
   renewAfterMs: null,
 }
 
+const POLLED = { via: 'poll', everyMs: 30_000 } as const
+
+/** Without an API key there is no stream: figures come with the list of contracts, trades are requested after it. */
+export const keylessDescription: VenueDescription = {
+  ...kalshiDescription,
+  live: {
+    ...kalshiDescription.live,
+    trades: { ...POLLED, maxSilenceMs: null },
+    market_ticker: { ...POLLED, maxSilenceMs: 2 * MINUTE_MS },
+    open_interest: { ...POLLED, maxSilenceMs: 2 * MINUTE_MS },
+  },
+}
+
 export const REST_PREFIX = '/trade-api/v2'
 export const KALSHI_STREAM_PATH = '/trade-api/ws/v2'
 

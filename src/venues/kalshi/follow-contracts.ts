@@ -25,6 +25,8 @@ import { createTradeSweeps } from './sweep-trades.ts'
 
 const STEP_MS = 1_000
 const UNAUTHORIZED = 401
+/** Without a socket these are observed from answer to answer; books have a state of their own. */
+const POLLED_TOPICS = ['trades', 'market_ticker', 'open_interest'] as const
 
 export interface FollowContractsOptions {
   readonly feeds: ReadonlyMap<AssetSymbol, ContractFeed>
@@ -108,8 +110,11 @@ export function followContracts(options: FollowContractsOptions): VenueTasks {
     emitMarkets(session, symbol)
     session.answered(`markets:${symbol}`)
     rounds.listed(symbol, requestedMs)
-    if (isPolling(symbol))
+    if (isPolling(symbol)) {
       for (const contract of catalogue.of(symbol)) emitFigures(session, contract, clock.now())
+      session.answered(`market_ticker:${symbol}`)
+      session.answered(`open_interest:${symbol}`)
+    }
     sweeps.listed(symbol, requestedMs)
   }
 
@@ -144,6 +149,7 @@ export function followContracts(options: FollowContractsOptions): VenueTasks {
 
   return {
     channels: options.channels,
+    polled: POLLED_TOPICS,
     async run(session) {
       io = session
       options.onStart(session)
@@ -161,7 +167,7 @@ export function followContracts(options: FollowContractsOptions): VenueTasks {
       const symbol = symbolOf(route)
       if (symbol === undefined) return
       if (rejected.delete(symbol)) {
-        sweeps.pollingEnds(symbol)
+        if (io !== undefined) sweeps.pollingEnds(io, symbol)
         emitLost(symbol)
       }
       sweeps.connected(symbol)

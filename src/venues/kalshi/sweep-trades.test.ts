@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { endsGap, sweepFromMs } from './sweep-trades.ts'
+import { endsGap, isCurrent, sweepFromMs } from './sweep-trades.ts'
 
 const LISTED_MS = 1_000_000
 
@@ -21,4 +21,20 @@ test('a gap ends with the first list that was requested five seconds after it', 
   assert.equal(endsGap(undefined, LISTED_MS), false, 'the socket is still lost')
   assert.equal(endsGap(LISTED_MS - 4_999, LISTED_MS), false)
   assert.equal(endsGap(LISTED_MS - 5_000, LISTED_MS), true)
+})
+
+test('a volume is current in the list itself, after the close, and five seconds after the planned end', () => {
+  const contract = (receivedMs: number, status: 'open' | 'closed') => ({
+    receivedMs,
+    market: {
+      ...({ marketId: 'KXBTC15M-X', source: 'predmkt_b', symbol: 'BTC', active: true } as const),
+      status,
+      endTime: LISTED_MS - 10_000,
+    },
+  })
+  assert.equal(isCurrent(contract(LISTED_MS, 'open'), LISTED_MS), true)
+  assert.equal(isCurrent(contract(LISTED_MS - 30_000, 'open'), LISTED_MS), false, 'of the list before')
+  assert.equal(isCurrent(contract(LISTED_MS - 30_000, 'closed'), LISTED_MS), true)
+  assert.equal(isCurrent(contract(LISTED_MS - 5_001, 'open'), LISTED_MS), false)
+  assert.equal(isCurrent(contract(LISTED_MS - 5_000, 'open'), LISTED_MS), true)
 })

@@ -2,7 +2,8 @@
  * Trades that the stream did not send, requested contract by contract.
  *
  *   socket lost ──▶ gap ──socket back, next list──▶ contracts whose volume changed are swept from the gap's start on
- *   no socket   ──▶ after every list the contracts whose volume changed are swept
+ *   no socket   ──▶ after every list the contracts whose volume changed are swept; then everything before the list
+ *                   is observed. A list or a sweep that fails is a loss like that of the socket
  *   contract closed ──▶ its whole list is requested once: `swept`
  *
  * A sweep that fails is tried again, less and less often. The rounds over running contracts are in sweep-rounds.ts.
@@ -12,7 +13,7 @@ import type { Clock } from '../../kit/clock.ts'
 import type { Channel } from '../channel.ts'
 import type { SessionIo } from '../live/venue-tasks.ts'
 import { createPendingSweeps, type PendingSweeps } from '../prediction/pending-sweeps.ts'
-import type { KalshiCatalogue } from './catalogue.ts'
+import type { KalshiCatalogue, KnownContract } from './catalogue.ts'
 import { KALSHI_TIMES as TIMES } from './describe.ts'
 import { askTrades, type KalshiRest } from './history.ts'
 import { aboutOf } from './mapper.ts'
@@ -36,7 +37,7 @@ export interface TradeSweeps {
   connected(symbol: AssetSymbol): void
   /** From here on trades are requested, not streamed. */
   pollingBegins(symbol: AssetSymbol): void
-  pollingEnds(symbol: AssetSymbol): void
+  pollingEnds(session: SessionIo, symbol: AssetSymbol): void
 }
 
 /** From when on a list is searched for traded contracts; undefined when the stream has sent them all. */
@@ -55,6 +56,15 @@ export function endsGap(gapToMs: number | undefined, listedMs: number): boolean 
   return gapToMs !== undefined && listedMs >= gapToMs + LISTED_WITHIN_MS
 }
 
+/** Whether the volume of a contract holds everything that was traded before a list was requested. */
+export function isCurrent(
+  { market, receivedMs }: Pick<KnownContract, 'market' | 'receivedMs'>,
+  listedMs: number,
+): boolean {
+  const endMs = market.endTime ?? Number.POSITIVE_INFINITY
+  return receivedMs >= listedMs || market.status !== 'open' || receivedMs >= endMs + LISTED_WITHIN_MS
+}
+
 export function createTradeSweeps(options: {
   catalogue: KalshiCatalogue
   rest: KalshiRest
@@ -68,8 +78,10 @@ export function createTradeSweeps(options: {
   const gaps = new Map<AssetSymbol, { fromMs: number; toMs: number | undefined }>()
   const pending = new Map<AssetSymbol, PendingSweeps>()
   const closings = new Map<AssetSymbol, PendingSweeps>()
-  /** Without a socket: until when trades were requested, and for which symbols that was reported to fail. */
+  /** Without a socket: the last list that showed everything traded before it. */
   const polledMs = new Map<AssetSymbol, number>()
+  /** The same, while its sweeps are not done. */
+  const unansweredMs = new Map<AssetSymbol, number>()
   const failing = new Set<AssetSymbol>()
   const volumes = new Map<string, string>()
   const swept = new Set<string>()
@@ -81,18 +93,45 @@ export function createTradeSweeps(options: {
   }
 
   /** Where trades are only requested, requests that fail are a loss like that of a socket. */
-  function reportFailing(session: SessionIo, symbol: AssetSymbol, sinceMs: number | undefined): void {
+  function reportLoss(session: SessionIo, symbol: AssetSymbol, sinceMs: number, reason: string): void {
     const channel = options.tradesOf(symbol)
-    if (channel === undefined || failing.has(symbol) === (sinceMs !== undefined)) return
-    const about = { source: 'predmkt_b', receivedMs: clock.now() } as const
-    if (sinceMs === undefined) {
-      failing.delete(symbol)
-      session.report({ kind: 'subscribed', ...about, channel })
-    } else {
-      failing.add(symbol)
-      const reason = 'trades cannot be asked for'
-      session.report({ kind: 'disconnected', ...about, route: 'rest', channels: [channel], reason, sinceMs })
-    }
+    if (channel === undefined || failing.has(symbol)) return
+    failing.add(symbol)
+    const about = {
+      source: 'predmkt_b',
+      receivedMs: clock.now(),
+      route: 'rest',
+      channels: [channel],
+    } as const
+    session.report({ kind: 'disconnected', ...about, reason, sinceMs })
+  }
+
+  const reportFailing = (session: SessionIo, symbol: AssetSymbol, sinceMs: number) =>
+    reportLoss(session, symbol, sinceMs, 'trades cannot be asked for')
+
+  /** The contracts were listed, and everything that the list showed to be traded was requested. */
+  function reportAnswer(session: SessionIo, symbol: AssetSymbol): void {
+    const listedMs = unansweredMs.get(symbol)
+    const channel = options.tradesOf(symbol)
+    if (listedMs === undefined || channel === undefined) return
+    unansweredMs.delete(symbol)
+    if (failing.delete(symbol))
+      session.report({ kind: 'subscribed', source: 'predmkt_b', receivedMs: clock.now(), channel })
+    session.answered(`trades:${symbol}`, listedMs - LISTED_WITHIN_MS)
+  }
+
+  /**
+   * Without a socket: contracts that the list leaves out are swept, traded or not. One that has closed meanwhile is
+   * waited for: its result comes soon, and its volume with it.
+   */
+  function polled(symbol: AssetSymbol, listedMs: number, fromMs: number): void {
+    const unlisted = catalogue.of(symbol).filter((contract) => !isCurrent(contract, listedMs))
+    const isOver = ({ market }: KnownContract) => (market.endTime ?? Number.POSITIVE_INFINITY) <= listedMs
+    if (unlisted.some((contract) => isOver(contract) && !swept.has(contract.market.marketId))) return
+    for (const contract of unlisted)
+      if (!isOver(contract)) sweepsOf(pending, symbol).add(contract.market.marketId, fromMs - SWEEP_MARGIN_MS)
+    polledMs.set(symbol, listedMs)
+    unansweredMs.set(symbol, listedMs)
   }
 
   /** Whether the volume has changed since the last list. */
@@ -136,7 +175,7 @@ export function createTradeSweeps(options: {
       if (fromMs === undefined) return
       for (const { market } of traded)
         sweepsOf(pending, symbol).add(market.marketId, fromMs - SWEEP_MARGIN_MS)
-      if (isPolled) polledMs.set(symbol, listedMs)
+      if (isPolled) polled(symbol, listedMs, fromMs)
       else if (endsGap(gap?.toMs, listedMs)) gaps.delete(symbol)
     },
     listFailed(session, symbol, nowMs) {
@@ -148,7 +187,10 @@ export function createTradeSweeps(options: {
         if (await sweep(session, symbol, id, fromMs)) sweeps.done(id)
         else sweeps.failed(id, clock.now())
       }
-      if (isPolling(symbol)) reportFailing(session, symbol, sweeps.failingSinceMs())
+      if (!isPolling(symbol)) return
+      const failingSinceMs = sweeps.failingSinceMs()
+      if (failingSinceMs === undefined) reportAnswer(session, symbol)
+      else reportFailing(session, symbol, failingSinceMs)
     },
     async sweepClosed(session, symbol, nowMs) {
       const sweeps = sweepsOf(closings, symbol)
@@ -185,10 +227,15 @@ export function createTradeSweeps(options: {
     },
     // Trades are lost until the first list has shown which contracts were traded.
     pollingBegins: (symbol) => void failing.add(symbol),
-    pollingEnds(symbol) {
+    // The socket sends what is traded from now on; what was traded since the last list is a gap.
+    pollingEnds(session, symbol) {
       const fromMs = polledMs.get(symbol)
-      if (fromMs !== undefined) gaps.set(symbol, { fromMs, toMs: clock.now() })
+      if (fromMs !== undefined) {
+        gaps.set(symbol, { fromMs, toMs: clock.now() })
+        reportLoss(session, symbol, fromMs - LISTED_WITHIN_MS, 'the socket begins')
+      }
       polledMs.delete(symbol)
+      unansweredMs.delete(symbol)
       failing.delete(symbol)
     },
   }

@@ -15,6 +15,7 @@ import {
   kalshiDescription as describe,
   KALSHI_STREAM_PATH,
   KALSHI_TIMES,
+  keylessDescription,
   QUESTION_TOKENS,
   REST_PREFIX,
 } from './describe.ts'
@@ -89,7 +90,7 @@ export function createKalshi(dependencies: KalshiDependencies): Venue {
   }
 
   return {
-    describe,
+    describe: signer === undefined ? keylessDescription : describe,
     deadLetters: parts.deadLetters,
     get notices() {
       return noticesNow()

@@ -95,13 +95,14 @@ export function startLiveSession(options: LiveSessionOptions): LiveSession {
   }
 
   /** Nothing of a polled channel was observed before its first answer. */
-  function answered(key: string): void {
+  function answered(key: string, observedToMs?: number): void {
     const [receivedMs, channel] = [clock.now(), watch.channelOf(key)]
     watch.restart(key, receivedMs)
     if (channel === undefined) return
     if (!hasAnswered.has(key)) subscribed(key)
     hasAnswered.add(key)
-    queue.push({ kind: 'answered', source, receivedMs, channel })
+    const observed = observedToMs === undefined ? {} : { observedToMs }
+    queue.push({ kind: 'answered', source, receivedMs, channel, ...observed })
   }
 
   function onFrame(connection: Connection, outcome: FrameOutcome, text: string): void {
@@ -226,14 +227,15 @@ export function startLiveSession(options: LiveSessionOptions): LiveSession {
   })
   for (const channel of options.tasks?.channels ?? []) {
     watch.add(channel, () => true)
-    if (channel.topic !== 'markets') subscribed(channelKey(channel))
+    const isPolled = channel.topic === 'markets' || options.tasks?.polled?.includes(channel.topic)
+    if (isPolled !== true) subscribed(channelKey(channel))
   }
   const connectionOf = (name: string) => connections.find((connection) => connection.route.name === name)
   const tasks = options.tasks
     ?.run({
       signal,
       emit: observe,
-      answered: answered,
+      answered,
       report: (observation) => queue.push(observation),
       send: (route, frame) => connectionOf(route)?.send(frame) ?? false,
       cut: (route, reason) => connectionOf(route)?.cut(reason),
