@@ -9,7 +9,7 @@ import type { Clock } from '../kit/clock.ts'
 import type { CoverageStore, Gap } from '../store/coverage.ts'
 import { VENUE_NAMES, VENUES } from '../venues/list.ts'
 import type { RecordingPlan } from '../venues/plan.ts'
-import { ORACLE_INTERVALS } from './oracle/record-oracle-symbol.ts'
+import { ORACLE_INTERVALS } from './oracle/close-oracle-candles.ts'
 import { trackedMarketFeeds } from './prediction/market-feeds.ts'
 import { candleFeed, trackedFeeds } from './shared/feeds.ts'
 

@@ -13,7 +13,7 @@ import type { HistoryPage, Venue } from '../../venues/venue.ts'
 import { candleFeed } from '../shared/feeds.ts'
 import { createCoverageTracker } from '../shared/track-coverage.ts'
 import { createRowWriter } from '../shared/write-rows.ts'
-import { recordOracleSymbol } from './record-oracle-symbol.ts'
+import { OracleSymbolRecorder } from './record-oracle-symbol.ts'
 
 const START_MS = Date.parse('2026-11-15T10:00:00Z')
 const HEARTBEAT_MS = 27_000
@@ -61,7 +61,7 @@ test('what the old phase said last is asked for, and the candle has it', async (
     yield { observations: CHAIN.filter(isInside), covered: range, missing: [] }
   }
   const venue: Pick<Venue, 'describe' | 'history'> = { describe: chainlinkDescription, history }
-  const recorder = recordOracleSymbol({
+  const recorder = new OracleSymbolRecorder({
     venue,
     symbol: 'BTC',
     heartbeatMs: HEARTBEAT_MS,

@@ -20,7 +20,8 @@ import { recorderStatus } from '../shared/recorder-status.ts'
 import { type LiveRun, runLive } from '../shared/run-live.ts'
 import { createCoverageTracker } from '../shared/track-coverage.ts'
 import type { RowWriter } from '../shared/write-rows.ts'
-import { ORACLE_INTERVALS, recordOracleSymbol } from './record-oracle-symbol.ts'
+import { ORACLE_INTERVALS } from './close-oracle-candles.ts'
+import { OracleSymbolRecorder } from './record-oracle-symbol.ts'
 
 export interface OracleOptions {
   readonly venue: Venue
@@ -57,7 +58,10 @@ export function recordOracle(options: OracleOptions): Recorder {
     writer = rows
     const tracker = createCoverageTracker({ feeds, coverage: store.coverage, writer: rows })
     const recorders = new Map<AssetSymbol, LiveRecorder>(
-      symbols.map((symbol) => [symbol, recordOracleSymbol({ ...options, symbol, rows, tracker, signal })]),
+      symbols.map((symbol) => [
+        symbol,
+        new OracleSymbolRecorder({ ...options, symbol, rows, tracker, signal }),
+      ]),
     )
     live = runLive({
       venue,
