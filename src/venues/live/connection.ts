@@ -47,17 +47,19 @@ export interface Connection {
   readonly stopped: Promise<void>
 }
 
-export function startConnection(options: {
-  route: SocketRoute
-  open: (onOpened: () => void) => VenueSocket
-  clock: Clock
-  random: () => number
-  limits: ConnectionLimits
-  events: ConnectionEvents
+interface ConnectionOptions {
+  readonly route: SocketRoute
+  readonly open: (onOpened: () => void) => VenueSocket
+  readonly clock: Clock
+  readonly random: () => number
+  readonly limits: ConnectionLimits
+  readonly events: ConnectionEvents
   /** Resolves when reading is allowed; a consumer that is behind gets no new socket. */
-  whenReading: () => Promise<void>
-  signal: AbortSignal
-}): Connection {
+  readonly whenReading: () => Promise<void>
+  readonly signal: AbortSignal
+}
+
+export function startConnection(options: ConnectionOptions): Connection {
   const { clock, limits, events, signal } = options
   let serving: VenueSocket | undefined
   let successor: VenueSocket | undefined
@@ -108,11 +110,11 @@ export function startConnection(options: {
   async function stay(first: VenueSocket): Promise<{ reason: string; last: VenueSocket }> {
     let socket = first
     for (;;) {
-      const due = await nextRenewal(socket)
+      const due = await nextRenewal(socket, renewal.promise, options)
       if (due.ended !== undefined) return { reason: due.ended, last: socket }
       renewal = Promise.withResolvers()
       const next = dial()
-      const took = await handover(socket, next)
+      const took = await handover(socket, next, options)
       if (took === 'lost') return { reason: await socket.ended, last: socket }
       successor = undefined
       if (took === 'failed') {
@@ -126,44 +128,6 @@ export function startConnection(options: {
       events.renewed(due.reason)
       socket.close('replaced')
       socket = next
-    }
-  }
-
-  async function nextRenewal(socket: VenueSocket): Promise<{ ended?: string; reason: string }> {
-    const timer = new AbortController()
-    const planned =
-      limits.renewAfterMs === null
-        ? new Promise<never>(() => {})
-        : clock
-            .sleep(limits.renewAfterMs * (1 - limits.renewSpread * options.random()), timer.signal)
-            .then(() => ({ reason: "before the venue's cut" }))
-    planned.catch(() => {})
-    try {
-      return await Promise.race([
-        socket.ended.then((ended) => ({ ended, reason: ended })),
-        renewal.promise.then((reason) => ({ reason })),
-        planned,
-      ])
-    } finally {
-      timer.abort()
-    }
-  }
-
-  async function handover(socket: VenueSocket, next: VenueSocket): Promise<'taken' | 'failed' | 'lost'> {
-    const timer = new AbortController()
-    const late = clock.sleep(limits.handoverMs, timer.signal).then(() => 'late' as const)
-    late.catch(() => {})
-    try {
-      const lost = socket.ended.then(() => 'lost' as const)
-      const first = await Promise.race([lost, next.ready, late])
-      if (first === 'lost') return 'lost'
-      // A route whose channels are all quiet never speaks: being accepted is then enough.
-      if (first === false || (first === 'late' && !next.accepted)) return 'failed'
-      const overlap = clock.sleep(limits.overlapMs, timer.signal).then(() => 'taken' as const)
-      overlap.catch(() => {})
-      return await Promise.race([lost, overlap, next.ended.then(() => 'failed' as const)])
-    } finally {
-      timer.abort()
     }
   }
 
@@ -197,5 +161,53 @@ export function startConnection(options: {
       serving?.cut(reason)
     },
     stopped,
+  }
+}
+
+/** Resolves when the socket has ended, or when a successor is requested or due. */
+async function nextRenewal(
+  socket: VenueSocket,
+  requested: Promise<string>,
+  { clock, limits, random }: ConnectionOptions,
+): Promise<{ ended?: string; reason: string }> {
+  const timer = new AbortController()
+  const planned =
+    limits.renewAfterMs === null
+      ? new Promise<never>(() => {})
+      : clock
+          .sleep(limits.renewAfterMs * (1 - limits.renewSpread * random()), timer.signal)
+          .then(() => ({ reason: "before the venue's cut" }))
+  planned.catch(() => {})
+  try {
+    return await Promise.race([
+      socket.ended.then((ended) => ({ ended, reason: ended })),
+      requested.then((reason) => ({ reason })),
+      planned,
+    ])
+  } finally {
+    timer.abort()
+  }
+}
+
+/** Waits until the successor is ready and was read beside the old socket for a while, or until one of them ends. */
+async function handover(
+  socket: VenueSocket,
+  next: VenueSocket,
+  { clock, limits }: ConnectionOptions,
+): Promise<'taken' | 'failed' | 'lost'> {
+  const timer = new AbortController()
+  const late = clock.sleep(limits.handoverMs, timer.signal).then(() => 'late' as const)
+  late.catch(() => {})
+  try {
+    const lost = socket.ended.then(() => 'lost' as const)
+    const first = await Promise.race([lost, next.ready, late])
+    if (first === 'lost') return 'lost'
+    // A route whose channels are all quiet never sends data: being accepted is then enough.
+    if (first === false || (first === 'late' && !next.accepted)) return 'failed'
+    const overlap = clock.sleep(limits.overlapMs, timer.signal).then(() => 'taken' as const)
+    overlap.catch(() => {})
+    return await Promise.race([lost, overlap, next.ended.then(() => 'failed' as const)])
+  } finally {
+    timer.abort()
   }
 }

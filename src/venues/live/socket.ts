@@ -12,6 +12,7 @@ import { afterReading, sleepReading } from '../../kit/reading-time.ts'
 import { type Channel, channelKey } from '../channel.ts'
 import type { Dial } from '../venue.ts'
 import { type FrameOutcome, type FrameProtocol, refused } from './frame.ts'
+import { type SilenceLimits, SocketLiveness } from './socket-liveness.ts'
 
 export interface SocketRoute {
   readonly name: string
@@ -25,12 +26,8 @@ export interface SocketRoute {
   readonly headers?: () => Readonly<Record<string, string>>
 }
 
-export interface SocketLimits {
+export interface SocketLimits extends SilenceLimits {
   readonly openWithinMs: number
-  /** No data frame on the whole socket for so long: it is dead, whatever TCP reports. Null: any silence is normal. */
-  readonly dataSilenceMs: number | null
-  /** Not even a ping for so long. */
-  readonly trafficSilenceMs: number
   /** A closing handshake that takes longer is cut. */
   readonly closeWithinMs: number
 }
@@ -42,213 +39,224 @@ export interface SocketEvents {
   frame(outcome: FrameOutcome, text: string): void
 }
 
-export interface VenueSocket {
-  /** False when it ended before it was open. */
-  readonly opened: Promise<boolean>
-  /** Open, greeted, accepted and sending data; false when it ended before. */
-  readonly ready: Promise<boolean>
-  readonly ended: Promise<string>
-  /** Open, greeted and (where the venue confirms it) subscribed, though perhaps silent. */
-  readonly accepted: boolean
-  /** The HTTP status that the venue answered the upgrade with instead; undefined otherwise. */
-  readonly refusedStatus: number | undefined
-  readonly isOpen: boolean
-  /** It brought data, or was accepted where any silence is normal: more than a socket that opens. */
-  readonly isProven: boolean
-  readonly lastTrafficMs: number
-  setPaused(paused: boolean): void
-  /** For subscriptions that change while the socket lives; false when it is not open. */
-  send(frame: string): boolean
-  /** With a closing handshake. */
-  close(reason: string): void
-  /** Cuts at once. */
-  cut(reason: string): void
+interface SocketOptions {
+  readonly route: SocketRoute
+  readonly protocol: FrameProtocol
+  readonly dial: Dial
+  readonly clock: Clock
+  readonly limits: SocketLimits
+  readonly events: SocketEvents
+  readonly paused: boolean
 }
 
-export function openVenueSocket(options: {
-  route: SocketRoute
-  protocol: FrameProtocol
-  dial: Dial
-  clock: Clock
-  limits: SocketLimits
-  events: SocketEvents
-  paused: boolean
-}): VenueSocket {
-  const { route, protocol, clock, limits, events } = options
-  const opened = Promise.withResolvers<boolean>()
-  const ready = Promise.withResolvers<boolean>()
-  const ended = Promise.withResolvers<string>()
-  const life = new AbortController()
-  const waiting = new Set(protocol.accepts ? route.channels.map(channelKey) : [])
-  let isOpen = false
-  let greeted = false
-  let hasData = false
-  let paused = options.paused
-  let lastTrafficMs = clock.now()
-  let lastDataMs = lastTrafficMs
-  let lastPingMs = lastTrafficMs
-  let pingPending = false
-  let endReason: string | undefined
-  let refusedStatus: number | undefined
-  let socket: WebSocket | undefined
+export class VenueSocket {
+  readonly #options: SocketOptions
+  readonly #opened = Promise.withResolvers<boolean>()
+  readonly #ready = Promise.withResolvers<boolean>()
+  readonly #ended = Promise.withResolvers<string>()
+  /** Aborted at the end; all timers of the socket hang on it. */
+  readonly #life = new AbortController()
+  readonly #liveness: SocketLiveness
+  /** Channels that the venue has not accepted yet. */
+  readonly #unaccepted: Set<string>
+  #socket: WebSocket | undefined
+  #isOpen = false
+  #isGreeted = false
+  #hasData = false
+  #isPaused: boolean
+  #endReason: string | undefined
+  #refusedStatus: number | undefined
 
-  const accepted = () => isOpen && greeted && waiting.size === 0
-  const settle = () => {
-    if (accepted() && hasData) ready.resolve(true)
+  private constructor(options: SocketOptions) {
+    const { protocol, route, limits, clock } = options
+    this.#options = options
+    this.#isPaused = options.paused
+    this.#unaccepted = new Set(protocol.accepts ? route.channels.map(channelKey) : [])
+    this.#liveness = new SocketLiveness(limits, protocol.heartbeat, clock.now())
   }
 
-  function end(reason: string): void {
-    if (life.signal.aborted) return
-    endReason ??= reason
-    life.abort()
-    opened.resolve(false)
-    ready.resolve(false)
-    ended.resolve(endReason)
+  static open(options: SocketOptions): VenueSocket {
+    const socket = new VenueSocket(options)
+    socket.#dial()
+    return socket
   }
 
-  function cut(reason: string): void {
-    endReason ??= reason
-    socket?.terminate()
-    end(reason)
+  /** False when it ended before it was open. */
+  get opened(): Promise<boolean> {
+    return this.#opened.promise
   }
 
-  async function greet(): Promise<void> {
-    for (const [index, frame] of route.greeting.entries()) {
-      if (index > 0 && protocol.greetingPaceMs > 0) await clock.sleep(protocol.greetingPaceMs, life.signal)
-      socket?.send(frame)
-    }
-    greeted = true
-    settle()
+  /** Open, greeted, accepted and sending data; false when it ended before. */
+  get ready(): Promise<boolean> {
+    return this.#ready.promise
   }
 
-  async function keepWatch(): Promise<void> {
-    const spans = [limits.dataSilenceMs, limits.trafficSilenceMs, protocol.heartbeat?.answerWithinMs]
-    const stepMs = Math.min(1_000, ...spans.filter((span) => span != null).map((span) => span / 4))
-    for (;;) {
-      await clock.sleep(stepMs, life.signal)
-      await afterReading()
-      if (life.signal.aborted) return
-      if (paused) continue
-      const now = clock.now()
-      if (route.expectsData?.() === false) lastDataMs = now
-      if (now - lastTrafficMs > limits.trafficSilenceMs) return cut('no traffic')
-      if (limits.dataSilenceMs !== null && now - lastDataMs > limits.dataSilenceMs) return cut('no data')
-      const beat = protocol.heartbeat
-      if (beat === null) continue
-      const isLate = pingPending && beat.answerWithinMs !== null && now - lastPingMs > beat.answerWithinMs
-      // A socket that sends is alive, though the pong may be far behind in the queue: another ping is sent.
-      if (isLate && lastTrafficMs > lastPingMs) pingPending = false
-      else if (isLate) return cut('no pong')
-      const isAnswered = beat.answerWithinMs === null || !pingPending
-      if (isAnswered && now - lastPingMs >= beat.everyMs) {
-        pingPending = true
-        lastPingMs = now
-        socket?.send(beat.frame)
-      }
-    }
+  get ended(): Promise<string> {
+    return this.#ended.promise
   }
 
-  async function openWithin(): Promise<void> {
-    await sleepReading(clock, limits.openWithinMs, life.signal)
-    if (!isOpen) cut('no answer while opening')
+  /** Open, greeted and (where the venue confirms it) subscribed, though perhaps silent. */
+  get accepted(): boolean {
+    return this.#isOpen && this.#isGreeted && this.#unaccepted.size === 0
   }
 
-  function onMessage(data: RawData, isBinary: boolean): void {
-    if (life.signal.aborted) return
-    lastTrafficMs = clock.now()
-    const text = data.toString()
-    const outcome = isBinary ? refused('malformed') : protocol.read(text, lastTrafficMs)
-    switch (outcome.kind) {
-      case 'data':
-        hasData = true
-        lastDataMs = lastTrafficMs
-        break
-      case 'accepted':
-        for (const channel of outcome.channels) waiting.delete(channel)
-        break
-      case 'pong':
-        pingPending = false
-        break
-    }
-    events.frame(outcome, text)
-    settle()
+  /** The HTTP status that the venue answered the upgrade with instead; undefined otherwise. */
+  get refusedStatus(): number | undefined {
+    return this.#refusedStatus
   }
 
-  function start(): void {
-    try {
-      socket = options.dial(route.url, route.headers?.())
-    } catch (error) {
-      end(reasonOf(error))
+  get isOpen(): boolean {
+    return this.#isOpen && !this.#life.signal.aborted
+  }
+
+  /** It brought data, or was accepted where any silence is normal: more than a socket that opens. */
+  get isProven(): boolean {
+    return this.#hasData || (this.#options.limits.dataSilenceMs === null && this.accepted)
+  }
+
+  get lastTrafficMs(): number {
+    return this.#liveness.lastTrafficMs
+  }
+
+  setPaused(paused: boolean): void {
+    this.#isPaused = paused
+    if (!this.isOpen) return
+    if (paused) {
+      this.#socket?.pause()
       return
     }
-    socket.on('unexpected-response', (_request, response) => {
-      refusedStatus = response.statusCode
-      cut(`refused with status ${refusedStatus}`)
-    })
-    socket.on('error', (error) => {
-      endReason ??= reasonOf(error)
-    })
-    socket.on('open', () => {
-      if (life.signal.aborted) return socket?.terminate()
-      isOpen = true
-      lastTrafficMs = lastDataMs = lastPingMs = clock.now()
-      if (paused) socket?.pause()
-      events.opened()
-      opened.resolve(true)
-      greet().catch(() => {})
-    })
-    socket.on('ping', () => {
-      lastTrafficMs = clock.now()
-    })
-    socket.on('message', onMessage)
-    socket.on('close', (code, reason) => end(closeText(code, reason.toString())))
-    keepWatch().catch(() => {})
-    openWithin().catch(() => {})
+    this.#liveness.restart(this.#options.clock.now())
+    this.#socket?.resume()
   }
-  start()
 
-  return {
-    opened: opened.promise,
-    ready: ready.promise,
-    ended: ended.promise,
-    get accepted() {
-      return accepted()
-    },
-    get refusedStatus() {
-      return refusedStatus
-    },
-    get isOpen() {
-      return isOpen && !life.signal.aborted
-    },
-    get isProven() {
-      return hasData || (limits.dataSilenceMs === null && accepted())
-    },
-    get lastTrafficMs() {
-      return lastTrafficMs
-    },
-    setPaused(value) {
-      paused = value
-      if (!isOpen || life.signal.aborted) return
-      if (value) return socket?.pause()
-      lastTrafficMs = lastDataMs = lastPingMs = clock.now()
-      pingPending = false
-      socket?.resume()
-    },
-    send(frame) {
-      if (!isOpen || life.signal.aborted || socket?.readyState !== socket?.OPEN) return false
-      socket?.send(frame)
-      return true
-    },
-    close(reason) {
-      endReason ??= reason
-      if (!isOpen) return cut(reason)
-      socket?.close(1000)
-      clock.sleep(limits.closeWithinMs, life.signal).then(
-        () => cut(reason),
-        () => {},
-      )
-    },
-    cut,
+  /** For subscriptions that change while the socket lives; false when it is not open. */
+  send(frame: string): boolean {
+    if (!this.isOpen || this.#socket?.readyState !== this.#socket?.OPEN) return false
+    this.#socket?.send(frame)
+    return true
+  }
+
+  /** With a closing handshake. */
+  close(reason: string): void {
+    this.#endReason ??= reason
+    if (!this.#isOpen) {
+      this.cut(reason)
+      return
+    }
+    this.#socket?.close(1000)
+    this.#options.clock.sleep(this.#options.limits.closeWithinMs, this.#life.signal).then(
+      () => this.cut(reason),
+      () => {},
+    )
+  }
+
+  /** At once. */
+  cut(reason: string): void {
+    this.#endReason ??= reason
+    this.#socket?.terminate()
+    this.#end(reason)
+  }
+
+  #dial(): void {
+    const { dial, route } = this.#options
+    try {
+      this.#socket = dial(route.url, route.headers?.())
+    } catch (error) {
+      this.#end(reasonOf(error))
+      return
+    }
+    this.#socket.on('unexpected-response', (_request, response) => {
+      this.#refusedStatus = response.statusCode
+      this.cut(`refused with status ${response.statusCode}`)
+    })
+    this.#socket.on('error', (error) => {
+      this.#endReason ??= reasonOf(error)
+    })
+    this.#socket.on('open', () => this.#onOpen())
+    this.#socket.on('ping', () => this.#liveness.onTraffic(this.#options.clock.now()))
+    this.#socket.on('message', (data, isBinary) => this.#onMessage(data, isBinary))
+    this.#socket.on('close', (code, reason) => this.#end(closeText(code, reason.toString())))
+    this.#watch().catch(() => {})
+    this.#openInTime().catch(() => {})
+  }
+
+  #onOpen(): void {
+    if (this.#life.signal.aborted) {
+      this.#socket?.terminate()
+      return
+    }
+    this.#isOpen = true
+    this.#liveness.restart(this.#options.clock.now())
+    if (this.#isPaused) this.#socket?.pause()
+    this.#options.events.opened()
+    this.#opened.resolve(true)
+    this.#greet().catch(() => {})
+  }
+
+  async #greet(): Promise<void> {
+    const { route, protocol, clock } = this.#options
+    for (const [index, frame] of route.greeting.entries()) {
+      if (index > 0 && protocol.greetingPaceMs > 0)
+        await clock.sleep(protocol.greetingPaceMs, this.#life.signal)
+      this.#socket?.send(frame)
+    }
+    this.#isGreeted = true
+    this.#reportReady()
+  }
+
+  #onMessage(data: RawData, isBinary: boolean): void {
+    if (this.#life.signal.aborted) return
+    const { protocol, clock, events } = this.#options
+    const nowMs = clock.now()
+    this.#liveness.onTraffic(nowMs)
+    const text = data.toString()
+    const outcome = isBinary ? refused('malformed') : protocol.read(text, nowMs)
+    if (outcome.kind === 'data') {
+      this.#hasData = true
+      this.#liveness.onData(nowMs)
+    } else if (outcome.kind === 'accepted') {
+      for (const channel of outcome.channels) this.#unaccepted.delete(channel)
+    } else if (outcome.kind === 'pong') {
+      this.#liveness.onPong()
+    }
+    events.frame(outcome, text)
+    this.#reportReady()
+  }
+
+  #reportReady(): void {
+    if (this.accepted && this.#hasData) this.#ready.resolve(true)
+  }
+
+  async #watch(): Promise<void> {
+    const { clock, route, protocol } = this.#options
+    const { checkEveryMs } = this.#liveness
+    for (;;) {
+      await clock.sleep(checkEveryMs, this.#life.signal)
+      await afterReading()
+      if (this.#life.signal.aborted) return
+      if (this.#isPaused) continue
+      const verdict = this.#liveness.check(clock.now(), route.expectsData?.() !== false)
+      if (typeof verdict === 'object') {
+        this.cut(verdict.deadBecause)
+        return
+      }
+      if (verdict === 'send a ping' && protocol.heartbeat !== null)
+        this.#socket?.send(protocol.heartbeat.frame)
+    }
+  }
+
+  async #openInTime(): Promise<void> {
+    await sleepReading(this.#options.clock, this.#options.limits.openWithinMs, this.#life.signal)
+    if (!this.#isOpen) this.cut('no answer while opening')
+  }
+
+  #end(reason: string): void {
+    if (this.#life.signal.aborted) return
+    this.#endReason ??= reason
+    this.#life.abort()
+    this.#opened.resolve(false)
+    this.#ready.resolve(false)
+    this.#ended.resolve(this.#endReason)
   }
 }
 

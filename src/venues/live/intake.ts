@@ -1,0 +1,154 @@
+/**
+ * Everything that arrives in a live session on its way into the one queue: frames, answers of polls and changes of
+ * connections become observations. Repeats are left out, unreadable frames become dead letters, and the silence of each
+ * channel is measured here. No sockets and no timers.
+ */
+import type { Source } from '../../core/source.ts'
+import type { Clock } from '../../kit/clock.ts'
+import { type Channel, channelKey } from '../channel.ts'
+import type { DeadLetterReason, DeadLetters } from '../dead-letter.ts'
+import type { DataObservation, Observation } from '../observation.ts'
+import { type ChannelWatch, createChannelWatch } from './channel-watch.ts'
+import type { FrameOutcome } from './frame.ts'
+import type { LiveLimits } from './live-limits.ts'
+import { createObservationQueue, type ObservationQueue } from './observation-queue.ts'
+import type { SocketRoute } from './socket.ts'
+
+interface IntakeOptions {
+  readonly source: Source
+  readonly clock: Clock
+  readonly limits: Pick<LiveLimits, 'queueHighWater' | 'queueLowWater' | 'keysRemembered'>
+  readonly deadLetters: DeadLetters
+  readonly silenceOf: (channel: Channel) => number | null
+  /** The consumer is behind, or has caught up. */
+  readonly onPressure: (paused: boolean) => void
+  /** A channel sent something new. */
+  readonly onData: (key: string) => void
+}
+
+export class Intake {
+  readonly counts = {
+    frames: 0,
+    observations: 0,
+    repeats: 0,
+    ignored: 0,
+    malformed: 0,
+    connects: 0,
+    disconnects: 0,
+    renewals: 0,
+    pollFailures: 0,
+  }
+  readonly queue: ObservationQueue
+  readonly watch: ChannelWatch
+  readonly #options: IntakeOptions
+  readonly #answered = new Set<string>()
+
+  constructor(options: IntakeOptions) {
+    const { limits, clock } = options
+    this.#options = options
+    this.queue = createObservationQueue({
+      highWater: limits.queueHighWater,
+      lowWater: limits.queueLowWater,
+      onPressure: options.onPressure,
+    })
+    this.watch = createChannelWatch({
+      silenceOf: options.silenceOf,
+      keysRemembered: limits.keysRemembered,
+      nowMs: clock.now,
+    })
+  }
+
+  report(observation: Observation): void {
+    this.queue.push(observation)
+  }
+
+  observe(key: string, observation: DataObservation): void {
+    const admitted = this.watch.admit(key, observation)
+    if (admitted === 'repeat') this.counts.repeats += 1
+    if (admitted !== 'new') return
+    this.counts.observations += 1
+    this.#options.onData(key)
+    this.queue.push(observation)
+  }
+
+  subscribed(key: string): void {
+    const channel = this.watch.channelOf(key)
+    if (channel === undefined) return
+    this.queue.push({ kind: 'subscribed', ...this.#head(), channel })
+  }
+
+  /** A poll or a task was answered. Nothing of such a channel was observed before its first answer. */
+  answered(key: string, observedToMs?: number): void {
+    const [head, channel] = [this.#head(), this.watch.channelOf(key)]
+    this.watch.restart(key, head.receivedMs)
+    if (channel === undefined) return
+    if (!this.#answered.has(key)) this.subscribed(key)
+    this.#answered.add(key)
+    const observed = observedToMs === undefined ? {} : { observedToMs }
+    this.queue.push({ kind: 'answered', ...head, channel, ...observed })
+  }
+
+  /** `leaving` and pongs are for the connection: they are only counted here. */
+  frame(route: SocketRoute, outcome: FrameOutcome, text: string): void {
+    this.counts.frames += 1
+    switch (outcome.kind) {
+      case 'data':
+        for (const item of outcome.items) this.observe(item.channel, item.observation)
+        if (outcome.refused !== undefined) this.#refuse(route, outcome.refused, text)
+        return
+      case 'accepted':
+        for (const key of outcome.channels) this.subscribed(key)
+        return
+      case 'ignored':
+        this.counts.ignored += 1
+        return
+      case 'refused':
+        this.#refuse(route, outcome.reason, text)
+    }
+  }
+
+  connected(route: SocketRoute): void {
+    this.counts.connects += 1
+    this.queue.push({ kind: 'connected', ...this.#about(route) })
+    for (const channel of route.channels) this.watch.restart(channelKey(channel), this.#options.clock.now())
+  }
+
+  disconnected(route: SocketRoute, reason: string, sinceMs: number): void {
+    this.counts.disconnects += 1
+    this.queue.push({ kind: 'disconnected', reason, sinceMs, ...this.#about(route) })
+  }
+
+  /**
+   * A channel that is still silent on the new socket is reported again. The new socket itself proves nothing: it would
+   * hide the silence of a slow channel behind the renewals for a quick one.
+   */
+  renewed(route: SocketRoute, reason: string): void {
+    this.counts.renewals += 1
+    for (const channel of route.channels)
+      this.watch.reportAgain(channelKey(channel), this.#options.clock.now())
+    this.queue.push({ kind: 'renewed', reason, ...this.#about(route) })
+  }
+
+  /** Reports each silence once. */
+  reportSilence(nowMs: number): void {
+    const { source } = this.#options
+    for (const silent of this.watch.fallenSilent(nowMs))
+      this.queue.push({ kind: 'stale', source, receivedMs: nowMs, ...silent })
+  }
+
+  #refuse(route: SocketRoute, reason: DeadLetterReason, text: string): void {
+    const receivedMs = this.#options.clock.now()
+    this.#options.deadLetters.add({ receivedMs, reason, origin: route.name, text })
+    if (reason !== 'malformed' && reason !== 'wrong_shape') return
+    this.counts.malformed += 1
+    this.queue.push({ kind: 'damaged', ...this.#about(route) })
+  }
+
+  #head() {
+    return { source: this.#options.source, receivedMs: this.#options.clock.now() }
+  }
+
+  #about(route: SocketRoute) {
+    return { ...this.#head(), route: route.name, channels: route.channels }
+  }
+}

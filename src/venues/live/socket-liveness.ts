@@ -1,0 +1,82 @@
+/**
+ * When a socket last showed a sign of life, and what follows from its silence. It has no timer and no socket of its
+ * own: the socket reports what arrives and asks for a verdict.
+ */
+import type { FrameProtocol } from './frame.ts'
+
+export interface SilenceLimits {
+  /** No data frame on the whole socket for so long: it is dead, whatever TCP reports. Null: any silence is normal. */
+  readonly dataSilenceMs: number | null
+  /** Not even a ping for so long. */
+  readonly trafficSilenceMs: number
+}
+
+type LivenessVerdict = 'alive' | 'send a ping' | { readonly deadBecause: string }
+
+export class SocketLiveness {
+  readonly #limits: SilenceLimits
+  readonly #heartbeat: FrameProtocol['heartbeat']
+  #trafficMs: number
+  #dataMs: number
+  #pingMs: number
+  #isPingPending = false
+
+  constructor(limits: SilenceLimits, heartbeat: FrameProtocol['heartbeat'], nowMs: number) {
+    this.#limits = limits
+    this.#heartbeat = heartbeat
+    this.#trafficMs = this.#dataMs = this.#pingMs = nowMs
+  }
+
+  get lastTrafficMs(): number {
+    return this.#trafficMs
+  }
+
+  /** A quarter of the shortest limit, and at most a second. */
+  get checkEveryMs(): number {
+    const { dataSilenceMs, trafficSilenceMs } = this.#limits
+    const spans = [dataSilenceMs, trafficSilenceMs, this.#heartbeat?.answerWithinMs]
+    return Math.min(1_000, ...spans.filter((span) => span != null).map((span) => span / 4))
+  }
+
+  /** Silence counts from now: the socket has just opened, or is read again after a pause. */
+  restart(nowMs: number): void {
+    this.#trafficMs = this.#dataMs = this.#pingMs = nowMs
+    this.#isPingPending = false
+  }
+
+  onTraffic(nowMs: number): void {
+    this.#trafficMs = nowMs
+  }
+
+  onData(nowMs: number): void {
+    this.#dataMs = nowMs
+  }
+
+  onPong(): void {
+    this.#isPingPending = false
+  }
+
+  /** Whoever gets `send a ping` sends it: it is pending from now on. */
+  check(nowMs: number, expectsData: boolean): LivenessVerdict {
+    if (!expectsData) this.#dataMs = nowMs
+    const { dataSilenceMs, trafficSilenceMs } = this.#limits
+    if (nowMs - this.#trafficMs > trafficSilenceMs) return { deadBecause: 'no traffic' }
+    if (dataSilenceMs !== null && nowMs - this.#dataMs > dataSilenceMs) return { deadBecause: 'no data' }
+    return this.#checkHeartbeat(nowMs)
+  }
+
+  #checkHeartbeat(nowMs: number): LivenessVerdict {
+    if (this.#heartbeat === null) return 'alive'
+    const { everyMs, answerWithinMs } = this.#heartbeat
+    if (this.#isPingPending && answerWithinMs !== null && nowMs - this.#pingMs > answerWithinMs) {
+      // A socket that sends is alive, though the pong may be far behind in the queue: another ping is sent.
+      if (this.#trafficMs <= this.#pingMs) return { deadBecause: 'no pong' }
+      this.#isPingPending = false
+    }
+    const isAnswered = answerWithinMs === null || !this.#isPingPending
+    if (!isAnswered || nowMs - this.#pingMs < everyMs) return 'alive'
+    this.#isPingPending = true
+    this.#pingMs = nowMs
+    return 'send a ping'
+  }
+}
