@@ -14,7 +14,7 @@ import type { EnvironmentStore } from '../../src/store/environment.ts'
 import { createContractBook } from '../../src/venues/kalshi/book.ts'
 import { aboutOf } from '../../src/venues/kalshi/mapper.ts'
 import { VENUES } from '../../src/venues/list.ts'
-import { createTokenBook } from '../../src/venues/polymarket/book.ts'
+import { TokenBook } from '../../src/venues/polymarket/book.ts'
 import type { Leg } from '../../src/venues/polymarket/mapper.ts'
 import { type MarketService, startMarketService } from '../fakes/market-service.ts'
 
@@ -133,7 +133,7 @@ async function fill(store: EnvironmentStore): Promise<void> {
       endMs: END_MS,
     }),
   )
-  const [up, down] = legs.map((leg) => createTokenBook(leg))
+  const [up, down] = legs.map((leg) => new TokenBook(leg))
   assert.ok(up && down)
   const books = { polymarket: deepBook(random), kalshi: deepBook(random) }
   const texts = (sizes: Map<number, number>, flipped = false) =>

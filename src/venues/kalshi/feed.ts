@@ -15,7 +15,7 @@ import { createContractBooks } from './contract-books.ts'
 import { KALSHI_TIMES as TIMES } from './describe.ts'
 import { createLateness } from './lateness.ts'
 import { type ContractFeedActions, type FeedState, readFrame, sendAll } from './read-frames.ts'
-import { createContractSubscriptions } from './subscriptions.ts'
+import { ContractSubscriptions } from './subscriptions.ts'
 
 export interface ContractFeed {
   readonly symbol: AssetSymbol
@@ -56,7 +56,7 @@ export function createContractFeed(
     sendAsk: (tickers, nowMs) => sendAll(feed, feed.subscriptions.askSnapshots(tickers, nowMs)),
   })
   const freshSocket = () => ({
-    subscriptions: createContractSubscriptions({ useYesPrice }),
+    subscriptions: new ContractSubscriptions({ useYesPrice }),
     sequence: createBookSequence(),
     lateness: createLateness(),
   })

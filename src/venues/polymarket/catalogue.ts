@@ -3,28 +3,25 @@
  * they have closed, and asked about until they have a winner.
  */
 import type { AssetSymbol } from '../../core/symbol.ts'
-import type { MarketObservation } from '../observation.ts'
 import { type RestAccess, readRows, requestTyped, unknownRow } from '../rest/typed-request.ts'
 import type { HistoryRange } from '../venue.ts'
 import { POLYMARKET_TIMES as TIMES, TOKENS_PER_SOCKET } from './describe.ts'
-import { type Leg, mapMarket, marketObservation, type UpDownMarket } from './mapper.ts'
-import { type Series, seriesOf, TENOR_MS } from './slug.ts'
+import {
+  followedRange,
+  isFollowed,
+  isPast,
+  isResolveDue,
+  type KnownMarket,
+  mergeMarket,
+  nextResolveMs,
+} from './known-market.ts'
+import { type Leg, mapMarket, type UpDownMarket } from './mapper.ts'
+import { type Series, seriesOf } from './slug.ts'
 import { ClobMarket, GammaEvents, GammaMarket, GammaMarkets } from './wire.ts'
 
 const PAGE_ROWS = 100
 /** Every so many questions about a winner one goes to the order book instead. */
 const OTHER_SOURCE_EVERY = 6
-
-export interface KnownMarket extends UpDownMarket {
-  /** The same object until something of the market changes. */
-  readonly observation: MarketObservation
-  /** The order book named the winner; when it was resolved, and the last figures, are still to come from the catalogue. */
-  readonly isProvisional: boolean
-  /** When we first saw it closed. */
-  closedSeenMs: number | null
-  tries: number
-  nextAskMs: number
-}
 
 export interface PolymarketCatalogue {
   /** Lists the windows around the present. What was answered is known, though the rest may fail. */
@@ -38,7 +35,7 @@ export interface PolymarketCatalogue {
   /** Every window that is listed but not known yet: it may be traded a day before it begins. */
   ahead(symbol: AssetSymbol, nowMs: number, signal: AbortSignal): Promise<UpDownMarket[]>
   /** A window of `ahead` is to be known before its time. */
-  meet(market: UpDownMarket, receivedMs: number): void
+  add(market: UpDownMarket, receivedMs: number): void
   get(marketId: string): KnownMarket | undefined
 }
 
@@ -95,33 +92,10 @@ export async function listSeries(
 
 export function createPolymarketCatalogue(askers: PolymarketAskers): PolymarketCatalogue {
   const known = new Map<string, KnownMarket>()
-  const texts = new Map<string, string>()
 
   function keep(seen: UpDownMarket, receivedMs: number, isProvisional = false): void {
     const { marketId } = seen.market
-    const before = known.get(marketId)
-    // A winner stays: a late listing may still be "closed".
-    if (before?.market.status === 'resolved' && seen.market.status !== 'resolved') return
-    const hasLegs = seen.legs.length > 0
-    const market = {
-      ...seen.market,
-      // Figures and tokens may be left out of an answer; the values from before remain.
-      liquidity: seen.market.liquidity ?? before?.market.liquidity ?? null,
-      tokens: (hasLegs ? seen.market.tokens : before?.market.tokens) ?? [],
-    }
-    const isClosed = market.status === 'resolved' || (market.status !== 'open' && market.active === false)
-    const text = JSON.stringify(market)
-    const isSame = before !== undefined && texts.get(marketId) === text
-    texts.set(marketId, text)
-    known.set(marketId, {
-      market,
-      observation: isSame ? before.observation : marketObservation(market, receivedMs),
-      legs: hasLegs ? seen.legs : (before?.legs ?? []),
-      isProvisional,
-      closedSeenMs: before?.closedSeenMs ?? (isClosed ? receivedMs : null),
-      tries: before?.tries ?? 0,
-      nextAskMs: before?.nextAskMs ?? 0,
-    })
+    known.set(marketId, mergeMarket(known.get(marketId), seen, receivedMs, isProvisional))
   }
 
   async function askAgain(market: KnownMarket, nowMs: number, signal: AbortSignal): Promise<void> {
@@ -161,34 +135,10 @@ export function createPolymarketCatalogue(askers: PolymarketAskers): PolymarketC
     keep({ market: resolved, legs: market.legs }, answer.receivedMs, true)
   }
 
-  const isSettled = ({ market, isProvisional }: KnownMarket) => market.status === 'resolved' && !isProvisional
-
-  function isDue(market: KnownMarket, nowMs: number): boolean {
-    const sinceMs = nowMs - (market.market.endTime ?? 0)
-    if (isSettled(market) || sinceMs >= TIMES.resolveForMs) return false
-    return sinceMs >= TIMES.resolveAfterMs && nowMs >= market.nextAskMs
-  }
-
-  function forget(nowMs: number): void {
-    for (const [marketId, market] of known) {
-      const sinceMs = nowMs - (market.market.endTime ?? 0)
-      if (sinceMs < (isSettled(market) ? 3_600_000 : TIMES.resolveForMs)) continue
-      known.delete(marketId)
-      texts.delete(marketId)
-    }
-  }
-
-  /** Windows that are emitted end within this. */
-  function rangeOf(series: Series, nowMs: number): HistoryRange {
-    const tenorMs = TENOR_MS[series.marketType]
-    const aheadMs = tenorMs > TENOR_MS['15m'] ? 2 * tenorMs : tenorMs
-    return { fromMs: nowMs - TIMES.followAfterEndMs, toMs: nowMs + TIMES.followBeforeMs + aheadMs }
-  }
-
   return {
     async refresh(symbol, nowMs, signal) {
       for (const series of seriesOf(symbol)) {
-        const range = rangeOf(series, nowMs)
+        const range = followedRange(series, nowMs)
         const { found, receivedMs } = await listSeries(askers, series, {
           range,
           closed: false,
@@ -199,12 +149,11 @@ export function createPolymarketCatalogue(askers: PolymarketAskers): PolymarketC
       }
     },
     async resolve(symbol, nowMs, signal) {
-      forget(nowMs)
+      for (const [marketId, market] of known) if (isPast(market, nowMs)) known.delete(marketId)
       for (const market of known.values()) {
-        if (market.market.symbol !== symbol || !isDue(market, nowMs)) continue
-        const isSlow = nowMs - (market.market.endTime ?? 0) > TIMES.resolvePatienceMs
+        if (market.market.symbol !== symbol || !isResolveDue(market, nowMs)) continue
         market.tries += 1
-        market.nextAskMs = nowMs + (isSlow ? TIMES.resolveSlowlyMs : TIMES.resolveEveryMs)
+        market.nextAskMs = nextResolveMs(market, nowMs)
         try {
           await askAgain(market, nowMs, signal)
         } catch {
@@ -218,17 +167,7 @@ export function createPolymarketCatalogue(askers: PolymarketAskers): PolymarketC
     },
     wanted(symbol, nowMs) {
       return [...known.values()]
-        .filter(({ market, closedSeenMs }) => {
-          if (market.symbol !== symbol) return false
-          const tenorMs = TENOR_MS[market.marketType ?? '5m']
-          const earlyMs = tenorMs > TENOR_MS['15m'] ? tenorMs : 0
-          const fromMs = (market.startTime ?? 0) - TIMES.followBeforeMs - earlyMs
-          const toMs =
-            closedSeenMs === null
-              ? (market.endTime ?? 0) + TIMES.followAfterEndMs
-              : closedSeenMs + TIMES.followAfterClosedMs
-          return nowMs >= fromMs && nowMs < toMs
-        })
+        .filter((market) => market.market.symbol === symbol && isFollowed(market, nowMs))
         .sort((a, b) => (a.market.endTime ?? 0) - (b.market.endTime ?? 0))
         .flatMap(({ legs }) => legs)
         .slice(0, TOKENS_PER_SOCKET)
@@ -236,14 +175,14 @@ export function createPolymarketCatalogue(askers: PolymarketAskers): PolymarketC
     async ahead(symbol, nowMs, signal) {
       const listed: UpDownMarket[] = []
       for (const series of seriesOf(symbol)) {
-        const range = { fromMs: rangeOf(series, nowMs).toMs, toMs: nowMs + TIMES.listedAheadMs }
+        const range = { fromMs: followedRange(series, nowMs).toMs, toMs: nowMs + TIMES.listedAheadMs }
         if (range.fromMs >= range.toMs) continue
         const { found } = await listSeries(askers, series, { range, closed: false, nowMs, signal })
         listed.push(...found)
       }
       return listed.filter(({ market }) => !known.has(market.marketId))
     },
-    meet(market, receivedMs) {
+    add(market, receivedMs) {
       if (!known.has(market.market.marketId)) keep(market, receivedMs)
     },
     of: (symbol) => [...known.values()].filter(({ market }) => market.symbol === symbol),

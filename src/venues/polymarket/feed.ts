@@ -7,7 +7,7 @@
 import type { AssetSymbol } from '../../core/symbol.ts'
 import { type FrameOutcome, type FrameProtocol, ignored, refused } from '../live/frame.ts'
 import type { DataObservation } from '../observation.ts'
-import { createTokenBook, type TokenObservation } from './book.ts'
+import { TokenBook, type TokenObservation } from './book.ts'
 import { POLYMARKET_TIMES as TIMES } from './describe.ts'
 import type { Leg } from './mapper.ts'
 import {
@@ -27,43 +27,158 @@ interface TokenFeedStats {
   readonly lost: Readonly<Record<string, number>>
 }
 
-export interface TokenFeed {
+export class TokenFeed {
   readonly symbol: AssetSymbol
-  openReader(): FrameProtocol
-  /** Read at the opening of a socket. */
-  greeting(nowMs: number): string[]
-  follow(legs: readonly Leg[], nowMs: number): DataObservation[]
-  disconnect(nowMs: number): DataObservation[]
-  resubscribe(tokenIds: readonly string[], nowMs: number): void
-  repair(wire: BookWire, receivedMs: number): TokenObservation | undefined
-  lose(tokenId: string, reason: 'frozen' | 'crossed' | 'hash_mismatch', nowMs: number): DataObservation[]
-  readonly tokens: ReadonlyMap<string, FollowedToken>
-  /** Whether the stream sent a trade of this transaction and token. */
-  hasStreamed(hash: string, tokenId: string): boolean
-  stats(): TokenFeedStats
-}
-
-export function createTokenFeed(symbol: AssetSymbol, actions: TokenFeedActions): TokenFeed {
-  const tokens = new Map<string, FollowedToken>()
-  const lostCounts: Record<string, number> = {}
-  let isGreeted = false
+  readonly #actions: TokenFeedActions
+  readonly #tokens = new Map<string, FollowedToken>()
+  readonly #context: MessageContext
+  readonly #lostCounts: Record<string, number> = {}
+  /** The present socket has subscribed to something: what follows has another form. */
+  #isGreeted = false
   /** When the present socket last sent anything of a market, and of which venue time: nothing before that is missing. */
-  let dataMs: number | undefined
-  let sentMs = 0
+  #dataMs: number | undefined
+  #sentMs = 0
 
-  function push(reading: Reading, observation: DataObservation): void {
-    const topic = observation.kind === 'trade' ? 'trades' : 'book'
-    reading.items.push({ channel: `${topic}:${symbol}`, observation })
-    if (observation.kind !== 'book_lost') return
-    lostCounts[observation.reason] = (lostCounts[observation.reason] ?? 0) + 1
-    const isTick = observation.reason === 'tick_size'
-    if (observation.reason !== 'disconnected' && observation.reason !== 'ended') {
-      actions.repair(observation.instrument, isTick ? 'tick_size' : 'lost')
+  constructor(symbol: AssetSymbol, actions: TokenFeedActions) {
+    this.symbol = symbol
+    this.#actions = actions
+    this.#context = {
+      symbol,
+      actions,
+      hashes: createHashCheck(),
+      tradeIds: createTradeIds(),
+      noteReceived: (tokenId, receivedMs) => this.#noteReceived(tokenId, receivedMs),
+      push: (reading, observation) => this.#push(reading, observation),
     }
   }
 
-  function noteReceived(tokenId: string, receivedMs: number): FollowedToken | undefined {
-    const token = tokens.get(tokenId)
+  get tokens(): ReadonlyMap<string, FollowedToken> {
+    return this.#tokens
+  }
+
+  openReader(): FrameProtocol {
+    this.#isGreeted = false
+    this.#dataMs = undefined
+    return {
+      read: (text, receivedMs) => this.#read(text, receivedMs),
+      accepts: false,
+      heartbeat: { everyMs: 10_000, frame: 'PING', answerWithinMs: 10_000 },
+      greetingPaceMs: 0,
+    }
+  }
+
+  /** Read at the opening of a socket. */
+  greeting(nowMs: number): string[] {
+    this.#isGreeted = this.#tokens.size > 0
+    for (const token of this.#tokens.values()) {
+      token.lastReceivedMs = token.subscribedMs = nowMs
+      token.isSilentSinceSubscribed = true
+    }
+    return this.#isGreeted ? [greetingFrame([...this.#tokens.keys()])] : []
+  }
+
+  follow(legs: readonly Leg[], nowMs: number): DataObservation[] {
+    const wanted = new Map(legs.map((leg) => [leg.tokenId, leg]))
+    const gone = [...this.#tokens.keys()].filter((tokenId) => !wanted.has(tokenId))
+    const added = [...wanted.values()].filter(({ tokenId }) => !this.#tokens.has(tokenId))
+    const lost = gone.flatMap((tokenId) => this.#tokens.get(tokenId)?.book.lose('ended', nowMs) ?? [])
+    for (const tokenId of gone) this.#tokens.delete(tokenId)
+    for (const leg of added) this.#tokens.set(leg.tokenId, newlyFollowed(leg, nowMs))
+    this.#unsubscribe(gone)
+    this.#subscribe(added.map(({ tokenId }) => tokenId))
+    return lost
+  }
+
+  disconnect(nowMs: number): DataObservation[] {
+    return [...this.#tokens.values()].flatMap(
+      ({ book }) => book.lose('disconnected', nowMs, this.#sentMs) ?? [],
+    )
+  }
+
+  resubscribe(tokenIds: readonly string[], nowMs: number): void {
+    for (const tokenId of tokenIds) {
+      const token = this.#tokens.get(tokenId)
+      if (token !== undefined) token.subscribedMs = nowMs
+    }
+    this.#unsubscribe(tokenIds)
+    this.#subscribe(tokenIds)
+  }
+
+  repair(wire: BookWire, receivedMs: number): TokenObservation | undefined {
+    const token = this.#tokens.get(wire.asset_id)
+    if (token === undefined || token.book.isLive || token.isSilentSinceSubscribed) return undefined
+    return token.book.repair(wire, receivedMs)
+  }
+
+  lose(tokenId: string, reason: 'frozen' | 'crossed' | 'hash_mismatch', nowMs: number): DataObservation[] {
+    const token = this.#tokens.get(tokenId)
+    if (token !== undefined && reason === 'frozen') token.isSilentSinceSubscribed = true
+    const lost = token?.book.lose(reason, nowMs) ?? null
+    return lost === null ? [] : [lost]
+  }
+
+  /** Whether the stream sent a trade of this transaction and token. */
+  hasStreamed(hash: string, tokenId: string): boolean {
+    return this.#context.tradeIds.has(hash, tokenId)
+  }
+
+  stats(): TokenFeedStats {
+    const { matches, mismatches } = this.#context.hashes
+    return { hashMatches: matches, hashMismatches: mismatches, lost: { ...this.#lostCounts } }
+  }
+
+  #read(text: string, receivedMs: number): FrameOutcome {
+    if (text === 'PONG') return { kind: 'pong' }
+    if (text.trim() === '') return ignored('empty frame')
+    const silentMs = receivedMs - (this.#dataMs ?? receivedMs)
+    this.#dataMs = receivedMs
+    let parsed: unknown
+    try {
+      parsed = JSON.parse(text)
+    } catch {
+      const reading: Reading = { items: [], refused: 'malformed' }
+      this.#loseAll(reading, 'damaged', receivedMs)
+      return outcomeOf(reading)
+    }
+    const reading: Reading = { items: [] }
+    if (silentMs > TIMES.socketSilenceMs) this.#loseAll(reading, 'silence', receivedMs)
+    for (const message of Array.isArray(parsed) ? parsed : [parsed])
+      this.#readMessage(message, receivedMs, reading)
+    if (reading.refused === undefined) this.#sentMs = Math.max(this.#sentMs, newestOf(parsed))
+    if (reading.refused === 'wrong_shape') this.#loseAll(reading, 'damaged', receivedMs)
+    return outcomeOf(reading)
+  }
+
+  #readMessage(message: unknown, receivedMs: number, reading: Reading): void {
+    if (!AnyMessage.is(message)) {
+      reading.refused = 'wrong_shape'
+      return
+    }
+    const isRead = READERS[message.event_type ?? 'book']?.(this.#context, message, receivedMs, reading)
+    if (isRead === undefined) reading.refused = 'unknown_kind'
+    else if (!isRead) reading.refused = 'wrong_shape'
+  }
+
+  /** Nothing is numbered: what a missing frame changed is not known, so every book may be wrong below its top. */
+  #loseAll(reading: Reading, reason: 'damaged' | 'silence', receivedMs: number): void {
+    for (const { book } of this.#tokens.values()) {
+      const lost = book.lose(reason, receivedMs, this.#sentMs)
+      if (lost !== null) this.#push(reading, lost)
+    }
+  }
+
+  #push(reading: Reading, observation: DataObservation): void {
+    const topic = observation.kind === 'trade' ? 'trades' : 'book'
+    reading.items.push({ channel: `${topic}:${this.symbol}`, observation })
+    if (observation.kind !== 'book_lost') return
+    const { reason, instrument } = observation
+    this.#lostCounts[reason] = (this.#lostCounts[reason] ?? 0) + 1
+    if (reason === 'disconnected' || reason === 'ended') return
+    this.#actions.repair(instrument, reason === 'tick_size' ? 'tick_size' : 'lost')
+  }
+
+  #noteReceived(tokenId: string, receivedMs: number): FollowedToken | undefined {
+    const token = this.#tokens.get(tokenId)
     if (token !== undefined) {
       token.lastReceivedMs = receivedMs
       token.isSilentSinceSubscribed = false
@@ -71,143 +186,30 @@ export function createTokenFeed(symbol: AssetSymbol, actions: TokenFeedActions):
     return token
   }
 
-  const context: MessageContext = {
-    symbol,
-    actions,
-    hashes: createHashCheck(),
-    tradeIds: createTradeIds(),
-    noteReceived,
-    push,
-  }
-
-  function read(text: string, receivedMs: number): FrameOutcome {
-    if (text === 'PONG') return { kind: 'pong' }
-    if (text.trim() === '') return ignored('empty frame')
-    const silentMs = receivedMs - (dataMs ?? receivedMs)
-    dataMs = receivedMs
-    let parsed: unknown
-    try {
-      parsed = JSON.parse(text)
-    } catch {
-      const reading: Reading = { items: [], refused: 'malformed' }
-      loseAll(reading, 'damaged', receivedMs)
-      return outcomeOf(reading)
-    }
-    const reading: Reading = { items: [] }
-    if (silentMs > TIMES.socketSilenceMs) loseAll(reading, 'silence', receivedMs)
-    for (const message of Array.isArray(parsed) ? parsed : [parsed]) readMessage(message, receivedMs, reading)
-    if (reading.refused === undefined) sentMs = Math.max(sentMs, newestOf(parsed))
-    if (reading.refused === 'wrong_shape') loseAll(reading, 'damaged', receivedMs)
-    return outcomeOf(reading)
-  }
-
-  /** Nothing is numbered: what a missing frame changed is not known, so every book may be wrong below its top. */
-  function loseAll(reading: Reading, reason: 'damaged' | 'silence', receivedMs: number): void {
-    for (const { book } of tokens.values()) {
-      const lost = book.lose(reason, receivedMs, sentMs)
-      if (lost !== null) push(reading, lost)
-    }
-  }
-
-  function readMessage(message: unknown, receivedMs: number, reading: Reading): void {
-    if (!AnyMessage.is(message)) {
-      reading.refused = 'wrong_shape'
-      return
-    }
-    const isRead = READERS[message.event_type ?? 'book']?.(context, message, receivedMs, reading)
-    if (isRead === undefined) reading.refused = 'unknown_kind'
-    else if (!isRead) reading.refused = 'wrong_shape'
-  }
-
-  const subscribeFrame = (tokenIds: readonly string[]) =>
-    isGreeted
+  #subscribe(tokenIds: readonly string[]): void {
+    if (tokenIds.length === 0) return
+    const frame = this.#isGreeted
       ? JSON.stringify({ operation: 'subscribe', assets_ids: tokenIds, custom_feature_enabled: true })
       : greetingFrame(tokenIds)
+    this.#isGreeted = true
+    this.#actions.send(frame)
+  }
 
-  function subscribe(tokenIds: readonly string[]): void {
+  #unsubscribe(tokenIds: readonly string[]): void {
     if (tokenIds.length === 0) return
-    const frame = subscribeFrame(tokenIds)
-    isGreeted = true
-    actions.send(frame)
-  }
-
-  function unsubscribe(tokenIds: readonly string[]): void {
-    if (tokenIds.length > 0) actions.send(JSON.stringify({ operation: 'unsubscribe', assets_ids: tokenIds }))
-  }
-
-  return {
-    symbol,
-    openReader() {
-      isGreeted = false
-      dataMs = undefined
-      return {
-        read,
-        accepts: false,
-        heartbeat: { everyMs: 10_000, frame: 'PING', answerWithinMs: 10_000 },
-        greetingPaceMs: 0,
-      }
-    },
-    greeting(nowMs) {
-      isGreeted = tokens.size > 0
-      for (const token of tokens.values()) {
-        token.lastReceivedMs = token.subscribedMs = nowMs
-        token.isSilentSinceSubscribed = true
-      }
-      return isGreeted ? [greetingFrame([...tokens.keys()])] : []
-    },
-    follow(legs, nowMs) {
-      const wanted = new Map(legs.map((leg) => [leg.tokenId, leg]))
-      const gone = [...tokens.keys()].filter((tokenId) => !wanted.has(tokenId))
-      const fresh = [...wanted.keys()].filter((tokenId) => !tokens.has(tokenId))
-      const lost = gone.flatMap((tokenId) => tokens.get(tokenId)?.book.lose('ended', nowMs) ?? [])
-      for (const tokenId of gone) tokens.delete(tokenId)
-      for (const tokenId of fresh) {
-        const leg = wanted.get(tokenId)
-        if (leg === undefined) continue
-        tokens.set(tokenId, {
-          book: createTokenBook(leg),
-          terms: leg.terms ?? {},
-          isHashTrusted: false,
-          lastReceivedMs: nowMs,
-          subscribedMs: nowMs,
-          comparedMs: nowMs,
-          isSilentSinceSubscribed: true,
-        })
-      }
-      unsubscribe(gone)
-      subscribe(fresh)
-      return lost
-    },
-    disconnect: (nowMs) =>
-      [...tokens.values()].flatMap((token) => token.book.lose('disconnected', nowMs, sentMs) ?? []),
-    resubscribe(tokenIds, nowMs) {
-      for (const tokenId of tokenIds) {
-        const token = tokens.get(tokenId)
-        if (token !== undefined) token.subscribedMs = nowMs
-      }
-      unsubscribe(tokenIds)
-      subscribe(tokenIds)
-    },
-    repair(wire, receivedMs) {
-      const token = tokens.get(wire.asset_id)
-      if (token === undefined || token.book.isLive || token.isSilentSinceSubscribed) return undefined
-      return token.book.repair(wire, receivedMs)
-    },
-    lose(tokenId, reason, nowMs) {
-      const token = tokens.get(tokenId)
-      if (token !== undefined && reason === 'frozen') token.isSilentSinceSubscribed = true
-      const lost = token?.book.lose(reason, nowMs) ?? null
-      return lost === null ? [] : [lost]
-    },
-    tokens,
-    hasStreamed: context.tradeIds.has,
-    stats: () => ({
-      hashMatches: context.hashes.matches,
-      hashMismatches: context.hashes.mismatches,
-      lost: { ...lostCounts },
-    }),
+    this.#actions.send(JSON.stringify({ operation: 'unsubscribe', assets_ids: tokenIds }))
   }
 }
+
+const newlyFollowed = (leg: Leg, nowMs: number): FollowedToken => ({
+  book: new TokenBook(leg),
+  terms: leg.terms ?? {},
+  isHashTrusted: false,
+  lastReceivedMs: nowMs,
+  subscribedMs: nowMs,
+  comparedMs: nowMs,
+  isSilentSinceSubscribed: true,
+})
 
 function outcomeOf({ items, refused: reason }: Reading): FrameOutcome {
   if (items.length > 0) return { kind: 'data', items, ...(reason === undefined ? {} : { refused: reason }) }

@@ -9,9 +9,9 @@ import { encodeMarket } from '../../core/rows/market.ts'
 import { encodeSnapshot } from '../../core/rows/snapshot.ts'
 import type { FrameOutcome } from '../live/frame.ts'
 import { createBoltReader } from './bolt-feed.ts'
-import { createTokenBook } from './book.ts'
+import { TokenBook } from './book.ts'
 import { bookHash, HASH_KEYS, hasAllTerms, matchingRule } from './book-hash.ts'
-import { createTokenFeed, type TokenFeed } from './feed.ts'
+import { TokenFeed } from './feed.ts'
 import { type Leg, mapMarket, mapSweptTrade, readVenueTime } from './mapper.ts'
 import { createReferenceReader } from './reference-feed.ts'
 import { BookMessage, type BookWire, ClobMarket, GammaEvents, GammaMarket, TradeV1 } from './wire.ts'
@@ -33,7 +33,7 @@ const leg = (tokenId: string, outcome = 'Up'): Leg => ({
 
 function deskFor(tokenIds: readonly string[]): { feed: TokenFeed; acted: string[] } {
   const acted: string[] = []
-  const feed = createTokenFeed('BTC', {
+  const feed = new TokenFeed('BTC', {
     send: () => {},
     repair: (tokenId) => acted.push(`repair ${tokenId}`),
     announced: (slug) => acted.push(`announced ${slug}`),
@@ -60,7 +60,7 @@ interface Expected {
 test('the REST book: best level last on the wire, 0.24/0.25, mid 0.245, price_down 0.755', { skip }, () => {
   const wire = recordedJson<BookWire>(VENUE, REST_BOOK)
   assert.ok(BookMessage.is(wire))
-  const kept = createTokenBook(leg(wire.asset_id))
+  const kept = new TokenBook(leg(wire.asset_id))
   const observation = kept.replace(wire, 'rest', 1)
   assert.ok(observation?.kind === 'book_snapshot')
   assert.deepEqual([observation.bids.length, observation.asks.length], [24, 74])
@@ -141,7 +141,7 @@ test('recorded books of the stream are taken as proved, and one whose hash is wr
   const books = streamedBooks()
   const acted: string[] = []
   const actions = { send: () => {}, announced: () => {}, resolved: () => {} }
-  const feed = createTokenFeed('BTC', { ...actions, repair: (tokenId) => acted.push(tokenId) })
+  const feed = new TokenFeed('BTC', { ...actions, repair: (tokenId) => acted.push(tokenId) })
   const tokens = [...new Set(books.map(({ asset_id }) => asset_id))]
   feed.follow(
     tokens.map((tokenId) => ({ ...leg(tokenId), terms: TERMS })),

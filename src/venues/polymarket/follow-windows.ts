@@ -21,8 +21,8 @@ import { createWindowSweeper } from './sweep-windows.ts'
 const STEP_MS = 1_000
 
 export interface FollowWindowsOptions {
-  readonly feeds: ReadonlyMap<AssetSymbol, TokenFeed>
-  readonly repairsOf: (symbol: AssetSymbol) => Repairs
+  /** One per symbol, with the books of it that are to be requested. */
+  readonly feeds: readonly { readonly feed: TokenFeed; readonly repairs: Repairs }[]
   readonly catalogue: PolymarketCatalogue
   readonly rest: PolymarketRest
   readonly clock: Clock
@@ -33,21 +33,20 @@ export interface FollowWindowsOptions {
 }
 
 export function followWindows(options: FollowWindowsOptions): VenueTasks {
-  const { clock, catalogue, rest, repairsOf } = options
+  const { clock, catalogue, rest } = options
   const changes = createMarketChanges((symbol) => catalogue.of(symbol).map(({ observation }) => observation))
   const sweeper = createWindowSweeper({ catalogue, rest, clock, emitMarkets })
   let io: SessionIo | undefined
 
   const pause = (signal: AbortSignal) => clock.sleep(STEP_MS, signal).catch(() => {})
-  const feedOf = (route: string) =>
-    [...options.feeds.values()].find((feed) => routeName(feed.symbol) === route)
+  const feedOf = (route: string) => options.feeds.find(({ feed }) => routeName(feed.symbol) === route)?.feed
 
   async function run(session: SessionIo): Promise<void> {
     io = session
     options.onStart(session)
-    const loops = [...options.feeds.values()].flatMap((feed) => [
+    const loops = options.feeds.flatMap(({ feed, repairs }) => [
       follow(session, feed),
-      repairBooks(session, feed, { repairs: repairsOf(feed.symbol), catalogue, rest, clock }),
+      repairBooks(session, feed, { repairs, catalogue, rest, clock }),
       sweep(session, feed),
     ])
     await Promise.all(loops)

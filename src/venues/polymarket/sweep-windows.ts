@@ -10,10 +10,11 @@ import type { AssetSymbol } from '../../core/symbol.ts'
 import { backoffMs } from '../../kit/backoff.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { SessionIo } from '../live/venue-tasks.ts'
-import type { KnownMarket, PolymarketCatalogue } from './catalogue.ts'
+import type { PolymarketCatalogue } from './catalogue.ts'
 import { POLYMARKET_TIMES as TIMES } from './describe.ts'
 import type { TokenFeed } from './feed.ts'
 import { askTrades, type PolymarketRest } from './history.ts'
+import type { KnownMarket } from './known-market.ts'
 import type { UpDownMarket } from './mapper.ts'
 
 const RETRY = { baseMs: 2_000, capMs: 60_000 }
@@ -66,7 +67,7 @@ export function createWindowSweeper(options: {
       if (trade.venueTimeMs > settledMs || feed.hasStreamed(hash, trade.instrument)) continue
       const market = byId.get(trade.leg?.marketId ?? '')
       if (market !== undefined && catalogue.get(market.market.marketId) === undefined) {
-        catalogue.meet(market, trade.receivedMs)
+        catalogue.add(market, trade.receivedMs)
         options.emitMarkets(session, feed.symbol)
       }
       session.emit(`trades:${feed.symbol}`, trade)

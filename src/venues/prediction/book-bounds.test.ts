@@ -7,7 +7,7 @@ import { createContractBook } from '../kalshi/book.ts'
 import { askRestBook } from '../kalshi/history.ts'
 import { aboutOf } from '../kalshi/mapper.ts'
 import { SnapshotFrame } from '../kalshi/wire.ts'
-import { createTokenBook } from '../polymarket/book.ts'
+import { TokenBook } from '../polymarket/book.ts'
 import { BookMessage } from '../polymarket/wire.ts'
 import type { RestAccess } from '../rest/typed-request.ts'
 
@@ -22,7 +22,7 @@ function contractWith(count: number) {
 }
 function tokenWith(count: number) {
   const leg = { marketId: '0x1', tokenId: 't', outcome: 'Up', symbol: 'BTC' as const, startMs: 0, endMs: 9 }
-  const book = createTokenBook(leg)
+  const book = new TokenBook(leg)
   const wire = { asset_id: 't', market: '0x1', timestamp: '1000', bids: objects(count), asks: [] }
   return { book, seen: book.replace(wire, 'stream', 1_000) }
 }

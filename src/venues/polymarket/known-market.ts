@@ -1,0 +1,90 @@
+/**
+ * One market as we know it, and when what is due: pure rules of time.
+ *
+ *   listed ──▶ followed (before its window begins until after it closed) ──▶ asked for its winner ──▶ forgotten
+ */
+import type { MarketObservation } from '../observation.ts'
+import type { HistoryRange } from '../venue.ts'
+import { POLYMARKET_TIMES as TIMES } from './describe.ts'
+import { marketObservation, type UpDownMarket } from './mapper.ts'
+import { type Series, TENOR_MS } from './slug.ts'
+
+export interface KnownMarket extends UpDownMarket {
+  /** The same object until something of the market changes. */
+  readonly observation: MarketObservation
+  /** The order book named the winner; when it was resolved, and the last figures, are still to come from the catalogue. */
+  readonly isProvisional: boolean
+  /** When we first saw it closed. */
+  readonly closedSeenMs: number | null
+  tries: number
+  nextAskMs: number
+}
+
+const SETTLED_KEPT_MS = 3_600_000
+
+/** What is known after an answer of the venue. */
+export function mergeMarket(
+  before: KnownMarket | undefined,
+  seen: UpDownMarket,
+  receivedMs: number,
+  isProvisional = false,
+): KnownMarket {
+  // A winner stays: a late listing may still be "closed".
+  if (before?.market.status === 'resolved' && seen.market.status !== 'resolved') return before
+  const hasLegs = seen.legs.length > 0
+  const market = {
+    ...seen.market,
+    // Figures and tokens may be left out of an answer; the values from before remain.
+    liquidity: seen.market.liquidity ?? before?.market.liquidity ?? null,
+    tokens: (hasLegs ? seen.market.tokens : before?.market.tokens) ?? [],
+  }
+  const isClosed = market.status === 'resolved' || (market.status !== 'open' && market.active === false)
+  const isSame = before !== undefined && JSON.stringify(before.market) === JSON.stringify(market)
+  return {
+    market,
+    observation: isSame ? before.observation : marketObservation(market, receivedMs),
+    legs: hasLegs ? seen.legs : (before?.legs ?? []),
+    isProvisional,
+    closedSeenMs: before?.closedSeenMs ?? (isClosed ? receivedMs : null),
+    tries: before?.tries ?? 0,
+    nextAskMs: before?.nextAskMs ?? 0,
+  }
+}
+
+/** Longer windows are listed and traded long before they begin. */
+const isLong = (tenorMs: number) => tenorMs > TENOR_MS['15m']
+
+/** Windows that are followed end within this. */
+export function followedRange(series: Series, nowMs: number): HistoryRange {
+  const tenorMs = TENOR_MS[series.marketType]
+  const aheadMs = isLong(tenorMs) ? 2 * tenorMs : tenorMs
+  return { fromMs: nowMs - TIMES.followAfterEndMs, toMs: nowMs + TIMES.followBeforeMs + aheadMs }
+}
+
+export function isFollowed({ market, closedSeenMs }: KnownMarket, nowMs: number): boolean {
+  const tenorMs = TENOR_MS[market.marketType ?? '5m']
+  const fromMs = (market.startTime ?? 0) - TIMES.followBeforeMs - (isLong(tenorMs) ? tenorMs : 0)
+  const toMs =
+    closedSeenMs === null
+      ? (market.endTime ?? 0) + TIMES.followAfterEndMs
+      : closedSeenMs + TIMES.followAfterClosedMs
+  return nowMs >= fromMs && nowMs < toMs
+}
+
+const isSettled = ({ market, isProvisional }: KnownMarket) => market.status === 'resolved' && !isProvisional
+const sinceEndMs = ({ market }: KnownMarket, nowMs: number) => nowMs - (market.endTime ?? 0)
+
+export function isResolveDue(market: KnownMarket, nowMs: number): boolean {
+  const sinceMs = sinceEndMs(market, nowMs)
+  if (isSettled(market) || sinceMs >= TIMES.resolveForMs) return false
+  return sinceMs >= TIMES.resolveAfterMs && nowMs >= market.nextAskMs
+}
+
+export function nextResolveMs(market: KnownMarket, nowMs: number): number {
+  const isSlow = sinceEndMs(market, nowMs) > TIMES.resolvePatienceMs
+  return nowMs + (isSlow ? TIMES.resolveSlowlyMs : TIMES.resolveEveryMs)
+}
+
+export function isPast(market: KnownMarket, nowMs: number): boolean {
+  return sinceEndMs(market, nowMs) >= (isSettled(market) ? SETTLED_KEPT_MS : TIMES.resolveForMs)
+}

@@ -1,0 +1,39 @@
+/** Which relay gives the reference price: the open one, the one that wants a key, or none. */
+import type { Channel } from '../channel.ts'
+import type { FrameProtocol } from '../live/frame.ts'
+import type { SocketRoute } from '../live/socket.ts'
+import type { VenueNotice } from '../venue.ts'
+import { type BoltCredentials, boltOrNotice, boltRoute, createBoltReader } from './bolt-feed.ts'
+import type { PolymarketHosts } from './describe.ts'
+import { createReferenceReader, referenceRoute, USUAL_TOPICS } from './reference-feed.ts'
+
+export interface ReferenceOptions {
+  readonly reference?: 'rtds' | 'bolt' | 'none'
+  /** Topics of the open relay. */
+  readonly referenceTopics?: readonly string[]
+  /** For the relay that wants a key. */
+  readonly bolt?: Partial<BoltCredentials>
+}
+
+export interface ReferenceRelay {
+  readonly isOn: boolean
+  readonly notice: VenueNotice | undefined
+  routes(channels: readonly Channel[]): SocketRoute[]
+  openReader(): FrameProtocol
+}
+
+export function referenceRelay(options: ReferenceOptions = {}, hosts: PolymarketHosts): ReferenceRelay {
+  const relay = options.reference ?? 'rtds'
+  const topics = options.referenceTopics ?? USUAL_TOPICS
+  const { credentials, notice } = relay === 'bolt' ? boltOrNotice(options.bolt) : {}
+  return {
+    isOn: relay === 'rtds' || credentials !== undefined,
+    notice,
+    routes(channels) {
+      if (channels.length === 0) return []
+      if (credentials !== undefined) return [boltRoute(channels, hosts.bolt, credentials)]
+      return relay === 'rtds' ? [referenceRoute(channels, hosts.reference, topics)] : []
+    },
+    openReader: () => (credentials === undefined ? createReferenceReader(topics) : createBoltReader()),
+  }
+}
