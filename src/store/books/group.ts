@@ -1,7 +1,7 @@
 /** A group is one instrument over one span of ten minutes: a compressed block, and a tail of rows not in it yet. */
 import type { Feed } from '../../core/feed.ts'
 import { type BookBlock, spanOf } from './block.ts'
-import { type BookRow, type Side, sidesOf } from './book-row.ts'
+import { type BookRow, compareKeys, type Side, sidesOf } from './book-row.ts'
 
 /**
  * Whether the rows of a feed lie in compressed groups instead of one row each: the snapshots and
@@ -64,7 +64,26 @@ export function tailRowOf(row: Record<string, unknown>): BookRow {
   }
 }
 
-/** Two sorted lists as one; at the same key the tail wins. */
+/** The rows of a block and its tail, sorted; at the same key the tail wins. */
+export function mergedRows(block: readonly BookRow[], tail: readonly BookRow[]): BookRow[] {
+  const rows = new Map<string, BookRow>()
+  for (const row of [...block, ...tail]) rows.set(`${row.ts}/${row.seq}`, row)
+  return [...rows.values()].sort(compareKeys)
+}
+
+/** The row of a key in a sorted list. */
+export function rowAt(rows: readonly BookRow[], ts: number, seq: number): BookRow | undefined {
+  let [low, high] = [0, rows.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (compareKeys(rows[middle] as BookRow, { ts, seq }) < 0) low = middle + 1
+    else high = middle
+  }
+  const row = rows[low]
+  return row !== undefined && row.ts === ts && row.seq === seq ? row : undefined
+}
+
+/** As `mergedRows`, without unpacking the rows: of two sorted lists of keys. */
 export function mergedView(
   feed: number,
   instrument: string,

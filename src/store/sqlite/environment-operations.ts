@@ -6,7 +6,7 @@ import type { CoverageChange } from '../coverage.ts'
 import type { EnvironmentWrite, WriteResult } from '../environment.ts'
 import type { PackedRows } from '../rows/packed.ts'
 import { type FaultyRow, findFaultyRows } from '../rows/refuse.ts'
-import { bookWriter } from './books-write.ts'
+import { BookWriter } from './books-write.ts'
 import { coverageWriter } from './coverage-write.ts'
 import type { Writes } from './group-commit.ts'
 import { marketWriter } from './markets-write.ts'
@@ -35,7 +35,7 @@ const ROW_FAULTS = new Set([18, 19, 20, 25])
 
 export function environmentWrites(database: DatabaseSync): Writes<EnvironmentOperations> {
   const feeds = feedTable(database)
-  const books = bookWriter(database)
+  const books = new BookWriter(database)
   const rows = rowWriter(database, feeds, books)
   const coverage = coverageWriter(database, feeds)
   const markets = marketWriter(database)
