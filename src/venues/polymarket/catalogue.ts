@@ -7,13 +7,13 @@ import { type RestAccess, readRows, requestTyped, unknownRow } from '../rest/typ
 import type { HistoryRange } from '../venue.ts'
 import { POLYMARKET_TIMES as TIMES, TOKENS_PER_SOCKET } from './describe.ts'
 import {
-  followedRange,
   isFollowed,
   isPast,
   isResolveDue,
   type KnownMarket,
   mergeMarket,
   nextResolveMs,
+  rangeOfEnds,
 } from './known-market.ts'
 import { type Leg, mapMarket, type UpDownMarket } from './mapper.ts'
 import { type Series, seriesOf } from './slug.ts'
@@ -138,7 +138,7 @@ export function createPolymarketCatalogue(askers: PolymarketAskers): PolymarketC
   return {
     async refresh(symbol, nowMs, signal) {
       for (const series of seriesOf(symbol)) {
-        const range = followedRange(series, nowMs)
+        const range = rangeOfEnds(series, nowMs)
         const { found, receivedMs } = await listSeries(askers, series, {
           range,
           closed: false,
@@ -175,7 +175,7 @@ export function createPolymarketCatalogue(askers: PolymarketAskers): PolymarketC
     async ahead(symbol, nowMs, signal) {
       const listed: UpDownMarket[] = []
       for (const series of seriesOf(symbol)) {
-        const range = { fromMs: followedRange(series, nowMs).toMs, toMs: nowMs + TIMES.listedAheadMs }
+        const range = { fromMs: rangeOfEnds(series, nowMs).toMs, toMs: nowMs + TIMES.listedAheadMs }
         if (range.fromMs >= range.toMs) continue
         const { found } = await listSeries(askers, series, { range, closed: false, nowMs, signal })
         listed.push(...found)

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { POLYMARKET_TIMES as TIMES } from './describe.ts'
 import {
-  followedRange,
   isFollowed,
   isPast,
   isResolveDue,
   type KnownMarket,
   mergeMarket,
   nextResolveMs,
+  rangeOfEnds,
 } from './known-market.ts'
 import { mapMarket, type UpDownMarket } from './mapper.ts'
 import { seriesOf } from './slug.ts'
@@ -80,7 +80,7 @@ test('a window is followed from before it begins until after it was seen closed,
     [true, false],
   )
   for (const series of seriesOf('BTC')) {
-    const range = followedRange(series, START_MS)
+    const range = rangeOfEnds(series, START_MS)
     assert.ok(range.fromMs < START_MS && range.toMs > START_MS + TIMES.followBeforeMs)
   }
 })

@@ -55,7 +55,7 @@ export function mergeMarket(
 const isLong = (tenorMs: number) => tenorMs > TENOR_MS['15m']
 
 /** Windows that are followed end within this. */
-export function followedRange(series: Series, nowMs: number): HistoryRange {
+export function rangeOfEnds(series: Series, nowMs: number): HistoryRange {
   const tenorMs = TENOR_MS[series.marketType]
   const aheadMs = isLong(tenorMs) ? 2 * tenorMs : tenorMs
   return { fromMs: nowMs - TIMES.followAfterEndMs, toMs: nowMs + TIMES.followBeforeMs + aheadMs }
