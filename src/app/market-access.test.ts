@@ -80,12 +80,12 @@ test('a backfill of the oracle makes its bars from rounds, and a second one has 
   const highest = Math.max(...fives.slice(0, 3).map(({ high }) => high))
   assert.equal(quarters[0].high, highest)
   const again = await fill('oracle', fromMs, toMs)
-  assert.deepEqual(again, { stretches: 0, failed: 0, rowsInserted: 0, rowsCorrected: 0 })
+  assert.deepEqual(again, { ranges: 0, failed: 0, rowsInserted: 0, rowsCorrected: 0 })
 })
 
 test('a backfill of prediction markets leaves today to the service, which asks by itself for what it has missed', async () => {
   for (const source of ['predmkt_a', 'predmkt_b'] as const)
     assert.deepEqual(await fill(source, todayMs, todayMs + DAY_MS), {
-      ...{ stretches: 0, failed: 0, rowsInserted: 0, rowsCorrected: 0 },
+      ...{ ranges: 0, failed: 0, rowsInserted: 0, rowsCorrected: 0 },
     })
 })

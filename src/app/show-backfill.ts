@@ -49,7 +49,7 @@ export function showBackfill(options: {
       isOver = true
       bar?.show(total, total, `${environment}: the past is filled`)
       bar?.end()
-      log.info({ environment, stretches: total, failed, seconds }, 'the past is filled')
+      log.info({ environment, ranges: total, failed, seconds }, 'the past is filled')
       return
     }
     const share = (done + failed) / total

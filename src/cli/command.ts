@@ -70,7 +70,7 @@ export interface BackfillRequest {
 }
 
 export interface BackfillSummary {
-  readonly stretches: number
+  readonly ranges: number
   readonly failed: number
   readonly rowsInserted: number
   /** Rows that replaced other bytes; the old ones stay readable (`revisions`). */

@@ -55,9 +55,9 @@ export async function compareTicker(subject: Subject): Promise<string[]> {
 }
 
 /**
- * No wrong book is sampled, and none is missed: a row is the newest book that was told at its grid point, with all of its
- * levels, and the last row at any grid point outside of a gap is that book. A whole book is told every 5.4 s, so it is as
- * old.
+ * No wrong book is sampled, and none is missed: a row is the newest book that was sent at its grid point, with all of its
+ * levels, and the last row at any grid point outside of a gap is that book. A whole book is sent every 5.4 s, so it is up to
+ * that old.
  */
 export async function compareBooks(subject: Subject): Promise<string[]> {
   const books = await read(subject, 'snapshots', '', CARRY_FORWARD_MS + SAMPLE_MS)
@@ -65,10 +65,14 @@ export async function compareBooks(subject: Subject): Promise<string[]> {
   const wrong = offGrid(books, SAMPLE_MS)
   const freshMs = FULL_BOOK_MS + slackMs
 
-  /** Whether the venue told this book in (from, to]. */
-  function wasTold(row: Record<string, unknown>, fromMs: number, toMs: number): boolean {
-    for (let told = Math.floor(toMs / FULL_BOOK_MS) * FULL_BOOK_MS; told > fromMs; told -= FULL_BOOK_MS) {
-      const real = truth.book(venue, symbol, told, FULL_LEVELS)
+  /** Whether the venue sent this book in (from, to]. */
+  function wasSent(row: Record<string, unknown>, fromMs: number, toMs: number): boolean {
+    for (
+      let sentMs = Math.floor(toMs / FULL_BOOK_MS) * FULL_BOOK_MS;
+      sentMs > fromMs;
+      sentMs -= FULL_BOOK_MS
+    ) {
+      const real = truth.book(venue, symbol, sentMs, FULL_LEVELS)
       if (sameSide(row.bids, real.bids) && sameSide(row.asks, real.asks)) return true
     }
     return false
@@ -78,9 +82,9 @@ export async function compareBooks(subject: Subject): Promise<string[]> {
     const gridMs = timeOf(row)
     for (const side of [row.bids, row.asks] as unknown[][])
       if (side.length !== FULL_LEVELS) wrong.push(`${books.name}: ${side.length} levels at ${at(gridMs)}`)
-    // What was heard last before a gap may be sampled until it is stale; it is then an old book in a gap.
+    // What was received last before a gap may be sampled until it is stale; it is then an old book in a gap.
     const ageMs = books.inGap(gridMs - STALE_MS, gridMs + 1) ? STALE_MS : freshMs
-    if (!wasTold(row, gridMs - Math.max(ageMs, freshMs), gridMs))
+    if (!wasSent(row, gridMs - Math.max(ageMs, freshMs), gridMs))
       wrong.push(`${books.name}: the book at ${at(gridMs)} never was, or long before`)
   }
   let index = 0
@@ -91,12 +95,12 @@ export async function compareBooks(subject: Subject): Promise<string[]> {
   ) {
     while (index + 1 < books.rows.length && Date.parse(books.rows[index + 1]?.timestamp ?? '') <= gridMs)
       index += 1
-    // A book that was told after a gap finds its grid point when it is heard.
+    // A book that was sent after a gap finds its grid point when it is received.
     if (books.inGap(gridMs - freshMs - SAMPLE_MS, gridMs + 1)) continue
     const row = books.rows[index]
     if (row === undefined || timeOf(row) > gridMs || gridMs - timeOf(row) > CARRY_FORWARD_MS)
       wrong.push(`${books.name}: no sample at ${at(gridMs)} and no gap`)
-    else if (!wasTold(row, gridMs - freshMs, gridMs))
+    else if (!wasSent(row, gridMs - freshMs, gridMs))
       wrong.push(`${books.name}: at ${at(gridMs)} the last row is an old book`)
   }
   return wrong

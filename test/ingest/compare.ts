@@ -9,7 +9,7 @@ import { at, offGrid, type Row, read, type Subject, timeOf } from './read-feed.t
 
 export { type Range, readGaps, readRows } from './read-feed.ts'
 
-/** An observation of open interest stands for a grid point at most this much later. */
+/** An observation of open interest counts for a grid point at most this much later. */
 const FRESH_MS = 30_000
 const HOUR_MS = 3_600_000
 const SECOND_MS = 1_000
@@ -181,7 +181,7 @@ async function compareFunding(subject: Subject): Promise<string[]> {
   return wrong
 }
 
-/** Futures publish their samples; of the perpetual venue it is the last context of each grid point, told each second. */
+/** Futures publish their samples; of the perpetual venue it is the last context of each grid point, sent each second. */
 async function compareOpenInterest(subject: Subject): Promise<string[]> {
   const { truth, venue, symbol, range, slackMs } = subject
   const wrong: string[] = []

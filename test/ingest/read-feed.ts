@@ -19,16 +19,16 @@ export interface Subject {
   readonly venue: SandboxVenue
   readonly symbol: AssetSymbol
   readonly range: Range
-  /** What a moment of the machine is on the clock of the recording: 0 where nothing depends on arrival. */
+  /** A moment of the machine, on the clock of the recording: 0 where nothing depends on arrival. */
   readonly slackMs: number
-  /** By how much the venue's clock was ahead of ours at times; what it tells without a time is then that new. */
+  /** By how much the venue's clock was ahead of ours at times; what it sends without a time is then that new. */
   readonly aheadMs?: number
 }
 
 export interface Read {
   readonly rows: Row[]
   readonly name: string
-  /** Whether some of a stretch lies in a recorded gap. */
+  /** Whether some of a range lies in a recorded gap. */
   inGap(fromMs: number, toMs: number): boolean
 }
 

@@ -1,6 +1,6 @@
 /**
- * A recorder as a process of its own, to be killed. Takes its options as JSON in the first argument; says `recording`
- * when it was started and `up` when every channel was heard.
+ * A recorder as a process of its own, to be killed. Takes its options as JSON in the first argument; prints `recording`
+ * when it was started and `up` when every channel has sent something.
  */
 import { type Addresses, sharedClock, startRecording, type TimeBase } from './recording.ts'
 

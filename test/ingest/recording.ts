@@ -48,7 +48,7 @@ export interface World {
   close(): Promise<void>
 }
 
-/** Shortly after midnight, so that there is little of the day to ask for. */
+/** Shortly after midnight, so that there is little of the day to request. */
 const START_MS = Date.parse('2026-11-10T00:02:10Z')
 
 export async function startWorld(options: {
@@ -72,7 +72,7 @@ export interface Recording {
   readonly supervisor: Supervisor
   readonly startMs: number
   readonly folder: string
-  /** Stops the recorders, keeps the store open. */
+  /** Stops the recorders; the store stays open. */
   stop(): Promise<void>
   close(): Promise<void>
 }

@@ -1,6 +1,6 @@
 /**
- * A venue that plays recorded trades again, on whatever clock it is given: its stream loses frames and sockets when
- * told to, its answers about the past fail when told to, and what it says is otherwise what was recorded.
+ * A venue that plays recorded trades again, on whatever clock it is given: its stream loses frames and sockets on
+ * demand, its answers about the past fail on demand, and what it sends is otherwise what was recorded.
  */
 import { add, type Decimal, decimal, decimalText, multiply, ZERO } from '../../src/core/decimal.ts'
 import { INTERVAL_MS } from '../../src/core/interval.ts'
@@ -82,19 +82,19 @@ export function aggregated(fills: readonly Fill[], withinMs: number): Aggregate[
 
 const known = new WeakMap<object, Map<number, Map<number, Candle>>>()
 
-/** What happened, candle by candle: the truth that rows are compared with. Fills of nothing are none. */
+/** What happened, candle by candle: the truth that rows are compared with. Empty fills are none. */
 export function candlesOf(
   trades: readonly (Fill | Aggregate)[],
   lengthMs: number,
 ): ReadonlyMap<number, Candle> {
   const ofTrades = known.get(trades) ?? new Map<number, Map<number, Candle>>()
   known.set(trades, ofTrades)
-  const candles = ofTrades.get(lengthMs) ?? buildBars(trades, lengthMs)
+  const candles = ofTrades.get(lengthMs) ?? buildCandles(trades, lengthMs)
   ofTrades.set(lengthMs, candles)
   return candles
 }
 
-function buildBars(trades: readonly (Fill | Aggregate)[], lengthMs: number): Map<number, Candle> {
+function buildCandles(trades: readonly (Fill | Aggregate)[], lengthMs: number): Map<number, Candle> {
   const candles = new Map<number, Candle>()
   for (const trade of trades) {
     if (Number(trade.size) === 0) continue
@@ -129,7 +129,7 @@ export interface Outage {
   readonly fromMs: number
   readonly toMs: number
   /**
-   * `cut`: the socket is lost and we know it. `unnoticed`: frames are lost and nobody says so. `dead`: the socket is
+   * `cut`: the socket is lost and we know it. `unnoticed`: frames are lost without a sign. `dead`: the socket is
    * open and silent, and lost later. `flap`: it comes back for a moment in between.
    */
   readonly kind: 'cut' | 'unnoticed' | 'dead' | 'flap'
@@ -151,11 +151,11 @@ export function replayVenue(options: {
   clock: Clock
   tapes: Readonly<Partial<Record<AssetSymbol, Tape>>>
   outages: readonly Outage[]
-  /** Whether a question at this instant fails. */
+  /** Whether a request at this instant fails. */
   fails: (timeMs: number) => boolean
   /** From an event to its frame. */
   latencyMs: (timeMs: number) => number
-  /** What becomes of a candle on its way to us. */
+  /** Changes a candle before it is sent. */
   spoil?: (kline: CandleObservation) => CandleObservation
 }): ReplayVenue {
   const { describe, clock, tapes } = options
@@ -211,7 +211,7 @@ export function replayVenue(options: {
   }
 
   /** The exchange publishes quiet candles too, at the last price. */
-  function barAt(symbol: AssetSymbol, interval: '1m' | '1s', openMs: number): Candle | undefined {
+  function candleAt(symbol: AssetSymbol, interval: '1m' | '1s', openMs: number): Candle | undefined {
     const known = (interval === '1m' ? minutes : seconds).get(symbol)?.get(openMs)
     if (known !== undefined) return known
     const fills = tapes[symbol]?.fills ?? []
@@ -239,7 +239,7 @@ export function replayVenue(options: {
       if (toMs <= range.fromMs) return
       const rows: CandleObservation[] = []
       for (let at = Math.ceil(range.fromMs / lengthMs) * lengthMs; at < toMs; at += lengthMs) {
-        const candle = barAt(symbol, interval, at)
+        const candle = candleAt(symbol, interval, at)
         if (candle !== undefined) rows.push(klineOf(symbol, interval, at, candle, true))
       }
       yield { observations: rows, covered: { fromMs: range.fromMs, toMs }, missing: [] }
@@ -287,7 +287,7 @@ export function replayVenue(options: {
     }
     const listens = (symbol: AssetSymbol) => channels.some((channel) => channel.symbol === symbol)
 
-    /** Whether frames get through, and whether the socket is known to be open. */
+    /** Whether frames arrive, and whether the socket is known to be open. */
     function lineAt(nowMs: number): { carries: boolean; isOpen: boolean } {
       for (const { fromMs, toMs, kind } of options.outages) {
         if (nowMs < fromMs || nowMs >= toMs) continue
@@ -328,7 +328,7 @@ export function replayVenue(options: {
           if (dataset !== 'candles' || (interval !== '1m' && interval !== '1s')) continue
           const lengthMs = INTERVAL_MS[interval]
           const openMs = Math.floor(nowMs / lengthMs) * lengthMs - lengthMs
-          const candle = barAt(symbol, interval, openMs)
+          const candle = candleAt(symbol, interval, openMs)
           if (candle !== undefined) frames.push(klineOf(symbol, interval, openMs, candle, true))
         }
       }

@@ -1,4 +1,4 @@
-/** Whoever asks for more than a month of a venue that keeps a number of candles gets all that it keeps of each length. */
+/** A backfill of more than a month, from a venue that has a fixed number of candles per length, gets all of them. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Range, readGaps, readRows } from '../../../test/ingest/compare.ts'
@@ -11,8 +11,8 @@ import { candleFeed } from '../shared/feeds.ts'
 import { backfillRange } from './backfill-exchange.ts'
 
 const DAY_MS = 86_400_000
-/** Two of the five thousand: the candle that forms, and the one that may go while it is asked for. */
-const KEPT_BARS = 4_998
+/** Two of the five thousand: the open candle, and the one that may expire while it is requested. */
+const VENUE_CANDLES = 4_998
 
 let world: World
 let recording: Awaited<ReturnType<typeof startRecording>>
@@ -47,14 +47,14 @@ for (const [symbol, toDays] of [
   ['BTC', 0],
   ['ETH', 60],
 ] as const) {
-  test(`from 90 to ${toDays} days ago: as deep as each length is kept, and the rest is reported as not provided`, async () => {
+  test(`from 90 to ${toDays} days ago: as deep as the venue has each length, and the rest is reported as not provided`, async () => {
     const todayMs = Math.floor(world.clock.now() / DAY_MS) * DAY_MS
     const range = { fromMs: todayMs - 90 * DAY_MS, toMs: todayMs - toDays * DAY_MS }
     await fill(symbol, range)
     for (const interval of ['1m', '5m', '15m', '1h', '4h', '1d'] as const satisfies CandleInterval[]) {
       const lengthMs = INTERVAL_MS[interval]
       const feed = candleFeed('perpdex', symbol, interval)
-      const oldestMs = Math.floor(world.clock.now() / lengthMs) * lengthMs - KEPT_BARS * lengthMs
+      const oldestMs = Math.floor(world.clock.now() / lengthMs) * lengthMs - VENUE_CANDLES * lengthMs
       const keptMs = Math.min(Math.max(range.fromMs, oldestMs), range.toMs)
       const gaps = await readGaps(recording.store, feed, range)
       const missing = { source: 'perpdex', from: range.fromMs, to: keptMs, reason: 'not_provided' }

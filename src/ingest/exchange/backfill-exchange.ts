@@ -46,7 +46,7 @@ export async function backfillRange(
     })
     await writer.flush()
     const { inserted, corrected } = writer.stats()
-    return { stretches: total, failed, rowsInserted: inserted, rowsCorrected: corrected }
+    return { ranges: total, failed, rowsInserted: inserted, rowsCorrected: corrected }
   } finally {
     await writer.close()
   }

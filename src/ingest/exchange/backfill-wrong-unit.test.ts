@@ -16,7 +16,7 @@ const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 const DAY = { fromMs: Date.UTC(2026, 2, 12), toMs: Date.UTC(2026, 2, 13) }
 
-test('a day whose klines come in microseconds fails and is not observed; asked again, it is filled', async (t) => {
+test('a day whose klines come in microseconds fails and is not observed; requested again, it is filled', async (t) => {
   const clock = fastClock(DAY.toMs + 5 * DAY_MS, 500)
   let unit = 1_000
   const rest = await restStandIn(({ path, query }) => {
@@ -51,7 +51,7 @@ test('a day whose klines come in microseconds fails and is not observed; asked a
   ]
 
   const wrong = await fill()
-  assert.equal(wrong.failed, wrong.stretches)
+  assert.equal(wrong.failed, wrong.ranges)
   assert.ok(wrong.failed > 0)
   assert.equal(wrong.rowsInserted, 0)
   assert.ok((venue.deadLetters.counts().misfit ?? 0) > 0)

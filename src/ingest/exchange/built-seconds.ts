@@ -36,7 +36,7 @@ export class BuiltSeconds {
     for (const trade of trades) this.builder.add(trade)
   }
 
-  /** An open end is the present, until a range without a beginning says where it was. */
+  /** An open end is the present; a later range without a beginning closes it. */
   gap(fromMs: number, toMs: number): void {
     const isOpen = (gap: HistoryRange) => gap.toMs === Number.POSITIVE_INFINITY
     const open = this.gaps.find(isOpen)
@@ -76,7 +76,7 @@ export class BuiltSeconds {
     return this.builder.take(beforeMs)
   }
 
-  /** The minutes of a range that have seconds of ours, a minute without a candle of the venue included. */
+  /** The minutes of a range from our beginning on; one without a candle of the venue counts no trade. */
   minutesOf(candles: readonly Candle[], fromMs: number, toMs: number, nowMs: number): WaitingMinute[] {
     const byOpen = new Map(candles.map((candle) => [candle.openMs, candle]))
     const firstMs = Math.max(fromMs, Math.floor((this.beganMs ?? toMs) / MINUTE_MS) * MINUTE_MS)

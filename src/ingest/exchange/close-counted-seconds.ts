@@ -21,7 +21,7 @@ export function closeCountedSeconds(parts: SymbolParts, left?: UnclosedTrades): 
   const feeds: Feed[] = plan.hasTrades ? [feed, feedOf('trades', plan.source, symbol)] : [feed]
   const built = new BuiltSeconds()
   let waiting: WaitingMinute[] = []
-  /** Trades of nothing, by their minute. */
+  /** Empty trades, by their minute. */
   const empties = new Map<number, number>()
   if (left !== undefined) built.resume(left)
 
@@ -72,16 +72,16 @@ export function closeCountedSeconds(parts: SymbolParts, left?: UnclosedTrades): 
         waiting = waiting.slice(1)
       }
     },
-    // What the venue does not have again is never left to the backfill.
+    // The venue cannot be requested again, so nothing is left to the backfill.
     closedToMs: undefined,
   }
 }
 
-/** What the venue's count of a minute says about the trades that are stored. */
+/** Judges the stored trades of a minute by the venue's count. */
 export function judgeCount(minute: {
   readonly count: number
   readonly stored: number
-  /** Trades of nothing, which the venue may or may not count. */
+  /** Empty trades, which the venue may or may not count. */
   readonly empty: number
   readonly isInGap: boolean
   /** Whether late trades are no longer waited for. */

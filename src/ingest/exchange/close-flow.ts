@@ -146,7 +146,7 @@ export function closeFlow(
     },
     show(openCandles) {
       if (known === undefined) return
-      // The stream's candle is behind the trades, if anything: fewer trades than it counts are too few.
+      // The stream's candle is never ahead of the trades: if it counts more than we have, we lack some.
       const candles = openCandles.map((candle) => {
         const own = isBroken(candle.openMs) || follower.isWaiting ? undefined : builder.at(candle.openMs)
         if (own === undefined || own.count < candle.count) return candle

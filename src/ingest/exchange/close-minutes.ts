@@ -1,8 +1,8 @@
 /**
  * Candles of a minute and longer. A candle from the stream is written open; a candle is closed by the venue's
  * own REST answer and by nothing else, so a late, lost or wrong closing frame changes nothing. Differences between
- * the stream's last word and the answer are counted. A candle that cannot be served is a gap, and so are the longer candles
- * that hold it, until the backfill has got a better one.
+ * the stream's last candle and the answer are counted. A candle that cannot be served is a gap, and so are the longer candles
+ * that hold it, until the backfill has a better one.
  */
 import { INTERVAL_MS } from '../../core/interval.ts'
 import type { CandleObservation } from '../../venues/observation.ts'

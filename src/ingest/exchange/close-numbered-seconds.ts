@@ -11,7 +11,7 @@ import type { SymbolParts } from './symbol-parts.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
-/** Frames may change places, so the very next trade does not close a second yet. */
+/** Frames may arrive out of order, so the very next trade does not close a second yet. */
 const CLOSE_AFTER_MS = 1_500
 /** A trade that comes later than this after its minute was closed is not recorded as a gap. */
 const MAX_WHOLE_MINUTES = 60

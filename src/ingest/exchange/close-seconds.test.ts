@@ -61,7 +61,7 @@ async function start(name: 'binance-futures' | 'hyperliquid', isJoined: (closeMs
 test('numbered trades close a second as soon as one is surely later, however long the pause was', async () => {
   const { trade, closed, end } = await start('binance-futures', () => true)
   for (const ms of [100, 900, 1_100, 2_200]) trade(ms)
-  assert.deepEqual(await closed(), [], 'the next trades may still change places with earlier ones')
+  assert.deepEqual(await closed(), [], 'the next trades may still arrive before earlier ones')
   trade(2_500)
   assert.deepEqual(await closed(), [0])
   trade(40_000)
@@ -126,7 +126,7 @@ test('a second in a gap, or whose rate is not known yet, is not closed', async (
   await end()
 })
 
-test('trades without numbers: a trade of nothing is no row, though the venue counts it', async () => {
+test('trades without numbers: an empty trade is no row, though the venue counts it', async () => {
   const { trade, closed, seconds, counts, end } = await start('hyperliquid', () => true)
   for (const ms of [100, 1_100, 9_000]) trade(ms)
   seconds.empty(START_MS + 2_000)
@@ -136,7 +136,7 @@ test('trades without numbers: a trade of nothing is no row, though the venue cou
   await end()
 })
 
-test('trades without numbers: what the count of a minute says about the stored trades', () => {
+test('trades without numbers: the stored trades of a minute are judged by the count of the venue', () => {
   const judge = (count: number, stored: number, more: Partial<Parameters<typeof judgeCount>[0]> = {}) =>
     judgeCount({ count, stored, empty: 0, isInGap: false, isOverdue: false, ...more })
   assert.equal(judge(3, 3), 'whole')
@@ -144,7 +144,7 @@ test('trades without numbers: what the count of a minute says about the stored t
   assert.equal(judge(2, 3), 'more')
   assert.equal(judge(3, 2), 'wait')
   assert.equal(judge(3, 2, { isOverdue: true }), 'lost')
-  assert.equal(judge(3, 2, { empty: 5 }), 'whole', 'the venue may count trades of nothing')
+  assert.equal(judge(3, 2, { empty: 5 }), 'whole', 'the venue may count empty trades')
   assert.equal(judge(3, 3, { empty: 1 }), 'whole', 'or may not')
   assert.equal(judge(3, 3, { isInGap: true }), 'whole', 'what was missed was sent again')
   assert.equal(judge(0, 0, { isInGap: true }), 'broken', 'a count of none proves nothing')

@@ -23,7 +23,7 @@ export interface SecondCloser {
   /** A candle of a second from the stream. */
   receive(kline: CandleObservation): void
   trade(trade: TradeFact): void
-  /** A trade of nothing: the venue may count it, no row has it. */
+  /** An empty trade: the venue may count it, no row has it. */
   empty(timeMs: number): void
   /** Nothing is known of this range; an open end is the present. */
   gap(fromMs: number, toMs: number): void

@@ -1,4 +1,4 @@
-/** The same feed gives the same rows: to two recorders, and to whoever asks for the past again. */
+/** The same feed gives the same rows: to two recorders, and to a backfill that requests the past again. */
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -57,7 +57,7 @@ after(async () => {
   await world.close()
 })
 
-/** Both recorders have it: the day of the start from its beginning, the seconds and trades that both listened to. */
+/** Both recorders have it: the day of the start from its beginning, the seconds and trades that both received. */
 const COMMON: readonly { readonly feed: Feed; readonly isDay: boolean }[] = [
   ...(['cexa', 'cexa_futures', 'perpdex'] as const).flatMap((source) =>
     CANDLE_INTERVALS.map((interval) => ({
@@ -68,8 +68,8 @@ const COMMON: readonly { readonly feed: Feed; readonly isDay: boolean }[] = [
   ...COARSE_INTERVALS.map((interval) => ({ feed: feedOf('flow', 'cexa', 'BTC', interval), isDay: true })),
   { feed: feedOf('trades', 'perpdex', 'BTC'), isDay: false },
 ]
-/** What cannot be asked for again may have a gap, if the machine was too slow for a clock that runs this fast. */
-const isHeardOnly = ({ source, dataset, interval }: Feed) =>
+/** What cannot be requested again may have a gap, if the machine was too slow for a clock that runs this fast. */
+const isStreamedOnly = ({ source, dataset, interval }: Feed) =>
   source === 'perpdex' && (dataset === 'trades' || interval === '1s')
 
 /** How many rows there are to compare, by what really happened. */
@@ -93,10 +93,10 @@ test('two recorders store the same trades, closed candles, flow and funding', as
       ...(await readGaps(first.store, feed, common)),
       ...(await readGaps(second.store, feed, common)),
     ]
-    if (!isHeardOnly(feed)) assert.deepEqual(gaps, [], feedName(feed))
+    if (!isStreamedOnly(feed)) assert.deepEqual(gaps, [], feedName(feed))
     const isObserved = (timeMs: number) =>
       !gaps.some((gap) => gap.from < timeMs + lengthMs && gap.to > timeMs)
-    // What is not over at the end of the time is not closed; rows of flow do not say it, their end does.
+    // What is not over at the end of the time is not closed; a row of flow has no such field, its end decides.
     const isOver = (timeMs: number) => timeMs + lengthMs <= common.toMs
     const compared = async (recording: Recording) =>
       (await readRows(recording.store, feed, common)).filter(
@@ -111,7 +111,7 @@ test('two recorders store the same trades, closed candles, flow and funding', as
       )
     const real = countOf(feed, common)
     t.diagnostic(`${feedName(feed)}: ${rows.length} of ${real} rows`)
-    const least = isHeardOnly(feed) ? 0.8 * real : real
+    const least = isStreamedOnly(feed) ? 0.8 * real : real
     assert.ok(rows.length >= least && rows.length <= real, `${feedName(feed)}: ${rows.length} of ${real}`)
   }
   const lastDay = { fromMs: PAST_MS, toMs: range.toMs }
@@ -159,7 +159,7 @@ test('a candle carries the last settled rate and the last observed open interest
   }
 })
 
-test('asking for the past again changes no byte, even when everything is asked for', async () => {
+test('requesting the past again changes no byte, even when all of it is requested', async () => {
   const { store } = first
   const start = await dump(store)
   assert.ok(start.size > 20)
@@ -168,10 +168,10 @@ test('asking for the past again changes no byte, even when everything is asked f
     if (!(feed.dataset === 'flow' && feed.interval === '1m'))
       await store.write({ coverage: [retracted(feed, 0, START_MS)] })
   }
-  const stretches = await fillAgain(store)
+  const ranges = await fillAgain(store)
   assert.ok(
-    stretches.every((count) => count > 0),
-    stretches.join(),
+    ranges.every((count) => count > 0),
+    ranges.join(),
   )
   const again = await dump(store)
   for (const [name, text] of start) assert.equal(again.get(name), text, name)
@@ -201,7 +201,7 @@ async function fillAgain(store: EnvironmentStore): Promise<number[]> {
       onProgress: () => {},
     })
     assert.equal(summary.failed, 0)
-    counts.push(summary.stretches)
+    counts.push(summary.ranges)
   }
   return counts
 }

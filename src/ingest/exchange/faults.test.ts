@@ -1,7 +1,7 @@
 /**
  * Every fault switch of the simulated exchanges, over real sockets with a fast clock. Whatever happens: what is
  * stored plus the recorded gaps is exactly what happened. Nothing is lost without a gap, nothing is there twice, no
- * wrong book is sampled, no gap is wider than its fault or has another reason. What the venue can tell again has no
+ * wrong book is sampled, no gap is wider than its fault or has another reason. What can be requested again has no
  * gap left in the end. The long size plays every switch at every venue.
  */
 import assert from 'node:assert/strict'
@@ -37,9 +37,9 @@ const SILENCE_MS = {
   book: 10_000,
   open_interest: 5_000,
 } as const
-/** What a moment of the machine is on a clock that runs this fast. */
+/** A moment of the machine, on a clock that runs this fast. */
 const SLACK_MS = 50 * FACTOR
-/** The perpetual venue tells everything so late. */
+/** The perpetual venue sends everything this late. */
 const LATENCY_MS = 300
 const SKEW_MS = 1_500
 /** A frame that could not be read puts the moment before it in doubt. */
@@ -96,19 +96,19 @@ let recording: Recording
 let range = { fromMs: 0, toMs: 0 }
 const begun: Begun[] = []
 /** How many channels of each venue were up, every quarter of a second. */
-const heard: { atMs: number; up: Record<string, number> }[] = []
+const polled: { atMs: number; up: Record<string, number> }[] = []
 
 async function watchChannels(signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const up = recording.supervisor.status().map(({ source, detail }) => [source, detail.channelsUp])
-    heard.push({ atMs: world.clock.now(), up: Object.fromEntries(up) })
+    polled.push({ atMs: world.clock.now(), up: Object.fromEntries(up) })
     await world.clock.sleep(250)
   }
 }
 
 const channelsAt = (venue: SandboxVenue) => channelsOf(VENUES[EXCHANGES[venue].name].plan, 'BTC')
 const upAt = (venue: SandboxVenue, isIt: (up: number) => boolean, fromMs: number) =>
-  heard.find(({ atMs, up }) => atMs >= fromMs && isIt(up[EXCHANGES[venue].source] ?? 0))?.atMs ??
+  polled.find(({ atMs, up }) => atMs >= fromMs && isIt(up[EXCHANGES[venue].source] ?? 0))?.atMs ??
   Number.POSITIVE_INFINITY
 
 before(async () => {
@@ -143,7 +143,7 @@ after(async () => {
   await world.close()
 })
 
-/** How often the stream behind a feed speaks: a gap begins after its last word and ends with its next one. */
+/** How often the stream behind a feed sends: a gap begins after its last data and ends with its next. */
 const EVERY_MS: Partial<Record<Feed['dataset'], number>> = {
   ...{
     ticker: 500,
@@ -155,7 +155,7 @@ const EVERY_MS: Partial<Record<Feed['dataset'], number>> = {
   },
 }
 
-/** What a venue never tells again. */
+/** What a venue never sends again. */
 const isLostForGood = (feed: Feed) =>
   ['ticker', 'liquidations', 'trades', 'snapshots'].includes(feed.dataset) ||
   (feed.source === 'perpdex' &&
@@ -176,7 +176,7 @@ function windowOf({ fault, fromMs, toMs }: Begun, feed: Feed): Window | undefine
   const earlyMs = (EVERY_MS[feed.dataset] ?? 0) + (venue === 'perp' ? LATENCY_MS : 0) + SLACK_MS
   const channels = channelsAt(venue).length
   const againMs = upAt(venue, (up) => up === channels, toMs) + SLACK_MS
-  // Without numbers it is the count of the minute that tells what is missing.
+  // Without numbers the count of the minute shows what is missing.
   const isCounted = venue === 'perp' && ['trades', 'candles'].includes(feed.dataset)
   const minuteMs = Math.floor(fromMs / MINUTE_MS) * MINUTE_MS
   const minute = { fromMs: minuteMs, toMs: minuteMs + 2 * MINUTE_MS }
@@ -266,7 +266,7 @@ test('a muted symbol: the gap begins a millisecond after what was received last'
 test('every channel of a muted symbol is noticed within two of its expected intervals', () => {
   for (const { fault, fromMs } of begun) {
     if (fault.kind !== 'mute') continue
-    // What is asked for is not muted, and any silence of liquidations is normal.
+    // What is requested is not muted, and any silence of liquidations is normal.
     const { live } = VENUES[EXCHANGES[fault.venue].name].create({ clock: world.clock }).describe
     const channels = channelsAt(fault.venue)
     const silences = channels

@@ -67,7 +67,7 @@ test('the first trade is preceded by those of its minute, so that whole minutes 
   assert.equal(follower.startMs, START_MS)
 })
 
-test('frames that change places and repeats need no question', async () => {
+test('frames out of order and repeats need no request', async () => {
   const { follower, out, asked, pass } = setUp(() => true)
   follower.push(trade(0))
   await pass(3_000)
@@ -79,7 +79,7 @@ test('frames that change places and repeats need no question', async () => {
   assert.equal(follower.isWaiting, false)
 })
 
-test('a gap is asked for by number and comes out in order, once', async () => {
+test('a gap is requested by number and comes out in order, once', async () => {
   const { follower, out, gaps, pass } = setUp(() => true)
   follower.push(trade(0))
   await pass(3_000)
@@ -120,13 +120,13 @@ test('silence proves nothing: only a later trade or an answer of the venue does'
   assert.equal(follower.provenMs, timeOf(2) - OUT_OF_ORDER_MS)
   await pass(10_000)
   assert.equal(follower.provenMs, timeOf(2) - OUT_OF_ORDER_MS, 'nothing waits, and nothing is proven')
-  // The socket is down: trades happen that nobody sends.
+  // The socket is down: trades happen that are not sent.
   known = 40
   const before = asked.length
   follower.prove(timeOf(50))
   await pass(3_000)
   assert.ok(asked.length > before)
-  assert.deepEqual(out, numbers(0, 40), 'what is asked for comes out')
+  assert.deepEqual(out, numbers(0, 40), 'what is requested comes out')
   assert.equal(follower.provenMs, timeOf(50), 'a quiet market is proven by the answer')
   follower.push(trade(41))
   assert.deepEqual(out, numbers(0, 41))
@@ -142,7 +142,7 @@ test('an answer with a gap proves nothing behind it', async () => {
   assert.ok(follower.provenMs <= timeOf(10))
 })
 
-test('while a question is open, the stream goes on', async () => {
+test('while a request is open, the stream goes on', async () => {
   const { follower, out, pass } = setUp(() => false)
   follower.push(trade(0))
   await pass(20_000)

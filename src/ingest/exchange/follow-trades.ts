@@ -2,7 +2,7 @@
  * Every aggregate trade of a symbol, once and in order (trade-sequence.ts).
  *
  *   a number is missing ──▶ later trades wait
- *     ├── it comes within `PATIENCE_MS` (frames may change places), or the venue sends it on request ──▶ repaired
+ *     ├── it comes within `PATIENCE_MS` (frames may arrive out of order), or the venue sends it on request ──▶ repaired
  *     ╰── the venue does not have it, or not in time, or more than `MAX_WAITING_TRADES` wait ──▶ reported as a gap
  *
  * Silence proves nothing: a socket may be down, or open and dead. Up to when trades are complete (`provenMs`) follows
@@ -25,7 +25,7 @@ const REPAIR_PAUSE_MS = 2_000
 
 export interface TradeFollower {
   push(trade: AggregateTradeObservation): void
-  /** Looks whether a gap is old enough to be repaired; called once in a while. */
+  /** Starts the repair of a gap that is old enough; called regularly. */
   tick(): void
   /** Complete from here on, apart from reported gaps; undefined before the first trade is out. */
   readonly startMs: number | undefined
@@ -33,7 +33,7 @@ export interface TradeFollower {
   readonly provenMs: number
   /** Whether trades wait for others that are missing. */
   readonly isWaiting: boolean
-  /** Somebody has to know that nothing is missing before this instant. */
+  /** Requests a proof that nothing is missing before this instant. */
   prove(toMs: number): void
   stats(): { gaps: number; repaired: number; lost: number }
 }

@@ -1,4 +1,4 @@
-/** A recorder that is killed again and again, then looked at: what it stored is true, what it missed it says. */
+/** A recorder that is killed again and again: what it stored is true, what it missed is a gap. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -18,7 +18,7 @@ const MINUTE_MS = 60_000
 const isLong = process.env.TAPELINE_SOAK !== undefined
 const KILLS = isLong ? 20 : 3
 const FACTOR = 40
-/** What a moment of the machine is on a clock that runs this fast. */
+/** A moment of the machine, on a clock that runs this fast. */
 const SLACK_MS = 50 * FACTOR
 const DAY_START_MS = Date.parse('2026-11-10T00:00:00Z')
 const PROCESS = join(import.meta.dirname, '../../../test/ingest/record-process.ts')
@@ -55,7 +55,7 @@ before(async () => {
     if (recorder.stdout !== null) await once(recorder.stdout, 'data')
     endDown()
     if (kill === 0) {
-      // Everything is heard at least once before the first kill.
+      // Every channel has sent something before the first kill.
       if (recorder.stdout !== null) await once(recorder.stdout, 'data')
       range = { fromMs: Math.ceil((world.clock.now() + 20_000) / MINUTE_MS) * MINUTE_MS, toMs: 0 }
       await until(world.clock, range.fromMs + 20_000)
@@ -102,7 +102,7 @@ test('the backfill closed every gap that the venues can close', async () => {
   for (const feed of feeds) assert.deepEqual(await readGaps(store, feed, range), [], JSON.stringify(feed))
 })
 
-test('the time between a kill and the next start is a gap in what cannot be asked for again', async () => {
+test('the time between a kill and the next start is a gap in what cannot be requested again', async () => {
   assert.equal(downs.length, KILLS)
   const feeds = [
     feedOf('ticker', 'cexa', 'BTC'),
@@ -118,7 +118,7 @@ test('the time between a kill and the next start is a gap in what cannot be aske
     for (const down of downs) {
       const isGap = gaps.some((gap) => gap.from <= down.fromMs && gap.to >= down.toMs)
       const what = `${feedName(feed)} ${down.fromMs} to ${down.toMs}: ${JSON.stringify(gaps)}`
-      // The venue tells a new listener its last trades: after a short absence none is missing.
+      // The venue sends its last trades to a new subscriber: after a short absence none is missing.
       assert.ok(isGap || (feed.dataset === 'trades' && (await hasAllTrades(down))), what)
     }
   }

@@ -4,11 +4,11 @@
  *   own volume is that of the venue's candle                         ──▶ whole
  *   numbers without a gap up to a later trade, or to an answer
  *   of the venue, and the volume fits                             ──▶ whole
- *   anything else ──▶ wait: the follower is asked to prove it, then the venue for the whole minute
+ *   anything else ──▶ wait: the follower has to prove it, then the whole minute is requested from the venue
  *                        ╰── not within `PROOF_WITHIN_MS` ──▶ late: what is not proven becomes a gap
  *
- * The venue's candle is an independent witness: trades that we lack always lack in the volume. It need not fit to the
- * last digit where an aggregate trade spans the end of a minute: the candle has its fills apart, we have them together.
+ * The venue's candle is an independent witness: trades that we lack are always missing in its volume. It need not fit to the
+ * last digit where an aggregate trade spans the end of a minute: the candle splits its fills, we have them as one.
  */
 import { add, compare, type Decimal, decimal, subtract, ZERO } from '../../core/decimal.ts'
 import { requestTradeCandles } from './backfill-trade-candles.ts'
@@ -18,10 +18,10 @@ import type { TradeFollower } from './follow-trades.ts'
 import type { SymbolParts } from './symbol-parts.ts'
 
 const MINUTE_MS = 60_000
-/** So long after its candle was known a minute may still be proven. */
+/** A minute may still be proven this long after its candle was known. */
 const PROOF_WITHIN_MS = 120_000
-/** Between two questions for one minute. */
-const ASK_AGAIN_MS = 5_000
+/** Between two requests for one minute. */
+const REQUEST_AGAIN_MS = 5_000
 /** Fills are gathered for this long into one aggregate trade. */
 const SPAN_MS = 100
 
@@ -80,7 +80,7 @@ export function proveMinutes(
       if (!parts.signal.aborted) options.onError(error)
     } finally {
       answer.isAsking = false
-      answer.askMs = parts.clock.now() + ASK_AGAIN_MS
+      answer.askMs = parts.clock.now() + REQUEST_AGAIN_MS
     }
   }
 

@@ -64,7 +64,7 @@ async function tickerOf(
   return rows.map((row) => [Date.parse(row.timestamp) - START_MS, Number(row.bid_price) - 100])
 }
 
-test('perpetuals: a trade of nothing is left out and counted, one that makes no sense is a gap in trades and seconds', async () => {
+test('perpetuals: an empty trade is left out and counted, one that makes no sense is a gap in trades and seconds', async () => {
   const clock = manualClock(START_MS)
   const store = await openSqliteEnvironment({ file: ':memory:', clock })
   const { series, coverage } = store
@@ -85,17 +85,17 @@ test('perpetuals: a trade of nothing is left out and counted, one that makes no 
   )
   tracker.up('trades:BTC', START_MS)
   recorder.begins('trades', START_MS)
-  const tell = (ms: number, price: string, size: string) =>
+  const send = (ms: number, price: string, size: string) =>
     recorder.observe({
       ...{ kind: 'trade', source: 'perpdex', symbol: 'BTC', instrument: 'BTC', key: null, side: 'buy' },
       ...{ venueTimeMs: START_MS + ms, receivedMs: START_MS + ms, id: `${ms}`, price, size },
     } as TradeObservation)
-  tell(100, '10', '1')
-  tell(200, '0.0', '0.0')
-  tell(1_100, '10', '0')
-  tell(2_100, '10', '1')
-  tell(2_200, '10', '-1')
-  tell(3_100, '0', '1')
+  send(100, '10', '1')
+  send(200, '0.0', '0.0')
+  send(1_100, '10', '0')
+  send(2_100, '10', '1')
+  send(2_200, '10', '-1')
+  send(3_100, '0', '1')
   recorder.show(START_MS + 5_000, START_MS + 5_000)
   tracker.coverTo(START_MS + 5_000)
   await writer.flush()
@@ -116,7 +116,7 @@ test('perpetuals: a trade of nothing is left out and counted, one that makes no 
   await store.close()
 })
 
-test('the row of a second is its newest quote, though frames changed places', async () => {
+test('the row of a second is its newest quote, though frames arrived out of order', async () => {
   assert.deepEqual(
     await tickerOf([
       [100, 1],
@@ -181,7 +181,7 @@ test('every row of a perpetual has the 20 levels that the venue publishes', asyn
   assert.deepEqual(
     channelsOf(plan, 'BTC').filter(({ topic }) => topic.startsWith('book')),
     [{ topic: 'book', symbol: 'BTC' }],
-    'books of fewer levels are not even asked for',
+    'books of fewer levels are not subscribed to',
   )
   const recorder = new SymbolRecorder(
     {
@@ -222,8 +222,8 @@ test('every row of a perpetual has the 20 levels that the venue publishes', asyn
     const [bids, asks] = [row.bids as number[][], row.asks as number[][]]
     assert.deepEqual([bids.length, asks.length], [20, 20], row.timestamp)
     // The last whole book at or before its time.
-    const told = [...whole].findLast(([timeMs]) => timeMs <= Date.parse(row.timestamp))
-    assert.equal(bids[0]?.[0], (told?.[1] ?? 0) - 1)
+    const latest = [...whole].findLast(([timeMs]) => timeMs <= Date.parse(row.timestamp))
+    assert.equal(bids[0]?.[0], (latest?.[1] ?? 0) - 1)
   }
   await writer.close()
   await store.close()

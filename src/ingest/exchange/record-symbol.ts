@@ -156,7 +156,7 @@ export class SymbolRecorder implements LiveRecorder {
   }
 
   begins(topic: Topic, atMs: number): void {
-    // What is replayed of the time before is no whole second.
+    // The venue also sends trades of the time before, which are no whole second.
     if (topic === 'trades' && this.parts.plan.secondsFrom === 'trades')
       this.seconds.begin(Math.ceil(atMs / SECOND_MS) * SECOND_MS)
   }

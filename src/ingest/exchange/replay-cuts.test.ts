@@ -1,7 +1,7 @@
 /**
  * Real trades, played again through the recorder and the store on a clock of its own, while sockets are cut at random
- * (mostly over the end of a minute), frames are lost unnoticed and the venue's answers fail. Whenever somebody looks:
- * a second that is said to be observed has exactly the trades that happened, a closed row is never wrong, nothing is
+ * (mostly over the end of a minute), frames are lost unnoticed and the venue's answers fail. At any time:
+ * a second that is covered has exactly the trades that happened, a closed row is never wrong, nothing is
  * final that is neither right nor a gap. When the venue answers again, no gap is left. TAPELINE_SEED repeats a run.
  */
 import assert from 'node:assert/strict'
@@ -42,7 +42,7 @@ const MINUTE_MS = 60_000
 const STEP_MS = 200
 const FIRST_MS = Date.parse('2024-08-08T23:54:17Z')
 const END_MS = Date.parse('2024-08-09T00:00:00Z')
-/** Long enough for whatever waits, and for two looks of the backfill. */
+/** Long enough for whatever waits, and for two passes of the backfill. */
 const SETTLED_MS = END_MS + 15 * MINUTE_MS
 const DAY_MS = Date.parse('2024-08-08T00:00:00Z')
 const FILES = {
@@ -63,7 +63,7 @@ function randomOutages(random: Random): Outage[] {
   })
 }
 
-/** The venue's answers fail for some stretches, and now and then by themselves. */
+/** The venue's answers fail for some ranges of time, and now and then by themselves. */
 function randomFailures(random: Random, outages: readonly Outage[]): (timeMs: number) => boolean {
   const windows = outages
     .filter(() => random.below(2) === 0)
@@ -79,7 +79,7 @@ interface Play {
   readonly tapes: Record<Symbol, Tape>
   readonly outages: readonly Outage[]
   readonly fails: (timeMs: number) => boolean
-  /** Stretches without a recorder: it is stopped and started again. */
+  /** Ranges without a recorder: it is stopped and started again. */
   readonly stops: readonly { fromMs: number; toMs: number }[]
   readonly spoil?: (kline: CandleObservation, nowMs: number) => CandleObservation
   readonly onLook: (store: EnvironmentStore, clock: ManualClock) => Promise<void>
@@ -170,7 +170,7 @@ async function wrongCandles(
     if (row?.closed === true && !isRight)
       wrong.push(`${where}: closed with ${JSON.stringify(rowFigures(row))}`)
     if (gaps.some((gap) => gap.from < at + lengthMs && gap.to > at)) continue
-    // What the stream says of a minute is open; its own frames may be lost until the venue's answer closes it.
+    // A minute from the stream is open; its own frames may be lost until the venue's answer closes it.
     if (feed.interval !== '1s' && at + lengthMs > (final?.before ?? 0)) continue
     if (!isRight)
       wrong.push(`${where}: ${row === undefined ? 'no row' : JSON.stringify(rowFigures(row))}, no gap`)
@@ -223,7 +223,7 @@ for (let i = 0; i < RUNS; i++) {
       ETH: candlesOf(tapes.ETH.aggregates, SECOND_MS),
     }
     const minutes = { BTC: candlesOf(tapes.BTC.fills, MINUTE_MS), ETH: candlesOf(tapes.ETH.fills, MINUTE_MS) }
-    const told = JSON.stringify({ outages, stops })
+    const setup = JSON.stringify({ outages, stops })
     let looks = 0
     const { counts } = await play({
       ...{ name: 'binance-futures', random, tapes, outages, stops, fails: randomFailures(random, outages) },
@@ -239,15 +239,15 @@ for (let i = 0; i < RUNS; i++) {
             const feed = candleFeed('cexa_futures', symbol, interval)
             const toMs = Math.min(END_MS, Math.floor((clock.now() - 2_000) / lengthMs) * lengthMs)
             const range = { fromMs: Math.ceil(FIRST_MS / lengthMs) * lengthMs, toMs }
-            assert.deepEqual(await wrongCandles(store, feed, lengthMs, truth, range), [], told)
+            assert.deepEqual(await wrongCandles(store, feed, lengthMs, truth, range), [], setup)
             if (!isSettled) continue
-            assert.deepEqual(await readGaps(store, feed, range), [], `${symbol} ${interval}: ${told}`)
+            assert.deepEqual(await readGaps(store, feed, range), [], `${symbol} ${interval}: ${setup}`)
             const rows = await readRows(store, feed, range)
             assert.ok(
               rows.every((row) => row.closed === true),
-              told,
+              setup,
             )
-            assert.ok(((await store.series.finality([feed]))[0]?.before ?? 0) >= END_MS, told)
+            assert.ok(((await store.series.finality([feed]))[0]?.before ?? 0) >= END_MS, setup)
           }
         }
       },
@@ -257,7 +257,7 @@ for (let i = 0; i < RUNS; i++) {
   })
 }
 
-/** Fills of nothing at random places, as the exchange publishes them: with and without a price. */
+/** Empty fills at random places, as the exchange publishes them: with and without a price. */
 function withEmptyFills(fills: readonly Fill[], random: Random, count: number): Fill[] {
   const places = new Set(Array.from({ length: count }, () => 1 + random.below(fills.length - 1)))
   let id = 0
@@ -282,7 +282,7 @@ const SPOILT = [
 
 for (let i = 0; i < RUNS; i++) {
   const seed = SEED + 2_000 + i
-  test(`futures: fills of nothing are left out, and candles that cannot be served are gaps until they can (seed ${seed})`, {
+  test(`futures: empty fills are left out, and candles that cannot be served are gaps until they can (seed ${seed})`, {
     skip,
   }, async () => {
     const random = seeded(seed)
@@ -311,10 +311,10 @@ for (let i = 0; i < RUNS; i++) {
             const feed = candleFeed('cexa_futures', symbol, interval)
             const toMs = Math.min(END_MS, Math.floor((clock.now() - 2_000) / lengthMs) * lengthMs)
             const range = { fromMs: Math.ceil(FIRST_MS / lengthMs) * lengthMs, toMs }
-            const told = JSON.stringify({ bad, spoilt: String(spoilt) })
-            assert.deepEqual(await wrongCandles(store, feed, lengthMs, truth, range), [], told)
+            const setup = JSON.stringify({ bad, spoilt: String(spoilt) })
+            assert.deepEqual(await wrongCandles(store, feed, lengthMs, truth, range), [], setup)
             const gaps = await readGaps(store, feed, range)
-            if (isSettled) assert.deepEqual(gaps, [], `${symbol} ${interval} ${told}`)
+            if (isSettled) assert.deepEqual(gaps, [], `${symbol} ${interval} ${setup}`)
             if (interval === '1s' || clock.now() < END_MS + 10_000 || clock.now() >= goodMs) continue
             // The candle itself, and the longer one that holds it.
             const fromMs = interval === '1m' ? badMs(symbol) : END_MS - 5 * MINUTE_MS
@@ -322,7 +322,7 @@ for (let i = 0; i < RUNS; i++) {
             assert.deepEqual(
               gaps.map(({ from, to, reason }) => ({ from, to, reason })),
               [{ from: fromMs, to: fromMs + lengthMs, reason: 'not_observed' }],
-              `${symbol} ${interval} ${told}`,
+              `${symbol} ${interval} ${setup}`,
             )
           }
         }
@@ -362,7 +362,7 @@ for (let i = 0; i < RUNS; i++) {
     const outages = randomOutages(random)
     const isFailing = random.below(2) === 0
     const fails = isFailing ? randomFailures(random, outages) : () => false
-    const told = JSON.stringify({ outages, isFailing })
+    const setup = JSON.stringify({ outages, isFailing })
     await play({
       ...{ name: 'binance-spot', random, tapes, outages, stops: [], fails },
       async onLook(store, clock) {
@@ -371,15 +371,15 @@ for (let i = 0; i < RUNS; i++) {
           const openMs = END_MS - 5 * MINUTE_MS
           const feed = feedOf('flow', 'cexa', symbol as AssetSymbol, '5m')
           const range = { fromMs: openMs, toMs: END_MS }
-          assert.deepEqual(await readGaps(store, feed, range), [], told)
+          assert.deepEqual(await readGaps(store, feed, range), [], setup)
           const [row] = await readRows(store, feed, range)
-          assert.ok(row !== undefined, told)
+          assert.ok(row !== undefined, setup)
           const { buy_volume, sell_volume, num_buys, num_sells, vwap_buy } = row
           const truth = flowOf(tapes[symbol].aggregates, openMs, 5 * MINUTE_MS)
           const own = { buy_volume, sell_volume, num_buys, num_sells, vwap_buy }
           const uncounted = { ...truth, num_buys: null, num_sells: null }
-          if (isFailing && num_buys === null) assert.deepEqual(own, uncounted, told)
-          else assert.deepEqual(own, truth, told)
+          if (isFailing && num_buys === null) assert.deepEqual(own, uncounted, setup)
+          else assert.deepEqual(own, truth, setup)
         }
       },
     })

@@ -29,7 +29,7 @@ export function putOpenInterest(parts: SymbolParts, rows: readonly OpenInterestI
   }
 }
 
-/** Asks for a range; returns up to where the venue's answer is settled. */
+/** Requests a range; returns up to where the venue's answer is settled. */
 export async function requestFunding(
   parts: SymbolParts,
   range: HistoryRange,

@@ -1,6 +1,6 @@
 /**
  * What a start does with the run before it. Time that was observed live but not confirmed by the venue before the end
- * is retracted where the venue can be asked again: the closing of minutes and the backfill
+ * is retracted where it can be requested again: the closing of minutes and the backfill
  * then do their work. Where it cannot, the last moments are retracted to the last row: a venue that was late at the
  * end had not sent them yet. Seconds built from trades without numbers cannot be requested: they are built again from
  * the trades that were stored, and closed with their minute as if nothing had happened.

@@ -70,7 +70,7 @@ const figures = (interval: CandleInterval, candle: Candle) =>
     candle.count,
   ].join(' ')
 
-test('candles rolled up from minutes of a thin market are those of its trades, and flat only where nobody traded', (t) => {
+test('candles rolled up from minutes of a thin market are those of its trades, and flat only where there was no trade', (t) => {
   const random = seededRandom(t)
   for (let round = 0; round < 5; round++) {
     const fills = thinTrades(random)

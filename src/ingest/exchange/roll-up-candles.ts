@@ -1,6 +1,6 @@
 /**
- * Coarser candles from finer ones. Confirmed candles enter in order and exactly once; a coarser candle leaves when the last
- * of its time has been confirmed. A coarser candle with a gap in it never leaves: half a candle is not a candle.
+ * Coarser candles from finer ones. Confirmed candles enter in order and exactly once; a coarser candle comes out when the last
+ * of its time has been confirmed. A coarser candle with a gap in it never comes out: half a candle is not a candle.
  */
 import { type CandleInterval, candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import { type Candle, joinCandles } from './candle.ts'
@@ -13,13 +13,14 @@ export interface RolledCandle {
 export interface RollUp {
   /** Everything up to `toMs` is known now: these candles, and nothing else. Returns the candles that are complete. */
   advance(candles: readonly Candle[], toMs: number): RolledCandle[]
-  /** A range that will never be known. */
+  /** This range will never be known. */
   spoil(fromMs: number, toMs: number): void
   /** The candles of the present: what was confirmed, and newer candles on top of it. */
   open(newer: readonly Candle[]): RolledCandle[]
 }
 
-interface Lane {
+/** The coarser candle of one interval that is being built. */
+interface Coarser {
   readonly interval: CandleInterval
   readonly lengthMs: number
   bucketMs: number
@@ -28,7 +29,7 @@ interface Lane {
 }
 
 export function createRollUp(options: { intervals: readonly CandleInterval[]; fromMs: number }): RollUp {
-  const lanes: Lane[] = options.intervals.map((interval) => {
+  const coarser: Coarser[] = options.intervals.map((interval) => {
     const bucketMs = candleStart(options.fromMs, interval)
     // Begun in the middle of a candle: its first part is not known.
     return {
@@ -40,51 +41,51 @@ export function createRollUp(options: { intervals: readonly CandleInterval[]; fr
     }
   })
 
-  function closeUntil(lane: Lane, toMs: number, closed: RolledCandle[]): void {
-    while (lane.bucketMs + lane.lengthMs <= toMs) {
-      if (lane.candle !== undefined && !lane.isSpoiled)
-        closed.push({ interval: lane.interval, candle: lane.candle })
-      lane.bucketMs =
-        lane.candle === undefined ? candleStart(toMs, lane.interval) : lane.bucketMs + lane.lengthMs
-      lane.candle = undefined
-      lane.isSpoiled = false
+  function closeUntil(each: Coarser, toMs: number, closed: RolledCandle[]): void {
+    while (each.bucketMs + each.lengthMs <= toMs) {
+      if (each.candle !== undefined && !each.isSpoiled)
+        closed.push({ interval: each.interval, candle: each.candle })
+      each.bucketMs =
+        each.candle === undefined ? candleStart(toMs, each.interval) : each.bucketMs + each.lengthMs
+      each.candle = undefined
+      each.isSpoiled = false
     }
   }
 
   return {
     advance(candles, toMs) {
       const closed: RolledCandle[] = []
-      for (const lane of lanes) {
+      for (const each of coarser) {
         for (const candle of candles) {
-          closeUntil(lane, candleStart(candle.openMs, lane.interval), closed)
-          lane.candle = grow(lane.candle, candle, lane.bucketMs)
+          closeUntil(each, candleStart(candle.openMs, each.interval), closed)
+          each.candle = grow(each.candle, candle, each.bucketMs)
         }
-        closeUntil(lane, toMs, closed)
+        closeUntil(each, toMs, closed)
       }
       return closed
     },
     spoil(fromMs, toMs) {
-      for (const lane of lanes) {
-        if (fromMs < lane.bucketMs + lane.lengthMs && toMs > lane.bucketMs) lane.isSpoiled = true
+      for (const each of coarser) {
+        if (fromMs < each.bucketMs + each.lengthMs && toMs > each.bucketMs) each.isSpoiled = true
       }
     },
     open(newer) {
       const rows: RolledCandle[] = []
-      for (const lane of lanes) {
-        let bucketMs = lane.bucketMs
-        let candle = lane.candle
-        let isSpoiled = lane.isSpoiled
+      for (const each of coarser) {
+        let bucketMs = each.bucketMs
+        let candle = each.candle
+        let isSpoiled = each.isSpoiled
         for (const next of newer) {
-          const start = candleStart(next.openMs, lane.interval)
+          const start = candleStart(next.openMs, each.interval)
           if (start !== bucketMs) {
-            if (candle !== undefined && !isSpoiled) rows.push({ interval: lane.interval, candle })
+            if (candle !== undefined && !isSpoiled) rows.push({ interval: each.interval, candle })
             bucketMs = start
             candle = undefined
             isSpoiled = false
           }
           candle = grow(candle, next, bucketMs)
         }
-        if (candle !== undefined && !isSpoiled) rows.push({ interval: lane.interval, candle })
+        if (candle !== undefined && !isSpoiled) rows.push({ interval: each.interval, candle })
       }
       return rows
     },

@@ -47,7 +47,7 @@ test('an unchanged book is written once a minute, a stale one never', () => {
   assert.deepEqual(sampler.sample(200_000), [])
   sampler.receive(book(200_000, '100'))
   assert.deepEqual(times(sampler.sample(202_000)), [200_000])
-  assert.deepEqual(sampler.sample(280_000), [], 'nothing was heard for longer than is normal')
+  assert.deepEqual(sampler.sample(280_000), [], 'nothing was received for longer than is normal')
 })
 
 test('a change of the deepest level is a change of the book', () => {
@@ -59,7 +59,7 @@ test('a change of the deepest level is a change of the book', () => {
   assert.deepEqual(times(sampler.sample(4_000)), [1_000, 2_500])
 })
 
-test('a lost line: what was received before it still has its grid points, and none after it', () => {
+test('a lost connection: what was received before it still has its grid points, and none after it', () => {
   const sampler = sampleBook(options)
   sampler.receive(book(10_000, '100'))
   sampler.receive(book(10_450, '105'))

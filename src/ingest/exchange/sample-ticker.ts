@@ -1,6 +1,6 @@
 /**
- * Best bid and ask per second. The row of a second is its newest quote by the venue's number, since frames may change
- * places; it is taken half a second after its end, and a later quote changes nothing.
+ * Best bid and ask per second. The row of a second is its newest quote by the venue's number, since frames may arrive
+ * out of order; it is taken half a second after its end, and a later quote changes nothing.
  */
 import type { TickerInput } from '../../core/rows/ticker.ts'
 import type { BestBidAskObservation } from '../../venues/observation.ts'

@@ -31,7 +31,7 @@ export interface IngestCounts {
   lateTrades: number
   /** Minutes in which trades are missing. */
   missedMinutes: number
-  /** Trades of nothing, which count for no candle. */
+  /** Empty trades, which count for no candle. */
   emptyTrades: number
 }
 

@@ -9,7 +9,7 @@
 import type { AggregateTradeObservation } from '../../venues/observation.ts'
 import type { HistoryRange } from '../../venues/venue.ts'
 
-/** Numbers grow in the order of time but for moments: a trade is proof of what was this long before it. */
+/** Numbers grow almost in the order of time: a trade proves that those this long before it are there. */
 export const OUT_OF_ORDER_MS = 1_500
 const MINUTE_MS = 60_000
 

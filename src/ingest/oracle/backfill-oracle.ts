@@ -102,7 +102,7 @@ export async function backfillOracle(
       writer.final(feed, floor(rests[0]?.fromMs ?? range.toMs))
     }
     await writer.ready()
-    if (rests.length > 0) throw new Error(`${symbol}: the nodes do not stand for every round`)
+    if (rests.length > 0) throw new Error(`${symbol}: the nodes do not agree on every round`)
   }
 
   async function fillPatiently(symbol: AssetSymbol, range: HistoryRange): Promise<boolean> {
@@ -136,7 +136,7 @@ export async function backfillOracle(
     )
     await writer.flush()
     const { inserted, corrected } = writer.stats()
-    return { stretches: total, failed, rowsInserted: inserted, rowsCorrected: corrected }
+    return { ranges: total, failed, rowsInserted: inserted, rowsCorrected: corrected }
   } finally {
     await writer.close()
   }

@@ -1,4 +1,4 @@
-/** Nodes that do not agree on a round of the past: that stretch is a gap until they do, and no candle over it is closed. */
+/** Nodes that do not agree on a round of the past: that range is a gap until they do, and no candle over it is closed. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { readRows } from '../../../test/predictions/compare.ts'
@@ -19,7 +19,7 @@ const START_MS = Date.parse('2026-11-15T10:01:00Z')
 const LOST = { fromMs: Date.parse('2026-11-15T09:52:00Z'), toMs: Date.parse('2026-11-15T09:53:00Z') }
 const FEED = candleFeed('oracle', 'BTC', '5m')
 
-/** The venue's own pages, without what it does not stand for at present. */
+/** The venue's own pages, without what is in dispute at present. */
 function doubting(venue: Venue, isDoubted: () => boolean): Venue {
   async function* history(...asked: Parameters<Venue['history']>): AsyncGenerator<HistoryPage> {
     for await (const page of venue.history(...asked)) {
@@ -73,7 +73,7 @@ async function startRecording(t: TestContext, isDoubted: () => boolean) {
   }
 }
 
-test('only what is covered is observed; once the nodes agree the range is asked for again', async (t) => {
+test('only what is covered is observed; once the nodes agree the range is requested again', async (t) => {
   let isDoubted = true
   const { clock, stop, gaps } = await startRecording(t, () => isDoubted)
   await clock.runUntil(START_MS + MINUTE_MS)
@@ -89,7 +89,7 @@ test('only what is covered is observed; once the nodes agree the range is asked 
   assert.deepEqual(agreed, [])
 })
 
-test('a dispute that lasts is given up after twenty questions: it is a gap with its reason, and candles go on', async (t) => {
+test('a dispute that lasts is given up after twenty requests: it is a gap with its reason, and candles go on', async (t) => {
   const { clock, store, stop, gaps } = await startRecording(t, () => true)
   const closedBefore = async () => (await store.series.finality([FEED]))[0]?.before ?? 0
   await clock.runUntil(START_MS + 4 * MINUTE_MS)
@@ -103,7 +103,7 @@ test('a dispute that lasts is given up after twenty questions: it is a gap with 
     waiting <= LOST.fromMs,
     `a candle over the dispute was closed: ${new Date(waiting).toISOString()}`,
   )
-  assert.ok(given >= START_MS + 4 * MINUTE_MS, `candles stand still at ${new Date(given).toISOString()}`)
+  assert.ok(given >= START_MS + 4 * MINUTE_MS, `candles stop at ${new Date(given).toISOString()}`)
   assert.deepEqual(
     left.map(({ from, to, reason }) => [from, to, reason]),
     [[LOST.fromMs, LOST.toMs, 'not_observed']],
@@ -130,7 +130,7 @@ test('a manual backfill writes no candle over a dispute: that range failed and s
   const [finality] = await store.series.finality([FEED])
   isDoubted = false
   const second = await fill()
-  assert.deepEqual([first.stretches, first.failed], [1, 1])
+  assert.deepEqual([first.ranges, first.failed], [1, 1])
   assert.deepEqual(
     doubted.gaps.map(({ from, to }) => [from, to]),
     [[Date.parse('2026-11-15T09:50:00Z'), Date.parse('2026-11-15T09:55:00Z')]],

@@ -1,6 +1,6 @@
 /**
  * Every fault switch of the simulated chain. Whatever happens: each candle that has ended is the one of the true rounds or
- * lies in a gap, no candle is there twice or was built from a lie, and after it candles go on.
+ * lies in a gap, no candle is there twice or was built from a false answer, and afterwards candles go on.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -69,7 +69,7 @@ const CASES: readonly FaultCase[] = [
     gap: false,
   },
   {
-    name: 'the chain stands still',
+    name: 'the chain has halted',
     faults: [{ kind: 'chain-halt', venue, durationMs: 12 * MINUTE_MS }],
     lastsMs: 20 * MINUTE_MS,
     gap: true,
@@ -99,7 +99,7 @@ for (const interval of ['5m', '15m'] as const) {
     const feed = candleFeed('oracle', 'BTC', interval)
     const rows = await readRows<CandleRow>(run.recording.store, feed, [''], { from: fromMs, to: toMs })
     const gaps = await gapsOf(run, feed, fromMs, toMs)
-    const haltedMs = run.begun('the chain stands still')
+    const haltedMs = run.begun('the chain has halted')
     const updates = run.world.sandbox.truth
       .rounds('BTC', fromMs - 3_600_000, toMs)
       .map((round) => ({
@@ -107,7 +107,7 @@ for (const interval of ['5m', '15m'] as const) {
         updatedMs: round.updatedAtS * 1_000,
         price: answerText(BigInt(round.answer), 8),
       }))
-      // Rounds of a chain that stands still never came to be.
+      // A chain that has halted has no rounds.
       .filter(({ updatedMs: at }) => at <= haltedMs || at >= haltedMs + 12 * MINUTE_MS)
     const expected = buildOracleCandles({ interval, updates, fromMs, toMs, heartbeatMs: HEARTBEAT_MS })
     const real = new Map(expected.map((candle) => [candle.openTimeMs, candle]))
@@ -126,9 +126,9 @@ for (const interval of ['5m', '15m'] as const) {
       }
       const [row] = found
       if (row === undefined || candle === undefined) continue
-      const told = [row.open, row.high, row.low, row.close, row.volume, row.closed].join()
+      const own = [row.open, row.high, row.low, row.close, row.volume, row.closed].join()
       const truth = [...[candle.open, candle.high, candle.low, candle.close].map(Number), null, true].join()
-      if (told !== truth) wrong.push(`${at}: ${told}, but ${truth}`)
+      if (own !== truth) wrong.push(`${at}: ${own}, but ${truth}`)
     }
     assert.deepEqual(wrong, [])
     assert.ok(rows.length >= (toMs - fromMs) / lengthMs - 5, `${rows.length} rows`)
@@ -136,7 +136,7 @@ for (const interval of ['5m', '15m'] as const) {
 }
 
 for (const { name, gap, lastsMs } of CASES) {
-  test(`${name}: ${gap ? 'the candles without an answer are a gap of the venue' : 'everything is asked for again, no gap is left'}`, async () => {
+  test(`${name}: ${gap ? 'the candles without an answer are a gap of the venue' : 'everything is requested again, no gap is left'}`, async () => {
     const fromMs = run.begun(name)
     const gaps = await gapsOf(run, candleFeed('oracle', 'BTC', '5m'), fromMs, fromMs + lastsMs)
     assert.deepEqual(

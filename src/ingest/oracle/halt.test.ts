@@ -1,4 +1,4 @@
-/** A chain that stands still: what was in force is carried a little while, then there is a gap, not a flat line. */
+/** A chain that has halted: what was in force is carried a little while, then there is a gap, not a flat line. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { readRows } from '../../../test/predictions/compare.ts'
@@ -82,7 +82,7 @@ test('candles are those of the rounds that exist: none of the halt, and none tha
   assert.ok(starts.includes('10:00') && starts.includes('10:10'), starts.join())
 })
 
-test('the candle that the halt swallowed is a gap with its reason, and no other candle is', async () => {
+test('the candle without an answer during the halt is a gap with its reason, and no other candle is', async () => {
   const { gaps } = await recording.store.coverage.read(
     [candleFeed('oracle', 'BTC', '5m')],
     at('10:00'),

@@ -1,4 +1,4 @@
-/** The longest outage that is asked for holds five times more rounds than are kept: every candle of it is built all the same. */
+/** The longest outage that is requested has five times more rounds than are held: every candle of it is built all the same. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { readRows } from '../../../test/predictions/compare.ts'
@@ -46,15 +46,15 @@ function withMonth(venue: Venue, clock: Clock, isDisputed: () => boolean): Venue
     const wanted = ROUNDS.filter((each) => each.updatedMs >= range.fromMs && each.updatedMs < range.toMs)
     let fromMs = range.fromMs
     for (let at = 0; at < wanted.length; at += PAGE_ROUNDS) {
-      // It takes its time, in which rounds are heard.
+      // It takes a while, during which rounds are received.
       if (at % (100 * PAGE_ROUNDS) === 0) await clock.sleep(3_000)
       const rounds = wanted.slice(at, at + PAGE_ROUNDS)
       const isLast = at + PAGE_ROUNDS >= wanted.length
       const toMs = isLast ? range.toMs : (rounds.at(-1)?.updatedMs ?? 0)
       const { fromMs: lostMs, toMs: foundMs } = DISPUTED
       if (isDisputed() && fromMs < foundMs && toMs > lostMs) {
-        const told = rounds.filter((each) => each.updatedMs < lostMs || each.updatedMs >= foundMs)
-        yield page(told, fromMs, Math.max(fromMs, lostMs))
+        const found = rounds.filter((each) => each.updatedMs < lostMs || each.updatedMs >= foundMs)
+        yield page(found, fromMs, Math.max(fromMs, lostMs))
         if (toMs > foundMs) yield page([], foundMs, toMs)
       } else yield page(rounds, fromMs, toMs)
       fromMs = toMs
@@ -98,7 +98,7 @@ async function startRecording(t: TestContext, isDisputed: () => boolean) {
     symbols: ['BTC'],
     backMs: BACK_MS,
   })
-  // The first answer comes a little after the start, so that what lies between is asked for too.
+  // The first answer comes a little after the start, so that what lies between is requested too.
   sandbox.faults.set({ kind: 'drop', venue: 'ethereum', durationMs: 5_000 })
   const stop = new AbortController()
   const running = recorder.run(stop.signal)
@@ -128,7 +128,7 @@ async function assertComplete({ store }: Awaited<ReturnType<typeof startRecordin
       toMs: TO_MS,
       heartbeatMs: HEARTBEAT_MS,
     })
-    const told = rows.map((row) => [
+    const own = rows.map((row) => [
       Date.parse(row.timestamp),
       row.open,
       row.high,
@@ -141,12 +141,12 @@ async function assertComplete({ store }: Awaited<ReturnType<typeof startRecordin
       ...[candle.open, candle.high, candle.low, candle.close].map(Number),
       true,
     ])
-    assert.equal(told.length, truth.length)
-    assert.deepEqual(told.filter((row, index) => String(row) !== String(truth[index])).slice(0, 3), [])
+    assert.equal(own.length, truth.length)
+    assert.deepEqual(own.filter((row, index) => String(row) !== String(truth[index])).slice(0, 3), [])
   }
 }
 
-test('after an outage of 31 days each candle of it is closed as its rounds say', async (t) => {
+test('after an outage of 31 days each candle of it is closed with its rounds', async (t) => {
   const recording = await startRecording(t, () => false)
   await recording.clock.runUntil(START_MS + MINUTE_MS)
   await recording.stop()

@@ -1,4 +1,4 @@
-/** What the oracle's recorder did not hear is asked for, and only what the nodes stand for is called observed. */
+/** What the oracle's recorder did not receive is requested, and only what the nodes agree on is observed. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -32,7 +32,7 @@ function newFolder(t: { after: (work: () => void) => void }): string {
   return folder
 }
 
-test('after an outage of more than a day every round of it is asked for', async (t) => {
+test('after an outage of more than a day every round of it is requested', async (t) => {
   const folder = newFolder(t)
   const first = await startWorld(at('10:01'), folder)
   const before = await first.record()
@@ -53,7 +53,7 @@ test('after an outage of more than a day every round of it is asked for', async 
   assert.deepEqual(wrong.slice(0, 5), [])
 })
 
-test('a start while the chain stands still observes nothing beyond its newest round', async (t) => {
+test('a start while the chain has halted observes nothing beyond its newest round', async (t) => {
   const world = await startWorld(at('10:01'), newFolder(t))
   t.after(() => world.close())
   const { clock, sandbox } = world
@@ -68,5 +68,5 @@ test('a start while the chain stands still observes nothing beyond its newest ro
   const later = await recording.store.coverage.read([FEED], at('10:03'), at('10:05'))
   await recording.close()
   assert.deepEqual(halted.observed, [])
-  assert.deepEqual(later.gaps, [], 'once a newer round is there, it is known that there was none')
+  assert.deepEqual(later.gaps, [], 'a newer round proves that there was none')
 })

@@ -1,4 +1,4 @@
-/** A contract behind the feed that is exchanged: the new one counts from 1, and no number tells what the old one said last. */
+/** The contract behind a feed is replaced: the new one counts from 1, so no number shows what the old one answered last. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readRows } from '../../../test/predictions/compare.ts'
@@ -19,7 +19,7 @@ const START_MS = Date.parse('2026-11-15T10:00:00Z')
 const HEARTBEAT_MS = 27_000
 const CHANNEL = 'oracle_rounds:BTC'
 
-const told = (phase: bigint, round: bigint, second: number, price: string): OracleRoundObservation => ({
+const round = (phase: bigint, round: bigint, second: number, price: string): OracleRoundObservation => ({
   kind: 'oracle_round',
   source: 'oracle',
   symbol: 'BTC',
@@ -32,17 +32,17 @@ const told = (phase: bigint, round: bigint, second: number, price: string): Orac
   updatedMs: START_MS + second * 1_000,
 })
 
-/** On the chain all of them; the two last ones of the old phase are not heard. */
+/** All of them are on the chain; the two last ones of the old phase are not received. */
 const CHAIN = [
-  told(6n, 40n, -20, '100'),
-  told(6n, 41n, 5, '101'),
-  told(6n, 42n, 30, '190'),
-  told(6n, 43n, 55, '50'),
-  told(7n, 1n, 80, '102'),
-  told(7n, 2n, 105, '103'),
+  round(6n, 40n, -20, '100'),
+  round(6n, 41n, 5, '101'),
+  round(6n, 42n, 30, '190'),
+  round(6n, 43n, 55, '50'),
+  round(7n, 1n, 80, '102'),
+  round(7n, 2n, 105, '103'),
 ]
 
-test('what the old phase said last is asked for, and the candle has it', async (t) => {
+test('the last rounds of the old phase are requested, and the candle has them', async (t) => {
   const clock = steeredClock(START_MS)
   const log = createLogger({ level: 'silent' })
   const store = await openSqliteEnvironment({ file: ':memory:', clock })
@@ -76,10 +76,10 @@ test('what the old phase said last is asked for, and the candle has it', async (
   recorder.begins('oracle_rounds', START_MS)
   await recorder.close(START_MS)
   for (const index of [1, 4, 5]) {
-    const round = CHAIN[index]
-    assert.ok(round)
-    await clock.moveTo(round.receivedMs)
-    recorder.observe(round)
+    const next = CHAIN[index]
+    assert.ok(next)
+    await clock.moveTo(next.receivedMs)
+    recorder.observe(next)
   }
   await clock.moveTo(START_MS + 400_000)
   tracker.coverTo(START_MS + 390_000)

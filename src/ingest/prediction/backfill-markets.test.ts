@@ -81,7 +81,7 @@ async function setUp(
 test('Up/Down: winners, every trade and the candles that follow from them; a second time nothing is left', async (t) => {
   const { fill, store, sandbox, markets } = await setUp(t, 'polymarket', ({ kind }) => kind === '5m')
   const first = await fill()
-  assert.deepEqual([first.stretches, first.failed], [6, 0])
+  assert.deepEqual([first.ranges, first.failed], [6, 0])
   for (const market of markets) {
     assert.deepEqual(await compareCatalogue(store, market), [])
     assert.deepEqual(await compareTrades(store, sandbox.truth, market), [])
@@ -118,7 +118,7 @@ test('Up/Down: winners, every trade and the candles that follow from them; a sec
 test('yes/no: results, every trade and the candles of the venue; a second time nothing is left', async (t) => {
   const { fill, store, sandbox, markets } = await setUp(t, 'kalshi', ({ kind }) => kind === '15M')
   const first = await fill()
-  assert.deepEqual([first.stretches, first.failed], [6, 0])
+  assert.deepEqual([first.ranges, first.failed], [6, 0])
   for (const market of markets) {
     assert.deepEqual(await compareCatalogue(store, market), [])
     assert.deepEqual(await compareTrades(store, sandbox.truth, market), [])

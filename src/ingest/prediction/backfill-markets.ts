@@ -85,7 +85,7 @@ export async function backfillMarkets(
     await catalogue.flush()
     await writer.flush()
     const { inserted, corrected } = writer.stats()
-    return { stretches: total, failed: failures, rowsInserted: inserted, rowsCorrected: corrected }
+    return { ranges: total, failed: failures, rowsInserted: inserted, rowsCorrected: corrected }
   } finally {
     await writer.close()
   }

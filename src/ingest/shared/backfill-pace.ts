@@ -1,5 +1,5 @@
 /**
- * The past can wait. When timers of this thread fire late, the machine has more to do than it can: then the backfill
+ * The past can wait: when timers of this thread fire late, the machine has more to do than it can: then the backfill
  * rests before its next chunk, so that live data, venues and callers are served first.
  */
 import type { Clock } from '../../kit/clock.ts'
@@ -14,7 +14,7 @@ const MAX_REST_MS = 2_000
 /** Rests before the next chunk of a backfill, if the machine is busy. */
 export type BackfillPace = (signal: AbortSignal) => Promise<void>
 
-/** The clock must be the machine's own: on any other, late timers say nothing about the machine. */
+/** The clock must be the machine's own: on any other, late timers prove nothing about the machine. */
 export function createBackfillPace(clock: Clock): BackfillPace {
   return async (signal) => {
     const startedMs = clock.now()

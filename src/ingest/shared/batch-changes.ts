@@ -14,7 +14,7 @@ interface ChangeParts {
   readonly persist: <T>(work: () => Promise<T>) => Promise<T>
 }
 
-export async function changesOf(
+export async function batchChanges(
   batch: RowBatch,
   parts: ChangeParts,
 ): Promise<{ coverage: CoverageChange[]; finalize: NonNullable<EnvironmentWrite['finalize']> }> {

@@ -20,13 +20,13 @@ import type { LiveRecorder } from './live-recorder.ts'
 import type { CoverageTracker } from './track-coverage.ts'
 import type { SilenceWatch } from './watch-silence.ts'
 
-/** Data of the present may still be on its way for so long. */
+/** Data of the present may still be in transit for this long. */
 export const COVERAGE_MARGIN_MS = 2_000
-/** Data arrives at most so long after its own time. */
-const MAX_WAY_MS = 15_000
-/** The venue collects liquidations for so long before it sends the last one. */
-const LIQUIDATION_WAY_MS = 1_000
-/** An unreadable frame may have carried anything of so much time before it. */
+/** Data arrives at most this long after its own time. */
+const MAX_TRANSIT_MS = 15_000
+/** The venue collects liquidations for this long before it sends the last one. */
+const LIQUIDATION_TRANSIT_MS = 1_000
+/** An unreadable frame may have carried anything of this much time before it. */
 const DAMAGE_MS = 1_000
 /** Disconnects that we caused; all others count as the venue's. */
 const OWN_REASONS = /consumer too slow|replaced/
@@ -156,6 +156,6 @@ export function missedSince(
 ): number {
   if (last === undefined || last.kind === 'funding') return receivedToMs
   // They are rare, so the last one only shows how late they arrive.
-  if (last.kind === 'liquidation') return receivedToMs - LIQUIDATION_WAY_MS
-  return Math.max(Math.min(receivedToMs, last.venueTimeMs + 1), receivedToMs - MAX_WAY_MS)
+  if (last.kind === 'liquidation') return receivedToMs - LIQUIDATION_TRANSIT_MS
+  return Math.max(Math.min(receivedToMs, last.venueTimeMs + 1), receivedToMs - MAX_TRANSIT_MS)
 }

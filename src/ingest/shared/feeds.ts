@@ -69,7 +69,7 @@ export function trackedFeeds(plan: ExchangePlan, symbol: AssetSymbol): TrackedFe
   if (plan.hasTicker)
     tracked.push({ feed: feedOf('ticker', source, symbol), channels: [key('best_bid_ask')] })
   if (plan.hasTrades) tracked.push({ feed: feedOf('trades', source, symbol), channels: [key('trades')] })
-  // Any silence of liquidations is normal, so they share the fate of a channel of the same socket that never rests.
+  // Any silence of liquidations is normal, so they are up and down with a channel of the same socket that is never quiet.
   if (plan.hasLiquidations)
     tracked.push({ feed: feedOf('liquidations', source, symbol), channels: [key('liquidations'), minute] })
   if (plan.hasFunding) tracked.push({ feed: feedOf('funding', source, symbol), channels: [key('funding')] })

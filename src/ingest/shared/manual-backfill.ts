@@ -18,7 +18,7 @@ export interface ManualBackfill {
 }
 
 export interface BackfillResult {
-  readonly stretches: number
+  readonly ranges: number
   readonly failed: number
   readonly rowsInserted: number
   readonly rowsCorrected: number

@@ -1,6 +1,6 @@
 /**
- * Whatever the store refuses, wherever it stands in its batch: the rows around it are stored, its own time is a gap
- * while it is missing, no claim, answer or finality passes over it, and a row that is taken in its place closes it.
+ * Whatever the store refuses, wherever it is in its batch: the rows around it are stored, its own time is a gap
+ * while it is missing, no coverage, answer or finality passes over it, and a row that is taken in its place closes it.
  * Rows, faults and their places are drawn from a seed (TAPELINE_SEED); the store is the real one.
  */
 import assert from 'node:assert/strict'
@@ -30,7 +30,7 @@ type Row = RowInputs[Feed['dataset']]
 
 interface Subject {
   readonly feed: Feed
-  /** How far apart rows are, and how long one stands for. */
+  /** How far apart rows are, and how long one is valid. */
   readonly stepMs: number
   readonly spanMs: number
   readonly row: (timeMs: number, index: number) => Row
@@ -115,7 +115,7 @@ const SUBJECTS: readonly Subject[] = [
     faults: [(row: object) => ({ ...row, openInterest: '-10' })],
   },
   {
-    // The next book ends what a refused one stands for.
+    // The next book ends the time of a refused one.
     ...{ feed: feedOf('snapshots', 'perpdex', 'BTC'), stepMs: 500, spanMs: 500 },
     row: (time) => ({ time, book: { bids: [level('10')], asks: [level('11')] } }),
     faults: [
@@ -154,7 +154,7 @@ for (const subject of SUBJECTS) {
       const tracker = track(feed)
       const firstMs = Math.ceil(START_MS / stepMs) * stepMs
       const good = Array.from({ length: ROWS }, (_, i) => subject.row(firstMs + i * stepMs, i))
-      // The last one is good: what a book stands for ends with the next one.
+      // The last one is good: a book is valid until the next one.
       const bad = new Set(Array.from({ length: 1 + random.below(5) }, () => random.below(ROWS - 1)))
       const fault = () => random.pick(subject.faults) as (row: Row) => Row
       const rows = good.map((row, i) => (bad.has(i) ? fault()(row) : row))
@@ -183,7 +183,7 @@ for (const subject of SUBJECTS) {
         const fromMs = firstMs + i * stepMs
         i = Math.min(ROWS, i + count)
         const toMs = firstMs + i * stepMs
-        // A claim of the live side, or an answer of the venue, in the same breath or a later one.
+        // Coverage of the live side, or an answer of the venue, in the same flush or a later one.
         if (random.below(3) === 0) await writer.flush()
         if (random.below(2) === 0) tracker.coverTo(toMs)
         else tracker.confirm(feed, fromMs, toMs)
@@ -233,7 +233,7 @@ function joined(spans: readonly { from: number; to: number }[]): { from: number;
   return all
 }
 
-test('a row that the database itself refuses costs none of its neighbours, in any feed of its batch', async () => {
+test('a row that the database itself refuses does not affect its neighbours, in any feed of its batch', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-refused-'))
   try {
     const file = join(folder, 'test.db')

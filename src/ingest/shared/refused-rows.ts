@@ -18,7 +18,7 @@ const MAX_REFUSED_ROWS = 500
 /** A row without a usable time may have been about any of the last moments. */
 const UNTIMED_MS = 15_000
 /** A book is valid until the next one, which comes within this time. */
-const BOOK_STANDS_MS = 60_000
+const BOOK_VALID_MS = 60_000
 const MAX_TIME_MS = 253_402_300_799_999
 
 export interface RefusedRows {
@@ -170,8 +170,7 @@ function spanOf({ dataset, interval }: Feed, row: unknown, nowMs: number): Histo
     const fromMs = Math.floor(timeMs / lengthMs) * lengthMs
     return { fromMs, toMs: fromMs + lengthMs }
   }
-  if (dataset === 'snapshots')
-    return { fromMs: Math.floor(timeMs), toMs: Math.floor(timeMs) + BOOK_STANDS_MS }
+  if (dataset === 'snapshots') return { fromMs: Math.floor(timeMs), toMs: Math.floor(timeMs) + BOOK_VALID_MS }
   if (dataset === 'ticker') return candles(INTERVAL_MS['1s'])
   if (interval !== '') return candles(INTERVAL_MS[interval])
   return candles(1)

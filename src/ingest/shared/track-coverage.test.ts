@@ -84,7 +84,7 @@ test("the venue's own answer closes a gap and is never taken back", async () => 
   await close()
 })
 
-test('a channel that may be silent shares the fate of its neighbour', async () => {
+test('a channel that may be silent is up and down with its neighbour', async () => {
   const { tracker, gaps, close } = await setUp()
   tracker.up('liquidations:BTC', 0)
   tracker.coverTo(5_000)
@@ -98,7 +98,7 @@ test('a channel that may be silent shares the fate of its neighbour', async () =
   await close()
 })
 
-test('a frame that could not be read leaves a gap of its moment where nobody can be asked again', async () => {
+test('a frame that could not be read leaves a gap of its moment where it cannot be requested again', async () => {
   const { tracker, gaps, close } = await setUp()
   tracker.up('trades:BTC', 0)
   tracker.coverTo(20_000)

@@ -24,7 +24,7 @@ function trade(channel: Channel, atMs: number): AggregateTradeObservation {
   }
 }
 
-/** The watch on a clock that only moves by hand, at a venue that answers as told. */
+/** The watch on a manual clock, at a venue that answers as the test wants. */
 function rig(answer: (channel: Channel) => Promise<Witness | undefined>) {
   const clock = manualClock(START_MS)
   const stop = new AbortController()
@@ -61,7 +61,7 @@ function rig(answer: (channel: Channel) => Promise<Witness | undefined>) {
 const quietVenue = async (): Promise<Witness> => ({ newestMs: START_MS, newestId: KNOWN_ID })
 const aheadVenue = async (): Promise<Witness> => ({ newestMs: START_MS, newestId: KNOWN_ID + 1 })
 
-test('over hours of reported silence a quiet channel is asked for by one loop, at a bounded and constant rate', async (t) => {
+test('over hours of reported silence a quiet channel is requested by one loop, at a bounded and constant rate', async (t) => {
   const random = seededRandom(t)
   const { asked, stale, pass, clock, watch, stop, replaced } = rig(quietVenue)
   const HOURS = 6
@@ -107,7 +107,7 @@ test('a socket that stays silent is replaced after pauses that grow to a bound, 
   assert.deepEqual(faults, ['aggregate_trades:BTC not_observed'], 'one silence is one fault')
   watch.receive(channelKey(channel), trade(channel, clock.now()))
   await pass(0)
-  assert.equal(clock.sleepers, 0, 'a channel that speaks is not watched')
+  assert.equal(clock.sleepers, 0, 'a channel that sends is not watched')
   const before = replaced.length
   stale(channel)
   await pass(0)
@@ -132,10 +132,10 @@ test('a silence that begins while the pause of the one before still runs is judg
   watch.answered(channelKey(channel))
   assert.equal(watch.stats().watched, 0)
   await pass(10 * MINUTE_MS)
-  assert.equal(asked.length, before + 1, 'a channel that answered is not asked for again')
+  assert.equal(asked.length, before + 1, 'a channel that answered is not requested again')
 })
 
-test('a venue that cannot answer counts as down, and is not asked more often for it', async () => {
+test('a venue that cannot answer counts as down, and gets no more requests for it', async () => {
   const { asked, stale, pass, faults } = rig(() => Promise.reject(new Error('refused')))
   for (let second = 0; second < 3_600; second++) {
     for (const channel of CHANNELS) stale(channel)
@@ -145,5 +145,5 @@ test('a venue that cannot answer counts as down, and is not asked more often for
     faults,
     CHANNELS.map((channel) => `${channelKey(channel)} venue_down`),
   )
-  assert.ok(asked.length < 40 * CHANNELS.length, `${asked.length} questions in an hour`)
+  assert.ok(asked.length < 40 * CHANNELS.length, `${asked.length} requests in an hour`)
 })

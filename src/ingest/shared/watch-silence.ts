@@ -2,11 +2,11 @@
  * Silence is a fault until proven otherwise. The session reports a channel that is quiet for longer than normal; an
  * independent request to the venue (the witness) decides.
  *
- *   stale ──▶ ask the witness ──▶ it knows more, or cannot answer ──▶ failed since the last data, reconnect
+ *   stale ──▶ request the witness ──▶ it knows more, or cannot answer ──▶ failed since the last data, reconnect
  *                 ▲    ╰────────▶ it knows nothing new ──▶ a quiet market
  *                 ╰── after a growing pause, until data arrives ──╯
  *
- * A channel is watched by one loop at most, however often its silence is reported, so the questions per minute are
+ * A channel is watched by one loop at most, however often its silence is reported, so the requests per minute are
  * bounded by the number of channels. Only data of the channel ends the loop and makes the pauses short again.
  */
 import { type BackoffPolicy, backoffCeilingMs } from '../../kit/backoff.ts'
@@ -22,7 +22,7 @@ const SLACK_MS = 5_000
 const ASK_WITHIN_MS = 20_000
 /** A fault that begins in a quiet channel is found within the longest pause. */
 export const ASK_QUIET_AGAIN: BackoffPolicy = { baseMs: 15_000, capMs: 60_000 }
-/** A new socket did not help: neither will many. */
+/** If one new socket did not help, many will not either. */
 export const REPLACE_AGAIN: BackoffPolicy = { baseMs: 5_000, capMs: 120_000 }
 
 export interface SilenceWatch {
@@ -63,7 +63,7 @@ export function watchSilence(options: {
   }
 
   async function judge(
-    { channel, lastReceivedMs: lastHeardMs }: StaleObservation,
+    { channel, lastReceivedMs: lastDataMs }: StaleObservation,
     last: DataObservation | undefined,
     watch: AbortSignal,
   ): Promise<void> {
@@ -81,10 +81,10 @@ export function watchSilence(options: {
       if (replaced === 0) {
         counts.confirmed += 1
         log.warn(
-          { channel: key, silentSince: new Date(lastHeardMs).toISOString(), verdict },
+          { channel: key, silentSince: new Date(lastDataMs).toISOString(), verdict },
           'a feed fell silent',
         )
-        options.onFault(channel, lastHeardMs, verdict)
+        options.onFault(channel, lastDataMs, verdict)
       }
       options.session.reconnect(channel, 'silent')
       await clock.sleep(backoffCeilingMs(REPLACE_AGAIN, replaced++), watch)

@@ -49,7 +49,7 @@ test('time is observed only when the rows put before it are durable', async () =
   await store.close()
 })
 
-test('a store that fails is asked again with the same rows; none is lost', async () => {
+test('a write that fails is repeated with the same rows; none is lost', async () => {
   const store = await openStore()
   const { store: failing, open } = held(store, 2)
   open()

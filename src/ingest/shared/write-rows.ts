@@ -17,7 +17,7 @@ import type { Clock } from '../../kit/clock.ts'
 import type { Logger } from '../../kit/log.ts'
 import { type GapReason, gap, observed, retracted } from '../../store/coverage.ts'
 import { type EnvironmentStore, RowsRefusedError, StoreClosedError } from '../../store/environment.ts'
-import { changesOf } from './batch-changes.ts'
+import { batchChanges } from './batch-changes.ts'
 import { createRefusedRows } from './refused-rows.ts'
 import { type CoverageDecision, type RefusedRow, RowBatch } from './row-batch.ts'
 
@@ -32,7 +32,7 @@ export interface RowWriter {
   put<D extends Feed['dataset']>(feed: Feed<D>, rows: readonly RowInputs[D][]): void
   /** There is no row at this time, because what it is made of was refused: a gap, as if it were refused itself. */
   refuse(feed: Feed, timeMs: number): void
-  /** This time was observed. `isAnswer`: the venue was asked for all of it, and every row of it was put. */
+  /** This time was observed. `isAnswer`: all of it was requested from the venue, and every row of it was put. */
   observed(feed: Feed, fromMs: number, toMs: number, isAnswer?: boolean): void
   /** Takes an observation back. */
   unobserved(feed: Feed, fromMs: number, toMs: number): void
@@ -97,7 +97,7 @@ export function createRowWriter(options: {
     for (;;) {
       const undo = refused.snapshot()
       try {
-        const changes = await changesOf(batch, { refused, clock, coverage: store.coverage, persist })
+        const changes = await batchChanges(batch, { refused, clock, coverage: store.coverage, persist })
         const result = await persist(() => store.write({ rows: batch.acceptedRows(), ...changes }))
         counts.inserted += result.inserted
         counts.corrected += result.corrected
