@@ -2,7 +2,7 @@ import { SYMBOLS } from '../src/core/symbol.ts'
 import { feedOf, trackedFeeds } from '../src/ingest/shared/feeds.ts'
 import { systemClock } from '../src/kit/clock.ts'
 import { observed } from '../src/store/coverage.ts'
-import { openSqliteEnvironment } from '../src/store/sqlite/environment.ts'
+import { openStores, parseStoreAddress } from '../src/store/open-stores.ts'
 import { VENUES } from '../src/venues/list.ts'
 
 const PLANS = Object.values(VENUES)
@@ -11,8 +11,8 @@ const PLANS = Object.values(VENUES)
 const MONTH_MS = 32 * 86_400_000
 
 /** A store of exchanges whose past was filled long ago: a service that starts on it has the present to record. */
-export async function coverPast(file: string): Promise<void> {
-  const store = await openSqliteEnvironment({ file, clock: systemClock })
+export async function coverPast(folder: string): Promise<void> {
+  const store = await openStores(parseStoreAddress(folder), systemClock).environment('test')
   const nowMs = Date.now()
   for (const plan of PLANS) {
     for (const symbol of SYMBOLS) {

@@ -1,7 +1,7 @@
 import type { CandleInput } from '../src/core/rows/candle.ts'
 import { systemClock } from '../src/kit/clock.ts'
 import { observed } from '../src/store/coverage.ts'
-import { openSqliteEnvironment } from '../src/store/sqlite/environment.ts'
+import { openStores, parseStoreAddress } from '../src/store/open-stores.ts'
 
 const MINUTE_MS = 60_000
 export const CANDLES = 30_000
@@ -22,8 +22,8 @@ export function candleAt(index: number, time: number): CandleInput {
 }
 
 /** Closed, observed and final one-minute candles that end a day ago. */
-export async function fillCandles(file: string): Promise<number> {
-  const store = await openSqliteEnvironment({ file, clock: systemClock })
+export async function fillCandles(folder: string): Promise<number> {
+  const store = await openStores(parseStoreAddress(folder), systemClock).environment('test')
   const feed = { dataset: 'candles', source: 'cexa', symbol: 'BTC', interval: '1m' } as const
   const endMs = Math.floor(Date.now() / MINUTE_MS - 1_440) * MINUTE_MS
   const startMs = endMs - CANDLES * MINUTE_MS

@@ -15,7 +15,7 @@ import type { StreamGate } from '../src/gate/stream-gate.ts'
 import { systemClock } from '../src/kit/clock.ts'
 import { createLogger } from '../src/kit/log.ts'
 import { appendEvents } from '../src/store/conformance/chain-engine.ts'
-import { openSqliteChain } from '../src/store/sqlite/chain.ts'
+import { openStores, parseStoreAddress } from '../src/store/open-stores.ts'
 import { createStreamHub } from '../src/stream/hub.ts'
 import { eventFrame } from '../src/stream/protocol.ts'
 import { blockEvent, NETWORK } from '../test/fakes/webhook-rig.ts'
@@ -27,7 +27,7 @@ const log = createLogger({ level: 'error' })
 async function startHub(): Promise<(count: number) => Promise<void>> {
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-bench-'))
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
-  const { chain, events } = openSqliteChain({ file: join(folder, 'chain.db') })
+  const { chain, events } = openStores(parseStoreAddress(folder), systemClock).chain('test')
   const tail = await createEventTail({ clock: systemClock, store: events })
   const hub = createStreamHub({
     events,

@@ -204,9 +204,7 @@ function startAccounts(config: Config, { clock, log }: ServiceDeps, shutdown: Sh
   shutdown.add('changes of accounts', stopWatching)
   shutdown.add('ledger', () => ledger.close())
   const pruning = setInterval(() => {
-    store
-      .pruneLedger(clock.now() - config.ledgerDays * DAY_MS)
-      .catch((err) => log.error({ err }, 'pruning failed'))
+    store.pruneLedger(config.ledgerDays * DAY_MS).catch((err) => log.error({ err }, 'pruning failed'))
   }, LEDGER_PRUNE_INTERVAL_MS)
   pruning.unref()
   shutdown.add('pruning', () => clearInterval(pruning))

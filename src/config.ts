@@ -152,7 +152,7 @@ const SETTINGS = {
   ),
   cacheMb: setting(
     'CACHE_MB',
-    'Memory for caches of stored data, in MB, split among all connections.',
+    'Memory for the caches of stored data of an environment, in MB; every connection takes a share of it.',
     128,
     whole(16, 65_536),
   ),

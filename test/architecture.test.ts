@@ -189,6 +189,47 @@ test('only open-stores.ts names an engine', () => {
   assert.deepEqual(wrong, [])
 })
 
+/** Everything else in tests and benches opens stores by their address, so that it runs on any engine. */
+const ENGINE_FILES: Record<string, string> = {
+  'src/ingest/shared/refused-rows.test.ts': 'makes the database itself refuse a row',
+  'test/e2e/chain-statuses.test.ts': 'breaks a table under the running service',
+  'test/e2e/webhook-kill.test.ts': 'reads the single charges, which no port lists',
+  'bench/figures/store.ts': 'measures against a bare insert loop',
+  'bench/figures/books.ts': 'measures the pages of a file',
+  'bench/figures/predictions.ts': 'measures the tables of a file',
+}
+
+test('tests and benches open stores by their address; those that need the engine say why', () => {
+  const engine = /^(?:import .*|\} )from '(node:sqlite|[^']*\/sqlite\/[^']+)'/m
+  const found = globSync(['src/**/*.test.ts', 'src/store/conformance/*.ts', '{test,bench}/**/*.ts'], {
+    cwd: ROOT,
+  })
+    .filter((file) => !file.startsWith('src/store/sqlite/'))
+    .filter((file) => engine.test(readFileSync(join(ROOT, file), 'utf8')))
+  assert.deepEqual(found.sort(), Object.keys(ENGINE_FILES).sort())
+})
+
+test('every path that the documents mention exists', () => {
+  const documents = globSync(['*.md', 'docs/**/*.md', 'sandbox/*.md'], { cwd: ROOT }).filter(
+    (file) => file !== 'CHANGELOG.md',
+  )
+  assert.ok(documents.length > 10)
+  const missing = documents.flatMap((document) => {
+    const text = readFileSync(join(ROOT, document), 'utf8')
+    const named = [
+      ...text.matchAll(/(?<![\w./-])(?:src|test|bench|sandbox|docs|bin|build)\/[\w./*{},-]*[\w*}/]/g),
+    ]
+    const linked = [...text.matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)[^)]*\)/g)]
+    return [
+      ...named.map(([path]) => path),
+      ...linked.map(([, path = '']) => normalize(join(dirname(document), path))),
+    ]
+      .filter((path) => globSync(path.replace(/\/$/, ''), { cwd: ROOT }).length === 0)
+      .map((path) => `${document}: ${path}`)
+  })
+  assert.deepEqual(missing, [])
+})
+
 test('ingest names no venue: what differs between venues is in their plans and descriptions', () => {
   const venues = [
     ...globSync('src/venues/*/describe.ts', { cwd: ROOT }).map((file) => basename(dirname(file))),

@@ -9,7 +9,7 @@ import { OrderBook } from '../../src/core/order-book.ts'
 import type { MarketType } from '../../src/core/rows/market.ts'
 import type { UpDownSnapshotInput, YesNoSnapshotInput } from '../../src/core/rows/snapshot.ts'
 import { systemClock } from '../../src/kit/clock.ts'
-import { openSqliteEnvironment } from '../../src/store/sqlite/environment.ts'
+import { openStores, parseStoreAddress } from '../../src/store/open-stores.ts'
 import type { PredictionTruth, TrueMarket, TrueMarketBook } from '../../test/sandbox/prediction-truth.ts'
 import { startTestPredictions } from '../../test/sandbox/start.ts'
 import type { Figure } from '../frame.ts'
@@ -101,8 +101,8 @@ async function measure(
   kind: Kind,
 ): Promise<{ bytesPerHour: number; tailBytes: number; rowsPerHour: number }> {
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-books-'))
-  const file = join(folder, 'books.db')
-  const store = await openSqliteEnvironment({ file, clock: systemClock })
+  const file = join(folder, 'test.db')
+  const store = await openStores(parseStoreAddress(folder), systemClock).environment('test')
   const source = kind.markets[0]?.venue === 'kalshi' ? 'predmkt_b' : 'predmkt_a'
   const feed = { dataset: 'snapshots', source, symbol: 'BTC', interval: storedInterval(kind.type) } as const
   const samplers = kind.markets.map((market) => samplerOf(truth, market))

@@ -29,11 +29,10 @@ const MIB = 2 ** 20
  */
 export async function ingestFigures(): Promise<Figure[]> {
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-ingest-'))
-  const file = join(folder, 'test.db')
-  const startMs = await fillCandles(file)
+  const startMs = await fillCandles(folder)
   const idle = await startBenchService({ folder, keep: true, environment: { TAPELINE_SANDBOX: 'off' } })
   const idleRounds = await warm(idle, startMs).finally(() => idle.stop())
-  await coverPast(file)
+  await coverPast(folder)
   const busy = await startBenchService({
     folder,
     environment: { TAPELINE_SANDBOX_TRADES: String(TRADES_PER_SECOND) },

@@ -16,7 +16,7 @@ const WARM_ROUNDS = 12
 /** Candle pages through the whole gate against a bare route that returns the same bytes. */
 export async function pageFigures(): Promise<Figure[]> {
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-pages-'))
-  const startMs = await fillCandles(join(folder, 'test.db'))
+  const startMs = await fillCandles(folder)
   const service = await startBenchService({ folder, environment: { TAPELINE_SANDBOX: 'off' } })
   try {
     return [

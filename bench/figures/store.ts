@@ -1,6 +1,6 @@
 /** The embedded engine against what it is made of: a bare insert loop, a small table, the first page. */
 
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -9,8 +9,8 @@ import { runInNewContext } from 'node:vm'
 import { type CandleInput, encodeCandle } from '../../src/core/rows/candle.ts'
 import { systemClock } from '../../src/kit/clock.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
+import { openStores, parseStoreAddress } from '../../src/store/open-stores.ts'
 import type { Position } from '../../src/store/series.ts'
-import { openSqliteEnvironment } from '../../src/store/sqlite/environment.ts'
 import { candleAt } from '../fill-candles.ts'
 import { type Figure, median, ratio, type Size } from '../frame.ts'
 
@@ -36,12 +36,19 @@ export async function storeFigures(size: Size): Promise<Figure[]> {
   }
 }
 
+/** A store of its own, in a folder of that name. */
+function openIn(parent: string, name: string): Promise<EnvironmentStore> {
+  const folder = join(parent, name)
+  mkdirSync(folder)
+  return openStores(parseStoreAddress(folder), systemClock).environment('test')
+}
+
 const candle = (index: number) => candleAt(index, START_MS + index * SECOND_MS)
 const candles = (from: number, count: number) => Array.from({ length: count }, (_, i) => candle(from + i))
 
 /** Rows per second with reads beside it, and the longest stretch that it keeps the event loop. */
 async function appendFigures(folder: string): Promise<Figure[]> {
-  const store = await openSqliteEnvironment({ file: join(folder, 'append.db'), clock: systemClock })
+  const store = await openIn(folder, 'append')
   const bare = bareTable(join(folder, 'bare.db'))
   const holds: number[] = []
   let next = 0
@@ -157,7 +164,7 @@ async function medianMs(count: number, read: () => Promise<unknown>): Promise<nu
 
 /** A page with both books at depth 10 against the same page without. */
 async function bookFigure(folder: string): Promise<Figure> {
-  const store = await openSqliteEnvironment({ file: join(folder, 'books.db'), clock: systemClock })
+  const store = await openIn(folder, 'books')
   const samples = 12_000
   const side = (best: number, direction: number, shift: number) =>
     Array.from({ length: 30 }, (_, i) => {
@@ -210,8 +217,7 @@ async function bookFigure(folder: string): Promise<Figure> {
 async function sizeFigures(folder: string, size: Size): Promise<Figure[]> {
   const small = 100_000
   const large = size === 'full' ? 10_000_000 : 1_000_000
-  const open = (name: string) => openSqliteEnvironment({ file: join(folder, name), clock: systemClock })
-  const stores = { small: await open('small.db'), large: await open('large.db') }
+  const stores = { small: await openIn(folder, 'small'), large: await openIn(folder, 'large') }
   const fill = async (store: EnvironmentStore, count: number) => {
     for (let i = 0; i < count; i += 10_000)
       await store.write({ rows: [{ feed: FEED, rows: candles(i, 10_000) }] })

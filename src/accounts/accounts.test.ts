@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { storesIn } from '../../test/fakes/stores.ts'
 import { manualClock } from '../kit/clock.ts'
-import { openSqliteAccounts } from '../store/sqlite/accounts.ts'
 import { createAccounts } from './accounts.ts'
 import { auditedAccounts, createAuditLog } from './audited.ts'
 import { planBook } from './plans.ts'
@@ -13,7 +13,7 @@ import { planBook } from './plans.ts'
 const DAY_MS = 86_400_000
 const clock = manualClock(Date.UTC(2026, 2, 14))
 const folder = mkdtempSync(join(tmpdir(), 'tapeline-accounts-'))
-const store = openSqliteAccounts({ file: join(folder, 'accounts.db'), clock })
+const store = storesIn(folder, clock).accounts()
 const audit = createAuditLog({ store, clock })
 const accounts = auditedAccounts(createAccounts({ store, plans: planBook(), clock }), { audit, actor: 'me' })
 after(async () => {

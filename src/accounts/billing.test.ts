@@ -5,8 +5,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { storesIn } from '../../test/fakes/stores.ts'
 import { manualClock } from '../kit/clock.ts'
-import { openSqliteAccounts } from '../store/sqlite/accounts.ts'
 import { type Accounts, createAccounts } from './accounts.ts'
 import { type Billing, createBilling, SignatureError } from './billing.ts'
 import { planBook } from './plans.ts'
@@ -15,7 +15,7 @@ const NOW_MS = Date.UTC(2026, 2, 14, 12)
 const SECRET = 'whsec_sample_secret_of_the_tests'
 const clock = manualClock(NOW_MS)
 const folder = mkdtempSync(join(tmpdir(), 'tapeline-billing-'))
-const store = openSqliteAccounts({ file: join(folder, 'accounts.db'), clock })
+const store = storesIn(folder, clock).accounts()
 let accounts: Accounts
 let billing: Billing
 let count = 0

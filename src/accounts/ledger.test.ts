@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { storesIn } from '../../test/fakes/stores.ts'
 import { type Clock, manualClock, systemClock } from '../kit/clock.ts'
 import { createLogger } from '../kit/log.ts'
 import type { AccountsStore } from '../store/accounts.ts'
-import { openSqliteAccounts } from '../store/sqlite/accounts.ts'
 import type { Budget } from './budget.ts'
 import { Ledger } from './ledger.ts'
 
@@ -19,9 +19,7 @@ async function withStores(
   clock: Clock = systemClock,
 ): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-'))
-  const stores = Array.from({ length: count }, () =>
-    openSqliteAccounts({ file: join(folder, 'accounts.db'), clock }),
-  )
+  const stores = Array.from({ length: count }, () => storesIn(folder, clock).accounts())
   try {
     await run(stores)
   } finally {

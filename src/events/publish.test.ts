@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { storesIn } from '../../test/fakes/stores.ts'
 import { manualClock, systemClock } from '../kit/clock.ts'
 import { appendEvents, event } from '../store/conformance/chain-engine.ts'
 import type { StoredEvent } from '../store/events.ts'
-import { openSqliteChain } from '../store/sqlite/chain.ts'
 import { createEventTail } from './publish.ts'
 
 test('every listener gets the same events, once, in order, from the end of the log on', async () => {
-  const database = openSqliteChain({ file: ':memory:' })
+  const database = storesIn(':memory:').chain('test')
   await appendEvents(database.chain, [event('old')])
   const tail = await createEventTail({ clock: systemClock, store: database.events })
   assert.equal(tail.seq, 1)
@@ -41,7 +41,7 @@ test('every listener gets the same events, once, in order, from the end of the l
 })
 
 test('while the log cannot be read it is tried at one pace, however much is announced', async () => {
-  const database = openSqliteChain({ file: ':memory:' })
+  const database = storesIn(':memory:').chain('test')
   let tries = 0
   let isBroken = true
   const clock = manualClock(0)

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openSqliteChain } from '../store/sqlite/chain.ts'
+import { storesIn } from '../../test/fakes/stores.ts'
 import { createIndexer } from './indexer.ts'
 
 const hash = (digit: string) => digit.repeat(64)
 
 test('a transaction in an unknown form is listed as accepted and recorded as a gap', async (t) => {
-  const { chain, events, close } = openSqliteChain({ file: ':memory:' })
+  const { chain, events, close } = storesIn(':memory:').chain('test')
   t.after(close)
   const troubles: string[] = []
   const indexer = await createIndexer({

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { storesIn } from '../../test/fakes/stores.ts'
 import { systemClock } from '../kit/clock.ts'
 import { createWake } from '../kit/wake.ts'
 import type { ChainQueries } from '../relay/chain-queries.ts'
 import { createNotificationQueue } from '../relay/notification-queue.ts'
 import type { ChainGap } from '../store/chain.ts'
 import { writeNext } from '../store/conformance/chain-engine.ts'
-import { openSqliteChain } from '../store/sqlite/chain.ts'
 import { followBlocks } from './follow-blocks.ts'
 import { createIndexer } from './indexer.ts'
 
@@ -14,7 +14,7 @@ const hash = (digit: string) => digit.repeat(64)
 
 /** One fill from a block that no node knows; the node's oldest block has that blue score. */
 async function fillOver(oldestBlueScore: number) {
-  const { chain, events, close } = openSqliteChain({ file: ':memory:' })
+  const { chain, events, close } = storesIn(':memory:').chain('test')
   const now = () => 9_000
   const indexer = await createIndexer({ chain, events, network: 'testnet-10', now, dropAfterMs: 1 })
   const block = (digit: string, blueScore: number) => ({

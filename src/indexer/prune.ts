@@ -29,14 +29,13 @@ export async function keepPruning(options: {
   while (!signal.aborted) {
     let more = false
     try {
-      const nowMs = clock.now()
       more = await indexer.prune(
-        { olderThanMs: nowMs - keep.eventDays * DAY_MS, maxBytes: keep.eventBytes },
+        { maxAgeMs: keep.eventDays * DAY_MS, maxBytes: keep.eventBytes },
         {
-          transactionsBeforeMs: keep.indexDays === null ? null : nowMs - keep.indexDays * DAY_MS,
-          droppedBeforeMs: nowMs - DAY_MS,
+          maxTransactionAgeMs: keep.indexDays === null ? null : keep.indexDays * DAY_MS,
+          maxDroppedAgeMs: DAY_MS,
           chainBlocks: CHAIN_BLOCKS,
-          seenBeforeMs: nowMs - SEEN_MS,
+          maxSeenAgeMs: SEEN_MS,
         },
       )
     } catch (error) {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { storesIn } from '../../test/fakes/stores.ts'
 import type { Feed } from '../core/feed.ts'
 import { SOURCES } from '../core/source.ts'
 import { manualClock } from '../kit/clock.ts'
 import { type Gap, type GapReason, gap as gapChange, observed } from '../store/coverage.ts'
-import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
 import { createSourceCoverage, datasetsOf, type FeedDay, stripOf } from './source-coverage.ts'
 
 const HALF_HOUR = 1_800_000
@@ -73,7 +73,7 @@ test('every source has its datasets, candles of a second apart from the longer o
 
 test('each dataset says since when and until when it was observed; one that never was says nothing', async () => {
   const clock = manualClock(NOW)
-  const store = await openSqliteEnvironment({ file: ':memory:', clock })
+  const store = await storesIn(':memory:', clock).environment('test')
   const feed = (
     dataset: Feed['dataset'],
     interval: Feed['interval'],

@@ -174,8 +174,8 @@ export interface AccountsStore {
   settle(batch: SettleBatch): Promise<CreditLeaseGrant[]>
   budget(ref: BudgetRef): Promise<BudgetState | undefined>
   usage(query: UsageQuery): Promise<UsageRow[]>
-  /** Forgets single charges older than that; the usage by day stays. */
-  pruneLedger(beforeMs: number): Promise<number>
+  /** Deletes single charges that are older than that; the usage by day stays. */
+  pruneLedger(maxAgeMs: number): Promise<number>
 
   claimIdempotency(claim: {
     id: string

@@ -6,7 +6,7 @@
  *   pending ──accepted──▶ confirmed ──its block left the chain──▶ pending
  *   pending ──left the mempool, not accepted──▶ dropped ──seen again──▶ pending
  */
-import type { NewEvent } from './events.ts'
+import type { EventStore, NewEvent } from './events.ts'
 
 type TransactionStatus = 'pending' | 'confirmed' | 'dropped'
 type Direction = 'receive' | 'send' | 'self'
@@ -156,12 +156,12 @@ export interface IndexedOutput {
 }
 
 export interface IndexRetention {
-  /** Confirmed and dropped transactions older than this are forgotten; null keeps them. */
-  readonly transactionsBeforeMs: number | null
-  readonly droppedBeforeMs: number
+  /** Age of confirmed transactions; null retains them for ever. */
+  readonly maxTransactionAgeMs: number | null
+  readonly maxDroppedAgeMs: number
   /** This many blocks of the followed chain are kept, to find a common block after a reorganisation. */
   readonly chainBlocks: number
-  readonly seenBeforeMs: number
+  readonly maxSeenAgeMs: number
 }
 
 export interface ChainStore {
@@ -194,4 +194,11 @@ export interface ChainStore {
   /** Newest first; `before` is the order of the last row of the page before. */
   addressPage(query: { address: string; limit: number; before?: number }): Promise<AddressPage>
   prune(retention: IndexRetention): Promise<{ deleted: number; more: boolean }>
+}
+
+/** The index and the log of an environment: opened, written and closed together. */
+export interface ChainStores {
+  readonly chain: ChainStore
+  readonly events: EventStore
+  close(): Promise<void>
 }

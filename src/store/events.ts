@@ -56,7 +56,7 @@ export interface LogBounds {
 }
 
 export interface Retention {
-  readonly olderThanMs: number
+  readonly maxAgeMs: number
   readonly maxBytes: number
 }
 
@@ -72,6 +72,6 @@ export interface EventStore {
   numberAbove(seq: number): Promise<void>
   /** The number of the last event before that time (0 if none is kept): to read on from a time. */
   seqBefore(timeMs: number): Promise<number>
-  /** Forgets a bounded number of the oldest events; to be repeated while `more`. */
+  /** Deletes a bounded number of the oldest events; to be repeated while `more`. */
   retain(retention: Retention): Promise<{ deleted: number; more: boolean }>
 }

@@ -91,7 +91,8 @@ export interface Job {
   readonly subscriptionId: string
   /** Tries that have failed. */
   readonly failures: number
-  readonly claimedUntilMs: number
+  /** Proves the claim when the job is settled; means nothing outside of the store. */
+  readonly claim: number
   readonly event: EventText
 }
 
@@ -103,7 +104,7 @@ export interface JobClaim {
 }
 
 /** A job as the worker that claimed it names it. */
-export type ClaimedJob = Pick<Job, 'id' | 'subscriptionId' | 'claimedUntilMs'>
+export type ClaimedJob = Pick<Job, 'id' | 'subscriptionId' | 'claim'>
 
 export interface JobAttempt {
   readonly job: ClaimedJob
@@ -120,13 +121,9 @@ export interface JobAttempt {
 export type JobOutcome =
   | ({ readonly kind: 'delivered' } & JobAttempt)
   | ({ readonly kind: 'failed' } & JobAttempt)
-  | ({ readonly kind: 'retry'; readonly dueAtMs: number } & JobAttempt)
-  /** Not tried: the job is given back. */
-  | {
-      readonly kind: 'release'
-      readonly job: ClaimedJob
-      readonly dueAtMs: number
-    }
+  | ({ readonly kind: 'retry'; readonly delayMs: number } & JobAttempt)
+  /** Not tried: the job is given back, and due at once. */
+  | { readonly kind: 'release'; readonly job: ClaimedJob }
 
 export interface ReceiverHealth {
   readonly subscriptionId: string
@@ -204,8 +201,8 @@ export interface JobsStore {
   /** How many jobs wait for a subscription, and for all active ones of the account; counted up to `limit`. */
   backlog(query: { subscriptionId: string; accountId: string; limit: number }): Promise<Backlog>
 
-  /** Subscriptions with waiting jobs and when the first of each is due. */
-  waiting(): Promise<{ subscriptionId: string; dueAtMs: number }[]>
+  /** Subscriptions with a job that is due. */
+  due(): Promise<string[]>
   claim(claim: JobClaim): Promise<Job[]>
   settle(outcomes: readonly JobOutcome[], health: readonly ReceiverHealth[]): Promise<void>
   pending(): Promise<{ count: number; oldestAtMs: number | null }>
@@ -216,8 +213,8 @@ export interface JobsStore {
   eventText(event: { readonly seq: number; readonly eventId: string }): Promise<EventText | undefined>
   /** A pending delivery becomes due now; false when it is not pending any more. */
   retryNow(subscriptionId: string, deliveryId: string): Promise<boolean>
-  /** Forgets history, and what waits for subscriptions that are switched off, older than that. */
-  prune(beforeMs: number): Promise<number>
+  /** Deletes some of the history, and of what waits for subscriptions that are switched off, that is older. */
+  prune(maxAgeMs: number): Promise<number>
 
   probe(): Promise<void>
   close(): Promise<void>

@@ -8,11 +8,12 @@ import type { Environment } from '../core/environment.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { AccountsStore } from './accounts.ts'
 import type { BillingStore } from './billing.ts'
+import type { ChainStores } from './chain.ts'
 import type { EnvironmentStore } from './environment.ts'
 import type { JobsStore } from './jobs.ts'
 import { openSqliteAccounts } from './sqlite/accounts.ts'
-import { type CacheUse, cacheBytesFor, DEFAULT_CACHE_MB } from './sqlite/cache-sizes.ts'
-import { type ChainDatabase, openSqliteChain } from './sqlite/chain.ts'
+import { cacheBytesFor, DEFAULT_CACHE_MB } from './sqlite/cache-sizes.ts'
+import { openSqliteChain } from './sqlite/chain.ts'
 import { openSqliteEnvironment } from './sqlite/environment.ts'
 import { openSqliteJobs } from './sqlite/jobs.ts'
 import type { UsersStore } from './users.ts'
@@ -22,37 +23,31 @@ export { describeHolder, FolderLockedError, lockFolder, readHolder } from './sql
 export { watchFiles } from './sqlite/watch-files.ts'
 
 export interface StoreAddress {
-  readonly engine: keyof typeof CAPABILITIES
+  readonly engine: (typeof ENGINES)[number]
   /** Of `sqlite`: the folder of its files, or `:memory:`, which stores nothing: every call opens an empty one. */
   readonly folder: string
-  /** Memory for the caches of all connections of the service together. */
+  /** Memory for the caches of stored data (TAPELINE_CACHE_MB); every connection takes its share of it. */
   readonly cacheMb: number
 }
 
-interface StoreCapabilities {
-  /** One process may work on the data at a time; commands work beside it. */
-  readonly isLocal: boolean
-  /** Reads are answered on the calling thread, without waiting. */
-  readonly inlineReads: boolean
-}
-
-/** What engines can do. Code asks for a capability, never for the name of an engine. */
-const CAPABILITIES = {
-  sqlite: { isLocal: true, inlineReads: true },
-} as const satisfies Record<string, StoreCapabilities>
-
+const ENGINES = ['sqlite'] as const
 const EMBEDDED = 'sqlite'
 
+interface EnvironmentOptions {
+  /** Who reads, which decides about the memory for caches: a recorder reads little, and the newest. Default `api`. */
+  use?: 'api' | 'recorder'
+  /**
+   * How long the engine may work on the calling thread before that does something else. A thread that only records may
+   * allow more than the API does.
+   */
+  holdMs?: number
+}
+
 export interface Stores {
-  readonly capabilities: StoreCapabilities
-  /** `recorder`: opened by a thread that only records, which may encode rows for longer at a time. */
-  environment(
-    environment: Environment,
-    options?: { use?: CacheUse; holdMs?: number },
-  ): Promise<EnvironmentStore>
+  environment(environment: Environment, options?: EnvironmentOptions): Promise<EnvironmentStore>
   hasChain(environment: Environment): boolean
   /** `inline`: writes are done on the calling thread. */
-  chain(environment: Environment, options?: { inline?: boolean }): ChainDatabase
+  chain(environment: Environment, options?: { inline?: boolean }): ChainStores
   jobs(environment: Environment): JobsStore
   accounts(): AccountsStore & UsersStore & BillingStore
   /** The files of these environments that exist, for whoever watches over them. */
@@ -62,19 +57,20 @@ export interface Stores {
 /** Reads `sqlite:./data`; a path alone is a folder of the embedded engine. */
 export function parseStoreAddress(text: string, cacheMb = DEFAULT_CACHE_MB): StoreAddress {
   const [, engine = EMBEDDED, folder = text] = /^([a-z]{2,}):(?!memory:)(.+)$/s.exec(text) ?? []
-  if (!Object.hasOwn(CAPABILITIES, engine)) {
-    const known = Object.keys(CAPABILITIES).join(', ')
-    throw new RangeError(`The store address ${text} names an unknown engine; known are ${known}.`)
+  const known = ENGINES.find((name) => name === engine)
+  if (known === undefined) {
+    throw new RangeError(
+      `The store address ${text} names an unknown engine; known are ${ENGINES.join(', ')}.`,
+    )
   }
-  return { engine: engine as StoreAddress['engine'], folder, cacheMb }
+  return { engine: known, folder, cacheMb }
 }
 
 export function openStores(address: StoreAddress, clock: Clock): Stores {
   const { folder, cacheMb } = address
   const fileOf = (name: string) => (folder === ':memory:' ? folder : join(folder, `${name}.db`))
-  const cacheBytes = (use: CacheUse) => cacheBytesFor(use, cacheMb)
+  const cacheBytes = (use: Parameters<typeof cacheBytesFor>[0]) => cacheBytesFor(use, cacheMb)
   return {
-    capabilities: CAPABILITIES[address.engine],
     environment: (environment, { use = 'api', holdMs } = {}) =>
       openSqliteEnvironment({
         file: fileOf(environment),
@@ -84,9 +80,16 @@ export function openStores(address: StoreAddress, clock: Clock): Stores {
       }),
     hasChain: (environment) => existsSync(fileOf(`${environment}-chain`)),
     chain: (environment, options = {}) =>
-      openSqliteChain({ file: fileOf(`${environment}-chain`), ...options }),
-    jobs: (environment) => openSqliteJobs({ file: fileOf(`${environment}-webhooks`), clock }),
-    accounts: () => openSqliteAccounts({ file: fileOf('accounts'), clock }),
+      openSqliteChain({
+        file: fileOf(`${environment}-chain`),
+        clock,
+        cacheBytes: cacheBytes('chain'),
+        ...options,
+      }),
+    jobs: (environment) =>
+      openSqliteJobs({ file: fileOf(`${environment}-webhooks`), clock, cacheBytes: cacheBytes('jobs') }),
+    accounts: () =>
+      openSqliteAccounts({ file: fileOf('accounts'), clock, cacheBytes: cacheBytes('accounts') }),
     files: (environments) =>
       ['accounts', ...environments.flatMap((name) => [name, `${name}-chain`, `${name}-webhooks`])]
         .map(fileOf)

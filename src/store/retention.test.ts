@@ -3,13 +3,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { storesIn } from '../../test/fakes/stores.ts'
 import type { Feed } from '../core/feed.ts'
 import { DAY_MS } from '../core/time.ts'
 import { manualClock } from '../kit/clock.ts'
 import { createLogger } from '../kit/log.ts'
 import { createShutdown } from '../kit/shutdown.ts'
 import { startRetention } from './retention.ts'
-import { openSqliteEnvironment } from './sqlite/environment.ts'
 
 const NOW = Date.UTC(2026, 5, 15)
 const LIQUIDATIONS: Feed<'liquidations'> = {
@@ -25,7 +25,7 @@ test('live liquidations are kept for 90 days, rolling; candles for ever', async 
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-retention-'))
   const clock = manualClock(NOW)
   const log = createLogger({ level: 'silent' })
-  const store = await openSqliteEnvironment({ file: join(folder, 'live.db'), clock })
+  const store = await storesIn(folder, clock).environment('live')
   const shutdown = createShutdown()
   try {
     const ages = [91, 90, 89, 1]
@@ -42,7 +42,7 @@ test('live liquidations are kept for 90 days, rolling; candles for ever', async 
       const page = await store.series.page({ feeds: [feed], range, order: 'asc', limit: 10, separator: ',' })
       return page.count
     }
-    startRetention(store, { environment: 'live', clock, log, shutdown })
+    startRetention(store, { environment: 'live', log, shutdown })
     const settle = async (feed: Feed, count: number) => {
       for (let turn = 0; turn < 2_000 && (await kept(feed)) !== count; turn++) {
         await new Promise((resolve) => setImmediate(resolve))

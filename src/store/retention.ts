@@ -1,7 +1,6 @@
 import type { Environment } from '../core/environment.ts'
 import type { Dataset } from '../core/feed.ts'
 import { DAY_MS } from '../core/time.ts'
-import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { Shutdown } from '../kit/shutdown.ts'
 import type { EnvironmentStore } from './environment.ts'
@@ -27,15 +26,14 @@ export function startRetention(
   store: EnvironmentStore,
   parts: {
     readonly environment: Environment
-    readonly clock: Clock
     readonly log: Logger
     readonly shutdown: Shutdown
   },
 ): void {
-  const { environment, clock, log, shutdown } = parts
+  const { environment, log, shutdown } = parts
   const run = async () => {
     for (const { days, ...filter } of environment === 'test' ? TEST : LIVE) {
-      const deleted = await store.series.retain(filter, clock.now() - days * DAY_MS)
+      const deleted = await store.series.retain(filter, days * DAY_MS)
       if (deleted > 0) log.info({ environment, ...filter, deleted }, 'old rows were deleted')
     }
   }

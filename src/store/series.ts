@@ -148,6 +148,6 @@ export interface SeriesStore {
   finality(feeds: readonly Feed[], maxAgeMs?: number): Finality[] | Promise<Finality[]>
   /** Old versions of corrected rows, by (time, source, instrument, sequence, revision). */
   revisions(query: RevisionQuery): Promise<Revision[]>
-  /** Deletes rows, books, revisions and coverage of a dataset that are older; gives the number of rows. */
-  retain(filter: FeedFilter & { dataset: Dataset }, olderThan: number): Promise<number>
+  /** Deletes rows, books, revisions and coverage of a dataset that are older than that; gives the number of rows. */
+  retain(filter: FeedFilter & { dataset: Dataset }, maxAgeMs: number): Promise<number>
 }

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { testAddress } from '../../test/fakes/event-writer.ts'
+import { storesIn } from '../../test/fakes/stores.ts'
 import { blockEvent, NETWORK } from '../../test/fakes/webhook-rig.ts'
 import { BUILT_IN_PLANS } from '../core/plan.ts'
 import { createEventTail } from '../events/publish.ts'
 import { systemClock } from '../kit/clock.ts'
 import { createLogger } from '../kit/log.ts'
 import { appendEvents } from '../store/conformance/chain-engine.ts'
-import { openSqliteChain } from '../store/sqlite/chain.ts'
 import { createStreamHub } from './hub.ts'
 import type { StreamConnection } from './session.ts'
 
@@ -40,7 +40,7 @@ function recordingConnection() {
 }
 
 async function setUp(t: TestContext, pingMs: number) {
-  const { chain, events, close } = openSqliteChain({ file: ':memory:' })
+  const { chain, events, close } = storesIn(':memory:').chain('test')
   const tail = await createEventTail({ clock: systemClock, store: events })
   const log = createLogger({ level: 'silent' })
   const watching = { now: 0 }

@@ -1,6 +1,7 @@
 /** The toy venue of docs/recipes/add-a-venue.md: its folder is test/venues/toy, its line in the list is `line`. */
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
+import { storesIn } from '../../test/fakes/stores.ts'
 import { restStandIn } from '../../test/venues/rest-stand-in.ts'
 import { endAfterTest, endAll, scriptedVenue } from '../../test/venues/scripted-venue.ts'
 import { toyPlan } from '../../test/venues/toy/plan.ts'
@@ -12,7 +13,6 @@ import { candleFeed, feedOf } from '../ingest/shared/feeds.ts'
 import { supervise } from '../ingest/supervise.ts'
 import { systemClock } from '../kit/clock.ts'
 import { createLogger } from '../kit/log.ts'
-import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
 import type { VenueEntry } from './list.ts'
 import type { Observation } from './observation.ts'
 import { floorTo } from './rest/history-range.ts'
@@ -67,7 +67,7 @@ test('and with nothing but its line it is recorded: trades as they come, the pas
     },
   })
   const rest = await toyRest()
-  const store = await openSqliteEnvironment({ file: ':memory:', clock: systemClock })
+  const store = await storesIn(':memory:').environment('test')
   endAfterTest(() => store.close())
   const log = createLogger({ level: 'silent' })
   const venue = line.create({ clock: systemClock, hosts: { rest: rest.url, stream: sockets.url } })

@@ -1,31 +1,27 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after, beforeEach, test } from 'node:test'
+import { storesIn } from '../../test/fakes/stores.ts'
 import { EVENT_KINDS, type EventKind } from '../events/kinds.ts'
 import { type ManualClock, manualClock } from '../kit/clock.ts'
+import type { ChainStores } from '../store/chain.ts'
 import { appendEvents } from '../store/conformance/chain-engine.ts'
-import { type ChainDatabase, openSqliteChain } from '../store/sqlite/chain.ts'
 import { createExpectedEvents, type ExpectedKind } from './expected-events.ts'
 
 const NOW = Date.UTC(2026, 5, 10)
-const folder = mkdtempSync(join(tmpdir(), 'tapeline-expected-'))
 const opened: (() => Promise<void>)[] = []
 let clock: ManualClock
-let chain: ChainDatabase
+let chain: ChainStores
 let expected: () => Promise<ExpectedKind[]>
 
 beforeEach(() => {
   clock = manualClock(NOW)
-  const database = openSqliteChain({ file: join(folder, `${opened.length}.db`) })
+  const database = storesIn(':memory:').chain('test')
   opened.push(() => database.close())
   chain = database
   expected = createExpectedEvents({ events: chain.events, network: 'mainnet', clock })
 })
 after(async () => {
   for (const close of opened) await close()
-  rmSync(folder, { recursive: true })
 })
 
 const of = async (kind: EventKind) => (await expected()).find((one) => one.kind === kind)
@@ -70,7 +66,7 @@ test('a log that began within the minute is measured from its beginning on, one 
   await write('block_added', { perSecond: 10, seconds: 20 })
   assert.equal((await of('block_added'))?.eventsPerDay, 864_000)
   assert.equal((await of('block_added'))?.basis, 'measured')
-  const young = openSqliteChain({ file: join(folder, 'young.db') })
+  const young = storesIn(':memory:').chain('test')
   opened.push(() => young.close())
   chain = young
   await write('block_added', { perSecond: 100, seconds: 5 })

@@ -51,7 +51,8 @@ function failureOf(
   const delayMs = retryDelayMs(job.failures + 1, attempt.retryAfterMs, () => jitter, retryDelaysMs)
   return delayMs === undefined
     ? { kind: 'failed', ...jobAttempt(job, attempt) }
-    : { kind: 'retry', dueAtMs: attempt.atMs + delayMs, ...jobAttempt(job, attempt) }
+    : // The schedule counts from the beginning of the attempt.
+      { kind: 'retry', delayMs: Math.max(0, delayMs - attempt.durationMs), ...jobAttempt(job, attempt) }
 }
 
 /** What the store holds of an attempt. */
@@ -61,6 +62,6 @@ function jobAttempt(job: Job, attempt: DeliveryAttempt): JobAttempt {
 }
 
 /** What the store needs to settle a job; the event's text is not sent back. */
-export function jobRef({ id, subscriptionId, claimedUntilMs }: Job): ClaimedJob {
-  return { id, subscriptionId, claimedUntilMs }
+export function jobRef({ id, subscriptionId, claim }: Job): ClaimedJob {
+  return { id, subscriptionId, claim }
 }

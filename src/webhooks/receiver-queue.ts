@@ -5,6 +5,11 @@ import type { DeliveryPauseReason } from './credits.ts'
 import { BATCH_EVENTS } from './deliver.ts'
 import type { WebhookSigner } from './sign.ts'
 
+/** A claimed job, and until when (by `elapsedMs` of this process) the claim certainly holds. */
+export interface BufferedJob extends Job {
+  readonly claimEndsMs: number
+}
+
 /**
  * The deliveries of one subscription. Each has its own slots and its own breaker: a receiver that is slow or dead
  * fills its own queue and nobody else's.
@@ -13,7 +18,7 @@ export interface ReceiverQueue {
   readonly id: string
   subscription: SubscriptionRecord
   /** Claimed and not yet tried. */
-  buffer: Job[]
+  buffer: BufferedJob[]
   inFlight: number
   claiming: boolean
   /** The store may have more that is due. */

@@ -6,8 +6,7 @@ import { test } from 'node:test'
 import { testAddress } from '../../test/fakes/event-writer.ts'
 import { watchTurns } from '../../test/fakes/loop-hold.ts'
 import { silentLog } from '../../test/fakes/service.ts'
-import { systemClock } from '../kit/clock.ts'
-import { openSqliteJobs } from '../store/sqlite/jobs.ts'
+import { storesIn } from '../../test/fakes/stores.ts'
 import { createSubscriptionBook } from './subscription-book.ts'
 
 const SUBSCRIPTIONS = 120
@@ -17,7 +16,7 @@ const MAX_HOLD_MS = 60
 
 test('subscriptions with very many addresses are read without holding the loop, and each is matched', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-book-'))
-  const store = openSqliteJobs({ file: join(folder, 'jobs.db'), clock: systemClock })
+  const store = storesIn(folder).jobs('test')
   t.after(async () => {
     await store.close()
     rmSync(folder, { recursive: true, force: true })

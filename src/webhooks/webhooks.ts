@@ -118,8 +118,7 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
     onPlanned: (ids) => worker.wake(ids),
   })
   const stopListening = tail.listen(() => planner.wake())
-  const prune = () =>
-    pruneAll(store, clock.now() - HISTORY_MS).catch((err) => log.error({ err }, 'pruning deliveries failed'))
+  const prune = () => pruneAll(store).catch((err) => log.error({ err }, 'pruning deliveries failed'))
   const stopTimers = [
     runEvery(clock, REFRESH_MS, () => {
       planner.wake()
@@ -166,10 +165,10 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
 }
 
 /** In rounds, so that no write is long; together more than a busy service adds between two prunings. */
-async function pruneAll(store: Pick<JobsStore, 'prune'>, beforeMs: number): Promise<number> {
+async function pruneAll(store: Pick<JobsStore, 'prune'>): Promise<number> {
   let removed = 0
   for (let round = 0; round < MAX_PRUNE_ROUNDS; round++) {
-    const some = await store.prune(beforeMs)
+    const some = await store.prune(HISTORY_MS)
     removed += some
     if (some === 0) break
   }

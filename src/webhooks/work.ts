@@ -1,4 +1,4 @@
-import { type Clock, runAfter, runEvery } from '../kit/clock.ts'
+import { type Clock, elapsedMs, runAfter, runEvery } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { SecretBox } from '../kit/secret-box.ts'
 import type { Job, JobsStore, SubscriptionRecord } from '../store/jobs.ts'
@@ -10,6 +10,7 @@ import { InFlight } from './in-flight.ts'
 import { outcomesOf } from './outcomes.ts'
 import type { Poster } from './post.ts'
 import {
+  type BufferedJob,
   batchWaitMs,
   claimNow,
   createReceiverQueue,
@@ -151,10 +152,7 @@ class DeliveryWorker implements Worker {
   }
 
   async #poll(): Promise<void> {
-    const { store, clock } = this.#deps
-    const nowMs = clock.now()
-    const waiting = await store.waiting()
-    this.wake(waiting.filter(({ dueAtMs }) => dueAtMs <= nowMs).map(({ subscriptionId }) => subscriptionId))
+    this.wake(await this.#deps.store.due())
     // A queue whose breaker was open has a buffer that nothing else would look at.
     for (const queue of this.#queues.values()) if (queue.buffer.length > 0) this.#pump(queue)
   }
@@ -196,9 +194,11 @@ class DeliveryWorker implements Worker {
     queue.claiming = true
     queue.hungry = false
     try {
+      // Counted on this process's clock from before the claim was sent, so it never seems to last longer than it does.
+      const claimEndsMs = elapsedMs(clock) + CLAIM_MS
       const jobs = await store.claim({ subscriptionId: queue.id, limit, claimMs: CLAIM_MS })
-      if (this.#isClosing || !this.#queues.has(queue.id)) this.#writer.giveBack(jobs, clock.now())
-      else queue.buffer.push(...jobs)
+      if (this.#isClosing || !this.#queues.has(queue.id)) this.#writer.giveBack(jobs)
+      else queue.buffer.push(...jobs.map((job) => ({ ...job, claimEndsMs })))
       if (jobs.length === limit) queue.hungry = true
     } catch (err) {
       if (!this.#isClosing) log.error({ err }, 'jobs could not be claimed')
@@ -208,7 +208,7 @@ class DeliveryWorker implements Worker {
     this.#pump(queue)
   }
 
-  async #run(queue: ReceiverQueue, jobs: readonly Job[]): Promise<void> {
+  async #run(queue: ReceiverQueue, jobs: readonly BufferedJob[]): Promise<void> {
     const active = this.#inFlight.start(queue, this.#deps.clock.now())
     try {
       await this.#tryJobs(queue, jobs)
@@ -221,13 +221,13 @@ class DeliveryWorker implements Worker {
     this.#pump(queue)
   }
 
-  async #tryJobs(queue: ReceiverQueue, taken: readonly Job[]): Promise<void> {
+  async #tryJobs(queue: ReceiverQueue, taken: readonly BufferedJob[]): Promise<void> {
     const { credits, clock } = this.#deps
-    const nowMs = clock.now()
-    if (taken.some((job) => job.claimedUntilMs - nowMs < MIN_CLAIM_LEFT_MS)) {
+    const nowMs = elapsedMs(clock)
+    if (taken.some((job) => job.claimEndsMs - nowMs < MIN_CLAIM_LEFT_MS)) {
       queue.breaker.release()
       queue.hungry = true
-      this.#writer.giveBack(taken, nowMs)
+      this.#writer.giveBack(taken)
       return
     }
     const reserved = await credits.reserve(queue.subscription, taken.length)
@@ -244,7 +244,7 @@ class DeliveryWorker implements Worker {
     if (attempt.delivered) await reserved.charge(jobs.map((job) => job.id))
     else reserved.release()
     // An attempt that our own end cut short says nothing about the receiver.
-    if (this.#isCutShort && !attempt.delivered) this.#writer.giveBack(jobs, clock.now())
+    if (this.#isCutShort && !attempt.delivered) this.#writer.giveBack(jobs)
     else this.#record(queue, jobs, attempt)
   }
 
@@ -317,6 +317,6 @@ class DeliveryWorker implements Worker {
   }
 
   #giveBack(queue: ReceiverQueue, jobs: readonly Job[] = []): void {
-    this.#writer.giveBack([...jobs, ...queue.buffer.splice(0)], this.#deps.clock.now())
+    this.#writer.giveBack([...jobs, ...queue.buffer.splice(0)])
   }
 }

@@ -10,7 +10,7 @@ import { jobRef } from './outcomes.ts'
 export interface OutcomeWriter {
   add(outcomes: readonly JobOutcome[], health?: ReceiverHealth): void
   /** Gives jobs back that were not tried. */
-  giveBack(jobs: readonly Job[], dueAtMs: number): void
+  giveBack(jobs: readonly Job[]): void
   /** Resolves when everything that was added is written. */
   written(): Promise<void>
 }
@@ -65,7 +65,7 @@ export function createOutcomeWriter(deps: {
 
   return {
     add,
-    giveBack: (jobs, dueAtMs) => add(jobs.map((job) => ({ kind: 'release', job: jobRef(job), dueAtMs }))),
+    giveBack: (jobs) => add(jobs.map((job) => ({ kind: 'release', job: jobRef(job) }))),
     written,
   }
 }

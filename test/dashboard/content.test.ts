@@ -1,15 +1,13 @@
 /** What the views show of data that is known to the last row: pixels of the chart, numbers, bars and files. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import type { DatasetStatusView, SourceStatusView, StatusView, UsageView } from '../../src/dashboard/wire.ts'
-import { systemClock } from '../../src/kit/clock.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
-import { openSqliteEnvironment } from '../../src/store/sqlite/environment.ts'
 import { until } from '../fakes/receiver.ts'
 import { startTestService, type TestService, WIDE_PLAN } from '../fakes/service.ts'
+import { storesIn } from '../fakes/stores.ts'
 import { createKey, signUp } from './acts.ts'
 import { skip, useChromium } from './browser.ts'
 import { BUSY, fillCharts, fillMarkets, MISSED_BARS, marketId, OPEN_MARKETS, QUIET } from './known-data.ts'
@@ -31,7 +29,7 @@ describe('the dashboard with known data', { skip }, () => {
       env: { TAPELINE_SIGN_UP_PLAN: 'wide' },
       plans: [WIDE_PLAN, { name: 'narrow', extends: 'business', requestsPerSecond: RATE }],
     })
-    store = await openSqliteEnvironment({ file: join(service.folder, 'test.db'), clock: systemClock })
+    store = await storesIn(service.folder).environment('test')
     await fillCharts(store, Date.now())
     await fillMarkets(store, Date.now())
     page = (await chromium.open(service.url)).page

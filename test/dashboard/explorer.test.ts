@@ -1,13 +1,11 @@
 /** The explorer opens exactly what its address names, and what it shows can be read off the address again. */
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { systemClock } from '../../src/kit/clock.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
-import { openSqliteEnvironment } from '../../src/store/sqlite/environment.ts'
 import { until } from '../fakes/receiver.ts'
 import { startTestService, type TestService } from '../fakes/service.ts'
+import { storesIn } from '../fakes/stores.ts'
 import { signUp } from './acts.ts'
 import { skip, useChromium } from './browser.ts'
 import { fillBooks, fillCharts, fillSeconds } from './known-data.ts'
@@ -32,7 +30,7 @@ describe('the explorer and its address', { skip }, () => {
 
   before(async () => {
     service = await startTestService({ env: { TAPELINE_SIGN_UP_PLAN: 'wide' } })
-    store = await openSqliteEnvironment({ file: join(service.folder, 'test.db'), clock: systemClock })
+    store = await storesIn(service.folder).environment('test')
     const nowMs = Date.now()
     known = await fillPredictions(store, nowMs)
     await fillCharts(store, nowMs)

@@ -4,17 +4,15 @@
  */
 
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { systemClock } from '../../src/kit/clock.ts'
 import { observed } from '../../src/store/coverage.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
-import { openSqliteEnvironment } from '../../src/store/sqlite/environment.ts'
 import { ask } from '../fakes/client.ts'
 import { makeKey } from '../fakes/keys.ts'
 import { until } from '../fakes/receiver.ts'
 import { dataFolder, spawnService, startTestService, type TestService } from '../fakes/service.ts'
+import { storesIn } from '../fakes/stores.ts'
 import { signUp } from './acts.ts'
 import { skip, useChromium } from './browser.ts'
 
@@ -48,7 +46,7 @@ describe('the status of a fresh install', { skip }, () => {
         TAPELINE_VENUE_HOSTS: `hyperliquid.rest=http://${DEAD},hyperliquid.stream=ws://${DEAD}`,
       },
     })
-    store = await openSqliteEnvironment({ file: join(service.folder, 'live.db'), clock: systemClock })
+    store = await storesIn(service.folder).environment('live')
     page = (await chromium.open(service.url)).page
     await signUp(page, 'status@example.com')
   })

@@ -1,15 +1,14 @@
 /** What a cache may store of an answer, and for whom: in a real browser's cache, and over every declared path. */
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { ENDPOINTS } from '../../src/api/endpoints/list.ts'
 import { publishedRoutes } from '../../src/api/publish/router.ts'
 import { formatKey } from '../../src/core/key-format.ts'
-import { openSqliteAccounts } from '../../src/store/sqlite/accounts.ts'
 import { openPage, skip, startBrowser } from '../dashboard/browser.ts'
 import { ask, askRaw } from '../fakes/client.ts'
 import { type MarketService, startMarketService } from '../fakes/market-service.ts'
 import { BOOKS_LAST, DAY, FINAL, fillWorld, iso, MINUTE, NOW } from '../fakes/market-world.ts'
+import { storesIn } from '../fakes/stores.ts'
 
 let service: MarketService
 
@@ -131,7 +130,7 @@ test('a page of the page cache is not served to a request with an ignored parame
 
 async function revokedKey(): Promise<string> {
   const key = await service.key({ plan: 'free', name: 'revoked' })
-  const accounts = openSqliteAccounts({ file: join(service.folder, 'accounts.db'), clock: service.clock })
+  const accounts = storesIn(service.folder, service.clock).accounts()
   const record = (await accounts.listKeys()).find(({ name }) => name === 'revoked')
   await accounts.revokeKey(record?.id ?? '', NOW)
   await accounts.close()

@@ -1,15 +1,15 @@
 /** Following the chain while nodes die: nothing is lost and nothing is told twice. */
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { startSandboxChain, startSandboxNode } from '../../sandbox/node/run.ts'
 import { systemClock } from '../../src/kit/clock.ts'
-import { type ChainDatabase, openSqliteChain } from '../../src/store/sqlite/chain.ts'
+import type { ChainStores } from '../../src/store/chain.ts'
 import { allEvents, caughtUp, settled, startChainRig } from '../fakes/chain-rig.ts'
 import { acceptances, assertAddress, assertLog } from '../fakes/chain-truth.ts'
 import { until } from '../fakes/receiver.ts'
 import { startNodeProcess } from '../fakes/sandbox-processes.ts'
 import { startTestService } from '../fakes/service.ts'
+import { storesIn } from '../fakes/stores.ts'
 import { connectStream } from '../fakes/stream-client.ts'
 
 const STREAMED = ['block_added', 'virtual_chain_changed', 'virtual_daa_score_changed']
@@ -88,7 +88,7 @@ test('a stream client gets every event of the log once while its node is killed,
   t.after(() => client.close())
   client.send({ op: 'subscribe', kinds: STREAMED, resume_after: 0 })
   await client.next('live')
-  const database = openSqliteChain({ file: join(service.folder, 'live-chain.db') })
+  const database = storesIn(service.folder).chain('live')
   t.after(() => database.close())
   await until('the first blocks', () => client.events.length > 20)
 
@@ -127,7 +127,7 @@ test('a stream client gets every event of the log once while its node is killed,
 })
 
 /** Until the chain has grown beyond what the test reorganises. */
-async function grown(database: ChainDatabase): Promise<void> {
+async function grown(database: ChainStores): Promise<void> {
   for (;;) {
     const [tip, oldest] = [await database.chain.checkpoint(), await database.chain.chainBlockBelow(1e9)]
     if (tip !== undefined && oldest !== undefined && tip.blueScore - oldest.blueScore > 8) return

@@ -3,14 +3,13 @@
  * for the whole is told: the status, the history of an address, the stream (live and resumed), the command line.
  */
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { startSandboxChain, startSandboxNode } from '../../sandbox/node/run.ts'
-import { openSqliteChain } from '../../src/store/sqlite/chain.ts'
 import { caughtUp } from '../fakes/chain-rig.ts'
 import { ask } from '../fakes/client.ts'
 import { until } from '../fakes/receiver.ts'
 import { cliJson, startTestService } from '../fakes/service.ts'
+import { storesIn } from '../fakes/stores.ts'
 import { connectStream } from '../fakes/stream-client.ts'
 
 interface IndexStatus {
@@ -53,7 +52,7 @@ test('the node forgets while it cannot be reached: the gap is seen wherever the 
   const index = async () => (await get('/v1/status')).index as IndexStatus
   const history = async () =>
     (await get(`/v1/addresses/${address}/transactions?limit=200`)) as unknown as History
-  const database = openSqliteChain({ file: join(service.folder, 'live-chain.db') })
+  const database = storesIn(service.folder).chain('live')
   t.after(() => database.close())
   const grow = async (blocks: number) => {
     for (let i = 0; i < blocks; i++) chain.chain.step()

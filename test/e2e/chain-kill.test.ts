@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { systemClock } from '../../src/kit/clock.ts'
-import { openSqliteChain } from '../../src/store/sqlite/chain.ts'
 import { allEvents, settled, startChainRig } from '../fakes/chain-rig.ts'
 import { acceptances, assertAddress, assertLog } from '../fakes/chain-truth.ts'
+import { storesIn } from '../fakes/stores.ts'
 
 const ENTRY = join(import.meta.dirname, '../fakes/index-process.ts')
 const KILLS = process.env.TAPELINE_SOAK === undefined ? 2 : 60
@@ -25,7 +25,7 @@ test('after every kill -9 the index goes on where it stood, and loses and double
   const [node] = rig.nodes
   assert.ok(node)
   const run = () => {
-    const child = spawn(process.execPath, [ENTRY, rig.file, node.url], {
+    const child = spawn(process.execPath, [ENTRY, rig.folder, node.url], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     return { child, lines: createInterface({ input: child.stdout }) }
@@ -46,7 +46,7 @@ test('after every kill -9 the index goes on where it stood, and loses and double
   await once(lines, 'line')
   await systemClock.sleep(500)
   rig.chain.chain.skipTo(systemClock.now() + 3_600_000)
-  const database = openSqliteChain({ file: rig.file })
+  const database = storesIn(rig.folder).chain('test')
   t.after(() => database.close())
   const endsAt = performance.now() + 15_000
   while ((await database.chain.checkpoint())?.hash !== node.truth.sink()) {

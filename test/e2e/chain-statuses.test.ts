@@ -8,12 +8,12 @@ import { ENDPOINTS } from '../../src/api/endpoints/list.ts'
 import { openapiDocument } from '../../src/api/publish/openapi.ts'
 import { formatKey } from '../../src/core/key-format.ts'
 import { hash, writeNext } from '../../src/store/conformance/chain-engine.ts'
-import { openSqliteChain } from '../../src/store/sqlite/chain.ts'
 import { openDatabase } from '../../src/store/sqlite/open.ts'
 import { testAddress } from '../fakes/event-writer.ts'
 import type { KeyRequest } from '../fakes/keys.ts'
 import { hang, type Receiver, startReceiver, until } from '../fakes/receiver.ts'
 import { startTestService, type TestService, WIDE_PLAN } from '../fakes/service.ts'
+import { storesIn } from '../fakes/stores.ts'
 import { startFakeNode } from '../fakes/wrpc-node.ts'
 
 interface Path {
@@ -375,7 +375,7 @@ test('the price is exact: index 10, mempool 15, history 10 + 1 a row, activity 2
   assert.deepEqual([pending.source, pending.status, pending.fee_sompi], ['mempool', 'pending', 7])
   await refuses(LOOKUP, 14)
 
-  const database = openSqliteChain({ file: join(chain.folder, 'live-chain.db') })
+  const database = storesIn(chain.folder).chain('live')
   t.after(() => database.close())
   const block = (n: number) => ({ hash: hash(n), blueScore: n, daaScore: n, timeMs: n * 1_000 })
   const effect = { received: 5n, sent: 0n, direction: 'receive', amount: 5n, counterparty: null } as const

@@ -1,15 +1,14 @@
 /** Must hold: when the indexing thread dies it is started again, visibly, and no event is lost or doubled. */
 import assert from 'node:assert/strict'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Worker } from 'node:worker_threads'
 import { INDEX_THREAD } from '../../src/app/index-worker.ts'
-import { openSqliteChain } from '../../src/store/sqlite/chain.ts'
 import { allEvents, caughtUp, settled } from '../fakes/chain-rig.ts'
 import { startChainService } from '../fakes/chain-service.ts'
 import { acceptances, assertAddress, assertLog } from '../fakes/chain-truth.ts'
 import { until } from '../fakes/receiver.ts'
+import { storesIn } from '../fakes/stores.ts'
 
 const DEATHS = process.env.TAPELINE_SOAK === undefined ? 2 : 30
 
@@ -32,7 +31,7 @@ test('a thread that dies again and again comes back, and the log is as if nothin
     },
   })
   t.after(() => chain.stop())
-  const database = openSqliteChain({ file: join(chain.service.folder, 'live-chain.db') })
+  const database = storesIn(chain.service.folder).chain('live')
   t.after(() => database.close())
   const [node] = chain.nodes
   assert.ok(node)

@@ -1,10 +1,9 @@
 /** The command line as operators' scripts use it, while the service runs on the same folder. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { systemClock } from '../../src/kit/clock.ts'
-import { openSqliteEnvironment } from '../../src/store/sqlite/environment.ts'
 import { ask } from '../fakes/client.ts'
 import { type ChildService, cli, cliJson, dataFolder, printedKey, spawnService } from '../fakes/service.ts'
+import { storesIn } from '../fakes/stores.ts'
 
 const folder = dataFolder()
 let service: ChildService
@@ -141,7 +140,7 @@ test('commands mean the environment that is switched on unless one is named', as
   const off = { ...env(), TAPELINE_TEST: 'off', TAPELINE_LIVE: 'cexa' }
   const gaps = (more: string[], which: Record<string, string>) =>
     cliJson<unknown[]>(folder.path, ['gaps', '--dataset', 'candles', ...more], which)
-  const store = await openSqliteEnvironment({ file: `${folder.path}/live.db`, clock: systemClock })
+  const store = await storesIn(folder.path).environment('live')
   const feed = { dataset: 'candles', source: 'cexa', symbol: 'BTC', interval: '1h' } as const
   try {
     const bar = { open: 1, high: 9, low: 1, close: 2, volume: 1, closed: true }
@@ -156,7 +155,7 @@ test('commands mean the environment that is switched on unless one is named', as
 })
 
 test('old versions of a corrected row can be read with revisions', async () => {
-  const store = await openSqliteEnvironment({ file: `${folder.path}/test.db`, clock: systemClock })
+  const store = await storesIn(folder.path).environment('test')
   const feed = { dataset: 'candles', source: 'cexa', symbol: 'BTC', interval: '1m' } as const
   const bar = { time: Date.UTC(2026, 2, 14), open: 1, high: 9, low: 1, volume: 1, closed: true }
   try {

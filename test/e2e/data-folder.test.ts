@@ -3,11 +3,10 @@ import assert from 'node:assert/strict'
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { systemClock } from '../../src/kit/clock.ts'
 import { createLogger } from '../../src/kit/log.ts'
 import { createSecretBox } from '../../src/kit/secret-box.ts'
-import { openSqliteJobs } from '../../src/store/sqlite/jobs.ts'
 import { dataFolder, startTestService } from '../fakes/service.ts'
+import { storesIn } from '../fakes/stores.ts'
 
 const folder = dataFolder()
 const inFolder = (name: string) => join(folder.path, name)
@@ -54,7 +53,7 @@ test('folder 0700, files 0600, while it runs and after: databases, logs, secrets
 })
 
 test('without the key of its webhooks the start ends with a sentence and makes no new one', async () => {
-  const store = openSqliteJobs({ file: inFolder('test-webhooks.db'), clock: systemClock })
+  const store = storesIn(folder.path).jobs('test')
   const key = Buffer.alloc(32, 1)
   const subscription = {
     ...{ id: 'wh_1', accountId: 'a', keyId: 'k', url: 'https://example.com', kinds: ['block_added'] },

@@ -1,12 +1,11 @@
 /** How long the running service keeps events: by time and by size, as its settings say. */
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { loadConfig } from '../../src/config.ts'
 import { appendEvents } from '../../src/store/conformance/chain-engine.ts'
-import { openSqliteChain } from '../../src/store/sqlite/chain.ts'
 import { until } from '../fakes/receiver.ts'
 import { dataFolder, startTestService } from '../fakes/service.ts'
+import { storesIn } from '../fakes/stores.ts'
 import { connectStream } from '../fakes/stream-client.ts'
 import { blockEvent } from '../fakes/webhook-rig.ts'
 import { startFakeNode } from '../fakes/wrpc-node.ts'
@@ -16,7 +15,7 @@ const DAY_MS = 86_400_000
 /** A service on a log that has ten events of each age, oldest first. */
 async function startOn(t: TestContext, agesDays: readonly number[], env: Record<string, string> = {}) {
   const folder = dataFolder().path
-  const database = openSqliteChain({ file: join(folder, 'live-chain.db') })
+  const database = storesIn(folder).chain('live')
   t.after(() => database.close())
   const nowMs = Date.now()
   for (const days of agesDays) {

@@ -5,9 +5,8 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
-import { systemClock } from '../../src/kit/clock.ts'
-import { openSqliteAccounts } from '../../src/store/sqlite/accounts.ts'
 import { dataFolder } from '../fakes/service.ts'
+import { storesIn } from '../fakes/stores.ts'
 
 const PRICE = 25
 const SPENDER = join(import.meta.dirname, '..', 'fakes', 'spend-process.ts')
@@ -15,10 +14,9 @@ const SPENDER = join(import.meta.dirname, '..', 'fakes', 'spend-process.ts')
 /** Two processes spend at the same moment; how many charges each of them got paid, and what the store says. */
 async function spendTogether(options: { requests: number; budgets: readonly string[] }) {
   const folder = dataFolder()
-  const file = join(folder.path, 'accounts.db')
-  const store = openSqliteAccounts({ file, clock: systemClock })
+  const store = storesIn(folder.path).accounts()
   const children = [0, 1].map(() => {
-    const args = [SPENDER, file, String(options.requests), String(PRICE), ...options.budgets]
+    const args = [SPENDER, folder.path, String(options.requests), String(PRICE), ...options.budgets]
     const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
     return { child, lines: createInterface({ input: child.stdout })[Symbol.asyncIterator]() }
   })

@@ -5,9 +5,9 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { gapEvent } from '../../src/events/gap-event.ts'
 import { EVENT_KINDS } from '../../src/events/kinds.ts'
 import { appendEvents } from '../../src/store/conformance/chain-engine.ts'
-import { openSqliteChain } from '../../src/store/sqlite/chain.ts'
 import { type ChainService, startChainService } from '../fakes/chain-service.ts'
 import { until } from '../fakes/receiver.ts'
+import { storesIn } from '../fakes/stores.ts'
 import { connectStream, type Frame } from '../fakes/stream-client.ts'
 
 interface Document {
@@ -62,7 +62,7 @@ test('all ten kinds arrive over one socket, each in its documented form', async 
 })
 
 test('every other frame of the server, and what the document lets a client say', async () => {
-  const database = openSqliteChain({ file: `${chain.service.folder}/live-chain.db` })
+  const database = storesIn(chain.service.folder).chain('live')
   const ends = { fromHash: 'a'.repeat(64), fromBlueScore: 1, toHash: 'b'.repeat(64) }
   const times = { atMs: Date.now(), fromTimeMs: 1_000, toTimeMs: 2_000 }
   for (const reason of ['pruned', 'blocks_pruned', 'unreadable'] as const) {

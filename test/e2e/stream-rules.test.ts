@@ -11,12 +11,12 @@ import type { AdmittedStream } from '../../src/gate/stream-gate.ts'
 import type { Clock } from '../../src/kit/clock.ts'
 import { systemClock } from '../../src/kit/clock.ts'
 import { appendEvents } from '../../src/store/conformance/chain-engine.ts'
-import { openSqliteChain } from '../../src/store/sqlite/chain.ts'
 import { createStreamHub } from '../../src/stream/hub.ts'
 import { MAX_STALLED_MS, PING_MS } from '../../src/stream/protocol.ts'
 import { testAddress } from '../fakes/event-writer.ts'
 import { until } from '../fakes/receiver.ts'
 import { silentLog } from '../fakes/service.ts'
+import { storesIn } from '../fakes/stores.ts'
 import { connectStream, type StreamClient } from '../fakes/stream-client.ts'
 import { blockEvent, NETWORK } from '../fakes/webhook-rig.ts'
 
@@ -27,7 +27,7 @@ async function startStream(
   t: TestContext,
   options: { pingMs?: number; clock?: Clock; checkWithinMs?: number; beforeEntry?: Promise<unknown> } = {},
 ) {
-  const { chain, events, close } = openSqliteChain({ file: ':memory:' })
+  const { chain, events, close } = storesIn(':memory:').chain('test')
   const tail = await createEventTail({ clock: systemClock, store: events })
   const { clock = systemClock, pingMs } = options
   const deps = { events, tail, network: NETWORK, watch: () => () => {}, clock, log: silentLog } as const

@@ -167,7 +167,7 @@ test('a gap is announced when the log no longer reaches, and for a number that i
   await writer.blocks(20)
   const { newestSeq } = await writer.events.bounds()
   await new Promise((resolve) => setTimeout(resolve, 20))
-  const forget = { olderThanMs: Date.now(), maxBytes: Number.MAX_SAFE_INTEGER }
+  const forget = { maxAgeMs: 0, maxBytes: Number.MAX_SAFE_INTEGER }
   while ((await writer.events.retain(forget)).more) {}
   await writer.blocks(5)
   await new Promise((resolve) => setTimeout(resolve, 300))
@@ -198,7 +198,8 @@ test('while the log forgets under a client that is cut off and resumes, whatever
       await writer.blocks(1 + Math.floor(random() * 5))
       // Sometimes all but the newest few go, sometimes nothing.
       const { bytes } = await writer.events.bounds()
-      if (random() < 0.3) await writer.events.retain({ olderThanMs: 0, maxBytes: bytes * random() })
+      if (random() < 0.3)
+        await writer.events.retain({ maxAgeMs: Number.MAX_SAFE_INTEGER, maxBytes: bytes * random() })
     }
   })()
   const has = new Set<number>()

@@ -1,14 +1,13 @@
 /** The list of webhooks, of an account that has as many addresses as its plan allows. */
 import assert from 'node:assert/strict'
 import { randomBytes, randomInt } from 'node:crypto'
-import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { systemClock } from '../../src/kit/clock.ts'
-import { openSqliteJobs } from '../../src/store/sqlite/jobs.ts'
+import type { JobsStore } from '../../src/store/jobs.ts'
 import { MAX_PAGE_ADDRESSES } from '../../src/webhooks/subscription-page.ts'
 import { testAddress } from '../fakes/event-writer.ts'
 import { watchTurns } from '../fakes/loop-hold.ts'
 import { startTestService, type TestService } from '../fakes/service.ts'
+import { storesIn } from '../fakes/stores.ts'
 
 const WEBHOOKS = 30
 const ADDRESSES = 10_000
@@ -17,12 +16,12 @@ const MAX_HOLD_MS = 100
 const ROUNDS = 3
 
 let service: TestService
-let store: ReturnType<typeof openSqliteJobs>
+let store: JobsStore
 const addresses = Array.from({ length: MAX_PAGE_ADDRESSES + 1 }, (_, index) => testAddress(index))
 
 before(async () => {
   service = await startTestService()
-  store = openSqliteJobs({ file: join(service.folder, 'test-webhooks.db'), clock: systemClock })
+  store = storesIn(service.folder).jobs('test')
 })
 after(async () => {
   await store.close()

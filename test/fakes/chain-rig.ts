@@ -13,15 +13,15 @@ import { startFollowing } from '../../src/indexer/follow.ts'
 import { createIndexer } from '../../src/indexer/indexer.ts'
 import { systemClock } from '../../src/kit/clock.ts'
 import { createWatchedAddresses } from '../../src/relay/addresses.ts'
-import type { ChainGap } from '../../src/store/chain.ts'
+import type { ChainGap, ChainStores } from '../../src/store/chain.ts'
 import type { StoredEvent } from '../../src/store/events.ts'
-import { type ChainDatabase, openSqliteChain } from '../../src/store/sqlite/chain.ts'
 import { createUpstreams, type Upstreams } from '../../src/upstreams/pool.ts'
+import { storesIn } from './stores.ts'
 
 const NETWORK = 'testnet-10'
 
 interface FollowedChain {
-  readonly database: ChainDatabase
+  readonly database: ChainStores
   readonly upstreams: Upstreams
   readonly troubles: string[]
   readonly gaps: ChainGap[]
@@ -30,10 +30,9 @@ interface FollowedChain {
 
 export interface ChainRig {
   readonly folder: string
-  readonly file: string
   readonly chain: RunningSandboxChain
   readonly nodes: RunningSandboxNode[]
-  /** Starts an indexer on the rig's file, in this thread. */
+  /** Starts an indexer on the rig's folder, in this thread. */
   follow(options?: { urls?: readonly string[]; dropAfterMs?: number }): Promise<FollowedChain>
   close(): Promise<void>
 }
@@ -46,14 +45,12 @@ export async function startChainRig(
 ): Promise<ChainRig> {
   const { nodes: count = 1, ...chainOptions } = options
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-chain-'))
-  const file = join(folder, 'test-chain.db')
   const chain = await startSandboxChain(chainOptions)
   const nodes: RunningSandboxNode[] = []
   for (let i = 0; i < count; i++) nodes.push(await startSandboxNode({ chain, name: `node-${i + 1}` }))
   const following = new Set<FollowedChain>()
   return {
     folder,
-    file,
     chain,
     nodes,
     async follow({ urls = nodes.map((node) => node.url), dropAfterMs = 60_000 } = {}) {
@@ -64,7 +61,7 @@ export async function startChainRig(
         settings: FAST,
       })
       await upstreams.ready(5_000)
-      const database = openSqliteChain({ file, inline: true })
+      const database = storesIn(folder).chain('test', { inline: true })
       const troubles: string[] = []
       const gaps: ChainGap[] = []
       const indexer = await createIndexer({
@@ -113,7 +110,7 @@ export async function startChainRig(
 }
 
 /** Until the index has reached the node's sink. */
-export async function caughtUp(database: ChainDatabase, sink: () => string, limitMs = 15_000): Promise<void> {
+export async function caughtUp(database: ChainStores, sink: () => string, limitMs = 15_000): Promise<void> {
   const endsAt = performance.now() + limitMs
   for (;;) {
     const checkpoint = await database.chain.checkpoint()
@@ -124,7 +121,7 @@ export async function caughtUp(database: ChainDatabase, sink: () => string, limi
   }
 }
 
-export async function allEvents(database: ChainDatabase): Promise<StoredEvent[]> {
+export async function allEvents(database: ChainStores): Promise<StoredEvent[]> {
   const events: StoredEvent[] = []
   for (let afterSeq = 0; ; ) {
     const page = await database.events.after({ afterSeq, limit: 1_000 })
@@ -135,7 +132,7 @@ export async function allEvents(database: ChainDatabase): Promise<StoredEvent[]>
 }
 
 /** Until nothing more is written: the chain stands still and all of it is recorded. */
-export async function settled(database: ChainDatabase): Promise<void> {
+export async function settled(database: ChainStores): Promise<void> {
   for (let before = -1; ; ) {
     const { newestSeq } = await database.events.bounds()
     if (newestSeq === before) return

@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict'
 import { decodeAddress, scriptOfAddress } from '../../sandbox/node/consensus/address.ts'
 import type { RunningSandboxChain, RunningSandboxNode } from '../../sandbox/node/run.ts'
-import type { AddressRow } from '../../src/store/chain.ts'
+import type { AddressRow, ChainStores } from '../../src/store/chain.ts'
 import type { StoredEvent } from '../../src/store/events.ts'
-import type { ChainDatabase } from '../../src/store/sqlite/chain.ts'
 
 interface UtxosData {
   address: string
@@ -15,11 +14,7 @@ interface UtxosData {
 
 const dataOf = <T>(event: StoredEvent): T => (JSON.parse(event.text) as { data: T }).data
 
-export async function historyOf(
-  database: ChainDatabase,
-  address: string,
-  limit = 100,
-): Promise<AddressRow[]> {
+export async function historyOf(database: ChainStores, address: string, limit = 100): Promise<AddressRow[]> {
   const rows: AddressRow[] = []
   for (let before: number | undefined; ; ) {
     const page = await database.chain.addressPage({ address, limit, ...(before ? { before } : {}) })
@@ -60,7 +55,7 @@ export function acceptances(node: RunningSandboxNode): Map<string, Acceptance> {
 
 /** History, status and balance of an address after a block; `balance` is what it had there and has now. */
 export async function assertAddress(
-  database: ChainDatabase,
+  database: ChainStores,
   node: RunningSandboxNode,
   address: string,
   start: { blueScore: number; accepted: ReadonlyMap<string, Acceptance> },

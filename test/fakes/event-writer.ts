@@ -1,13 +1,12 @@
 /** Writes events into the log of a running service's folder, as the indexer would. */
-import { join } from 'node:path'
 import { encodeAddress } from '../../src/core/chain/address.ts'
 import { newEvent } from '../../src/events/event.ts'
 import { appendEvents } from '../../src/store/conformance/chain-engine.ts'
-import { openSqliteChain } from '../../src/store/sqlite/chain.ts'
+import { storesIn } from './stores.ts'
 import { blockEvent, NETWORK } from './webhook-rig.ts'
 
 export function openEventWriter(folder: string) {
-  const { chain, events, close } = openSqliteChain({ file: join(folder, 'test-chain.db') })
+  const { chain, events, close } = storesIn(folder).chain('test')
   return {
     chain,
     events,

@@ -1,5 +1,4 @@
-/** Follows a node into a chain file until it is killed: `index-process.ts <folder>/test-chain.db <url>…` */
-import { dirname } from 'node:path'
+/** Follows a node into a folder until it is killed: `index-process.ts <folder> <url>…` */
 import { startIndexWorker } from '../../src/app/index-worker.ts'
 import { startFollowing } from '../../src/indexer/follow.ts'
 import { systemClock } from '../../src/kit/clock.ts'
@@ -7,7 +6,7 @@ import { createWatchedAddresses } from '../../src/relay/addresses.ts'
 import { parseStoreAddress } from '../../src/store/open-stores.ts'
 import { createUpstreams } from '../../src/upstreams/pool.ts'
 
-const [file = '', ...urls] = process.argv.slice(2)
+const [folder = '', ...urls] = process.argv.slice(2)
 const network = 'testnet-10'
 const upstreams = createUpstreams({
   network,
@@ -15,7 +14,7 @@ const upstreams = createUpstreams({
   clock: systemClock,
 })
 const worker = startIndexWorker({
-  address: parseStoreAddress(dirname(file)),
+  address: parseStoreAddress(folder),
   environment: 'test',
   network,
   dropAfterMs: 60_000,

@@ -6,10 +6,10 @@ import { startService } from '../../src/app.ts'
 import { loadConfig } from '../../src/config.ts'
 import { type Clock, systemClock } from '../../src/kit/clock.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
-import { openSqliteEnvironment } from '../../src/store/sqlite/environment.ts'
 import { type Answer, type Asked, ask } from './client.ts'
 import { type KeyRequest, makeKey } from './keys.ts'
 import { dataFolder, silentLog } from './service.ts'
+import { storesIn } from './stores.ts'
 
 const FAST = { requestsPerSecond: 100_000, requestsPerMinute: 6_000_000 }
 
@@ -56,7 +56,7 @@ export async function startMarketService(options: {
     TAPELINE_TRUSTED_PROXIES: '127.0.0.0/8',
   })
   const clock = standingClock(options.nowMs)
-  const store = await openSqliteEnvironment({ file: join(folder, 'test.db'), clock })
+  const store = await storesIn(folder, clock).environment('test')
   await options.fill?.(store)
   const service = await startService(config, { clock, log: silentLog, version: '0.0.0-test' })
   const parts = openAccounts(config, clock)

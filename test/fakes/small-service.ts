@@ -1,5 +1,4 @@
 /** The gate and the HTTP server around endpoints that a test declares, on a real store and a real socket. */
-import { join } from 'node:path'
 import { type Accounts, createAccounts } from '../../src/accounts/accounts.ts'
 import { createIdempotency } from '../../src/accounts/idempotency.ts'
 import { KeyRing } from '../../src/accounts/key-ring.ts'
@@ -17,9 +16,9 @@ import type { Logger } from '../../src/kit/log.ts'
 import { createMetrics } from '../../src/kit/metrics.ts'
 import { createSecretBox } from '../../src/kit/secret-box.ts'
 import type { AccountsStore } from '../../src/store/accounts.ts'
-import { openSqliteAccounts } from '../../src/store/sqlite/accounts.ts'
 import { type KeyRequest, makeKey } from './keys.ts'
 import { dataFolder, silentLog, WIDE_PLAN } from './service.ts'
+import { storesIn } from './stores.ts'
 
 export interface SmallService {
   readonly url: string
@@ -47,7 +46,7 @@ export async function startSmallService<Services>(options: {
   const clock = options.clock ?? systemClock
   const log = options.log ?? silentLog
   const plans = planBook({ plans: options.plans ?? [WIDE_PLAN] })
-  const store = openSqliteAccounts({ file: join(folder.path, 'accounts.db'), clock })
+  const store = storesIn(folder.path, clock).accounts()
   const accounts = createAccounts({ store, plans, clock })
   const ledger = new Ledger({ store, clock, log })
   const keys = new KeyRing({ store, plans, ledger })

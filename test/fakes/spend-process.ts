@@ -1,15 +1,15 @@
 /**
- * A process that spends credits beside others: `spend-process.ts <file> <requests> <price> <budget>=<limit>…`
+ * A process that spends credits beside others: `spend-process.ts <folder> <requests> <price> <budget>=<limit>…`
  * Says `ready`, begins at the first line of its input, and prints how many charges were paid.
  */
 import { once } from 'node:events'
 import { Ledger } from '../../src/accounts/ledger.ts'
 import { systemClock } from '../../src/kit/clock.ts'
 import { createLogger } from '../../src/kit/log.ts'
-import { openSqliteAccounts } from '../../src/store/sqlite/accounts.ts'
+import { storesIn } from './stores.ts'
 
-const [file = '', requests = '', price = '', ...specs] = process.argv.slice(2)
-const store = openSqliteAccounts({ file, clock: systemClock })
+const [folder = '', requests = '', price = '', ...specs] = process.argv.slice(2)
+const store = storesIn(folder).accounts()
 const ledger = new Ledger({ store, clock: systemClock, log: createLogger({ level: 'silent' }) })
 const unwatch = store.watch({ onAccounts: (ids) => ledger.reload(ids), onWanted: () => ledger.yieldLeases() })
 const budgets = specs.map((spec) => {

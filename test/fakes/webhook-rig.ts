@@ -13,11 +13,9 @@ import { systemClock } from '../../src/kit/clock.ts'
 import { createLogger } from '../../src/kit/log.ts'
 import { createSecretBox } from '../../src/kit/secret-box.ts'
 import { appendEvents } from '../../src/store/conformance/chain-engine.ts'
-import { openSqliteAccounts } from '../../src/store/sqlite/accounts.ts'
-import { openSqliteChain } from '../../src/store/sqlite/chain.ts'
-import { openSqliteJobs } from '../../src/store/sqlite/jobs.ts'
 import { createCredits } from '../../src/webhooks/credits.ts'
 import { startWebhooks, type WebhookServiceDeps } from '../../src/webhooks/webhooks.ts'
+import { storesIn } from './stores.ts'
 
 export const NETWORK = 'testnet-10'
 /** The rig's own installation key: tests that restart a process must be able to open its secrets. */
@@ -33,7 +31,7 @@ export async function startRig(options: RigOptions = {}) {
   const clock = systemClock
   const log = createLogger({ level: 'error' })
   const plans = planBook()
-  const accountsStore = openSqliteAccounts({ file: join(folder, 'accounts.db'), clock })
+  const accountsStore = storesIn(folder, clock).accounts()
   const accounts = createAccounts({ store: accountsStore, plans, clock })
   const ledger = new Ledger({ store: accountsStore, clock, log })
   const unwatch = accountsStore.watch({
@@ -43,11 +41,8 @@ export async function startRig(options: RigOptions = {}) {
     },
     onWanted: () => ledger.yieldLeases(),
   })
-  const chain = openSqliteChain({ file: join(folder, 'test-chain.db') })
-  const jobs = openSqliteJobs({
-    file: join(folder, 'test-webhooks.db'),
-    clock: options.webhooks?.clock ?? clock,
-  })
+  const chain = storesIn(folder).chain('test')
+  const jobs = storesIn(folder, options.webhooks?.clock ?? clock).jobs('test')
   const tail = await createEventTail({ clock, store: chain.events })
   const credits = createCredits({ ledger, accounts: accountsStore, plans, environment: 'test', clock })
   const webhooks = await startWebhooks({

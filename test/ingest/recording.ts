@@ -9,9 +9,9 @@ import { type Supervisor, supervise } from '../../src/ingest/supervise.ts'
 import { type Clock, systemClock } from '../../src/kit/clock.ts'
 import { createLogger } from '../../src/kit/log.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
-import { openSqliteEnvironment } from '../../src/store/sqlite/environment.ts'
 import { VENUES } from '../../src/venues/list.ts'
 import type { LiveOptions } from '../../src/venues/venue.ts'
+import { storesIn } from '../fakes/stores.ts'
 import { startTestExchanges, type TestExchanges } from '../sandbox/start.ts'
 
 export interface TimeBase {
@@ -90,7 +90,7 @@ export async function startRecording(
 ): Promise<Recording> {
   const { clock } = world
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'tapeline-ingest-'))
-  const store = await openSqliteEnvironment({ file: join(folder, 'test.db'), clock, holdMs: 25 })
+  const store = await storesIn(folder, clock).environment('test', { holdMs: 25 })
   const log = createLogger({ level: process.env.TAPELINE_LOG_LEVEL ?? 'silent' })
   const recorders = (options.venues ?? (['spot', 'futures', 'perp'] as const)).map((venue) => {
     const { name } = EXCHANGES[venue]

@@ -11,8 +11,8 @@ import { type Supervisor, supervise } from '../../src/ingest/supervise.ts'
 import type { Clock } from '../../src/kit/clock.ts'
 import { createLogger } from '../../src/kit/log.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
-import { openSqliteEnvironment } from '../../src/store/sqlite/environment.ts'
 import { VENUES, type VenueName } from '../../src/venues/list.ts'
+import { storesIn } from '../fakes/stores.ts'
 import { startTestPredictions, type TestPredictions } from '../sandbox/start.ts'
 
 export type PredictionVenue = Extract<VenueName, 'polymarket' | 'kalshi' | 'chainlink'>
@@ -68,7 +68,7 @@ export async function startPredictionsRecording(
 ): Promise<PredictionsRecording> {
   const { clock } = world
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'tapeline-predictions-'))
-  const store = await openSqliteEnvironment({ file: join(folder, 'test.db'), clock })
+  const store = await storesIn(folder, clock).environment('test')
   const log = createLogger({ level: process.env.TAPELINE_LOG_LEVEL ?? 'silent' })
   const recorders = sandboxPredictions(world.sandbox)
     .filter(({ name }) => options.venues.some((wanted) => wanted === name))

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
+import { storesIn } from '../../../test/fakes/stores.ts'
 import { readGaps, readRows } from '../../../test/ingest/compare.ts'
 import { fastClock } from '../../../test/predictions/loopback.ts'
 import { restStandIn } from '../../../test/venues/rest-stand-in.ts'
 import { endAll } from '../../../test/venues/scripted-venue.ts'
 import { createLogger } from '../../kit/log.ts'
-import { openSqliteEnvironment } from '../../store/sqlite/environment.ts'
 import { VENUES } from '../../venues/list.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
 import { backfillRange } from './backfill-exchange.ts'
@@ -37,7 +37,7 @@ test('a day whose klines come in microseconds fails and is not observed; request
   })
   const { plan, create } = VENUES['binance-spot']
   assert.ok(plan !== undefined && 'secondsFrom' in plan)
-  const store = await openSqliteEnvironment({ file: ':memory:', clock })
+  const store = await storesIn(':memory:', clock).environment('test')
   t.after(() => store.close())
   const venue = create({ clock, hosts: { rest: rest.url } })
   const fill = () =>

@@ -1,10 +1,10 @@
 /** When a second that is built from trades is closed: soon, but never before it is surely over. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { storesIn } from '../../../test/fakes/stores.ts'
 import { readRows } from '../../../test/ingest/compare.ts'
 import { manualClock } from '../../kit/clock.ts'
 import { createLogger } from '../../kit/log.ts'
-import { openSqliteEnvironment } from '../../store/sqlite/environment.ts'
 import { VENUES } from '../../venues/list.ts'
 import type { Venue } from '../../venues/venue.ts'
 import { candleFeed } from '../shared/feeds.ts'
@@ -21,7 +21,7 @@ const RANGE = { fromMs: START_MS, toMs: START_MS + 3_600_000 }
 async function start(name: 'binance-futures' | 'hyperliquid', isJoined: (closeMs: number) => boolean) {
   const { plan } = VENUES[name]
   const clock = manualClock(START_MS)
-  const store = await openSqliteEnvironment({ file: ':memory:', clock })
+  const store = await storesIn(':memory:', clock).environment('test')
   const { series, coverage, close } = store
   const writer = createRowWriter({ store, clock, log: createLogger({ level: 'silent' }) })
   const tracker = createCoverageTracker({ feeds: [], coverage, writer })

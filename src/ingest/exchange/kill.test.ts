@@ -7,11 +7,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { storesIn } from '../../../test/fakes/stores.ts'
 import { compareAll, readGaps, readRows } from '../../../test/ingest/compare.ts'
 import { startWorld, until, type World } from '../../../test/ingest/recording.ts'
 import { feedName } from '../../core/feed.ts'
 import type { EnvironmentStore } from '../../store/environment.ts'
-import { openSqliteEnvironment } from '../../store/sqlite/environment.ts'
 import { COARSE_INTERVALS, candleFeed, feedOf } from '../shared/feeds.ts'
 
 const MINUTE_MS = 60_000
@@ -74,7 +74,7 @@ before(async () => {
   await until(world.clock, toMs + 60_000)
   recorder.kill('SIGTERM')
   await once(recorder, 'exit')
-  store = await openSqliteEnvironment({ file: join(folder, 'test.db'), clock: world.clock })
+  store = await storesIn(folder, world.clock).environment('test')
 })
 
 after(async () => {

@@ -1,11 +1,11 @@
 /** What is made of single observations, where neither a venue nor a clock is needed. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { storesIn } from '../../../test/fakes/stores.ts'
 import { readRows } from '../../../test/ingest/read-feed.ts'
 import { seededRandom } from '../../../test/seeded-random.ts'
 import { manualClock } from '../../kit/clock.ts'
 import { createLogger } from '../../kit/log.ts'
-import { openSqliteEnvironment } from '../../store/sqlite/environment.ts'
 import { VENUES } from '../../venues/list.ts'
 import type {
   BestBidAskObservation,
@@ -31,7 +31,7 @@ async function tickerOf(
   aheadMs = 0,
 ): Promise<[number, number][]> {
   const clock = manualClock(START_MS)
-  const store = await openSqliteEnvironment({ file: ':memory:', clock })
+  const store = await storesIn(':memory:', clock).environment('test')
   const { series, coverage } = store
   const writer = createRowWriter({ store, clock, log: createLogger({ level: 'silent' }) })
   const recorder = new SymbolRecorder(
@@ -66,7 +66,7 @@ async function tickerOf(
 
 test('perpetuals: an empty trade is left out and counted, one that makes no sense is a gap in trades and seconds', async () => {
   const clock = manualClock(START_MS)
-  const store = await openSqliteEnvironment({ file: ':memory:', clock })
+  const store = await storesIn(':memory:', clock).environment('test')
   const { series, coverage } = store
   const writer = createRowWriter({ store, clock, log: createLogger({ level: 'silent' }) })
   const counts = noCounts()
@@ -174,7 +174,7 @@ test('the row of a second is its last quote, however wrong our clock is', async 
 test('every row of a perpetual has the 20 levels that the venue publishes', async (t) => {
   const random = seededRandom(t)
   const clock = manualClock(START_MS)
-  const store = await openSqliteEnvironment({ file: ':memory:', clock })
+  const store = await storesIn(':memory:', clock).environment('test')
   const { series, coverage } = store
   const writer = createRowWriter({ store, clock, log: createLogger({ level: 'silent' }) })
   const { plan } = VENUES.hyperliquid

@@ -7,6 +7,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import { storesIn } from '../../../test/fakes/stores.ts'
 import { type Row, readGaps, readRows, timeOf } from '../../../test/ingest/read-feed.ts'
 import {
   type Aggregate,
@@ -27,7 +28,6 @@ import { type ManualClock, manualClock } from '../../kit/clock.ts'
 import { createLogger } from '../../kit/log.ts'
 import { type Random, seeded } from '../../store/conformance/engine.ts'
 import type { EnvironmentStore } from '../../store/environment.ts'
-import { openSqliteEnvironment } from '../../store/sqlite/environment.ts'
 import { VENUES } from '../../venues/list.ts'
 import type { CandleObservation } from '../../venues/observation.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
@@ -88,7 +88,7 @@ interface Play {
 /** Gives what the last recorder counted, and how many rows it kept as dead letters. */
 async function play({ name, random, tapes, outages, fails, stops, spoil, onLook }: Play) {
   const clock = manualClock(FIRST_MS)
-  const store = await openSqliteEnvironment({ file: ':memory:', clock })
+  const store = await storesIn(':memory:', clock).environment('test')
   const log = createLogger({ level: process.env.TAPELINE_LOG_LEVEL ?? 'silent' })
   const { plan, create } = VENUES[name]
   const symbols = Object.keys(tapes) as Symbol[]

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { storesIn } from '../../../test/fakes/stores.ts'
 import { manualClock } from '../../kit/clock.ts'
 import { observed } from '../../store/coverage.ts'
-import { openSqliteEnvironment } from '../../store/sqlite/environment.ts'
 import { VENUES } from '../../venues/list.ts'
 import { feedOf } from '../shared/feeds.ts'
 import { retractUnreceived } from './resume.ts'
@@ -10,7 +10,7 @@ import { retractUnreceived } from './resume.ts'
 const START_MS = Date.parse('2026-11-10T10:00:00Z')
 
 test('what is only streamed: the last moments before an end are observed up to the last row, at most so long back', async () => {
-  const store = await openSqliteEnvironment({ file: ':memory:', clock: manualClock(START_MS) })
+  const store = await storesIn(':memory:', manualClock(START_MS)).environment('test')
   const { coverage } = store
   const trades = feedOf('trades', 'perpdex', 'BTC')
   const quiet = feedOf('trades', 'perpdex', 'ETH')

@@ -1,6 +1,7 @@
 /** Nodes that do not agree on a round of the past: that range is a gap until they do, and no candle over it is closed. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { storesIn } from '../../../test/fakes/stores.ts'
 import { readRows } from '../../../test/predictions/compare.ts'
 import { pacedClock } from '../../../test/predictions/paced-clock.ts'
 import { HEARTBEAT_MS, startPredictionsWorld } from '../../../test/predictions/recording.ts'
@@ -8,7 +9,6 @@ import { openVenue } from '../../app/open-venue.ts'
 import { sandboxPredictions } from '../../app/predictions.ts'
 import type { CandleRow } from '../../core/rows/candle.ts'
 import { createLogger } from '../../kit/log.ts'
-import { openSqliteEnvironment } from '../../store/sqlite/environment.ts'
 import type { HistoryPage, Venue } from '../../venues/venue.ts'
 import { candleFeed } from '../shared/feeds.ts'
 import { backfillOracle } from './backfill-oracle.ts'
@@ -41,7 +41,7 @@ async function setUp(t: TestContext, isDoubted: () => boolean) {
   t.after(close)
   const setting = sandboxPredictions(sandbox).find(({ name }) => name === 'chainlink')
   assert.ok(setting)
-  const store = await openSqliteEnvironment({ file: ':memory:', clock })
+  const store = await storesIn(':memory:', clock).environment('test')
   t.after(() => store.close())
   const parts = {
     venue: doubting(openVenue(setting, clock), isDoubted),

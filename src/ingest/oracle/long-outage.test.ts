@@ -1,6 +1,7 @@
 /** The longest outage that is requested has five times more rounds than are held: every candle of it is built all the same. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { storesIn } from '../../../test/fakes/stores.ts'
 import { readRows } from '../../../test/predictions/compare.ts'
 import { pacedClock } from '../../../test/predictions/paced-clock.ts'
 import { HEARTBEAT_MS, startPredictionsWorld } from '../../../test/predictions/recording.ts'
@@ -10,7 +11,6 @@ import { buildOracleCandles, type OracleUpdate } from '../../core/oracle-candles
 import type { CandleRow } from '../../core/rows/candle.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { createLogger } from '../../kit/log.ts'
-import { openSqliteEnvironment } from '../../store/sqlite/environment.ts'
 import type { OracleRoundObservation } from '../../venues/observation.ts'
 import type { HistoryPage, HistoryRange, Venue } from '../../venues/venue.ts'
 import { candleFeed } from '../shared/feeds.ts'
@@ -86,7 +86,7 @@ async function startRecording(t: TestContext, isDisputed: () => boolean) {
   t.after(close)
   const setting = sandboxPredictions(sandbox).find(({ name }) => name === 'chainlink')
   assert.ok(setting)
-  const store = await openSqliteEnvironment({ file: ':memory:', clock })
+  const store = await storesIn(':memory:', clock).environment('test')
   t.after(() => store.close())
   const venue = withMonth(openVenue(setting, clock), clock, isDisputed)
   const recorder = recordOracle({

@@ -1,12 +1,12 @@
 /** The contract behind a feed is replaced: the new one counts from 1, so no number shows what the old one answered last. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { storesIn } from '../../../test/fakes/stores.ts'
 import { readRows } from '../../../test/predictions/compare.ts'
 import { steeredClock } from '../../../test/predictions/paced-clock.ts'
 import type { OracleUpdate } from '../../core/oracle-candles.ts'
 import type { CandleRow } from '../../core/rows/candle.ts'
 import { createLogger } from '../../kit/log.ts'
-import { openSqliteEnvironment } from '../../store/sqlite/environment.ts'
 import { chainlinkDescription } from '../../venues/chainlink/describe.ts'
 import type { OracleRoundObservation } from '../../venues/observation.ts'
 import type { HistoryPage, Venue } from '../../venues/venue.ts'
@@ -45,7 +45,7 @@ const CHAIN = [
 test('the last rounds of the old phase are requested, and the candle has them', async (t) => {
   const clock = steeredClock(START_MS)
   const log = createLogger({ level: 'silent' })
-  const store = await openSqliteEnvironment({ file: ':memory:', clock })
+  const store = await storesIn(':memory:', clock).environment('test')
   t.after(() => store.close())
   const rows = createRowWriter({ store, clock, log })
   t.after(() => rows.close())

@@ -1,6 +1,7 @@
 /** A backfill of prediction markets by hand, over real sockets: what the venue still tells, once, and nothing else. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { storesIn } from '../../../test/fakes/stores.ts'
 import { compareCatalogue, compareTrades, readRows } from '../../../test/predictions/compare.ts'
 import { pacedClock } from '../../../test/predictions/paced-clock.ts'
 import { startPredictionsWorld } from '../../../test/predictions/recording.ts'
@@ -10,7 +11,6 @@ import { sandboxPredictions } from '../../app/predictions.ts'
 import type { CandleRow } from '../../core/rows/candle.ts'
 import type { OpenInterestRow } from '../../core/rows/open-interest.ts'
 import { createLogger } from '../../kit/log.ts'
-import { openSqliteEnvironment } from '../../store/sqlite/environment.ts'
 import { VENUES } from '../../venues/list.ts'
 import type { DataObservation } from '../../venues/observation.ts'
 import type { HistoryPage, Venue } from '../../venues/venue.ts'
@@ -50,7 +50,7 @@ async function setUp(
   t.after(close)
   const setting = sandboxPredictions(sandbox).find((each) => each.name === name)
   assert.ok(setting)
-  const store = await openSqliteEnvironment({ file: ':memory:', clock })
+  const store = await storesIn(':memory:', clock).environment('test')
   t.after(() => store.close())
   const markets = sandbox.truth
     .markets(name, DAY_START_MS + DAY_MS / 2, RANGE.toMs)

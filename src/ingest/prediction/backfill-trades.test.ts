@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { storesIn } from '../../../test/fakes/stores.ts'
 import { pacedClock } from '../../../test/predictions/paced-clock.ts'
 import { gap, observed } from '../../store/coverage.ts'
-import { openSqliteEnvironment } from '../../store/sqlite/environment.ts'
 import type { HistoryPage, HistoryRequest } from '../../venues/venue.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
 import { type BackfilledMarket, backfillTrades } from './backfill-trades.ts'
@@ -15,7 +15,7 @@ const BARS = candleFeed('predmkt_a', 'BTC', '5m')
 const WINDOW = { fromMs: GAP.from - 60_000, toMs: GAP.to + 60_000 }
 
 async function backfilled(nowMs: number, mids: (request: HistoryRequest) => HistoryPage): Promise<string[]> {
-  const store = await openSqliteEnvironment({ file: ':memory:', clock: pacedClock(nowMs) })
+  const store = await storesIn(':memory:', pacedClock(nowMs)).environment('test')
   for (const feed of [TRADES, BARS]) {
     await store.write({ coverage: [observed(feed, GAP.from - 600_000, GAP.from)] })
     await store.write({ coverage: [gap(feed, GAP.from, GAP.to, 'not_observed')] })

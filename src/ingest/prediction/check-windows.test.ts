@@ -1,10 +1,10 @@
 /** A venue that answers and lists nothing more is not the same as a venue where nothing happens. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { storesIn } from '../../../test/fakes/stores.ts'
 import type { Feed } from '../../core/feed.ts'
 import { manualClock } from '../../kit/clock.ts'
 import { createLogger } from '../../kit/log.ts'
-import { openSqliteEnvironment } from '../../store/sqlite/environment.ts'
 import { polymarketPlan as plan } from '../../venues/polymarket/plan.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
 import { createCoverageTracker } from '../shared/track-coverage.ts'
@@ -17,7 +17,7 @@ const START_MS = at('12:00:00')
 
 async function setUp(t: TestContext) {
   const clock = manualClock(START_MS)
-  const store = await openSqliteEnvironment({ file: ':memory:', clock })
+  const store = await storesIn(':memory:', clock).environment('test')
   t.after(() => store.close())
   const writer = createRowWriter({
     store,

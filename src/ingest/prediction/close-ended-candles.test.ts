@@ -1,13 +1,13 @@
 /** A candle that is longer than its market, or than the run that wrote it, is closed all the same once it has ended. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { storesIn } from '../../../test/fakes/stores.ts'
 import { microLevels } from '../../../test/predictions/levels.ts'
 import { steeredClock } from '../../../test/predictions/paced-clock.ts'
 import type { CandleInterval } from '../../core/interval.ts'
 import type { CandleRow } from '../../core/rows/candle.ts'
 import type { MarketInput } from '../../core/rows/market.ts'
 import { createLogger } from '../../kit/log.ts'
-import { openSqliteEnvironment } from '../../store/sqlite/environment.ts'
 import { VENUES } from '../../venues/list.ts'
 import type { TradeObservation } from '../../venues/observation.ts'
 import type { HistoryPage, Venue } from '../../venues/venue.ts'
@@ -59,7 +59,7 @@ function trade(timeMs: number, price: string, size: string): TradeObservation {
 /** A store, and runs of one recorder on it that end without a word. */
 async function setUp(t: TestContext, startMs: number) {
   const clock = steeredClock(startMs)
-  const store = await openSqliteEnvironment({ file: ':memory:', clock })
+  const store = await storesIn(':memory:', clock).environment('test')
   t.after(() => store.close())
   const past: TradeObservation[] = []
   async function* history(request: Parameters<Venue['history']>[0]): AsyncGenerator<HistoryPage> {

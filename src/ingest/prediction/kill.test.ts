@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { storesIn } from '../../../test/fakes/stores.ts'
 import { readGaps } from '../../../test/ingest/compare.ts'
 import {
   compareCatalogue,
@@ -17,7 +18,6 @@ import { type PacedClock, pacedClock } from '../../../test/predictions/paced-clo
 import { type PredictionsWorld, startPredictionsWorld } from '../../../test/predictions/recording.ts'
 import type { TrueMarket } from '../../../test/sandbox/prediction-truth.ts'
 import type { EnvironmentStore } from '../../store/environment.ts'
-import { openSqliteEnvironment } from '../../store/sqlite/environment.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
 
 const MINUTE_MS = 60_000
@@ -89,7 +89,7 @@ before(async () => {
   range = { ...range, toMs: Math.max(QUARTER_MS, clock.now()) + DONE_AFTER_MS }
   await clock.runUntil(range.toMs)
   await end(recorder, 'SIGTERM')
-  store = await openSqliteEnvironment({ file: join(folder, 'test.db'), clock })
+  store = await storesIn(folder, clock).environment('test')
   const markets = (['polymarket', 'kalshi'] as const)
     .flatMap((venue) => world.sandbox.truth.markets(venue, range.fromMs, range.toMs + 24 * 60 * MINUTE_MS))
     .filter(({ symbol, startMs }) => symbol === 'BTC' && startMs < range.toMs - MINUTE_MS)

@@ -1,12 +1,12 @@
 /** The record of an Up/Down market: its tokens may come late, its figures may be left out, its trades come twice. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { storesIn } from '../../../test/fakes/stores.ts'
 import { microLevels } from '../../../test/predictions/levels.ts'
 import { pacedClock } from '../../../test/predictions/paced-clock.ts'
 import type { MarketInput } from '../../core/rows/market.ts'
 import type { TradeRow } from '../../core/rows/trade.ts'
 import { createLogger } from '../../kit/log.ts'
-import { openSqliteEnvironment } from '../../store/sqlite/environment.ts'
 import type { DataObservation, TradeObservation } from '../../venues/observation.ts'
 import { polymarketPlan as plan } from '../../venues/polymarket/plan.ts'
 import { createPolymarket } from '../../venues/polymarket/venue.ts'
@@ -76,7 +76,7 @@ const trade = (id: string, atMs: number, size: string, isSwept = false): TradeOb
 
 async function setUp(t: TestContext, options: { atMs: number; listed?: readonly TradeObservation[] }) {
   const clock = pacedClock(options.atMs, 250)
-  const store = await openSqliteEnvironment({ file: ':memory:', clock })
+  const store = await storesIn(':memory:', clock).environment('test')
   const log = createLogger({ level: 'silent' })
   const stop = new AbortController()
   const real = createPolymarket({ clock })

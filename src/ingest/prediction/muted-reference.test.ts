@@ -1,11 +1,11 @@
 /** One reference price falls silent while the others are told: the channel is down for as long, and comes back with it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { storesIn } from '../../../test/fakes/stores.ts'
 import { pacedClock } from '../../../test/predictions/paced-clock.ts'
 import { startPredictionsRecording, startPredictionsWorld } from '../../../test/predictions/recording.ts'
 import { sandboxPredictions } from '../../app/predictions.ts'
 import { createLogger } from '../../kit/log.ts'
-import { openSqliteEnvironment } from '../../store/sqlite/environment.ts'
 import { VENUES } from '../../venues/list.ts'
 import { recordPredictions } from './record-predictions.ts'
 
@@ -41,7 +41,7 @@ test('a venue whose reference price is switched off is healthy without it', asyn
   t.after(() => world.close())
   const setting = sandboxPredictions(sandbox).find(({ name }) => name === 'polymarket')
   assert.ok(setting)
-  const store = await openSqliteEnvironment({ file: ':memory:', clock })
+  const store = await storesIn(':memory:', clock).environment('test')
   t.after(() => store.close())
   const recorder = recordPredictions({
     plan: VENUES.polymarket.plan,

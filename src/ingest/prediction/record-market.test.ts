@@ -1,6 +1,7 @@
 /** One prediction market on a store: what a row may know, which midpoints make a candle, and what a restart remembers. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { storesIn } from '../../../test/fakes/stores.ts'
 import { microLevels } from '../../../test/predictions/levels.ts'
 import type { Feed } from '../../core/feed.ts'
 import type { CandleRow } from '../../core/rows/candle.ts'
@@ -8,7 +9,6 @@ import type { MarketInput } from '../../core/rows/market.ts'
 import type { OpenInterestRow } from '../../core/rows/open-interest.ts'
 import { manualClock } from '../../kit/clock.ts'
 import { createLogger } from '../../kit/log.ts'
-import { openSqliteEnvironment } from '../../store/sqlite/environment.ts'
 import { VENUES } from '../../venues/list.ts'
 import type { DataObservation, TradeObservation } from '../../venues/observation.ts'
 import { polymarketPlan } from '../../venues/polymarket/plan.ts'
@@ -89,7 +89,7 @@ const trade = (timeMs: number, price: string, isBlock = false): TradeObservation
 
 async function setUp(t: TestContext) {
   const clock = manualClock(START_MS)
-  const store = await openSqliteEnvironment({ file: ':memory:', clock })
+  const store = await storesIn(':memory:', clock).environment('test')
   const writer = createRowWriter({ store, clock, log })
   t.after(() => store.close())
   const recorderOf = (name: Name, referencePrice: (timeMs: number) => string | null = () => null) =>

@@ -9,12 +9,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { storesIn } from '../../../test/fakes/stores.ts'
 import type { Feed } from '../../core/feed.ts'
 import type { RowInputs } from '../../core/rows/row-kinds.ts'
 import { manualClock } from '../../kit/clock.ts'
 import { createLogger } from '../../kit/log.ts'
 import { seeded } from '../../store/conformance/engine.ts'
-import { openSqliteEnvironment } from '../../store/sqlite/environment.ts'
 import { candleFeed, feedOf } from './feeds.ts'
 import { HOLDS_FINALITY_MS } from './refused-rows.ts'
 import type { RefusedRow } from './row-batch.ts'
@@ -125,9 +125,9 @@ const SUBJECTS: readonly Subject[] = [
   },
 ]
 
-async function setUp(file = ':memory:') {
+async function setUp(folder = ':memory:') {
   const clock = manualClock(START_MS)
-  const store = await openSqliteEnvironment({ file, clock })
+  const store = await storesIn(folder, clock).environment('test')
   const refused: RefusedRow[] = []
   const writer = createRowWriter({
     ...{ store, clock, log: createLogger({ level: 'silent' }) },
@@ -236,9 +236,8 @@ function joined(spans: readonly { from: number; to: number }[]): { from: number;
 test('a row that the database itself refuses does not affect its neighbours, in any feed of its batch', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-refused-'))
   try {
-    const file = join(folder, 'test.db')
-    const { store, writer, refused, tracker, end } = await setUp(file)
-    const other = new DatabaseSync(file)
+    const { store, writer, refused, tracker, end } = await setUp(folder)
+    const other = new DatabaseSync(join(folder, 'test.db'))
     other.exec(`CREATE TRIGGER poison BEFORE INSERT ON series_rows WHEN NEW.text LIKE '%"poison"%'
       BEGIN SELECT RAISE(ABORT, 'poisoned'); END`)
     other.close()

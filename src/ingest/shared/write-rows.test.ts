@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import { storesIn } from '../../../test/fakes/stores.ts'
 import type { FundingInput } from '../../core/rows/funding.ts'
 import { systemClock } from '../../kit/clock.ts'
 import { createLogger } from '../../kit/log.ts'
 import type { EnvironmentStore } from '../../store/environment.ts'
-import { openSqliteEnvironment } from '../../store/sqlite/environment.ts'
 import { feedOf } from './feeds.ts'
 import { createRowWriter, MAX_WAITING_ROWS } from './write-rows.ts'
 
@@ -14,7 +14,7 @@ const log = createLogger({ level: 'silent' })
 const row = (time: number): FundingInput => ({ time, fundingRate: '0.1', nextFundingTime: time + 1 })
 
 async function openStore() {
-  return openSqliteEnvironment({ file: ':memory:', clock: systemClock })
+  return storesIn(':memory:').environment('test')
 }
 
 /** A store whose writes wait until they are let through, and may fail first. */

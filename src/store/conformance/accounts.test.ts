@@ -90,7 +90,7 @@ for (const engine of ENGINES) {
   })
 
   test(`${engine.name}: the remaining credits are set on top of what was used`, async () => {
-    await withAccounts(engine, async (store) => {
+    await withAccounts(engine, async (store, { clock }) => {
       await store.createAccount(ACCOUNT)
       const ref = { id: 'acc_1/test', periodStartMs: 0 }
       const entry = {
@@ -112,7 +112,9 @@ for (const engine of ENGINES) {
       assert.deepEqual(await store.budget(ref), { limit: 35, used: 30 })
       const [row] = await store.usage({ accountId: 'acc_1', fromMs: 0, toMs: 1_000 })
       assert.deepEqual([row?.day, row?.requests, row?.credits, row?.rows], ['1970-01-01', 1, 30, 2])
-      assert.equal(await store.pruneLedger(11), 1)
+      clock.set(20)
+      assert.equal(await store.pruneLedger(15), 0)
+      assert.equal(await store.pruneLedger(9), 1)
       assert.equal((await store.usage({ accountId: 'acc_1', fromMs: 0, toMs: 1 })).length, 1, 'usage stays')
     })
   })

@@ -21,6 +21,9 @@ export interface ChainEngine {
   open(): Promise<OpenChain>
 }
 
+/** What the engine's clock shows, all the time. */
+export const NOW = 1e9
+
 export const hash = (n: number): string => n.toString(16).padStart(64, '0')
 export const address = (n: number): string => `kaspatest:address-${n}`
 

@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CheckpointMovedError } from '../chain.ts'
-import { address, block, type ChainEngine, event, hash, payment, readAll, writeNext } from './chain-engine.ts'
+import {
+  address,
+  block,
+  type ChainEngine,
+  event,
+  hash,
+  NOW,
+  payment,
+  readAll,
+  writeNext,
+} from './chain-engine.ts'
 
 /** What every engine's chain index has to hold. */
 export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
@@ -181,7 +191,8 @@ export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
       await writeNext(chain, { atMs: n * 10, added: [block(n, [payment(n, 1, 1n)])], seen: [hash(n)] })
     }
     assert.deepEqual(await chain.unseen([hash(5), hash(500), hash(500)]), [hash(500)])
-    const keep = { transactionsBeforeMs: 60, droppedBeforeMs: 0, chainBlocks: 3, seenBeforeMs: 60 }
+    const age = NOW - 60
+    const keep = { maxTransactionAgeMs: age, maxDroppedAgeMs: NOW, chainBlocks: 3, maxSeenAgeMs: age }
     while ((await chain.prune(keep)).more);
     const { rows } = await chain.addressPage({ address: address(1), limit: 100 })
     assert.deepEqual(
@@ -234,7 +245,7 @@ export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
       found.map((output) => output?.amount),
       [77n, 4n],
     )
-    const keep = { transactionsBeforeMs: 600, droppedBeforeMs: 0, chainBlocks: 10, seenBeforeMs: 0 }
+    const keep = { maxTransactionAgeMs: NOW - 600, maxDroppedAgeMs: NOW, chainBlocks: 10, maxSeenAgeMs: NOW }
     while ((await reopened.prune(keep)).more);
     assert.equal(await reopened.transaction(hash(3)), undefined)
     await check(reopened, count)

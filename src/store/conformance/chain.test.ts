@@ -1,7 +1,7 @@
 /** The chain index and the event log, with a writer thread and written on the calling thread. */
 
 import { manualClock } from '../../kit/clock.ts'
-import type { ChainEngine } from './chain-engine.ts'
+import { type ChainEngine, NOW } from './chain-engine.ts'
 import { chainIndexSuite } from './chain-index.ts'
 import { ENGINES } from './engines.ts'
 import { eventLogSuite } from './event-log.ts'
@@ -14,7 +14,7 @@ for (const engine of ENGINES) {
       name: `${engine.name} ${inline ? 'inline' : 'thread'}`,
       async open() {
         const place = engine.create()
-        const open = () => place.open(manualClock(0)).chain('test', { inline })
+        const open = () => place.open(manualClock(NOW)).chain('test', { inline })
         let stores = open()
         return {
           ...stores,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { address, appendEvents, type ChainEngine, event, readAll } from './chain-engine.ts'
+import { address, appendEvents, type ChainEngine, event, NOW, readAll } from './chain-engine.ts'
 
 /** What every engine's event log has to hold. */
 export function eventLogSuite(engine: ChainEngine, rounds: number): void {
@@ -99,10 +99,10 @@ export function eventLogSuite(engine: ChainEngine, rounds: number): void {
       await appendEvents(chain, [event('a', [address(i)], i * 1_000, 'x'.repeat(100))])
     const size = (await events.bounds()).bytes
     assert.equal(await events.seqBefore(10_000), 10)
-    while ((await events.retain({ olderThanMs: 10_000, maxBytes: size })).more);
+    while ((await events.retain({ maxAgeMs: NOW - 10_000, maxBytes: size })).more);
     assert.equal((await events.bounds()).oldestSeq, 11)
     const half = Math.floor((await events.bounds()).bytes / 2)
-    while ((await events.retain({ olderThanMs: 0, maxBytes: half })).more);
+    while ((await events.retain({ maxAgeMs: NOW, maxBytes: half })).more);
     const after = await events.bounds()
     assert.ok(after.bytes <= half && after.bytes > 0)
     assert.equal((await readAll(events, { filters: [{ kinds: ['a'], addresses: [address(0)] }] })).length, 0)
@@ -110,7 +110,7 @@ export function eventLogSuite(engine: ChainEngine, rounds: number): void {
       (await readAll(events)).reduce((sum, stored) => sum + stored.text.length, 0),
       after.bytes,
     )
-    while ((await events.retain({ olderThanMs: 1e9, maxBytes: 1e9 })).more);
+    while ((await events.retain({ maxAgeMs: 0, maxBytes: 1e9 })).more);
     assert.deepEqual(await events.bounds(), { oldestSeq: 31, newestSeq: 30, bytes: 0 })
     assert.equal(await appendEvents(chain, [event('b')]), 31)
     assert.equal(await events.seqBefore(0), 0)
@@ -172,7 +172,7 @@ export function eventLogSuite(engine: ChainEngine, rounds: number): void {
       bytes,
       all.reduce((sum, { text }) => sum + text.length, 0),
     )
-    while ((await events.retain({ olderThanMs: 0, maxBytes: bytes / 4 })).more);
+    while ((await events.retain({ maxAgeMs: NOW, maxBytes: bytes / 4 })).more);
     const bounds = await events.bounds()
     assert.ok(bounds.bytes <= bytes / 4 && bounds.bytes > bytes / 5)
     assert.deepEqual(
@@ -180,7 +180,7 @@ export function eventLogSuite(engine: ChainEngine, rounds: number): void {
       all.map(({ seq }) => seq).filter((seq) => seq >= bounds.oldestSeq),
     )
     assert.equal(await events.byId(all[0]?.id ?? ''), undefined)
-    while ((await events.retain({ olderThanMs: 1e9, maxBytes: 1e9 })).more);
+    while ((await events.retain({ maxAgeMs: 0, maxBytes: 1e9 })).more);
     assert.deepEqual(await events.bounds(), { oldestSeq: count + 1, newestSeq: count, bytes: 0 })
     await open.remove()
   })

@@ -1,23 +1,25 @@
 /** What every engine has to hold of subscriptions and jobs: what a crash, a second worker and a repeated plan may not break. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { ManualClock } from '../../kit/clock.ts'
 import type { DeliveryRecord, Job, JobsStore, NewSubscription } from '../jobs.ts'
 import { ENGINES, type StoreEngine, withFreshStore } from './engines.ts'
 
 /** Jobs are planned at 1 s; `claimAt` claims at a time. */
 const withJobs = (
   engine: StoreEngine,
-  run: (store: JobsStore, claimAt: (nowMs: number) => Promise<Job[]>) => Promise<void>,
+  run: (store: JobsStore, claimAt: (nowMs: number) => Promise<Job[]>, clock: ManualClock) => Promise<void>,
 ) =>
   withFreshStore(
     engine,
     (stores) => stores.jobs('test'),
     async (store, { clock }) => {
       clock.set(1_000)
-      await run(store, (nowMs) => {
+      const claimAt = (nowMs: number) => {
         clock.set(nowMs)
         return claim(store)
-      })
+      }
+      await run(store, claimAt, clock)
     },
   )
 
@@ -88,9 +90,9 @@ for (const engine of ENGINES) {
       const [current] = await claimAt(30_000)
       assert.ok(late && current)
       const tried = { atMs: 31_000, status: 500, error: 'answered 500', durationMs: 5, ...HEADS }
-      await store.settle([{ kind: 'retry', job: late, dueAtMs: 31_001, ...tried }], [])
+      await store.settle([{ kind: 'retry', job: late, delayMs: 1, ...tried }], [])
       assert.deepEqual(await claimAt(32_000), [])
-      await store.settle([{ kind: 'retry', job: current, dueAtMs: 33_000, ...tried }], [])
+      await store.settle([{ kind: 'retry', job: current, delayMs: 1_000, ...tried }], [])
       const [waiting] = await store.deliveries({ subscriptionId: 'wh_a', limit: 1 })
       assert.deepEqual(headsOf(waiting), HEADS)
       const [next] = await claimAt(33_000)
@@ -98,7 +100,7 @@ for (const engine of ENGINES) {
     }))
 
   test(`${engine.name}: history keeps what became of a delivery, and the text of an event goes with its last job`, () =>
-    withJobs(engine, async (store, claimAt) => {
+    withJobs(engine, async (store, claimAt, clock) => {
       await store.createSubscription(subscription('wh_a'), 10)
       await startAt(store, 'log', 0)
       await plan(store, 0, [1, 2, 3])
@@ -127,29 +129,35 @@ for (const engine of ENGINES) {
       // A settlement that is repeated changes nothing.
       await store.settle([{ kind: 'delivered', job: one, ...tried }], [])
       assert.equal((await store.pending()).count, 1)
-      assert.equal(await store.prune(2_101), 2)
+      clock.set(5_000)
+      assert.equal(await store.prune(2_900), 0)
+      assert.equal(await store.prune(2_899), 2)
     }))
 
   test(`${engine.name}: the cap holds for each account, a deletion takes the jobs along, versions tell of every change`, () =>
-    withJobs(engine, async (store) => {
+    withJobs(engine, async (store, _, clock) => {
       assert.equal(await store.createSubscription(subscription('wh_a'), 1), true)
       assert.equal(await store.createSubscription(subscription('wh_b'), 1), false)
       assert.equal(await store.createSubscription(subscription('wh_c', 'other'), 1), true)
       const before = await store.subscriptionsVersion()
       await startAt(store, 'log', 0)
       await plan(store, 0, [1])
-      assert.deepEqual(await store.waiting(), [{ subscriptionId: 'wh_a', dueAtMs: 1_000 }])
+      assert.deepEqual(await store.due(), ['wh_a'])
+      clock.set(999)
+      assert.deepEqual(await store.due(), [])
+      clock.set(1_000)
       assert.equal(await store.deleteSubscription('wh_a'), true)
-      assert.deepEqual(await store.waiting(), [])
+      assert.deepEqual(await store.due(), [])
       assert.equal((await store.subscriptionIds()).length, 1)
       assert.ok((await store.subscriptionsVersion()) > before)
     }))
 
   test(`${engine.name}: what waits for a subscription that is switched off is given up after its time, visibly`, () =>
-    withJobs(engine, async (store) => {
+    withJobs(engine, async (store, _, clock) => {
       await store.createSubscription(subscription('wh_a'), 1)
       await startAt(store, 'log', 0)
       await plan(store, 0, [1])
+      clock.set(10_000)
       assert.equal(await store.prune(5_000), 0)
       await store.updateSubscription('wh_a', { active: false })
       await store.prune(5_000)

@@ -9,7 +9,7 @@ const DAY_MS = 86_400_000
 
 export function retentionSuite(engine: Engine): void {
   test(`${engine.name}: retention deletes what is older of one dataset, with its coverage, and nothing else`, () =>
-    withStore(engine, async (store) => {
+    withStore(engine, async (store, _, clock) => {
       const liquidations: Feed<'liquidations'> = {
         dataset: 'liquidations',
         source: 'cexa_futures',
@@ -33,8 +33,9 @@ export function retentionSuite(engine: Engine): void {
       })
       await store.write({ coverage: [observed(liquidations, START, START + DAY_MS)] })
       const border = START + 11_000_000
-      assert.equal(await store.series.retain({ dataset: 'liquidations' }, border), 11_000)
-      assert.equal(await store.series.retain({ dataset: 'liquidations' }, border), 0)
+      clock.set(border + 5_000)
+      assert.equal(await store.series.retain({ dataset: 'liquidations' }, 5_000), 11_000)
+      assert.equal(await store.series.retain({ dataset: 'liquidations' }, 5_000), 0)
       assert.equal(await store.series.earliest({ dataset: 'liquidations' }), border)
       assert.equal(await store.series.earliest({ dataset: 'candles' }), START)
       assert.deepEqual((await store.coverage.read([liquidations], START, START + DAY_MS)).gaps, [
@@ -43,7 +44,7 @@ export function retentionSuite(engine: Engine): void {
     }))
 
   test(`${engine.name}: snapshots that stay keep their books and are still sampled`, () =>
-    withStore(engine, async (store) => {
+    withStore(engine, async (store, _, clock) => {
       const feed: Feed<'snapshots'> = {
         dataset: 'snapshots',
         source: 'predmkt_a',
@@ -51,8 +52,8 @@ export function retentionSuite(engine: Engine): void {
         interval: '5m',
       }
       await store.write({ rows: [{ feed, rows: drifting(seeded(1), ['0xa'], 400) }] })
-      const border = START + 90_000
-      assert.equal(await store.series.retain({ dataset: 'snapshots' }, border), 180)
+      clock.set(START + 91_000)
+      assert.equal(await store.series.retain({ dataset: 'snapshots' }, 1_000), 180)
       const texts = await walk(store, {
         feeds: [feed],
         range: { from: START, to: START + DAY_MS },

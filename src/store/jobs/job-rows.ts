@@ -16,9 +16,9 @@ export type ClaimedRow = readonly [
 export type OutcomeRow = readonly [
   kind: JobOutcome['kind'],
   number: number,
-  claimedUntilMs: number,
-  /** Of a retry or a release. */
-  dueAtMs: number,
+  claim: number,
+  /** Of a retry. */
+  delayMs: number,
   atMs: number,
   status: number | null,
   error: string | null,
@@ -33,13 +33,13 @@ export interface PlannedRows {
   readonly nowMs: number
 }
 
-export function jobOf(row: ClaimedRow, subscriptionId: string, claimedUntilMs: number): Job {
+export function jobOf(row: ClaimedRow, subscriptionId: string, claim: number): Job {
   const [number, failures, seq, id, kind, text] = row
   return {
     id: deliveryId(subscriptionId, number),
     subscriptionId,
     failures,
-    claimedUntilMs,
+    claim,
     event: { seq, id, kind, text },
   }
 }
@@ -49,15 +49,15 @@ export function outcomeRow(outcome: JobOutcome): OutcomeRow {
   // No job has the number 0.
   const number = deliveryNumber(job.subscriptionId, job.id) ?? 0
   if (kind === 'release') {
-    return [kind, number, job.claimedUntilMs, outcome.dueAtMs, 0, null, null, 0, null, null, null]
+    return [kind, number, job.claim, 0, 0, null, null, 0, null, null, null]
   }
-  const dueAtMs = kind === 'retry' ? outcome.dueAtMs : 0
+  const delayMs = kind === 'retry' ? outcome.delayMs : 0
   const { atMs, status, error, durationMs, requestHead, responseHead, response } = outcome
   return [
     kind,
     number,
-    job.claimedUntilMs,
-    dueAtMs,
+    job.claim,
+    delayMs,
     atMs,
     status,
     error,

@@ -8,6 +8,7 @@ import { accountReaders } from './accounts-records.ts'
 import { ACCOUNTS_MIGRATIONS } from './accounts-schema.ts'
 import { viewReaders } from './accounts-views.ts'
 import { billingReaders } from './billing-records.ts'
+import { cacheBytesFor } from './cache-sizes.ts'
 import { writerThread } from './group-commit.ts'
 import { migrate } from './migrate.ts'
 import { openDatabase } from './open.ts'
@@ -22,16 +23,15 @@ const THREAD = new URL('./accounts-thread.ts', import.meta.url)
  * The embedded engine. Reads are point look-ups on a connection of this thread; every write goes to the
  * writer thread. Other processes (the command line, another role) may use the same file at the same time.
  */
-export function openSqliteAccounts({
-  file,
-  clock,
-}: {
+export function openSqliteAccounts(options: {
   file: string
   clock: Clock
+  cacheBytes?: number
 }): AccountsStore & UsersStore & BillingStore {
-  const db = openDatabase({ file })
+  const { file, clock, cacheBytes = cacheBytesFor('accounts') } = options
+  const db = openDatabase({ file, cacheBytes })
   migrate(db, 'accounts', ACCOUNTS_MIGRATIONS)
-  const writer = writerThread<AccountsOperations>(THREAD, { name: 'accounts writer', file })
+  const writer = writerThread<AccountsOperations>(THREAD, { name: 'accounts writer', file, cacheBytes })
   let closing: Promise<void> | undefined
   const readers = {
     ...accountReaders(db),
@@ -48,7 +48,8 @@ export function openSqliteAccounts({
     claimIdempotency: (claim) => writer.call('claimIdempotency', [claim, clock.now()]),
     pruneSessions: () => writer.call('pruneSessions', [clock.now()]),
     takePasswordReset: (reset) => writer.call('takePasswordReset', [reset, clock.now()]),
-    async pruneLedger(beforeMs) {
+    async pruneLedger(maxAgeMs) {
+      const beforeMs = clock.now() - maxAgeMs
       let pruned = 0
       for (let step = PRUNED_AT_ONCE; step === PRUNED_AT_ONCE; pruned += step) {
         step = await writer.call('pruneLedger', [beforeMs])

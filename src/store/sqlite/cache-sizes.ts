@@ -1,5 +1,6 @@
 /**
- * How the memory for caches (TAPELINE_CACHE_MB) is split. Caches fill as they are used, so a process that serves no
+ * How the memory for caches (TAPELINE_CACHE_MB) is split: the share of every connection, and of what is kept of blocks
+ * in memory. An environment has about all of it together. Caches fill as they are used, so a process that serves no
  * history uses little of it; writers need the pages that they append to and no more.
  */
 const SHARES = {
@@ -13,6 +14,9 @@ const SHARES = {
   blocks: 1 / 4,
   /** The chain index, read by the API or written by the indexer. */
   chain: 1 / 8,
+  /** Point look-ups in small files; two megabytes each unless the setting says otherwise. */
+  jobs: 1 / 64,
+  accounts: 1 / 64,
 } as const
 
 export type CacheUse = keyof typeof SHARES

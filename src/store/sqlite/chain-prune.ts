@@ -1,11 +1,18 @@
-/** Forgets what the index need not keep any longer, in bounded steps inside the caller's transaction. */
+/** Deletes what the index need not retain, in bounded steps inside the caller's transaction. */
 import type { DatabaseSync } from 'node:sqlite'
-import type { IndexRetention } from '../chain.ts'
 import { DROPPED, PENDING } from './chain-schema.ts'
 import type { TransactionTexts } from './chain-texts.ts'
 
-/** Rows of each kind that one step forgets at most. */
+/** Rows of each kind that one step deletes at most. */
 const PRUNE_STEP = 300
+
+/** What is older than these is deleted; null retains it. */
+export interface IndexBorders {
+  readonly transactionsBeforeMs: number | null
+  readonly droppedBeforeMs: number
+  readonly seenBeforeMs: number
+  readonly chainBlocks: number
+}
 
 export function chainPruner(database: DatabaseSync, texts: TransactionTexts) {
   const setFact = database.prepare('INSERT OR REPLACE INTO facts VALUES (?, ?)')
@@ -32,7 +39,7 @@ export function chainPruner(database: DatabaseSync, texts: TransactionTexts) {
   const removeRows = database.prepare('DELETE FROM address_rows WHERE tx = ?')
   const removeTransaction = database.prepare('DELETE FROM transactions WHERE id = ?')
 
-  function expired({ transactionsBeforeMs, droppedBeforeMs }: IndexRetention): Set<number> {
+  function expired({ transactionsBeforeMs, droppedBeforeMs }: IndexBorders): Set<number> {
     const ids = new Set(dropped.all(droppedBeforeMs).map((row) => Number(row.id)))
     if (transactionsBeforeMs === null) return ids
     for (const row of oldest.all()) {
@@ -42,7 +49,7 @@ export function chainPruner(database: DatabaseSync, texts: TransactionTexts) {
     return ids
   }
 
-  function forgetTransactions(ids: ReadonlySet<number>): void {
+  function deleteTransactions(ids: ReadonlySet<number>): void {
     for (const id of ids) {
       removeRows.run(id)
       texts.remove(id)
@@ -52,11 +59,11 @@ export function chainPruner(database: DatabaseSync, texts: TransactionTexts) {
     if (ids.size > 0 && typeof lowest === 'number') texts.dropBlocksBelow(lowest)
   }
 
-  return (retention: IndexRetention): { deleted: number; more: boolean } => {
-    const { transactionsBeforeMs } = retention
-    blocks.run(retention.chainBlocks)
-    const ids = expired(retention)
-    forgetTransactions(ids)
+  return (borders: IndexBorders): { deleted: number; more: boolean } => {
+    const { transactionsBeforeMs } = borders
+    blocks.run(borders.chainBlocks)
+    const ids = expired(borders)
+    deleteTransactions(ids)
     if (transactionsBeforeMs !== null) {
       setFact.run('kept_from', String(transactionsBeforeMs))
       gaps.run(transactionsBeforeMs)
@@ -64,7 +71,7 @@ export function chainPruner(database: DatabaseSync, texts: TransactionTexts) {
     const counts = [
       ids.size,
       Number(acceptances.run().changes),
-      Number(seen.run(retention.seenBeforeMs).changes),
+      Number(seen.run(borders.seenBeforeMs).changes),
     ]
     return {
       deleted: counts.reduce((sum, count) => sum + count, 0),

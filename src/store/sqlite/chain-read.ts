@@ -54,7 +54,7 @@ export function chainReader(database: DatabaseSync, addresses: AddressTable) {
       ORDER BY h.key, t.id DESC, r.event_seq DESC`,
   )
   const known = database.prepare(
-    'SELECT status, told_mempool, told_accepted FROM transactions WHERE tx_id = ?',
+    'SELECT status, mempool_event, accepted_event FROM transactions WHERE tx_id = ?',
   )
   const seen = database.prepare('SELECT 1 FROM seen_blocks WHERE hash = ?')
   const pending = database.prepare('SELECT tx_id FROM transactions WHERE status = 0 ORDER BY id LIMIT ?')
@@ -114,8 +114,8 @@ export function chainReader(database: DatabaseSync, addresses: AddressTable) {
         if (row === undefined) continue
         found.set(txId, {
           status: statusOf(row.status),
-          hasMempoolEvent: row.told_mempool === 1,
-          hasAcceptedEvent: row.told_accepted === 1,
+          hasMempoolEvent: row.mempool_event === 1,
+          hasAcceptedEvent: row.accepted_event === 1,
         })
       }
       return found

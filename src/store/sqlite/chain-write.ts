@@ -106,18 +106,18 @@ function transactionWriter(
   { addresses, texts }: { addresses: AddressTable; texts: TransactionTexts },
 ) {
   const confirm = database.prepare(
-    `INSERT INTO transactions (tx_id, status, first_seen, changed_at, told_mempool, told_accepted, fee, block_hash,
+    `INSERT INTO transactions (tx_id, status, first_seen, changed_at, mempool_event, accepted_event, fee, block_hash,
         block_time, accepting_hash, accepting_time, accepting_blue_score, accepting_daa_score)
       VALUES (?1, ${CONFIRMED}, ?2, ?2, 0, 1, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-      ON CONFLICT (tx_id) DO UPDATE SET status = ${CONFIRMED}, changed_at = ?2, told_accepted = 1,
+      ON CONFLICT (tx_id) DO UPDATE SET status = ${CONFIRMED}, changed_at = ?2, accepted_event = 1,
         fee = coalesce(?3, fee), block_hash = ?4, block_time = ?5, accepting_hash = ?6, accepting_time = ?7,
         accepting_blue_score = ?8, accepting_daa_score = ?9
       RETURNING id`,
   )
   const enter = database.prepare(
-    `INSERT INTO transactions (tx_id, status, first_seen, changed_at, told_mempool, told_accepted, fee)
+    `INSERT INTO transactions (tx_id, status, first_seen, changed_at, mempool_event, accepted_event, fee)
       VALUES (?1, ${PENDING}, ?2, ?2, 1, 0, ?3)
-      ON CONFLICT (tx_id) DO UPDATE SET told_mempool = 1, changed_at = ?2,
+      ON CONFLICT (tx_id) DO UPDATE SET mempool_event = 1, changed_at = ?2,
         status = CASE status WHEN ${DROPPED} THEN ${PENDING} ELSE status END
       RETURNING id`,
   )

@@ -96,7 +96,7 @@ function assemble(
   const isClosed = () => closing !== undefined
   const reader = seriesReader({ database, lookup, blockBytes, holdMs })
   return {
-    series: guarded(sqliteSeries({ reader, lookup, writer }), isClosed),
+    series: guarded(sqliteSeries({ reader, lookup, writer, clock }), isClosed),
     ...guarded(coveredReads({ reader, lookup, coverage }), isClosed),
     coverage: guarded<CoverageStore>({ read: async (...args) => coverage.read(...args) }, isClosed),
     markets: guarded(sqliteMarkets(database), isClosed),

@@ -1,6 +1,6 @@
 /** Writes of the event log. Each runs inside a transaction that the caller has begun. */
 import type { DatabaseSync } from 'node:sqlite'
-import type { NewEvent, Retention } from '../events.ts'
+import type { NewEvent } from '../events.ts'
 import type { AddressTable } from './chain-addresses.ts'
 import { addressesOf, eventBlocks, eventPacker, kindTable, sizeOf, toParts } from './events-blocks.ts'
 import { logIdOf } from './events-read.ts'
@@ -13,7 +13,7 @@ export interface EventWriter {
   newestSeq(): number
   /** The number of the first one; the others follow. */
   append(events: readonly NewEvent[]): number
-  retain(retention: Retention): { deleted: number; more: boolean }
+  retain(borders: { beforeMs: number; maxBytes: number }): { deleted: number; more: boolean }
   numberAbove(seq: number): void
   /** A transaction was undone. */
   forget(): void
@@ -58,11 +58,11 @@ export function eventWriter(database: DatabaseSync, addresses: AddressTable): Ev
       return first
     },
     /** Whole blocks first, the oldest; a block goes when its newest event may. */
-    retain({ olderThanMs, maxBytes }) {
+    retain({ beforeMs, maxBytes }) {
       let left = Number(log.get()?.bytes)
       const before = left
       let deleted = 0
-      const mayGo = (atMs: number) => atMs < olderThanMs || left > maxBytes
+      const mayGo = (atMs: number) => atMs < beforeMs || left > maxBytes
       const oldest = blocks.from(0, RETAINED_BLOCKS)
       for (const block of oldest) {
         if (!mayGo(block.lastAtMs)) break

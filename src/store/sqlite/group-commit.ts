@@ -87,6 +87,12 @@ export interface Writer<Ops extends Operations>
   functions<N extends keyof Ops & string>(names: readonly N[]): Pick<Async<Ops>, N>
 }
 
+/** What a writer thread is started with. */
+export interface WriterData {
+  readonly file: string
+  readonly cacheBytes: number
+}
+
 /** Started by the first write, and again by the next one after it died. */
 export function writerThread<Ops extends Operations>(
   script: URL,
@@ -94,10 +100,8 @@ export function writerThread<Ops extends Operations>(
     maxWeight,
     name,
     ...data
-  }: {
+  }: WriterData & {
     name: string
-    file: string
-    cacheBytes?: number
     /** `ready` waits while calls of this weight are in flight. */
     maxWeight?: number
   },

@@ -88,8 +88,8 @@ export function jobOperations(db: DatabaseSync) {
       for (const [number] of rows) claimJob.run(untilMs, number)
       return rows
     },
-    settle(outcomes: readonly OutcomeRow[], health: readonly ReceiverHealth[]): void {
-      for (const outcome of outcomes) settling.settle(outcome)
+    settle(outcomes: readonly OutcomeRow[], health: readonly ReceiverHealth[], nowMs: number): void {
+      for (const outcome of outcomes) settling.settle(outcome, nowMs)
       for (const entry of health) noteHealth(entry)
     },
     retryNow: (number: number, nowMs: number): boolean => Number(hasten.run(nowMs, number).changes) > 0,
@@ -119,7 +119,7 @@ function settler(db: DatabaseSync) {
     `SELECT j.number FROM jobs j LEFT JOIN subscriptions s ON s.id = j.subscription_id
      WHERE j.created_at < ? AND (s.id IS NULL OR s.active = 0) ORDER BY j.number LIMIT ${PRUNE_ROWS}`,
   )
-  // Numbers rise with time, so the oldest stand first: no index by time is needed, and the work is bounded.
+  // Numbers rise with time, so the oldest are first: no index by time is needed, and the work is bounded.
   const oldHistory = db.prepare(
     `DELETE FROM history WHERE number IN (
        SELECT number FROM (SELECT number, last_attempt_at FROM history ORDER BY number LIMIT ${PRUNE_ROWS})
@@ -135,12 +135,12 @@ function settler(db: DatabaseSync) {
   }
 
   return {
-    settle([kind, number, claimedUntilMs, dueAtMs, ...tried]: OutcomeRow): void {
+    settle([kind, number, claim, delayMs, ...tried]: OutcomeRow, nowMs: number): void {
       const [atMs, status, error, durationMs, requestHead, responseHead, response] = tried
       const kept = [status, error, atMs, durationMs, response, requestHead, responseHead] as const
-      if (kind === 'release') release.run(dueAtMs, number, claimedUntilMs)
+      if (kind === 'release') release.run(nowMs, number, claim)
       else if (kind === 'retry') {
-        retry.run(dueAtMs, ...kept, number, claimedUntilMs)
+        retry.run(nowMs + delayMs, ...kept, number, claim)
       } else {
         finish.run(number, kind, 1, ...kept)
         drop(number)

@@ -6,13 +6,13 @@ import { numberOrNull, subscriptionReaders, textOrNull } from './jobs-subscripti
 export function jobReaders(db: DatabaseSync) {
   const position = db.prepare("SELECT value FROM marks WHERE name = 'position'")
   // One step per subscription that has jobs, however many each has.
-  const waiting = db.prepare(
+  const due = db.prepare(
     `WITH RECURSIVE s(id) AS (
        SELECT MIN(subscription_id) FROM jobs
        UNION ALL
        SELECT (SELECT MIN(subscription_id) FROM jobs WHERE subscription_id > s.id) FROM s WHERE s.id IS NOT NULL
      )
-     SELECT id, (SELECT MIN(due_at) FROM jobs WHERE subscription_id = s.id) AS due_at FROM s WHERE id IS NOT NULL`,
+     SELECT id FROM s WHERE id IS NOT NULL AND (SELECT MIN(due_at) FROM jobs WHERE subscription_id = s.id) <= ?`,
   )
   const pending = db.prepare(
     'SELECT COUNT(*) AS n, (SELECT created_at FROM jobs ORDER BY number LIMIT 1) AS oldest FROM jobs',
@@ -45,8 +45,7 @@ export function jobReaders(db: DatabaseSync) {
       const value = position.get()?.value
       return value === undefined ? undefined : Number(value)
     },
-    waiting: () =>
-      waiting.all().map((row) => ({ subscriptionId: String(row.id), dueAtMs: Number(row.due_at) })),
+    dueAt: (nowMs: number): string[] => due.all(nowMs).map((row) => String(row.id)),
     backlog: ({ subscriptionId, accountId, limit }: Parameters<JobsStore['backlog']>[0]): Backlog => ({
       ofSubscription: Number(backlogOf.get(subscriptionId, limit)?.n ?? 0),
       ofAccount: Number(backlogOfAccount.get(accountId, limit)?.n ?? 0),

@@ -1,3 +1,4 @@
+import type { Clock } from '../../kit/clock.ts'
 import type { SeriesStore } from '../series.ts'
 import type { EnvironmentOperations } from './environment-operations.ts'
 import type { Writer } from './group-commit.ts'
@@ -8,8 +9,9 @@ export function sqliteSeries(parts: {
   reader: SeriesReader
   lookup: FeedLookup
   writer: Writer<EnvironmentOperations>
+  clock: Clock
 }): SeriesStore {
-  const { reader, lookup, writer } = parts
+  const { reader, lookup, writer, clock } = parts
   return {
     async page(query) {
       const page = reader.page(query)
@@ -21,7 +23,8 @@ export function sqliteSeries(parts: {
     feeds: async (filter) => lookup.feeds(filter),
     finality: (feeds, maxAgeMs) => lookup.finality(feeds, maxAgeMs),
     revisions: async (query) => lookup.revisions(query),
-    async retain(filter, olderThan) {
+    async retain(filter, maxAgeMs) {
+      const olderThan = clock.now() - maxAgeMs
       let deleted = 0
       for (const { feed } of lookup.feeds(filter)) {
         for (let more = true; more; ) {

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { suite, type TestContext, test } from 'node:test'
 import { poolOver, until } from '../../../../test/fakes/pool.ts'
+import { storesIn } from '../../../../test/fakes/stores.ts'
 import { type FakeNode, startFakeNode } from '../../../../test/fakes/wrpc-node.ts'
 import { readTransaction } from '../../../core/chain/transaction-json.ts'
 import { systemClock } from '../../../kit/clock.ts'
 import { transactionId } from '../../../parser/transaction-id.ts'
 import { writeNext } from '../../../store/conformance/chain-engine.ts'
-import { openSqliteChain } from '../../../store/sqlite/chain.ts'
 import { createSubmitter } from './submit-transaction.ts'
 
 const OTHER = 'ab'.repeat(32)
@@ -45,7 +45,7 @@ async function over(t: TestContext, count: number) {
   for (let i = 0; i < count; i++) nodes.push(await startFakeNode())
   const { pool } = poolOver(t, nodes)
   await until(() => pool.nodes().every(({ state }) => state === 'healthy'), 'all healthy')
-  const { chain, close } = openSqliteChain({ file: ':memory:' })
+  const { chain, close } = storesIn(':memory:').chain('test')
   t.after(close)
   const submitter = createSubmitter({ upstreams: pool, index: chain, clock: systemClock })
   const call = (method: string) => {
