@@ -1,10 +1,12 @@
 /**
  * Runs every test file with node:test. `--soak` sets the long sizes of the long tests; other arguments pick files
  * whose path contains one of them. A file that fails has failed: nothing is run twice.
+ *
+ * Files of one kind share a process (`batch.ts`): most of what a file costs is loading and compiling what it tests.
  */
 import { globSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { relative } from 'node:path'
+import { join } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { builtSite } from '../src/dashboard/build-site.ts'
@@ -16,86 +18,145 @@ const wanted = args.filter((arg) => !arg.startsWith('--'))
 const files = globSync(['{src,sandbox,test}/**/*.test.ts'])
   .filter((file) => !file.endsWith('.live.test.ts'))
   .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
+  .sort()
 
 // Once, before many services start at the same time and would each build the page.
 await builtSite(createLogger({ level: 'silent' }))
 
+/** Measure their own process (processor time, memory, turns of the loop) or replace something global. */
+const OWN_PROCESS = new RegExp(
+  `^(${[
+    'src/ingest/.*',
+    'src/kit/(json-elements|thread-calls)',
+    'src/(parser|venues/live)/throughput',
+    'src/store/retention',
+    'src/venues/live/busy-thread',
+    'src/webhooks/subscription-book',
+    'sandbox/node/(chain|node|rust-client)',
+    'test/e2e/(chain-burst|chain-statuses|loop-hold|stream-floods|webhook-list)',
+  ].join('|')})\\.test\\.ts$`,
+)
 /** Tests against an accelerated clock, or of when something ends: one after the other, with nothing beside them. */
 const ALONE =
-  /^(src\/ingest\/(exchange\/(determinism|kill|faults)|(prediction|oracle)\/faults[a-z-]*)|test\/e2e\/(market-coverage|first-start)|test\/dashboard\/browser)\.test\.ts$/
-/**
- * Files that take longest, longest first; the summary of a run shows when this has changed. They start before the
- * others, so that the run does not end with one of them alone on the machine.
- */
+  /^(src\/ingest\/(exchange\/(determinism|kill|faults)|(prediction|oracle)\/faults[a-z-]*)|test\/e2e\/market-coverage|test\/dashboard\/browser)\.test\.ts$/
+/** Files that share a process, those that take longest first; all others share one with their folder. */
+const BATCHES = [
+  /^test\/e2e\/market-/,
+  /^src\/webhooks\//,
+  /^test\/dashboard\/(explorer|user|status-page)/,
+  /^test\/dashboard\//,
+  /^test\/e2e\/(chain|rpc|submit)/,
+  /^test\/e2e\/(node|stream|webhook)/,
+]
+/** Start first, so that the run does not end with one of them alone on the machine. */
 const LONG = [
   'test/e2e/recording-status',
-  'src/webhooks/webhooks',
-  'test/e2e/live-credentials',
-  'test/e2e/cli',
-  'test/e2e/market-sealed',
-  'test/e2e/one-service',
-  'test/e2e/chain-failover',
-  'test/e2e/market-params',
-  'src/api/endpoints/chain/submit-transaction',
-  'test/e2e/add-a-venue',
   'test/e2e/try-it',
   'test/e2e/sandbox-nodes',
-  'test/e2e/whole-service',
-  'test/dashboard/',
+  'test/e2e/live-credentials',
+  'test/e2e/cli',
+  'test/e2e/one-service',
   'src/ingest/',
   'test/e2e/',
   'sandbox/',
   'src/venues/',
   'src/store/',
 ]
-const rank = (file: string) => {
-  const place = LONG.findIndex((start) => file.startsWith(start))
-  return place === -1 ? LONG.length : place
-}
-const ordered = files.sort((a, b) => rank(a) - rank(b) || a.localeCompare(b))
-
-/** Most files wait for about half of their time, so twice as many run as there are cores. */
+const MAX_BATCH = 20
+/** Most files wait for about half of their time, so twice as many processes run as there are cores. */
 const AT_ONCE = 2 * availableParallelism()
-const SHOWN_SLOWEST = 10
+const SHOWN_SLOWEST = 15
+/** What node:test reports of each process at its end. */
+const TOTALS = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+$/
 
 const failed = new Set<string>()
 const durations: { file: string; ms: number }[] = []
+const counts = { passed: 0, skipped: 0, failed: 0 }
 const startedMs = performance.now()
-await runFiles({ files: ordered.filter((file) => !ALONE.test(file)), concurrency: AT_ONCE })
-await runFiles({ files: ordered.filter((file) => ALONE.test(file)), concurrency: 1 })
-
-durations.sort((a, b) => b.ms - a.ms)
-const slowest = durations.slice(0, SHOWN_SLOWEST)
-const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`.padStart(8)
-process.stdout.write(
-  `\nSlowest of ${durations.length} files, ${seconds(performance.now() - startedMs).trim()} in all:\n`,
+const reporter = new spec()
+reporter.pipe(process.stdout)
+await runBatches(batchesOf(files.filter((file) => !ALONE.test(file))), AT_ONCE)
+await runBatches(
+  files.filter((file) => ALONE.test(file)).map((file) => [file]),
+  1,
 )
-for (const { file, ms } of slowest) process.stdout.write(`${seconds(ms)}  ${file}\n`)
-if (failed.size > 0) {
+
+const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`.padStart(8)
+const success = failed.size === 0
+// The reporter now writes each failure once more.
+reporter.write({ type: 'test:summary', data: { success } })
+await new Promise<void>((resolve) => reporter.end(resolve))
+process.stdout.write(
+  `\nTests: ${counts.passed} passed, ${counts.skipped} skipped, ${counts.failed} failed.\n` +
+    `Slowest of ${durations.length} files, ${seconds(performance.now() - startedMs).trim()} in all:\n`,
+)
+durations.sort((a, b) => b.ms - a.ms)
+for (const { file, ms } of durations.slice(0, SHOWN_SLOWEST))
+  process.stdout.write(`${seconds(ms)}  ${file}\n`)
+if (!success) {
   process.stdout.write(`\nFailed:\n${[...failed].map((file) => `  ${file}\n`).join('')}`)
   process.exitCode = 1
 }
 
-async function runFiles(phase: { files: string[]; concurrency: number }): Promise<void> {
-  if (phase.files.length === 0) return
+function batchesOf(all: readonly string[]): string[][] {
+  const rank = (file: string) => {
+    const place = LONG.findIndex((start) => file.startsWith(start))
+    return place === -1 ? LONG.length : place
+  }
+  const own = all.filter((file) => OWN_PROCESS.test(file)).map((file) => [file])
+  const shared = Map.groupBy(
+    all.filter((file) => !OWN_PROCESS.test(file)),
+    (file) => BATCHES.find((kind) => kind.test(file)) ?? file.split('/').slice(0, 2).join('/'),
+  )
+  const parts = [...shared.values()].flatMap((batch) => {
+    const size = Math.ceil(batch.length / Math.ceil(batch.length / MAX_BATCH))
+    return Array.from({ length: Math.ceil(batch.length / size) }, (_, n) =>
+      batch.slice(n * size, (n + 1) * size),
+    )
+  })
+  return [...own, ...parts].sort((a, b) => rank(a[0] ?? '') - rank(b[0] ?? ''))
+}
+
+async function runBatches(batches: string[][], atOnce: number): Promise<void> {
+  const waiting = [...batches]
+  const next = async () => {
+    for (let batch = waiting.shift(); batch !== undefined; batch = waiting.shift()) await runBatch(batch)
+  }
+  await Promise.all(Array.from({ length: atOnce }, next))
+}
+
+/** The lines of a batch are written when it has ended, so that those of two do not mix. */
+async function runBatch(batch: readonly string[]): Promise<void> {
   const stream = run({
-    ...phase,
-    timeout: soak ? 3_600_000 : 120_000,
-    // Every test file and every service in it is a process of its own; they share what they compile.
+    files: [join(import.meta.dirname, 'batch.ts')],
+    argv: [...batch],
+    concurrency: 1,
+    // Every service that a test starts as a process of its own compiles the same files.
     env: {
       NODE_COMPILE_CACHE: 'build/compile-cache',
       ...process.env,
       ...(soak ? { TAPELINE_SOAK: 'on' } : {}),
     },
   })
-  // A test may be declared in another file than the one that runs it (a conformance suite), so the summary of
-  // the file decides and not where the test is declared.
-  stream.on('test:summary', ({ file, success, duration_ms: ms }) => {
-    const name = file === undefined ? undefined : relative(process.cwd(), file)
-    if (name !== undefined) durations.push({ file: name, ms })
-    if (success) return
-    if (name !== undefined) failed.add(name)
-    else process.exitCode = 1
-  })
-  for await (const text of stream.compose(new spec())) process.stdout.write(text)
+  const events: { type: string; data: unknown }[] = []
+  const unfinished = new Set(batch)
+  let isWell = true
+  for await (const event of stream) {
+    if (event.type === 'test:summary') {
+      isWell &&= event.data.success
+      continue
+    }
+    if (event.type === 'test:diagnostic' && TOTALS.test(event.data.message)) continue
+    events.push(event)
+    if (event.type !== 'test:pass' && event.type !== 'test:fail') continue
+    const { name, nesting, details, skip } = event.data
+    if (details.type !== 'suite')
+      counts[event.type === 'test:fail' ? 'failed' : skip === undefined ? 'passed' : 'skipped'] += 1
+    if (nesting > 0) continue
+    if (unfinished.delete(name)) durations.push({ file: name, ms: details.duration_ms })
+    if (event.type === 'test:fail') failed.add(batch.includes(name) ? name : batch.join(', '))
+  }
+  for (const file of unfinished) failed.add(`${file} (no result)`)
+  if (!isWell && !batch.some((file) => failed.has(file))) failed.add(batch.join(', '))
+  for (const event of events) reporter.write(event)
 }

@@ -1,0 +1,40 @@
+/**
+ * Runs the test files it is given one after the other in this process, each as a suite with the file's path as its
+ * name: a file is loaded when the one before it has ended, and its hooks are its own.
+ */
+import { resolve } from 'node:path'
+import { after, describe } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { Worker } from 'node:worker_threads'
+
+const LIMIT_MS = process.env.TAPELINE_SOAK === undefined ? 120_000 : 3_600_000
+/** Ends the process when the limit of a file has passed and the loop did not turn to notice it. */
+const WATCH = `
+  const { parentPort } = require('node:worker_threads')
+  const { writeSync } = require('node:fs')
+  let timer
+  parentPort.on('message', (file) => {
+    clearTimeout(timer)
+    timer = setTimeout(() => {
+      writeSync(2, file + ' holds the event loop\\n')
+      process.kill(process.pid, 'SIGKILL')
+    }, ${LIMIT_MS} + 5_000)
+  })`
+const watch = new Worker(WATCH, { eval: true })
+watch.unref()
+
+for (const file of process.argv.slice(2)) {
+  watch.postMessage(file)
+  await new Promise<void>((ended) => {
+    describe(file, { timeout: LIMIT_MS }, async () => {
+      try {
+        await import(pathToFileURL(resolve(file)).href)
+      } catch (error) {
+        ended()
+        throw error
+      }
+      // Registered last, so that it is called when every other hook of the file has been.
+      after(() => ended())
+    })
+  })
+}
