@@ -5,6 +5,7 @@
  *   frame ─▶ queue ─▶ [wait: fault] ─▶ method ─▶ answer (or refusal, or nothing, or the connection is dropped)
  *   node event ─▶ queue ─▶ frames
  */
+import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { answerPings } from '../../src/kit/answer-pings.ts'
 import type { Clock } from '../../src/kit/clock.ts'
@@ -48,10 +49,10 @@ export async function startServer(options: Shared & { port: number }): Promise<N
   })
   const sessions = new Set<Session>()
   let nextId = 0
-  const accept = (socket: WebSocket) => {
+  const accept = (socket: WebSocket, connection: Duplex) => {
     ignoreSocketErrors(socket)
     answerPings(socket)
-    const session = new Session(socket, nextId++, options)
+    const session = new Session({ socket, connection }, nextId++, options)
     sessions.add(session)
     options.node.counters.attempts += 1
     options.node.counters.connections = sessions.size
@@ -74,7 +75,7 @@ export async function startServer(options: Shared & { port: number }): Promise<N
     },
     upgrade(request, socket, head) {
       ignoreSocketErrors(socket)
-      sockets.handleUpgrade(request, socket, head, accept)
+      sockets.handleUpgrade(request, socket, head, (accepted) => accept(accepted, socket))
     },
   })
   const close = async () => {
@@ -87,6 +88,7 @@ export async function startServer(options: Shared & { port: number }): Promise<N
 
 class Session {
   readonly #socket: WebSocket
+  readonly #connection: Duplex
   readonly #id: number
   readonly #shared: Shared
   readonly #subscriptions = new Subscriptions()
@@ -94,8 +96,9 @@ class Session {
   readonly #ended = new AbortController()
   #busy = false
 
-  constructor(socket: WebSocket, id: number, shared: Shared) {
+  constructor({ socket, connection }: { socket: WebSocket; connection: Duplex }, id: number, shared: Shared) {
     this.#socket = socket
+    this.#connection = connection
     this.#id = id
     this.#shared = shared
     socket.on('message', (data: Buffer, isBinary: boolean) => this.#receive(data, isBinary))
@@ -108,7 +111,10 @@ class Session {
 
   notify(event: NodeEvent, shared: Map<string, string>): void {
     if (this.#subscriptions.isEmpty) return
+    // Corked: what one block makes leaves in one write.
+    this.#connection.cork()
     for (const frame of this.#subscriptions.frames(this.#shared.node, event, shared)) this.#enqueue(frame)
+    this.#connection.uncork()
   }
 
   #receive(data: Buffer, isBinary: boolean): void {

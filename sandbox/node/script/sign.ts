@@ -1,7 +1,8 @@
 /**
- * BIP340 keys for the simulator's own wallets. Signing costs one multiplication of the generator: the key's
- * even form is kept, the nonce is deterministic and the signature is not checked again, because thousands of
- * generated transactions must stay cheap. Whatever comes from outside is verified for real (engine.ts).
+ * BIP340 keys for the simulator's own wallets. Every coinbase output is swept some time, so a chain signs more than ten
+ * times a second, and signing must be cheap: the key's even form is kept, the signature is not checked again, and the
+ * nonce is deterministic and has only 32 bits, which makes its point a sum of four from a table. That would give a real
+ * key away; these follow from the seed. Whatever comes from outside is verified for real (engine.ts).
  */
 import { schnorr, secp256k1 } from '@noble/curves/secp256k1.js'
 import { fromHex, toHex } from '../consensus/bytes.ts'
@@ -15,19 +16,47 @@ export interface SigningKey {
 }
 
 const toNumber = (bytes: Uint8Array) => BigInt(`0x${toHex(bytes)}`)
+const NONCE_BYTES = 4
+
+/** For each byte of a nonce, lowest first, the multiples of the generator that its values stand for. */
+let nonceTable: (typeof BASE)[][] | undefined
+
+function createNonceTable(): (typeof BASE)[][] {
+  let unit = BASE
+  return Array.from({ length: NONCE_BYTES }, () => {
+    const multiples = [secp256k1.Point.ZERO]
+    for (let i = 1; i < 256; i++) multiples.push((multiples[i - 1] ?? unit).add(unit))
+    unit = (multiples[255] ?? unit).add(unit)
+    return multiples
+  })
+}
+
+/** The nonce and its point; zero, which no signature may have, becomes one. */
+function nonceOf(hash: Uint8Array): { nonce: bigint; point: typeof BASE } {
+  nonceTable ??= createNonceTable()
+  let nonce = 0n
+  let point = secp256k1.Point.ZERO
+  for (let at = NONCE_BYTES - 1; at >= 0; at--) {
+    const byte = hash[at] ?? 0
+    nonce = nonce * 256n + BigInt(byte)
+    point = point.add(nonceTable[at]?.[byte] ?? secp256k1.Point.ZERO)
+  }
+  return nonce === 0n ? { nonce: 1n, point: BASE } : { nonce, point }
+}
+
 const to32 = (value: bigint) => fromHex(value.toString(16).padStart(64, '0'))
 
 export function signingKey(secret: string): SigningKey {
   const scalar = BigInt(`0x${secret}`)
-  const point = BASE.multiply(scalar).toAffine()
-  const d = point.y % 2n === 0n ? scalar : Fn.neg(scalar)
+  const { x, y } = BASE.multiplyUnsafe(scalar).toAffine()
+  const d = y % 2n === 0n ? scalar : Fn.neg(scalar)
   const secretBytes = to32(d)
-  const px = to32(point.x)
+  const px = to32(x)
   return {
     publicKey: toHex(px),
     sign(message) {
-      const nonce = Fn.create(toNumber(taggedHash('BIP0340/nonce', secretBytes, px, message)))
-      const r = BASE.multiply(nonce).toAffine()
+      const { nonce, point } = nonceOf(taggedHash('BIP0340/nonce', secretBytes, px, message))
+      const r = point.toAffine()
       const k = r.y % 2n === 0n ? nonce : Fn.neg(nonce)
       const rx = to32(r.x)
       const e = Fn.create(toNumber(taggedHash('BIP0340/challenge', rx, px, message)))
