@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { applyDelta, diffBooks } from './book-delta.ts'
+import { textBook } from '../../test/predictions/levels.ts'
 import { composeUpDown, composeYesNo } from './market-snapshot.ts'
 import { microOf, microText, middleText } from './micro.ts'
 import { type MicroLevel, OrderBook } from './order-book.ts'
@@ -37,32 +37,12 @@ test('a book keeps its levels sorted under random changes, as a plain map does',
   }
   const sorted = (side: 'bids' | 'asks', direction: number) =>
     [...model[side]].sort((a, b) => (a[0] - b[0]) * direction).map(([p, s]) => [microText(p), microText(s)])
-  assert.deepEqual(book.levels(), { bids: sorted('bids', -1), asks: sorted('asks', 1) })
+  assert.deepEqual(textBook(book.microBook()), { bids: sorted('bids', -1), asks: sorted('asks', 1) })
   assert.equal(book.best('bids'), Math.max(...model.bids.keys()))
   assert.equal(book.best('asks'), Math.min(...model.asks.keys()))
   assert.equal(book.isCrossed(), false)
   book.set('bids', 990_000, 1)
   assert.equal(book.isCrossed(), true)
-})
-
-test('the diffs of consecutive books lead from the first to the last', () => {
-  const book = new OrderBook()
-  book.replace([level('0.4', '10'), level('0.39', '5')], [level('0.42', '7')])
-  const first = book.levels()
-  let walked = first
-  for (const [side, price, size] of [
-    ['bids', '0.41', '3'],
-    ['bids', '0.39', '0'],
-    ['asks', '0.42', '9.5'],
-    ['asks', '0.43', '1'],
-  ] as const) {
-    const before = book.levels()
-    book.set(side, ...level(price, size))
-    const diff = diffBooks(before, book.levels())
-    walked = applyDelta(walked, diff)
-  }
-  assert.deepEqual(walked, book.levels())
-  assert.notDeepEqual(first, walked)
 })
 
 test('an Up/Down snapshot: tight middle, wide spread with a trade, one-sided Up from Down, nothing at all', () => {

@@ -5,6 +5,7 @@
 
 import { midOf } from './market-candles.ts'
 import { complement, microOf, microText, middleText } from './micro.ts'
+import type { MicroBook } from './micro-book.ts'
 import type { OrderBook } from './order-book.ts'
 import type { UpDownSnapshotInput, YesNoSnapshotInput } from './rows/snapshot.ts'
 
@@ -22,7 +23,9 @@ export interface UpDownState {
   readonly referencePrice: string | null
 }
 
-export function composeUpDown(timeMs: number, state: UpDownState): UpDownSnapshotInput {
+type MicroBooks<Row, Name extends keyof Row> = Row & Record<Name, MicroBook>
+
+export function composeUpDown(timeMs: number, state: UpDownState): MicroBooks<UpDownSnapshotInput, 'up' | 'down'> {
   const priceUp = probabilityOf(state)
   return {
     time: timeMs,
@@ -35,8 +38,8 @@ export function composeUpDown(timeMs: number, state: UpDownState): UpDownSnapsho
     // Kept as an identity; the Down book's own middle may differ by a part of a tick.
     priceDown: priceUp === null ? null : oneMinus(priceUp),
     referencePrice: state.referencePrice,
-    up: state.up.levels(),
-    down: state.down.levels(),
+    up: state.up.microBook(),
+    down: state.down.microBook(),
   }
 }
 
@@ -73,15 +76,14 @@ export interface YesNoState {
   readonly openInterest: string | null
 }
 
-/** The no book is the yes book from the other side, so no_ask = 1 − yes_bid holds by construction. */
-export function composeYesNo(timeMs: number, state: YesNoState): YesNoSnapshotInput {
+/** The no book is the yes book from the other side and left out, so no_ask = 1 − yes_bid holds by construction. */
+export function composeYesNo(timeMs: number, state: YesNoState): MicroBooks<YesNoSnapshotInput, 'yes'> {
   return {
     time: timeMs,
     marketId: state.ticker,
     lastPrice: state.lastPrice,
     volume: state.volume,
     openInterest: state.openInterest,
-    yes: state.book.levels(),
-    no: state.book.mirrored(),
+    yes: state.book.microBook(),
   }
 }

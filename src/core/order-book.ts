@@ -2,23 +2,16 @@
  * One order book, level by level. A side is two arrays of the same order, prices and sizes in millionths, with the
  * best level last: the top is the end of the arrays, and a change near it moves little.
  */
-import { MICRO, microText } from './micro.ts'
+import type { MicroBook, MicroSide } from './micro-book.ts'
 
 export type BookSide = 'bids' | 'asks'
 /** Price and size in millionths. */
 export type MicroLevel = readonly [price: number, size: number]
-export type TextLevel = readonly [price: string, size: string]
 
 /** Best first: bids from the highest price down, asks from the lowest price up. */
 export interface MicroLevels {
   readonly bids: readonly MicroLevel[]
   readonly asks: readonly MicroLevel[]
-}
-
-/** Best first. */
-export interface BookLevels {
-  readonly bids: readonly TextLevel[]
-  readonly asks: readonly TextLevel[]
 }
 
 interface Side {
@@ -81,37 +74,21 @@ export class OrderBook {
     return this.sides[name].keys.length
   }
 
-  copy(): OrderBook {
-    const copy = new OrderBook()
-    for (const name of ['bids', 'asks'] as const) {
-      copy.sides[name].keys = this.sides[name].keys.slice()
-      copy.sides[name].sizes = this.sides[name].sizes.slice()
-    }
-    return copy
-  }
-
-  equals(other: OrderBook): boolean {
-    return (['bids', 'asks'] as const).every(
-      (name) =>
-        isSame(this.sides[name].keys, other.sides[name].keys) &&
-        isSame(this.sides[name].sizes, other.sides[name].sizes),
-    )
+  equals({ bids, asks }: MicroBook): boolean {
+    return this.isSame('bids', bids) && this.isSame('asks', asks)
   }
 
   microLevels(): MicroLevels {
-    const levels = (name: BookSide) =>
-      this.list(name, Number.POSITIVE_INFINITY, (price, size) => [price, size] as const)
+    const levels = (name: BookSide): MicroLevel[] => {
+      const { prices, sizes } = this.microSide(name)
+      return prices.map((price, index) => [price, sizes[index] ?? 0])
+    }
     return { bids: levels('bids'), asks: levels('asks') }
   }
 
-  levels(depth = Number.POSITIVE_INFINITY): BookLevels {
-    return { bids: this.list('bids', depth, levelText), asks: this.list('asks', depth, levelText) }
-  }
-
-  /** The same orders seen from the other outcome: a bid at p is an ask at 1 − p. */
-  mirrored(depth = Number.POSITIVE_INFINITY): BookLevels {
-    const mirror = (price: number, size: number) => levelText(MICRO - price, size)
-    return { bids: this.list('asks', depth, mirror), asks: this.list('bids', depth, mirror) }
+  /** A copy, best level first. */
+  microBook(): MicroBook {
+    return { bids: this.microSide('bids'), asks: this.microSide('asks') }
   }
 
   private fill(name: BookSide, levels: Iterable<MicroLevel>): void {
@@ -122,24 +99,21 @@ export class OrderBook {
     this.sides[name].sizes = keys.map((key) => sizes.get(key) ?? 0)
   }
 
-  private list<T>(name: BookSide, depth: number, levelOf: (price: number, size: number) => T): T[] {
+  private microSide(name: BookSide): MicroSide {
     const { keys, sizes } = this.sides[name]
-    const count = Math.min(depth, keys.length)
-    const levels: T[] = new Array(count)
-    for (let place = 0; place < count; place++) {
-      const index = keys.length - 1 - place
-      levels[place] = levelOf(Math.abs(keys[index] ?? 0), sizes[index] ?? 0)
-    }
-    return levels
+    const prices = keys.toReversed()
+    if (name === 'asks') for (let i = 0; i < prices.length; i++) prices[i] = -(prices[i] ?? 0)
+    return { prices, sizes: sizes.toReversed() }
   }
-}
 
-function levelText(price: number, size: number): TextLevel {
-  return [microText(price), microText(size)]
-}
-
-function isSame(a: readonly number[], b: readonly number[]): boolean {
-  return a.length === b.length && a.every((value, index) => value === b[index])
+  private isSame(name: BookSide, other: MicroSide): boolean {
+    const { keys, sizes } = this.sides[name]
+    const last = keys.length - 1
+    if (other.prices.length !== keys.length) return false
+    for (let i = 0; i <= last; i++)
+      if (keys[last - i] !== keyOf(name, other.prices[i] ?? 0) || sizes[last - i] !== other.sizes[i]) return false
+    return true
+  }
 }
 
 function lowerBound(keys: readonly number[], key: number): number {

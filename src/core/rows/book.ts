@@ -1,10 +1,10 @@
 /**
- * Order books of a snapshot. The two books of a prediction market (Up and Down, or Yes and No) are kept as
- * four sides; a level is its final JSON text `[price,size]`, so that composing an answer only joins text.
- *
- *   storage form:  bids|asks|bids|asks     levels of a side joined by ';', best first
+ * Order books of a snapshot, checked: sorted, not crossed, positive. The books of a prediction market are whole
+ * millionths (micro-book.ts); the book of an exchange is the JSON text of its levels.
  */
-import { type Numeric, positiveText } from './json-text.ts'
+import { MICRO, microOf, microText } from '../micro.ts'
+import type { MicroBook, MicroSide } from '../micro-book.ts'
+import { fractionText, type Numeric, positiveText } from './json-text.ts'
 import { RowError } from './row-error.ts'
 
 export interface BookInput {
@@ -37,20 +37,12 @@ export interface BookTop {
  */
 export const MAX_LEVELS = 10_000
 
-type NumberText = (field: string, value: Numeric) => string
-
-export function encodeBook(
-  name: string,
-  book: BookInput,
-  priceText: NumberText,
-  options: { sizeText?: NumberText; imbalanceDepth?: number | undefined } = {},
-): { sides: BookSides; top: BookTop } {
-  const { sizeText = positiveText, imbalanceDepth = Number.POSITIVE_INFINITY } = options
-  const bids = encodeSide(`${name}.bids`, book.bids, { direction: -1, priceText, sizeText, imbalanceDepth })
-  const asks = encodeSide(`${name}.asks`, book.asks, { direction: 1, priceText, sizeText, imbalanceDepth })
-  if (bids.best !== null && asks.best !== null && Number(bids.best) > Number(asks.best)) {
-    throw new RowError(name, `the book is crossed: bid ${bids.best} above ask ${asks.best}`)
-  }
+/** The book of an exchange. */
+export function encodeBook(name: string, book: BookInput): { sides: BookSides; top: BookTop } {
+  const bids = encodeSide(`${name}.bids`, book.bids, -1)
+  const asks = encodeSide(`${name}.asks`, book.asks, 1)
+  if (bids.best !== null && asks.best !== null && Number(bids.best) > Number(asks.best))
+    throw crossed(name, bids.best, asks.best)
   return {
     sides: { bids: bids.levels, asks: asks.levels },
     top: { bid: bids.best, ask: asks.best, bidSize: bids.size, askSize: asks.size },
@@ -60,30 +52,95 @@ export function encodeBook(
 function encodeSide(
   field: string,
   levels: BookInput['bids'],
-  how: { direction: 1 | -1; priceText: NumberText; sizeText: NumberText; imbalanceDepth: number },
+  direction: 1 | -1,
 ): { levels: string[]; best: string | null; size: number } {
-  const { direction, priceText, sizeText, imbalanceDepth } = how
-  if (levels.length > MAX_LEVELS)
-    throw new RowError(field, `has ${levels.length} levels, ${MAX_LEVELS} are the most`)
+  checkCount(field, levels.length)
   const encoded: string[] = []
   let best: string | null = null
   let total = 0
   let previous = 0
   for (const [price, size] of levels) {
-    const priceJson = priceText(field, price)
-    const sizeJson = sizeText(field, size)
+    const priceJson = positiveText(field, price)
+    const sizeJson = positiveText(field, size)
     const value = Number(priceJson)
     if (best === null) best = priceJson
-    else if ((value - previous) * direction <= 0) {
-      throw new RowError(field, `levels must be sorted with the best first, ${priceJson} follows ${previous}`)
-    }
+    else if ((value - previous) * direction <= 0) throw unsorted(field, priceJson, `${previous}`)
     previous = value
-    if (encoded.length < imbalanceDepth) total += Number(sizeJson)
+    total += Number(sizeJson)
     encoded.push(`[${priceJson},${sizeJson}]`)
   }
   return { levels: encoded, best, size: total }
 }
 
-export function packBooks(first: BookSides, second: BookSides): string {
-  return [first.bids, first.asks, second.bids, second.asks].map((levels) => levels.join(';')).join('|')
+/** The book of a prediction market; levels that are not in millionths yet are turned into them. */
+export function checkMicroBook(name: string, book: BookInput | MicroBook): MicroBook {
+  const bids = microSide(`${name}.bids`, book.bids)
+  const asks = microSide(`${name}.asks`, book.asks)
+  checkMicroSide(`${name}.bids`, bids, -1)
+  checkMicroSide(`${name}.asks`, asks, 1)
+  const [bid, ask] = [bids.prices[0], asks.prices[0]]
+  if (bid !== undefined && ask !== undefined && bid > ask) throw crossed(name, microText(bid), microText(ask))
+  return { bids, asks }
 }
+
+function checkMicroSide(field: string, { prices, sizes }: MicroSide, direction: 1 | -1): void {
+  checkCount(field, prices.length)
+  if (sizes.length !== prices.length)
+    throw new RowError(field, `has ${prices.length} prices and ${sizes.length} sizes`)
+  let previous = Number.NEGATIVE_INFINITY
+  for (let i = 0; i < prices.length; i++) {
+    const [price = Number.NaN, size = Number.NaN] = [prices[i], sizes[i]]
+    if (!Number.isInteger(price) || price < 0 || price > MICRO)
+      throw new RowError(field, `must lie between 0 and 1, is ${microText(price)}`)
+    if (!Number.isInteger(size) || size <= 0 || size >= MAX_MICRO_SIZE)
+      throw new RowError(field, `must be above 0 with at most nine whole digits, is ${microText(size)}`)
+    if (price * direction <= previous)
+      throw unsorted(field, microText(price), microText(previous * direction))
+    previous = price * direction
+  }
+}
+
+/** The top of a book in millionths; the sizes of that many best levels, summed in their order. */
+export function microTop({ bids, asks }: MicroBook, depth: number): BookTop {
+  const best = ({ prices: [price] }: MicroSide) => (price === undefined ? null : microText(price))
+  return { bid: best(bids), ask: best(asks), bidSize: microSize(bids, depth), askSize: microSize(asks, depth) }
+}
+
+export function microSize({ sizes }: MicroSide, depth: number): number {
+  let sum = 0
+  const count = Math.min(depth, sizes.length)
+  for (let i = 0; i < count; i++) sum += (sizes[i] ?? 0) / MICRO
+  return sum
+}
+
+/** Nine whole digits. */
+const MAX_MICRO_SIZE = 1_000_000_000 * MICRO
+
+function microSide(field: string, levels: BookInput['bids'] | MicroSide): MicroSide {
+  if (!isList(levels)) return levels
+  checkCount(field, levels.length)
+  return {
+    prices: levels.map(([price]) => micro(field, fractionText(field, price))),
+    sizes: levels.map(([, size]) => micro(field, positiveText(field, size))),
+  }
+}
+
+const isList = (levels: BookInput['bids'] | MicroSide): levels is BookInput['bids'] => Array.isArray(levels)
+
+/** Whole millionths are all that the venues of prediction markets publish. */
+function micro(field: string, text: string): number {
+  const value = microOf(text)
+  if (value === undefined)
+    throw new RowError(field, `has more than six decimals or nine whole digits: ${text}`)
+  return value
+}
+
+function checkCount(field: string, count: number): void {
+  if (count > MAX_LEVELS) throw new RowError(field, `has ${count} levels, ${MAX_LEVELS} are the most`)
+}
+
+const crossed = (name: string, bid: string, ask: string) =>
+  new RowError(name, `the book is crossed: bid ${bid} above ask ${ask}`)
+
+const unsorted = (field: string, price: string, previous: string) =>
+  new RowError(field, `levels must be sorted with the best first, ${price} follows ${previous}`)

@@ -1,3 +1,5 @@
+import type { MicroSide } from '../micro-book.ts'
+
 /** A validated row in its final form: the key and the bytes that are served. */
 export interface EncodedRow {
   /** Milliseconds since the epoch. */
@@ -13,6 +15,6 @@ export interface EncodedRow {
   /** Filter columns, where an endpoint filters. */
   side?: string
   usd?: number
-  /** The storage form of the order books that belong to the row. */
-  books?: string
+  /** The order books that belong to the row: bids and asks of both, of the first alone where the second mirrors it. */
+  books?: readonly MicroSide[]
 }

@@ -1,8 +1,10 @@
 import { Type } from 'typebox'
 import { add, decimal, decimalText, divide, subtract } from '../decimal.ts'
 import type { Feed } from '../feed.ts'
+import { complement, microText } from '../micro.ts'
+import { type MicroBook, sidesOfBooks } from '../micro-book.ts'
 import type { Source } from '../source.ts'
-import { type BookInput, type BookTop, encodeBook, packBooks } from './book.ts'
+import { type BookInput, type BookTop, checkMicroBook, encodeBook, microTop } from './book.ts'
 import type { EncodedRow } from './encoded-row.ts'
 import {
   levelsField,
@@ -129,8 +131,8 @@ export interface UpDownSnapshotInput {
   priceUp?: Numeric | null
   priceDown?: Numeric | null
   referencePrice?: Numeric | null
-  up: BookInput
-  down: BookInput
+  up: BookInput | MicroBook
+  down: BookInput | MicroBook
 }
 export interface YesNoSnapshotInput {
   time: number
@@ -138,8 +140,9 @@ export interface YesNoSnapshotInput {
   lastPrice?: Numeric | null
   volume?: Numeric | null
   openInterest?: Numeric | null
-  yes: BookInput
-  no: BookInput
+  yes: BookInput | MicroBook
+  /** Left out where it is the yes book seen from the other side. */
+  no?: BookInput | MicroBook
 }
 interface BookSnapshotInput {
   time: number
@@ -159,7 +162,7 @@ export function encodeSnapshot(feed: Feed<'snapshots'>, row: SnapshotInput): Enc
   if (feed.source === 'predmkt_b' && 'yes' in row) return encodeYesNo(feed, timestamp, row)
   if (feed.source === 'perpdex' && 'book' in row) {
     absent('market_type', feed.source, feed.interval || null)
-    const { sides, top } = encodeBook('book', row.book, positiveText)
+    const { sides, top } = encodeBook('book', row.book)
     return {
       ts: row.time,
       instrument: '',
@@ -171,47 +174,40 @@ export function encodeSnapshot(feed: Feed<'snapshots'>, row: SnapshotInput): Enc
   throw new RowError('source', `${feed.source} has no snapshots of this shape`)
 }
 
-/** Books of prediction markets are kept in whole millionths, which is all that their venues publish. */
-const microFractionText = (field: string, value: Numeric) => micro(field, fractionText(field, value))
-const microSizeText = (field: string, value: Numeric) => micro(field, positiveText(field, value))
-
-const MICRO_DECIMALS = 6
-const MICRO_WHOLE_DIGITS = 9
-
-function micro(field: string, text: string): string {
-  const dot = text.indexOf('.')
-  const whole = dot === -1 ? text.length : dot
-  if (whole > MICRO_WHOLE_DIGITS || text.length - whole - 1 > MICRO_DECIMALS)
-    throw new RowError(field, `has more than six decimals or nine whole digits: ${text}`)
-  return text
-}
-
 function encodeUpDown(feed: Feed<'snapshots'>, timestamp: string, row: UpDownSnapshotInput): EncodedRow {
-  const how = { sizeText: microSizeText, imbalanceDepth: IMBALANCE_DEPTH.predmkt_a }
-  const up = encodeBook('up', row.up, microFractionText, how)
-  const down = encodeBook('down', row.down, microFractionText, how)
+  const up = checkMicroBook('up', row.up)
+  const down = checkMicroBook('down', row.down)
   const type = feed.interval === '' ? 'null' : `"${marketType(feed)}"`
   return {
     ts: row.time,
     instrument: row.marketId,
     seq: 0,
     closed: true,
-    books: packBooks(up.sides, down.sides),
-    text: `${headText(feed, timestamp, row.marketId, up.top)},"market_slug":${orNull(stringText, 'market_slug', row.slug)},"question":${orNull(stringText, 'question', row.question)},"market_type":${type},"token_up":${stringText('token_up', row.tokenUp)},"token_down":${stringText('token_down', row.tokenDown)},"price_up":${orNull(fractionText, 'price_up', row.priceUp)},"price_down":${orNull(fractionText, 'price_down', row.priceDown)},"reference_price":${orNull(positiveText, 'reference_price', row.referencePrice)}}`,
+    books: sidesOfBooks(up, down),
+    text: `${headText(feed, timestamp, row.marketId, microTop(up, IMBALANCE_DEPTH.predmkt_a ?? Number.POSITIVE_INFINITY))},"market_slug":${orNull(stringText, 'market_slug', row.slug)},"question":${orNull(stringText, 'question', row.question)},"market_type":${type},"token_up":${stringText('token_up', row.tokenUp)},"token_down":${stringText('token_down', row.tokenDown)},"price_up":${orNull(fractionText, 'price_up', row.priceUp)},"price_down":${orNull(fractionText, 'price_down', row.priceDown)},"reference_price":${orNull(positiveText, 'reference_price', row.referencePrice)}}`,
   }
 }
 
 function encodeYesNo(feed: Feed<'snapshots'>, timestamp: string, row: YesNoSnapshotInput): EncodedRow {
-  const yes = encodeBook('yes', row.yes, microFractionText, { sizeText: microSizeText })
-  const no = encodeBook('no', row.no, microFractionText, { sizeText: microSizeText })
+  const yes = checkMicroBook('yes', row.yes)
+  const no = row.no === undefined ? undefined : checkMicroBook('no', row.no)
+  const top = microTop(yes, Number.POSITIVE_INFINITY)
+  const [noBid, noAsk] =
+    no === undefined
+      ? [yes.asks, yes.bids].map(({ prices: [price] }) => priceText(price, complement))
+      : [no.bids, no.asks].map(({ prices: [price] }) => priceText(price))
   return {
     ts: row.time,
     instrument: row.marketId,
     seq: 0,
     closed: true,
-    books: packBooks(yes.sides, no.sides),
-    text: `${headText(feed, timestamp, row.marketId, yes.top)},"yes_bid":${yes.top.bid},"yes_ask":${yes.top.ask},"no_bid":${no.top.bid},"no_ask":${no.top.ask},"last_price":${orNull(fractionText, 'last_price', row.lastPrice)},"volume":${orNull(amountText, 'volume', row.volume)},"open_interest":${orNull(amountText, 'open_interest', row.openInterest)}}`,
+    books: no === undefined ? [yes.bids, yes.asks] : sidesOfBooks(yes, no),
+    text: `${headText(feed, timestamp, row.marketId, top)},"yes_bid":${top.bid},"yes_ask":${top.ask},"no_bid":${noBid},"no_ask":${noAsk},"last_price":${orNull(fractionText, 'last_price', row.lastPrice)},"volume":${orNull(amountText, 'volume', row.volume)},"open_interest":${orNull(amountText, 'open_interest', row.openInterest)}}`,
   }
+}
+
+function priceText(price: number | undefined, seenAs = (own: number) => own): string {
+  return price === undefined ? 'null' : microText(seenAs(price))
 }
 
 /** The share of the bids in the listed size. */

@@ -29,9 +29,7 @@ import {
   startPredictionsWorld,
 } from '../../../test/predictions/recording.ts'
 import type { TrueMarket } from '../../../test/sandbox/prediction-truth.ts'
-import { applyDelta, type BookDelta } from '../../core/book-delta.ts'
 import { answerText, buildOracleCandles } from '../../core/oracle-candles.ts'
-import type { BookLevels } from '../../core/order-book.ts'
 import type { CandleRow } from '../../core/rows/candle.ts'
 import type { MarketRow, MarketType } from '../../core/rows/market.ts'
 import type { OpenInterestRow } from '../../core/rows/open-interest.ts'
@@ -266,15 +264,15 @@ for (const [source, path, side, kind] of [
       .find((each) => each.symbol === 'BTC' && each.kind === kind)
     assert.ok(market)
     const start = new Date(HEARD_MS).toISOString()
-    const seen = await all<Record<typeof side, BookLevels> & { diffs: BookDelta }>(
+    const seen = await all<Record<typeof side, TextBook> & { diffs: ServedDiffs }>(
       `${path}&symbol=BTC&market_id=${idOf(market)}&include_diffs=true&start=${start}&limit=101`,
     )
     assert.ok(seen.length > 303, `${seen.length} rows`)
-    const numbers = (book: BookLevels | undefined) => JSON.stringify([book?.bids, book?.asks])
+    const numbers = (book: TextBook | undefined) => JSON.stringify([book?.bids, book?.asks])
     let book = seen[0]?.[side]
     let changes = 0
     for (const row of seen.slice(1)) {
-      book = applyDelta(book as BookLevels, row.diffs)
+      book = applyDiffs(book as TextBook, row.diffs)
       changes += Object.values(row.diffs).flat().length
       assert.equal(numbers(book), numbers(row[side]))
     }

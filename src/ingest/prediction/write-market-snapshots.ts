@@ -2,9 +2,9 @@
 import type { Feed } from '../../core/feed.ts'
 import { anyMidOf, type MidSample, midOf } from '../../core/market-candles.ts'
 import { composeUpDown, composeYesNo } from '../../core/market-snapshot.ts'
+import type { MicroBook } from '../../core/micro-book.ts'
 import type { OrderBook } from '../../core/order-book.ts'
 import type { MarketInput } from '../../core/rows/market.ts'
-import type { UpDownSnapshotInput, YesNoSnapshotInput } from '../../core/rows/snapshot.ts'
 import type { DataObservation, MarketTickerObservation } from '../../venues/observation.ts'
 import type { RowWriter } from '../shared/write-rows.ts'
 import { createLatestBefore } from './latest-before.ts'
@@ -38,7 +38,7 @@ export function createMarketSnapshotWriter(options: {
   const feed: Feed<'snapshots'> = snapshotFeed(plan, symbol, marketType ?? '24h')
   const figures = createLatestBefore<Pick<MarketTickerObservation, 'lastPrice' | 'volume' | 'openInterest'>>()
   /** The books of the last row. */
-  let written: readonly OrderBook[] = []
+  let written: readonly MicroBook[] = []
 
   const sampler = sampleMarket({
     instruments,
@@ -49,14 +49,14 @@ export function createMarketSnapshotWriter(options: {
       if (!isCarried && isSame(written, books)) return false
       const row = compose(gridMs)
       if (row === undefined) return false
-      written = books.map((book) => book.copy())
+      written = 'yes' in row ? [row.yes] : [row.up, row.down]
       writer.put(feed, [row])
       for (const instrument of instruments) reportMid(instrument, gridMs)
       return true
     },
   })
 
-  function compose(timeMs: number): UpDownSnapshotInput | YesNoSnapshotInput | undefined {
+  function compose(timeMs: number) {
     const { marketId, slug, question } = options.market()
     const [first = '', second = ''] = instruments
     const book = sampler.book(first)
@@ -116,6 +116,8 @@ export function createMarketSnapshotWriter(options: {
   }
 }
 
-function isSame(before: readonly OrderBook[], after: readonly OrderBook[]): boolean {
-  return before.length === after.length && after.every((book, index) => before[index]?.equals(book))
+function isSame(before: readonly MicroBook[], after: readonly OrderBook[]): boolean {
+  return (
+    before.length === after.length && before.every((book, index) => after[index]?.equals(book) === true)
+  )
 }
