@@ -25,7 +25,10 @@ export interface UpDownState {
 
 type MicroBooks<Row, Name extends keyof Row> = Row & Record<Name, MicroBook>
 
-export function composeUpDown(timeMs: number, state: UpDownState): MicroBooks<UpDownSnapshotInput, 'up' | 'down'> {
+export function composeUpDown(
+  timeMs: number,
+  state: UpDownState,
+): MicroBooks<UpDownSnapshotInput, 'up' | 'down'> {
   const priceUp = probabilityOf(state)
   return {
     time: timeMs,

@@ -111,7 +111,8 @@ export class OrderBook {
     const last = keys.length - 1
     if (other.prices.length !== keys.length) return false
     for (let i = 0; i <= last; i++)
-      if (keys[last - i] !== keyOf(name, other.prices[i] ?? 0) || sizes[last - i] !== other.sizes[i]) return false
+      if (keys[last - i] !== keyOf(name, other.prices[i] ?? 0) || sizes[last - i] !== other.sizes[i])
+        return false
     return true
   }
 }

@@ -103,7 +103,12 @@ function checkMicroSide(field: string, { prices, sizes }: MicroSide, direction: 
 /** The top of a book in millionths; the sizes of that many best levels, summed in their order. */
 export function microTop({ bids, asks }: MicroBook, depth: number): BookTop {
   const best = ({ prices: [price] }: MicroSide) => (price === undefined ? null : microText(price))
-  return { bid: best(bids), ask: best(asks), bidSize: microSize(bids, depth), askSize: microSize(asks, depth) }
+  return {
+    bid: best(bids),
+    ask: best(asks),
+    bidSize: microSize(bids, depth),
+    askSize: microSize(asks, depth),
+  }
 }
 
 export function microSize({ sizes }: MicroSide, depth: number): number {

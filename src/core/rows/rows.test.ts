@@ -227,7 +227,12 @@ test('snapshots derive top, middle, spread and imbalance from the book', () => {
     [row.best_bid, row.best_ask, row.mid_price, row.spread, row.imbalance, row.market_type, row.interval],
     [0.52, 0.54, 0.53, 0.02, 0.96, '24h', '500ms'],
   )
-  assert.equal(encoded.books, '[0.52,100];[0.5,20]|[0.54,5]||')
+  assert.deepEqual(encoded.books, [
+    { prices: [520_000, 500_000], sizes: [100_000_000, 20_000_000] },
+    { prices: [540_000], sizes: [5_000_000] },
+    { prices: [], sizes: [] },
+    { prices: [], sizes: [] },
+  ])
 })
 
 const candle = (changes: Partial<CandleInput>): CandleInput => ({

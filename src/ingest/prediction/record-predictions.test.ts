@@ -21,6 +21,7 @@ import {
   trueSamples,
 } from '../../../test/predictions/compare.ts'
 import { compareCandles } from '../../../test/predictions/compare-candles.ts'
+import { applyDiffs, type ServedDiffs, type TextBook } from '../../../test/predictions/levels.ts'
 import { type PacedClock, pacedClock } from '../../../test/predictions/paced-clock.ts'
 import {
   HEARTBEAT_MS,

@@ -117,7 +117,5 @@ export function createMarketSnapshotWriter(options: {
 }
 
 function isSame(before: readonly MicroBook[], after: readonly OrderBook[]): boolean {
-  return (
-    before.length === after.length && before.every((book, index) => after[index]?.equals(book) === true)
-  )
+  return before.length === after.length && before.every((book, index) => after[index]?.equals(book) === true)
 }

@@ -87,3 +87,26 @@ export function decodeBlock(data: Uint8Array, span: number): BookBlock {
     },
   }
 }
+
+/** Blocks of one group as one, each with later rows than the one before. */
+export function joinBlocks(blocks: readonly BookBlock[]): BookBlock | undefined {
+  if (blocks.length < 2) return blocks[0]
+  return {
+    ts: blocks.flatMap(({ ts }) => ts),
+    seq: blocks.flatMap(({ seq }) => seq),
+    bytes: blocks.reduce((sum, { bytes }) => sum + bytes, 0),
+    rows(indexes) {
+      if (indexes === undefined) return blocks.flatMap((block) => block.rows())
+      const found: BookRow[] = []
+      let [first, at] = [0, 0]
+      for (const block of blocks) {
+        const end = first + block.ts.length
+        const own: number[] = []
+        for (; at < indexes.length && (indexes[at] ?? end) < end; at++) own.push((indexes[at] ?? 0) - first)
+        if (own.length > 0) found.push(...block.rows(own))
+        first = end
+      }
+      return found
+    },
+  }
+}

@@ -1,8 +1,9 @@
+import { type MicroSide, NO_SIDE } from '../../core/micro-book.ts'
 import { BOOK_FIELDS } from '../../core/rows/snapshot.ts'
 import type { Source } from '../../core/source.ts'
 import { stepEnd } from '../order/sample.ts'
 import type { BookRequest } from '../series.ts'
-import { allSides, type BookRow, imbalanceOf, levelsOf, levelText, NO_SIDE, type Side } from './book-row.ts'
+import { allSides, type BookRow, imbalanceOf, levelsOf, levelText } from './book-row.ts'
 import { type GroupReader, type GroupView, lastBefore } from './group.ts'
 import type { BookRef } from './walk.ts'
 
@@ -66,8 +67,8 @@ function diffText(old: BookRow, row: BookRow, depth?: number): string {
 
 /** Both sides are sorted, so one walk along the two finds every level that only one of them has. */
 function diffOf(
-  before: Side,
-  after: Side,
+  before: MicroSide,
+  after: MicroSide,
   sign: 1 | -1,
   depth = Number.POSITIVE_INFINITY,
 ): { added: string[]; removed: string[] } {

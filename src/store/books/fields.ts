@@ -9,10 +9,11 @@
  * share their fields are stored as one changing column of whole texts.
  */
 import { complement, microText, middleText } from '../../core/micro.ts'
+import type { MicroSide } from '../../core/micro-book.ts'
 import { isoTime } from '../../core/rows/json-text.ts'
 import { IMBALANCE_DEPTH } from '../../core/rows/snapshot.ts'
 import type { Source } from '../../core/source.ts'
-import { type BookRow, imbalanceOf, type Side } from './book-row.ts'
+import { type BookRow, imbalanceOf } from './book-row.ts'
 import type { VarintReader, VarintWriter } from './bytes.ts'
 
 const [CONSTANT, DERIVED, CHANGING] = [0, 1, 2]
@@ -23,7 +24,7 @@ type Derive = (row: Pick<BookRow, 'ts' | 'sides'>, source: string) => string
 
 const SOURCE_FIELD = 'source'
 
-const best = (sides: readonly Side[], side: number): number | undefined => {
+const best = (sides: readonly MicroSide[], side: number): number | undefined => {
   if (side < sides.length) return sides[side]?.prices[0]
   const price = sides[side === 2 ? 1 : 0]?.prices[0]
   return price === undefined ? undefined : complement(price)

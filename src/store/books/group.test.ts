@@ -2,15 +2,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { START } from '../conformance/engine.ts'
 import { decodeBlock, encodeBlock, spanOf } from './block.ts'
-import { type BookRow, sidesOf } from './book-row.ts'
+import type { BookRow } from './book-row.ts'
 import { mergedRows, mergedView, rowAt } from './group.ts'
+import { NO_BOOKS } from './pack-sides.ts'
 
 const row = (ms: number, seq: number, text: string): BookRow => ({
   ts: START + ms,
   seq,
   recordedAt: START,
   text: `{"a":"${text}"}`,
-  sides: sidesOf('|||'),
+  sides: NO_BOOKS,
 })
 const BLOCK = [row(0, 0, 'first'), row(500, 0, 'old'), row(500, 1, 'beside'), row(1_500, 0, 'last')]
 const TAIL = [row(2_000, 0, 'new'), row(500, 0, 'corrected'), row(1_000, 0, 'late')]

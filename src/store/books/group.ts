@@ -1,7 +1,8 @@
 /** A group is one instrument over one span of ten minutes: a compressed block, and a tail of rows not in it yet. */
 import type { Feed } from '../../core/feed.ts'
 import { type BookBlock, spanOf } from './block.ts'
-import { type BookRow, compareKeys, type Side, sidesOf } from './book-row.ts'
+import { type BookRow, compareKeys } from './book-row.ts'
+import { unpackSides } from './pack-sides.ts'
 
 /**
  * Whether the rows of a feed lie in compressed groups instead of one row each: the snapshots and
@@ -51,14 +52,14 @@ export interface GroupReader {
 
 /** Books are unpacked when they are used. */
 export function tailRowOf(row: Record<string, unknown>): BookRow {
-  let sides: Side[] | undefined
+  let sides: BookRow['sides'] | undefined
   return {
     ts: Number(row.ts),
     seq: Number(row.seq),
     recordedAt: Number(row.recorded_at),
     text: String(row.text),
     get sides() {
-      sides ??= sidesOf(String(row.sides))
+      sides ??= unpackSides(row.sides as Uint8Array)
       return sides
     },
   }

@@ -7,16 +7,17 @@
  *   sizes    per change
  */
 
-import { allSides, type BookRow, mirrored, NO_SIDE, type Side } from './book-row.ts'
+import { type MicroSide, mirroredSide, NO_SIDE } from '../../core/micro-book.ts'
+import { allSides, type BookRow } from './book-row.ts'
 import { byteWriter, type VarintReader, type VarintWriter } from './bytes.ts'
 
-const UNITS = [1_000_000, 100_000, 10_000, 1_000, 100, 10, 1]
+const MAX_UNIT = 1_000_000
 
 export function writeSides(rows: readonly BookRow[], into: VarintWriter): void {
   const counts: number[] = []
   const prices: number[] = []
   const sizes: number[] = []
-  let before: readonly Side[] = [NO_SIDE, NO_SIDE, NO_SIDE, NO_SIDE]
+  let before: readonly MicroSide[] = [NO_SIDE, NO_SIDE, NO_SIDE, NO_SIDE]
   for (const row of rows) {
     const isMirrored = row.sides.length === 2
     for (let side = 0; side < row.sides.length; side++) {
@@ -25,7 +26,7 @@ export function writeSides(rows: readonly BookRow[], into: VarintWriter): void {
     }
     before = allSides(row)
   }
-  const [priceUnit, sizeUnit] = [unitOf(prices), unitOf(sizes)]
+  const [priceUnit, sizeUnit] = [unitOf([prices]), unitOf([sizes])]
   const columns = [byteWriter(), byteWriter(), byteWriter()] as const
   for (const count of counts) columns[0].number(count)
   for (const price of prices) columns[1].signed(price / priceUnit)
@@ -36,7 +37,13 @@ export function writeSides(rows: readonly BookRow[], into: VarintWriter): void {
 }
 
 /** Best level first on both sides: as keys, bids are negative, so that the best is the smallest on both. */
-function writeChanges(before: Side, after: Side, side: number, prices: number[], sizes: number[]): number {
+function writeChanges(
+  before: MicroSide,
+  after: MicroSide,
+  side: number,
+  prices: number[],
+  sizes: number[],
+): number {
   const sign = side % 2 === 0 ? -1 : 1
   let last = sign * (before.prices[0] ?? 0)
   let count = 0
@@ -62,8 +69,11 @@ function writeChanges(before: Side, after: Side, side: number, prices: number[],
   return count
 }
 
-function unitOf(values: readonly number[]): number {
-  return UNITS.find((unit) => values.every((value) => value % unit === 0)) ?? 1
+/** The largest power of ten that divides all numbers; at most a million. */
+export function unitOf(lists: readonly (readonly number[])[]): number {
+  let unit = MAX_UNIT
+  for (const list of lists) for (const value of list) while (unit > 1 && value % unit !== 0) unit /= 10
+  return unit
 }
 
 /** Walks the rows of a block in their order. */
@@ -71,7 +81,7 @@ interface SideWalk {
   /** Moves forward to a row, or stays where it is. */
   goTo(index: number): void
   /** The sides of the current row, as copies. */
-  sides(): Side[]
+  sides(): MicroSide[]
 }
 
 export interface SideColumns {
@@ -84,7 +94,7 @@ const ROWS_PER_MARK = 100
 interface Mark {
   readonly positions: readonly [number, number, number]
   readonly isMirrored: boolean
-  readonly state: readonly Side[]
+  readonly state: readonly MicroSide[]
 }
 
 export function readSides(from: VarintReader): SideColumns {
@@ -129,8 +139,8 @@ function sideWalk(
   const next = () => {
     const first = counts.number()
     if (isMirrored && first % 2 === 0) {
-      state[2] = mutable(mirrored(state[1] ?? NO_SIDE))
-      state[3] = mutable(mirrored(state[0] ?? NO_SIDE))
+      state[2] = mutable(mirroredSide(state[1] ?? NO_SIDE))
+      state[3] = mutable(mirroredSide(state[0] ?? NO_SIDE))
     }
     isMirrored = first % 2 === 1
     for (let side = 0; side < (isMirrored ? 2 : 4); side++) {
@@ -179,6 +189,6 @@ function emptySide(): MutableSide {
   return { prices: [], sizes: [] }
 }
 
-function mutable({ prices, sizes }: Side): MutableSide {
+function mutable({ prices, sizes }: MicroSide): MutableSide {
   return { prices: [...prices], sizes: [...sizes] }
 }

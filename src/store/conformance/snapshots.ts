@@ -30,7 +30,9 @@ function drift(random: Random, book: { bids: Level[]; asks: Level[] }): { bids: 
   return { bids: side(book.bids, 10, 50, -1), asks: side(book.asks, 50, 90, 1) }
 }
 
-function snapshot(marketId: string, time: number, up: BookInput, down: BookInput): UpDownSnapshotInput {
+type GivenSnapshot = UpDownSnapshotInput & { up: BookInput; down: BookInput }
+
+function snapshot(marketId: string, time: number, up: BookInput, down: BookInput): GivenSnapshot {
   return {
     time,
     marketId,
@@ -45,7 +47,7 @@ function snapshot(marketId: string, time: number, up: BookInput, down: BookInput
 /** Samples of several markets with books that drift. */
 export function drifting(random: Random, markets: readonly string[], samples: number, stepMs = 500) {
   const books = new Map(markets.map((id) => [id, { bids: [] as Level[], asks: [] as Level[] }]))
-  const rows: UpDownSnapshotInput[] = []
+  const rows: GivenSnapshot[] = []
   for (let i = 0; i < samples; i++) {
     for (const id of markets) {
       const book = drift(random, books.get(id) ?? { bids: [], asks: [] })
@@ -94,7 +96,7 @@ export function snapshotSuite(engine: Engine): void {
       assert.equal(texts.length, rows.length)
       for (const [i, text] of texts.entries()) {
         const row = JSON.parse(text)
-        const given = rows[i] as UpDownSnapshotInput
+        const given = rows[i] as GivenSnapshot
         assert.equal(row.market_id, given.marketId)
         const cut = (levels: BookInput['bids']) => levels.slice(0, depth)
         assert.deepEqual(row.orderbook_up, { bids: cut(given.up.bids), asks: cut(given.up.asks) })
@@ -141,7 +143,7 @@ export function snapshotSuite(engine: Engine): void {
     const random = seeded(31)
     const times = new Map<string, number[]>()
     const empty = { bids: [], asks: [] }
-    const rows: UpDownSnapshotInput[] = []
+    const rows: GivenSnapshot[] = []
     for (const id of ['0xa', '0xb', '0xc']) {
       const own: number[] = []
       for (let i = 0; i < 400; i++)

@@ -4,6 +4,7 @@
  */
 import type { Feed } from '../../core/feed.ts'
 import type { EncodedRow } from '../../core/rows/encoded-row.ts'
+import { NO_BOOKS, packSides } from '../books/pack-sides.ts'
 
 export interface PackedRows {
   feed: Feed
@@ -15,7 +16,31 @@ export interface PackedRows {
   instruments: string | null
   sides: string | null
   usd: Float64Array | null
-  books: string | null
+  books: PackedBytes | null
+}
+
+/** One list of bytes per row, joined. */
+interface PackedBytes {
+  bytes: Uint8Array
+  /** Where those of each row end. */
+  ends: Uint32Array
+}
+
+const NO_BYTES = new Uint8Array()
+
+/** The bytes of a row; none where no row has any. */
+export function bytesOf(packed: PackedBytes | null, index: number): Uint8Array {
+  if (packed === null) return NO_BYTES
+  return packed.bytes.subarray(index === 0 ? 0 : packed.ends[index - 1], packed.ends[index])
+}
+
+export function joinBytes(lists: readonly Uint8Array[]): PackedBytes {
+  const ends = new Uint32Array(lists.length)
+  let length = 0
+  for (const [i, { length: added }] of lists.entries()) ends[i] = length += added
+  const bytes = new Uint8Array(length)
+  for (const [i, list] of lists.entries()) bytes.set(list, (ends[i] ?? 0) - list.length)
+  return { bytes, ends }
 }
 
 export function packRows(feed: Feed, rows: readonly EncodedRow[]): PackedRows {
@@ -46,6 +71,6 @@ export function packRows(feed: Feed, rows: readonly EncodedRow[]): PackedRows {
     instruments: hasInstrument ? rows.map((row) => row.instrument).join('\n') : null,
     sides: hasSide ? rows.map((row) => row.side ?? '').join('\n') : null,
     usd: hasUsd ? Float64Array.from(rows, (row) => row.usd ?? Number.NaN) : null,
-    books: hasBooks ? rows.map((row) => row.books ?? '').join('\n') : null,
+    books: hasBooks ? joinBytes(rows.map((row) => packSides(row.books ?? NO_BOOKS))) : null,
   }
 }

@@ -2,7 +2,7 @@
  * Rows that passed every check and that the database still will not take. Rows are written together; only when that
  * fails because of a row, and not because of the file or the disk, is each tried alone to find those at fault.
  */
-import type { PackedRows } from './packed.ts'
+import { bytesOf, joinBytes, type PackedRows } from './packed.ts'
 
 /** A row of a list of packs. */
 export interface FaultyRow {
@@ -32,7 +32,7 @@ export function findFaultyRows(
 /** Each row as a pack of its own. */
 function* single(rows: PackedRows): Generator<PackedRows> {
   const split = (texts: string | null) => texts?.split('\n') ?? null
-  const [texts, instruments, sides, books] = [rows.texts, rows.instruments, rows.sides, rows.books].map(split)
+  const [texts, instruments, sides] = [rows.texts, rows.instruments, rows.sides].map(split)
   for (let i = 0; i < rows.count; i++)
     yield {
       feed: rows.feed,
@@ -44,6 +44,6 @@ function* single(rows: PackedRows): Generator<PackedRows> {
       instruments: instruments?.[i] ?? null,
       sides: sides?.[i] ?? null,
       usd: rows.usd?.slice(i, i + 1) ?? null,
-      books: books?.[i] ?? null,
+      books: rows.books === null ? null : joinBytes([bytesOf(rows.books, i)]),
     }
 }

@@ -1,7 +1,7 @@
-/** Reads groups of rows (see books-write.ts): the keys of a block and its tail as one list, and the rows behind them. */
+/** Reads groups of rows (see books-write.ts): the keys of its blocks and its tail as one list, and the rows behind them. */
 import type { DatabaseSync } from 'node:sqlite'
 import { Lru } from '../../kit/lru.ts'
-import { type BookBlock, decodeBlock } from '../books/block.ts'
+import { type BookBlock, decodeBlock, joinBlocks } from '../books/block.ts'
 import type { BookRow } from '../books/book-row.ts'
 import { type GroupReader, type GroupView, mergedView, tailRowOf } from '../books/group.ts'
 
@@ -42,9 +42,11 @@ export function groupReaders(database: DatabaseSync, maxBytes: number): () => Gr
   const listed = database.prepare(
     'SELECT DISTINCT instrument FROM book_groups WHERE feed = ? AND span BETWEEN ? AND ?',
   )
-  const data = database.prepare('SELECT data FROM book_blocks WHERE id = ?')
-  const tailKeys = database.prepare('SELECT ts, seq FROM book_tail WHERE block = ? ORDER BY ts, seq')
-  const tail = database.prepare('SELECT ts, seq, recorded_at, text, sides FROM book_tail WHERE block = ?')
+  const data = database.prepare('SELECT data FROM book_blocks WHERE book_group = ? ORDER BY part')
+  const tailKeys = database.prepare('SELECT ts, seq FROM book_tail WHERE book_group = ? ORDER BY ts, seq')
+  const tail = database.prepare(
+    'SELECT ts, seq, recorded_at, text, sides FROM book_tail WHERE book_group = ?',
+  )
   const blocks = new Lru<number, { version: number; block: BookBlock }>({
     maxEntries: 10_000,
     maxWeight: maxBytes,
@@ -54,9 +56,8 @@ export function groupReaders(database: DatabaseSync, maxBytes: number): () => Gr
   const readBlock = (id: number, version: number, span: number): BookBlock | undefined => {
     const hit = blocks.get(id)
     if (hit !== undefined && hit.version === version) return hit.block
-    const found = data.get(id)
-    if (found === undefined) return undefined
-    const block = decodeBlock(found.data as Uint8Array, span)
+    const block = joinBlocks(data.all(id).map((found) => decodeBlock(found.data as Uint8Array, span)))
+    if (block === undefined) return undefined
     blocks.set(id, { version, block })
     return block
   }

@@ -1,22 +1,23 @@
 /**
  * Writes snapshots and trades of prediction markets. A *group* is one instrument over one span of ten minutes: a row of
- * book_groups, a compressed block, and a tail of rows that are not in the block yet. A row of the tail replaces one of
- * the block.
+ * book_groups, compressed blocks, and a tail of rows that are in no block yet. A row of the tail replaces one of a
+ * block.
  *
- *   row ──▶ tail ──fold──▶ block     when the tail is long, or the feed has gone on to the next span
+ *   row ──▶ tail ──long──▶ another block ──many blocks, or the feed has gone on to the next span──▶ one block
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { Lru } from '../../kit/lru.ts'
 import { decodeBlock, encodeBlock, spanOf } from '../books/block.ts'
-import { type BookRow, packedOf } from '../books/book-row.ts'
+import { type BookRow, compareKeys } from '../books/book-row.ts'
 import { mergedRows, rowAt, tailRowOf } from '../books/group.ts'
+import { packSides } from '../books/pack-sides.ts'
 
 /** A light row and its books, as they are sent to the writer. */
 interface IncomingBooks {
   ts: number
   seq: number
   text: string
-  packed: string
+  packed: Uint8Array
 }
 
 type BookOutcome =
@@ -26,12 +27,14 @@ type BookOutcome =
 
 interface OldRow {
   text: string
-  packed: string
+  packed: Uint8Array
   recordedAt: number
 }
 
-/** Half a minute of the full grid. A longer tail is read slower, a shorter one is folded more often. */
-const MAX_TAIL_ROWS = 60
+/** A row of the tail takes many times the room of one in a block; short blocks are merged more often. */
+const MAX_TAIL_ROWS = 8
+/** Merging reads and writes all rows of the group. */
+const MAX_BLOCKS = 16
 const MAX_KNOWN_GROUPS = 20_000
 /** Levels of blocks that are unpacked to compare rows that arrive again. */
 const MAX_UNPACKED_LEVELS = 4_000_000
@@ -39,9 +42,10 @@ const MAX_UNPACKED_LEVELS = 4_000_000
 interface Group {
   readonly id: number
   readonly span: number
-  /** Times of the first and the last row in the block; empty when first is above last. */
+  /** Times of the first and the last row in the blocks; empty when first is above last. */
   firstTs: number
   lastTs: number
+  blocks: number
   tailRows: number
 }
 
@@ -66,7 +70,8 @@ export class BookWriter {
   put(feed: number, instrument: string, row: IncomingBooks, recordedAt: number): BookOutcome {
     const group = this.#groupOf(feed, spanOf(row.ts), instrument)
     const old = this.#current(group, row.ts, row.seq)
-    if (old !== undefined && old.text === row.text && old.packed === row.packed) return { kind: 'unchanged' }
+    if (old !== undefined && old.text === row.text && isSame(old.packed, row.packed))
+      return { kind: 'unchanged' }
     this.#tables.putTail(group.id, row, recordedAt)
     if (group.tailRows === 0) this.#tables.markWaiting(group.id)
     group.tailRows++
@@ -79,15 +84,10 @@ export class BookWriter {
 
   /** Folds tails that are long or whose span is over, up to that many of the latter. */
   fold(feed: number, atMost: number): void {
-    for (const group of this.#long.get(feed)?.values() ?? []) {
-      const rows = this.#foldGroup(group.id, group.span)
-      group.firstTs = rows[0]?.ts ?? 1
-      group.lastTs = rows.at(-1)?.ts ?? 0
-      group.tailRows = 0
-    }
+    for (const group of this.#long.get(feed)?.values() ?? []) this.#foldTail(group)
     this.#long.delete(feed)
     for (const { id, span, instrument } of this.#tables.over(feed, atMost)) {
-      this.#foldGroup(id, span)
+      this.#rewrite(id, this.#allRows(id, span))
       this.#groups.delete(keyOf(feed, span, instrument))
     }
   }
@@ -137,7 +137,7 @@ export class BookWriter {
     const row = rowAt(this.#unpack(group), ts, seq)
     return row === undefined
       ? undefined
-      : { text: row.text, packed: packedOf(row), recordedAt: row.recordedAt }
+      : { text: row.text, packed: packSides(row.sides), recordedAt: row.recordedAt }
   }
 
   #unpack({ id, span }: Group): BookRow[] {
@@ -152,10 +152,24 @@ export class BookWriter {
     return mergedRows(this.#tables.blockRows(id, span), this.#tables.tailRows(id))
   }
 
-  #foldGroup(id: number, span: number): BookRow[] {
-    const rows = this.#allRows(id, span)
-    this.#rewrite(id, rows)
-    return rows
+  /** The tail becomes another block, or one with all others: when they are many, or it has rows that belong before. */
+  #foldTail(group: Group): void {
+    const tail = this.#tables.tailRows(group.id).sort(compareKeys)
+    const isLater = (tail[0]?.ts ?? 0) > group.lastTs
+    if (isLater && group.blocks < MAX_BLOCKS) {
+      this.#unpacked.delete(group.id)
+      this.#tables.append(group, tail)
+      if (group.blocks === 0) group.firstTs = tail[0]?.ts ?? 1
+      group.lastTs = tail.at(-1)?.ts ?? 0
+      group.blocks++
+    } else {
+      const rows = this.#allRows(group.id, group.span)
+      this.#rewrite(group.id, rows)
+      group.firstTs = rows[0]?.ts ?? 1
+      group.lastTs = rows.at(-1)?.ts ?? 0
+      group.blocks = 1
+    }
+    group.tailRows = 0
   }
 
   /** Replaces the rows of a group; without rows it is deleted. */
@@ -164,6 +178,8 @@ export class BookWriter {
     this.#tables.replace(id, rows)
   }
 }
+
+const isSame = (a: Uint8Array, b: Uint8Array) => Buffer.compare(a, b) === 0
 
 type GroupTables = ReturnType<typeof groupTables>
 
@@ -180,6 +196,10 @@ function groupTables(database: DatabaseSync) {
   const settle = database.prepare(
     `UPDATE book_groups SET waiting = 0, version = version + 1, first_ts = ?, last_ts = ?, rows = ? WHERE id = ?`,
   )
+  const extend = database.prepare(
+    `UPDATE book_groups SET version = version + 1, first_ts = iif(rows = 0, ?, first_ts), last_ts = ?, rows = rows + ?
+    WHERE id = ?`,
+  )
   const remove = database.prepare('DELETE FROM book_groups WHERE id = ?')
   const over = database.prepare(
     `SELECT id, span, instrument FROM book_groups WHERE waiting = 1 AND feed = ?1
@@ -189,16 +209,19 @@ function groupTables(database: DatabaseSync) {
     'SELECT id, span, rows FROM book_groups WHERE feed = ? AND span < ? ORDER BY span LIMIT ?',
   )
   const inSpan = database.prepare('SELECT id FROM book_groups WHERE feed = ? AND span = ?')
-  const block = database.prepare('SELECT data FROM book_blocks WHERE id = ?')
-  const putBlock = database.prepare('INSERT OR REPLACE INTO book_blocks (id, data) VALUES (?, ?)')
-  const removeBlock = database.prepare('DELETE FROM book_blocks WHERE id = ?')
-  const countTail = database.prepare('SELECT count(*) AS n FROM book_tail WHERE block = ?')
+  const blocks = database.prepare('SELECT data FROM book_blocks WHERE book_group = ? ORDER BY part')
+  const countBlocks = database.prepare('SELECT count(*) AS n FROM book_blocks WHERE book_group = ?')
+  const putBlock = database.prepare('INSERT INTO book_blocks (book_group, part, data) VALUES (?, ?, ?)')
+  const removeBlocks = database.prepare('DELETE FROM book_blocks WHERE book_group = ?')
+  const countTail = database.prepare('SELECT count(*) AS n FROM book_tail WHERE book_group = ?')
   const putTail = database.prepare('INSERT OR REPLACE INTO book_tail VALUES (?, ?, ?, ?, ?, ?)')
   const tailRow = database.prepare(
-    'SELECT recorded_at, text, sides FROM book_tail WHERE block = ? AND ts = ? AND seq = ?',
+    'SELECT recorded_at, text, sides FROM book_tail WHERE book_group = ? AND ts = ? AND seq = ?',
   )
-  const tail = database.prepare('SELECT ts, seq, recorded_at, text, sides FROM book_tail WHERE block = ?')
-  const clearTail = database.prepare('DELETE FROM book_tail WHERE block = ?')
+  const tail = database.prepare(
+    'SELECT ts, seq, recorded_at, text, sides FROM book_tail WHERE book_group = ?',
+  )
+  const clearTail = database.prepare('DELETE FROM book_tail WHERE book_group = ?')
   const countOf = (id: number) => Number(countTail.get(id)?.n)
 
   return {
@@ -207,14 +230,15 @@ function groupTables(database: DatabaseSync) {
       if (found === undefined) return undefined
       const id = Number(found.id)
       const tailRows = found.waiting === 1 ? countOf(id) : 0
-      return { id, span, firstTs: Number(found.first_ts), lastTs: Number(found.last_ts), tailRows }
+      const blocks = Number(countBlocks.get(id)?.n)
+      return { id, span, firstTs: Number(found.first_ts), lastTs: Number(found.last_ts), blocks, tailRows }
     },
     create(feed: number, span: number, instrument: string): Group {
       const id = Number(create.run(feed, span, instrument).lastInsertRowid)
-      return { id, span, firstTs: 1, lastTs: 0, tailRows: 0 }
+      return { id, span, firstTs: 1, lastTs: 0, blocks: 0, tailRows: 0 }
     },
     markWaiting: (id: number) => void markWaiting.run(id),
-    /** Groups with a tail whose feed has gone on to a later span. */
+    /** Groups with a tail or several blocks whose feed has gone on to a later span. */
     over: (feed: number, atMost: number) =>
       over.all(feed, atMost).map(({ id, span, instrument }) => ({
         id: Number(id),
@@ -226,10 +250,8 @@ function groupTables(database: DatabaseSync) {
         .all(feed, span, atMost)
         .map((row) => ({ id: Number(row.id), span: Number(row.span), rows: Number(row.rows) })),
     inSpan: (feed: number, span: number) => inSpan.all(feed, span).map(({ id }) => Number(id)),
-    blockRows(id: number, span: number): BookRow[] {
-      const found = block.get(id)
-      return found === undefined ? [] : decodeBlock(found.data as Uint8Array, span).rows()
-    },
+    blockRows: (id: number, span: number): BookRow[] =>
+      blocks.all(id).flatMap(({ data }) => decodeBlock(data as Uint8Array, span).rows()),
     countTail: countOf,
     putTail: (id: number, { ts, seq, text, packed }: IncomingBooks, recordedAt: number) =>
       void putTail.run(id, ts, seq, recordedAt, text, packed),
@@ -238,21 +260,27 @@ function groupTables(database: DatabaseSync) {
       if (found === undefined) return undefined
       return {
         text: String(found.text),
-        packed: String(found.sides),
+        packed: found.sides as Uint8Array,
         recordedAt: Number(found.recorded_at),
       }
     },
     tailRows: (id: number): BookRow[] => tail.all(id).map(tailRowOf),
-    /** The rows become the block; without rows the group is deleted. */
+    /** The rows of the tail become a block after the others. */
+    append({ id, blocks: part }: Group, rows: readonly BookRow[]): void {
+      clearTail.run(id)
+      putBlock.run(id, part, encodeBlock(rows))
+      extend.run(rows[0]?.ts ?? 1, rows.at(-1)?.ts ?? 0, rows.length, id)
+    },
+    /** The rows become the only block; without rows the group is deleted. */
     replace(id: number, rows: readonly BookRow[]): void {
       clearTail.run(id)
+      removeBlocks.run(id)
       const [first, last] = [rows[0], rows.at(-1)]
       if (first === undefined || last === undefined) {
-        removeBlock.run(id)
         remove.run(id)
         return
       }
-      putBlock.run(id, encodeBlock(rows))
+      putBlock.run(id, 0, encodeBlock(rows))
       settle.run(first.ts, last.ts, rows.length, id)
     },
   }

@@ -46,7 +46,7 @@ export const ENVIRONMENT_MIGRATIONS: readonly Migration[] = [
         recorded_at INTEGER NOT NULL,
         superseded_at INTEGER NOT NULL,
         text TEXT NOT NULL,
-        books TEXT,                    -- the books of that version, in their storage form
+        books BLOB,                    -- the books of that version, packed
         PRIMARY KEY (feed, ts, instrument, seq, revision)
       ) STRICT, WITHOUT ROWID;
 
@@ -58,15 +58,15 @@ export const ENVIRONMENT_MIGRATIONS: readonly Migration[] = [
         PRIMARY KEY (feed, hour, instrument)
       ) STRICT, WITHOUT ROWID;
 
-      -- one instrument over ten minutes: its rows lie in a compressed block, the newest in a tail
+      -- one instrument over ten minutes: its rows lie in compressed blocks, the newest in a tail
       CREATE TABLE book_groups (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         feed INTEGER NOT NULL,
         span INTEGER NOT NULL,
         instrument TEXT NOT NULL,
-        waiting INTEGER NOT NULL,      -- 1 while it has a tail
-        version INTEGER NOT NULL,      -- changes with the block
-        first_ts INTEGER NOT NULL,     -- of the rows in the block
+        waiting INTEGER NOT NULL,      -- 1 while it has a tail or several blocks
+        version INTEGER NOT NULL,      -- changes with the blocks
+        first_ts INTEGER NOT NULL,     -- of the rows in the blocks
         last_ts INTEGER NOT NULL,
         rows INTEGER NOT NULL,
         UNIQUE (feed, span, instrument)
@@ -74,17 +74,19 @@ export const ENVIRONMENT_MIGRATIONS: readonly Migration[] = [
       CREATE INDEX book_groups_by_instrument ON book_groups (feed, instrument, span);
       CREATE INDEX book_groups_waiting ON book_groups (feed, span) WHERE waiting = 1;
       CREATE TABLE book_blocks (
-        id INTEGER PRIMARY KEY,
-        data BLOB NOT NULL
+        book_group INTEGER NOT NULL,
+        part INTEGER NOT NULL,         -- later parts have later rows
+        data BLOB NOT NULL,
+        PRIMARY KEY (book_group, part)
       ) STRICT;
       CREATE TABLE book_tail (
-        block INTEGER NOT NULL,
+        book_group INTEGER NOT NULL,
         ts INTEGER NOT NULL,
         seq INTEGER NOT NULL,
         recorded_at INTEGER NOT NULL,
         text TEXT NOT NULL,
-        sides TEXT NOT NULL,
-        PRIMARY KEY (block, ts, seq)
+        sides BLOB NOT NULL,           -- packed
+        PRIMARY KEY (book_group, ts, seq)
       ) STRICT;
 
       -- spans of a feed never overlap; touching spans differ in state

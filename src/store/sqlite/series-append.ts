@@ -1,8 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { spanOf } from '../books/block.ts'
-import { NO_BOOKS } from '../books/book-row.ts'
 import { isGrouped } from '../books/group.ts'
-import type { PackedRows } from '../rows/packed.ts'
+import { bytesOf, type PackedRows } from '../rows/packed.ts'
 import type { BookWriter } from './books-write.ts'
 import type { FeedTable, StoredFeed } from './series-feeds.ts'
 import { MANY, type PlainRow, rowInserter } from './series-insert.ts'
@@ -25,8 +24,8 @@ export interface SeriesWriter {
 }
 
 interface Row extends PlainRow {
-  /** The storage form of its books. */
-  books: string
+  /** Its books, packed. */
+  books: Uint8Array
 }
 
 /**
@@ -140,7 +139,6 @@ function unpack(packed: PackedRows): Row[] {
   const texts = packed.texts.split('\n')
   const instruments = packed.instruments?.split('\n')
   const sides = packed.sides?.split('\n')
-  const books = packed.books?.split('\n')
   return texts.map((text, i) => {
     const usd = packed.usd?.[i]
     return {
@@ -150,7 +148,7 @@ function unpack(packed: PackedRows): Row[] {
       closed: packed.closed[i] ?? 0,
       side: sides?.[i] || null,
       usd: usd === undefined || Number.isNaN(usd) ? null : usd,
-      books: books?.[i] || NO_BOOKS,
+      books: bytesOf(packed.books, i),
       text,
     }
   })

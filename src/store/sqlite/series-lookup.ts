@@ -2,8 +2,8 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { type Feed, feedName } from '../../core/feed.ts'
 import { SOURCES, type Source } from '../../core/source.ts'
 import type { Clock } from '../../kit/clock.ts'
-import { sidesOf } from '../books/book-row.ts'
 import { textWithBooks } from '../books/compose.ts'
+import { unpackSides } from '../books/pack-sides.ts'
 import { endOf } from '../order/arms.ts'
 import type { FeedFilter, FeedInfo, Finality, Revision, RevisionQuery } from '../series.ts'
 
@@ -143,8 +143,8 @@ export function feedLookup(database: DatabaseSync, clock: Clock, ownWrites: () =
 
 /** An old version of a row with books is shown with them, whole. */
 function withBooks(text: string, { dataset, source }: Feed, packed: unknown): string {
-  if (typeof packed !== 'string' || dataset !== 'snapshots') return text
-  return textWithBooks(text, source, { sides: sidesOf(packed) })
+  if (!(packed instanceof Uint8Array) || dataset !== 'snapshots') return text
+  return textWithBooks(text, source, { sides: unpackSides(packed) })
 }
 
 function rank(revision: Revision): number {
@@ -159,7 +159,7 @@ function bookEdges(database: DatabaseSync, edge: 'min' | 'max'): StatementSync[]
     database.prepare(`SELECT ${edge}(${column}) AS ts FROM book_groups WHERE ${outermost} AND rows > 0`),
     database.prepare(
       `SELECT ${edge}(ts) AS ts FROM book_tail
-        WHERE block IN (SELECT id FROM book_groups WHERE ${outermost} AND waiting = 1)`,
+        WHERE book_group IN (SELECT id FROM book_groups WHERE ${outermost} AND waiting = 1)`,
     ),
   ]
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { mirroredBook, textBook } from '../../../test/predictions/levels.ts'
 import { absent, recordedFiles, recordedJson, recordedLines } from '../../../test/predictions/recordings.ts'
 import { buildContractCandles } from '../../core/contract-candles.ts'
 import { composeYesNo } from '../../core/market-snapshot.ts'
@@ -149,7 +150,11 @@ test('74 recorded frames: 8 snapshots and 61 deltas without a gap, three errors,
     const book = books.get(ticker)
     assert.ok(book)
     assert.deepEqual(numbers(textBook(book.microBook()).bids), numbers(told.yes_bids), `${ticker} yes`)
-    assert.deepEqual(numbers(textBook(mirroredBook(book.microBook())).bids), numbers(told.no_bids), `${ticker} no`)
+    assert.deepEqual(
+      numbers(textBook(mirroredBook(book.microBook())).bids),
+      numbers(told.no_bids),
+      `${ticker} no`,
+    )
     const state = { ticker, book, lastPrice: null, volume: null, openInterest: null }
     const feed = { dataset: 'snapshots', source: 'predmkt_b', symbol: 'BTC', interval: '1d' } as const
     const row = JSON.parse(encodeSnapshot(feed, composeYesNo(500, state)).text)

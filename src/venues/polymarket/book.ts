@@ -181,7 +181,7 @@ export class TokenBook {
     if (sides === undefined) return false
     const theirs = new OrderBook()
     theirs.replace(sides.bids, sides.asks)
-    return !theirs.equals(this.levels)
+    return !this.levels.equals(theirs.microBook())
   }
 
   #setAside(changes: readonly ChangeWire[], timeMs: number): void {
