@@ -8,15 +8,15 @@
  */
 import { type MicroSide, NO_SIDE } from '../../core/micro-book.ts'
 import { byteReader, byteWriter } from './bytes.ts'
-import { unitOf } from './sides.ts'
+import { commonUnit } from './sides.ts'
 
 export const NO_BOOKS: readonly MicroSide[] = [NO_SIDE, NO_SIDE]
 const NO_BYTES = new Uint8Array()
 
 export function packSides(sides: readonly MicroSide[]): Uint8Array {
   if (sides.length === 2 && sides.every(({ prices }) => prices.length === 0)) return NO_BYTES
-  const priceUnit = unitOf(sides.map(({ prices }) => prices))
-  const sizeUnit = unitOf(sides.map(({ sizes }) => sizes))
+  const priceUnit = commonUnit(sides.map(({ prices }) => prices))
+  const sizeUnit = commonUnit(sides.map(({ sizes }) => sizes))
   const bytes = byteWriter()
   bytes.number(sides.length)
   bytes.number(priceUnit)

@@ -26,7 +26,7 @@ export function writeSides(rows: readonly BookRow[], into: VarintWriter): void {
     }
     before = allSides(row)
   }
-  const [priceUnit, sizeUnit] = [unitOf([prices]), unitOf([sizes])]
+  const [priceUnit, sizeUnit] = [commonUnit([prices]), commonUnit([sizes])]
   const columns = [byteWriter(), byteWriter(), byteWriter()] as const
   for (const count of counts) columns[0].number(count)
   for (const price of prices) columns[1].signed(price / priceUnit)
@@ -70,7 +70,7 @@ function writeChanges(
 }
 
 /** The largest power of ten that divides all numbers; at most a million. */
-export function unitOf(lists: readonly (readonly number[])[]): number {
+export function commonUnit(lists: readonly (readonly number[])[]): number {
   let unit = MAX_UNIT
   for (const list of lists) for (const value of list) while (unit > 1 && value % unit !== 0) unit /= 10
   return unit
