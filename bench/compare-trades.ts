@@ -9,7 +9,7 @@ import type { BenchService } from './processes.ts'
 const SEED = crc32('tapeline')
 const SECOND_MS = 1_000
 const PAGE_ROWS = 10_000
-/** Single trades are many: those of the first seconds stand for all. */
+/** Single trades are many: those of the first seconds represent all. */
 const SINGLE_TRADES_MS = 10_000
 
 export const EXCHANGES = [
@@ -18,7 +18,7 @@ export const EXCHANGES = [
   { venue: 'perp', source: 'perpdex' },
 ] as const
 
-interface Stretch {
+interface RecordedRange {
   readonly service: BenchService
   readonly tradesPerSecond: number
   readonly fromMs: number
@@ -27,22 +27,22 @@ interface Stretch {
 type Row = Record<string, unknown> & { timestamp: string }
 
 /** How many trades lie in seconds that are stored, closed and equal to what happened; and what is wrong, in words. */
-export async function rightTrades(stretch: Stretch): Promise<{ trades: number; wrong: string[] }> {
-  const { tradesPerSecond, fromMs, toMs } = stretch
+export async function rightTrades(range: RecordedRange): Promise<{ trades: number; wrong: string[] }> {
+  const { tradesPerSecond, fromMs, toMs } = range
   const world = createWorld({ seed: SEED, tradesPerSecond })
   const truth = createExchangeTruth(world)
   const wrong: string[] = []
   let trades = 0
   for (const { venue, source } of EXCHANGES) {
     for (const symbol of SYMBOLS) {
-      const rows = await read(stretch, `/v1/candles?source=${source}&symbol=${symbol}&interval=1s`, toMs)
+      const rows = await read(range, `/v1/candles?source=${source}&symbol=${symbol}&interval=1s`, toMs)
       const byTime = new Map(rows.map((row) => [Date.parse(row.timestamp), row]))
       for (const bar of truth.klines(venue, symbol, '1s', fromMs, toMs)) {
         const row = byTime.get(bar.openMs)
         if (isRight(row, bar, venue !== 'perp')) trades += bar.trades
         else wrong.push(`${source} ${symbol} ${new Date(bar.openMs).toISOString()}: ${JSON.stringify(row)}`)
       }
-      if (venue === 'perp') wrong.push(...(await compareSingles(stretch, truth, symbol)))
+      if (venue === 'perp') wrong.push(...(await compareSingles(range, truth, symbol)))
     }
   }
   return { trades, wrong }
@@ -61,24 +61,24 @@ function isRight(
 }
 
 async function compareSingles(
-  stretch: Stretch,
+  range: RecordedRange,
   truth: ExchangeTruth,
   symbol: AssetSymbol,
 ): Promise<string[]> {
-  const toMs = stretch.fromMs + SINGLE_TRADES_MS
-  const rows = await read(stretch, `/v1/trades?source=perpdex&symbol=${symbol}`, toMs)
+  const toMs = range.fromMs + SINGLE_TRADES_MS
+  const rows = await read(range, `/v1/trades?source=perpdex&symbol=${symbol}`, toMs)
   const text = (id: unknown, timeMs: number, price: unknown, size: unknown, side: unknown) =>
     [id, timeMs, Number(price), Number(size), side].join()
   const own = rows.map((row) => text(row.trade_id, Date.parse(row.timestamp), row.price, row.size, row.side))
   const real = truth
-    .trades('perp', symbol, stretch.fromMs, toMs)
+    .trades('perp', symbol, range.fromMs, toMs)
     .map(({ tid, timeMs, price, size, side }) => text(tid, timeMs, price, size, side))
   return own.sort().join('\n') === real.sort().join('\n')
     ? []
     : [`perpdex ${symbol}: ${own.length} single trades, were ${real.length}`]
 }
 
-async function read({ service, fromMs }: Stretch, path: string, toMs: number): Promise<Row[]> {
+async function read({ service, fromMs }: RecordedRange, path: string, toMs: number): Promise<Row[]> {
   const rows: Row[] = []
   const range = `start=${new Date(fromMs).toISOString()}&end=${new Date(toMs).toISOString()}`
   for (let cursor = ''; ; ) {

@@ -16,7 +16,7 @@ export interface LoadResult {
 export interface Wire {
   /** What opens a connection; its answer ends with an empty line. */
   readonly greeting?: string
-  /** The length of the answer that these bytes begin with; undefined while that cannot be told. */
+  /** The length of the answer that these bytes begin with; undefined while that is not known. */
   answerLength(bytes: Buffer): number | undefined
   status(bytes: Buffer): number
 }

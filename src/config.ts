@@ -229,7 +229,7 @@ const SETTINGS = {
   ),
   kalshiYesPrice: setting(
     'KALSHI_YES_PRICE',
-    'Whether prediction market B is asked to tell bids on no at the price of yes, which is to become its only way.',
+    'Whether prediction market B is asked to send bids on no at the price of yes, which is to become its only format.',
     false,
     onOff,
   ),

@@ -48,7 +48,7 @@ test('a setting that is refused is not repeated where it may hold a password', (
     )
 })
 
-test('in the log as well, wherever in a line an address stands', () => {
+test('in the log as well, wherever in a line an address is', () => {
   let written = ''
   const log = createLogger({
     level: 'info',

@@ -138,7 +138,7 @@ async function measure(
 
 type BookInput = UpDownSnapshotInput | YesNoSnapshotInput
 
-/** Gives the rows of a stretch of time, one stretch after the other. */
+/** Gives the rows of one time range after the other. */
 function samplerOf(
   truth: PredictionTruth,
   market: TrueMarket,
@@ -150,13 +150,13 @@ function samplerOf(
     const rows: BookInput[] = []
     for (let atMs = fromMs; atMs < toMs; atMs += GRID_MS) {
       if (!isAlways && (atMs < market.startMs - SAMPLE_BEFORE_MS || atMs > market.endMs)) continue
-      const told = truth.book(market.name, atMs)
-      if (told === undefined) continue
-      const levels = `${told.bids}|${told.asks}`
+      const book = truth.book(market.name, atMs)
+      if (book === undefined) continue
+      const levels = `${book.bids}|${book.asks}`
       if (levels === before && atMs - lastMs < KEEP_ALIVE_MS) continue
       before = levels
       lastMs = atMs
-      rows.push(composed(truth, market, told, atMs))
+      rows.push(composed(truth, market, book, atMs))
     }
     return rows
   }

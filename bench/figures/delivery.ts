@@ -97,7 +97,7 @@ const SPREAD = 48_271
 /**
  * Finding who wants an event, with few and with many subscriptions. Once with the same events: what then differs
  * is the number of subscriptions alone. Once with events for all of them in turn: then the many no longer fit into
- * the processor's caches, which is told without a bound.
+ * the processor's caches, which is shown without a bound.
  */
 export async function matchFigures(): Promise<Figure[]> {
   const perEvent = (ms: number) => `${((ms / MATCHES_PER_ROUND) * 1e6).toFixed(0)} ns`

@@ -144,7 +144,7 @@ async function isRecording(service: BenchService): Promise<void> {
   throw new Error('the exchanges were not recorded within two minutes')
 }
 
-/** Of the exchange that is furthest behind, as callers are told. */
+/** Of the exchange that is furthest behind, as `/v1/status` reports it. */
 async function lagOf(service: BenchService): Promise<number> {
   const exchanges = (await ingestionOf(service)).filter(isExchange)
   return Math.max(...exchanges.map(({ lag_seconds }) => (lag_seconds ?? Number.POSITIVE_INFINITY) * 1_000))

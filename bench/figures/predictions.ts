@@ -63,7 +63,7 @@ export async function predictionFigures(size: Size): Promise<Figure[]> {
       (part) => `${part} ${(perDay(after.parts[part] - before.parts[part]) / MIB).toFixed(0)}`,
     )
     for (const { source, state } of recording.supervisor.status())
-      if (state !== 'healthy') throw new Error(`${source} was not heard: what is missing takes no room`)
+      if (state !== 'healthy') throw new Error(`${source} was not recorded: what is missing takes no room`)
     return [
       {
         name: 'a day of all simulated prediction markets: GiB of database',

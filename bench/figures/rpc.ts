@@ -51,7 +51,7 @@ export async function lightCallFigures(): Promise<Figure[]> {
 /**
  * Speed with callers that ask again at once. Time with callers that pause, because a queue that never empties
  * says nothing about a call: among 32 that never pause each waits for the 31 others, so its time is 32 calls'
- * share of the speed, on either way, and no more than the first figure again (told without a bound).
+ * share of the speed, on either way, and no more than the first figure again (shown without a bound).
  */
 async function lightCalls(
   name: string,

@@ -46,7 +46,7 @@ function openIn(parent: string, name: string): Promise<EnvironmentStore> {
 const candle = (index: number) => candleAt(index, START_MS + index * SECOND_MS)
 const candles = (from: number, count: number) => Array.from({ length: count }, (_, i) => candle(from + i))
 
-/** Rows per second with reads beside it, and the longest stretch that it keeps the event loop. */
+/** Rows per second with reads beside it, and how long it holds the event loop at a time. */
 async function appendFigures(folder: string): Promise<Figure[]> {
   const store = await openIn(folder, 'append')
   const bare = bareTable(join(folder, 'bare.db'))

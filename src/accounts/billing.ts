@@ -218,7 +218,7 @@ function readEvent(body: Buffer): StripeEvent {
       return { id, type, created, data }
     }
   } catch {
-    // Told below: whether it is no JSON or no event makes no difference to the sender.
+    // Reported below: to the sender it makes no difference whether it is no JSON or no event.
   }
   throw new AccountsError('The body is not an event.')
 }

@@ -61,7 +61,7 @@ test('a refused request is not counted', () => {
   assert.equal(window.take(START_MS + 1_000).ok, true)
 })
 
-test('the state tells the window nearest to exhaustion', () => {
+test('the state is that of the window nearest to exhaustion', () => {
   const window = new RateWindow({ perSecond: 10, perMinute: 20 })
   for (let i = 0; i < 5; i++) window.take(START_MS)
   assert.deepEqual(window.state(START_MS), {

@@ -12,7 +12,7 @@ const configOf = (env: Record<string, string> = {}) => loadConfig(env).config
 const shown = (env: Record<string, string> = {}) =>
   describeWithVenues(loadConfig(env)).map(({ setting, value, from }) => `${setting} ${value} ${from}`)
 
-test('by default every venue gets its real hosts, and config tells each of them', () => {
+test('by default every venue gets its real hosts, and the configuration lists each of them', () => {
   const lines = shown()
   const hosts = lines.filter((line) => line.startsWith('TAPELINE_VENUE_HOSTS '))
   assert.deepEqual(
@@ -57,7 +57,7 @@ test('one host is replaced, the others stay', () => {
   )
 })
 
-test('the scale of the contract venue is a setting, off unless said', () => {
+test('the scale of the contract venue is a setting, off by default', () => {
   const isYes = (env?: Record<string, string>) => liveSetting('kalshi', configOf(env)).kalshi?.useYesPrice
   assert.deepEqual([isYes(), isYes({ TAPELINE_KALSHI_YES_PRICE: 'on' })], [false, true])
   assert.ok(shown({}).includes('TAPELINE_KALSHI_YES_PRICE off default'))

@@ -53,17 +53,17 @@ test('venues check asks all six, and all six simulated ones answer', async () =>
   )
 })
 
-test('a backfill by hand writes the world of the service: same seed, same density of trades', async () => {
+test('a manual backfill writes the world of the service: same seed, same density of trades', async () => {
   const fromMs = todayMs - DAY_MS
   await fill('cexa', fromMs, todayMs)
   const found = await rows('cexa', '1m', fromMs, fromMs + 600_000)
   const sandbox = await startSandboxExchanges({ seed: crc32('other'), tradesPerSecond: 7 })
   const path = `/api/v3/klines?symbol=BTCUSDT&interval=1m&startTime=${fromMs}&limit=10`
-  const told = (await (await fetch(sandbox.spot.restUrl + path)).json()) as string[][]
+  const klines = (await (await fetch(sandbox.spot.restUrl + path)).json()) as string[][]
   await sandbox.close()
   assert.deepEqual(
     found.map(({ close, volume }) => [close, volume]),
-    told.map((bar) => [Number(bar[4]), Number(bar[5])]),
+    klines.map((kline) => [Number(kline[4]), Number(kline[5])]),
   )
   assert.equal(found.length, 10)
 })

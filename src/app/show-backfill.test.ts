@@ -32,12 +32,12 @@ test('without a terminal: a line at each tenth, not more often than every five s
   }
   show(message(100, true))
   show(message(100, true))
-  const told = lines.map((line) => JSON.parse(line))
+  const logged = lines.map((line) => JSON.parse(line))
   assert.deepEqual(
-    told.map(({ msg, percent }) => percent ?? msg),
+    logged.map(({ msg, percent }) => percent ?? msg),
     [10, 20, 30, 40, 50, 60, 70, 80, 90, 'the past is filled'],
   )
-  assert.deepEqual(told[0].steps, ['cexa candles 1m'])
+  assert.deepEqual(logged[0].steps, ['cexa candles 1m'])
   assert.deepEqual(written, [])
 })
 

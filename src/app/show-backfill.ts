@@ -1,4 +1,4 @@
-/** Tells how far the first backfill is: a bar where a person looks at a terminal, else a log line now and then. */
+/** Shows how far the first backfill is: a progress bar on a terminal, otherwise a log line now and then. */
 import { type ProgressBar, progressBar } from '../cli/progress-bar.ts'
 import type { Environment } from '../core/environment.ts'
 import type { Clock } from '../kit/clock.ts'
@@ -10,7 +10,7 @@ import type { RecordMessage } from './record-worker.ts'
 const PARTS = 10
 const NOT_WITHIN_MS = 5_000
 
-/** Markets and the oracle look after their past as they go. */
+/** Prediction markets and the oracle backfill while they record. */
 const FILLED = EXCHANGES.map(({ source }) => source)
 
 type Progress = NonNullable<RecordMessage['sources'][number]['detail']['backfill']>
@@ -26,8 +26,8 @@ export function showBackfill(options: {
   const bar: ProgressBar | undefined = terminal.isTTY === true ? progressBar(terminal) : undefined
   const startedMs = clock.now()
   const known = new Map<string, Progress>()
-  let toldParts = 0
-  let toldMs = startedMs
+  let loggedParts = 0
+  let loggedMs = startedMs
   let isOver = false
 
   return ({ sources }) => {
@@ -40,7 +40,7 @@ export function showBackfill(options: {
       sum((each) => each.done),
       sum((each) => each.failed),
     ]
-    // Before every exchange has said how much there is, a share of it would jump back.
+    // Until every exchange has reported how much there is, the share would jump back.
     const isAwaited = sources.some(({ source }) => !known.has(source) && FILLED.includes(source))
     if (isAwaited || total === 0) return
     const nowMs = clock.now()
@@ -61,9 +61,9 @@ export function showBackfill(options: {
       return
     }
     const parts = Math.floor(share * PARTS)
-    if (parts <= toldParts || nowMs - toldMs < NOT_WITHIN_MS) return
-    toldParts = parts
-    toldMs = nowMs
+    if (parts <= loggedParts || nowMs - loggedMs < NOT_WITHIN_MS) return
+    loggedParts = parts
+    loggedMs = nowMs
     log.info(
       { environment, percent: Math.floor(share * 100), done, failed, total, seconds, steps },
       'filling the past',

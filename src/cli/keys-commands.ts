@@ -13,7 +13,7 @@ export const KEY_COMMANDS: readonly CliCommand[] = [
     options: {
       account: { about: 'Id of the account.', required: true },
       environment: { about: 'test or live.', required: true },
-      name: { about: 'Name to tell it from others.', required: true },
+      name: { about: 'Name that distinguishes it from others.', required: true },
       scopes: { about: `Comma-separated: ${SCOPES.join(', ')}; left out: all.` },
       expires: { about: 'Time of expiry, such as 2027-01-01; left out: never.' },
       'allow-from': { about: 'Comma-separated address ranges; left out: from anywhere.' },

@@ -128,7 +128,7 @@ const revisions: CliCommand = {
 
 const venuesCheck: CliCommand = {
   name: 'venues check',
-  about: 'Tells for each venue whether it can be reached and what it answered.',
+  about: 'Shows for each venue whether it can be reached and what it answered.',
   options: {
     environment: { about: 'live asks the real venues, test the simulated ones.', fallback: 'live' },
   },

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
 /**
- * A cursor is opaque, signed and bound: it carries where a walk stands, and its signature covers the path
+ * A cursor is opaque, signed and bound: it contains the position of a walk, and its signature covers the path
  * and the filters of that walk, so that it opens nothing else. The same place gives the same cursor, in every
  * process that shares the key.
  */

@@ -1,6 +1,6 @@
 /**
  * The error catalogue: every code that a caller can meet, its status and its one-line meaning. The public
- * text of an error stands apart from what is logged about it.
+ * text of an error is separate from what is logged about it.
  */
 export const ERRORS = {
   invalid_symbol: { status: 400, title: 'The symbol is missing or not recognised' },
@@ -52,7 +52,7 @@ export interface InputFault {
   [extra: string]: unknown
 }
 
-/** What may stand in an error body beside code, message and request id. */
+/** Members that an error body may have beside code, message and request id. */
 export interface ErrorDetail {
   param?: string
   allowed?: readonly (string | number)[]
@@ -87,7 +87,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Whoever looks for faults stops when there are so many: enough to mend a request by. */
+/** A check stops after this many faults: enough to correct a request. */
 export const MAX_FAULTS = 20
 
 /** Many faults as one error: a code of its own (400) wins over the general one (422). */
@@ -97,8 +97,8 @@ export function faultsError(found: readonly InputFault[]): ApiError {
   if (lead === undefined) throw new RangeError('no fault given')
   const { param, error, message: _message, ...detail } = lead
   const wrong = new Set(faults.map((fault) => fault.param)).size
-  const told = faults.map((fault) => fault.message).join(' ')
-  const text = wrong === 1 ? told : `${wrong} parameters are wrong. ${told}`
+  const messages = faults.map((fault) => fault.message).join(' ')
+  const text = wrong === 1 ? messages : `${wrong} parameters are wrong. ${messages}`
   if (faults.length < MAX_FAULTS) return new ApiError(error, text, { param, ...detail, errors: faults })
   const stopped = `${text} Checking stopped after ${MAX_FAULTS} faults: there may be more.`
   return new ApiError(error, stopped, { param, ...detail, errors: faults, checking_stopped: true })

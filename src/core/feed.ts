@@ -35,7 +35,7 @@ export function feedName(feed: Feed): string {
 
 const SEVERAL_PER_INSTANT: readonly Dataset[] = ['trades', 'liquidations', 'snapshots']
 
-/** Whether the time alone tells the rows of a feed apart: no instruments, no sequence. */
+/** Whether the time alone identifies a row of the feed: no instruments, no sequence. */
 export function hasOneRowPerInstant({ dataset, source }: Feed): boolean {
   return !SEVERAL_PER_INSTANT.includes(dataset) && source !== 'predmkt_a' && source !== 'predmkt_b'
 }

@@ -2,7 +2,7 @@ import { ENVIRONMENTS, type Environment } from './environment.ts'
 
 /**
  * `svc_live_` or `svc_test_`, 32 base62 characters, and a 6-character checksum (CRC32 of all before it, in
- * base62), so that a typo is told from a wrong key without a look-up.
+ * base62), so that a typo is recognised without looking the key up.
  */
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const SECRET_LENGTH = 32
@@ -27,7 +27,7 @@ export function formatKey(environment: Environment, randomBytes: (count: number)
 
 export type KeyReading = { ok: true; environment: Environment } | { ok: false; problem: string }
 
-/** Tells the environment of a well-formed key, or what is wrong with its form. */
+/** The environment of a well-formed key, or what is wrong with its form. */
 export function readKey(text: string): KeyReading {
   const match = FORM.exec(text)
   if (match === null) {

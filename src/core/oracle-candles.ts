@@ -113,7 +113,7 @@ const ROUND_BITS = 64n
 
 /**
  * Whether there may be a round between two that follow each other. A new phase counts from 1, and its numbers do not
- * tell where the phase before it ended.
+ * show where the phase before it ended.
  */
 export function skipsRounds(a: Pick<OracleUpdate, 'roundId'>, b: Pick<OracleUpdate, 'roundId'>): boolean {
   const isSamePhase = b.roundId >> ROUND_BITS === a.roundId >> ROUND_BITS

@@ -3,7 +3,7 @@ import { INTERVAL_MS } from './interval.ts'
 
 /**
  * Plans are data. Market data calls the middle plan `pro`, the node group calls it `developer`: a plan has
- * a name and the tier that it belongs to. Everything that differs between plans stands here and only here.
+ * a name and the tier that it belongs to. Everything that differs between plans is defined here and only here.
  */
 export const TIERS = ['free', 'pro', 'business'] as const
 export type Tier = (typeof TIERS)[number]

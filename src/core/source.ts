@@ -51,7 +51,7 @@ export function isSource(text: string): text is Source {
   return (SOURCES as readonly string[]).includes(text)
 }
 
-/** The source that a name stands for, or undefined for an unknown name. */
+/** The source with this name or alias; undefined for an unknown name. */
 export function resolveSource(name: string): Source | undefined {
   if (isSource(name)) return name
   return Object.hasOwn(SOURCE_ALIASES, name) ? SOURCE_ALIASES[name as SourceAlias] : undefined

@@ -1,5 +1,5 @@
 /**
- * Whether a script can run at all, as the node's engine judges it: some instructions are illegal wherever they stand,
+ * Whether a script can run at all, as the node's engine judges it: some instructions are illegal wherever they are,
  * others only when they are executed. A branch whose condition is not pushed right in front of it may be skipped.
  */
 import { OP } from './opcodes.ts'

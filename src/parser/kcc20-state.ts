@@ -15,7 +15,7 @@ export interface Kcc20State {
   readonly owner_type: (typeof KCC20_OWNER_TYPES)[number]
   readonly amount: bigint
   readonly is_minter: boolean
-  /** Whether the block stands in the frame of a program with several entry points. */
+  /** Whether the block is inside the frame of a program with several entry points. */
   readonly framed: boolean
 }
 

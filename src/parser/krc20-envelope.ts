@@ -6,7 +6,7 @@
  *   entry:  OP_0 <json>  or  <odd number> <extra>
  *
  * The branch never runs; the key check in front of it says who signed. The name is compared without case. Two
- * entries are looked at: of two objects the second counts, one entry must be followed by OP_ENDIF, and what stands
+ * entries are looked at: of two objects the second counts, one entry must be followed by OP_ENDIF, and what comes
  * behind two is not looked at.
  */
 import type { Address } from '../core/chain/address.ts'

@@ -46,7 +46,7 @@ const MAX_OP_LENGTH = 16
 const NOT_ASCII = /[^\p{ASCII}]/u
 /** Members that must be text where they are written at all. */
 const TEXT_MEMBERS = new Set('from to tick max lim pre dec amt utxo price mod name ca'.split(' '))
-/** Where the object stands; in the payload every member must be text, or null for an empty one. */
+/** Where the object was found; in the payload every member must be text, or null for an empty one. */
 export type Krc20Form = 'envelope' | 'payload'
 const CONTRACT = /^[0-9a-f]{64}$/
 const AMOUNT = /^[1-9]\d{0,31}$/

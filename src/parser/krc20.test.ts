@@ -151,7 +151,7 @@ test('the payload form is read, its sender is the owner of the first input', () 
   assert.deepEqual(operations({ ...transaction, payload: Buffer.from('{"p":"kasia"}').toString('hex') }), [])
 })
 
-test('what an operation lacks is said', () => {
+test('what an operation lacks is reported', () => {
   const faults = (json: string, network: Network = 'mainnet') =>
     readKrc20Operation(Buffer.from(json), network)?.faults
   assert.deepEqual(faults('{"p":"krc-20","op":"transfer"}'), [
@@ -185,7 +185,7 @@ test('an envelope has two entries: of two objects the last counts, one is follow
     [`00${json}00${other}68`, 'NACHO'],
     [`00${json}51${extra}68`, 'CYPU'],
     [`5f${extra}00${json}68`, 'CYPU'],
-    // What stands behind two entries is not looked at.
+    // What follows two entries is ignored.
     [`00${json}00${other}00${json}68`, 'NACHO'],
     [`51${extra}00${json}6168`, 'CYPU'],
     [`00${json}6861`, 'CYPU'],

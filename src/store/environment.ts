@@ -30,7 +30,7 @@ export interface WriteResult {
   markets: number
 }
 
-export interface CoveredPageQuery extends PageQuery {
+interface CoveredPageQuery extends PageQuery {
   /** Coverage is read up to this instant at most: the future is not a gap. */
   readonly coverageTo: number
   /**
@@ -40,7 +40,7 @@ export interface CoveredPageQuery extends PageQuery {
   readonly maxAgeMs?: number
 }
 
-export interface CoveredPage {
+interface CoveredPage {
   readonly page: Page
   /** In the order of the feeds. */
   readonly finality: readonly Finality[]
@@ -49,7 +49,7 @@ export interface CoveredPage {
   readonly coverage: Coverage
 }
 
-export interface CoveredRowQuery extends AtQuery {
+interface CoveredRowQuery extends AtQuery {
   /** Where coverage starts when there is no row; with one it starts at the row. It ends with the time asked for. */
   readonly coverageFrom: number
   readonly coverageTo: number

@@ -4,7 +4,7 @@ import { errorText, sliceMembers, sliceMessage } from './wrpc-message.ts'
 
 const frame = (text: string) => sliceMessage(Buffer.from(text))
 
-test('the result is cut out byte for byte, wherever it stands', () => {
+test('the result is cut out byte for byte, wherever in the message it is', () => {
   const result = '{"sequence":18446744073709551615,"a":"}]\\"{[","b":[1,{"c":[]}],"é":"\\\\"}'
   for (const text of [
     `{"id":7,"method":"getBlock","params":${result}}`,

@@ -152,7 +152,7 @@ export function createWebhookSubscriptions(deps: WebhookSubscriptionsDeps): Webh
         ...(isTexts(addresses) ? { addresses } : {}),
       }
       const target = typeof url === 'string' ? await checkTarget(url) : undefined
-      // A member that is missing or has the wrong type was reported already: a harmless one stands in for it.
+      // A member that is missing or has the wrong type was reported already; a harmless value takes its place.
       const checked = await parseSelection(
         { kinds: given.kinds ?? [HARMLESS_KIND], addresses: given.addresses ?? [] },
         { network, maxAddresses: plan.webhookAddresses },

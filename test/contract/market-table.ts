@@ -401,5 +401,5 @@ export const FIELDS = {
   meta: 'symbol source interval count returned has_more next_cursor clamped clamped_reason original_start effective_start ignored coverage',
 } as const
 
-/** The order of ties: rows of one instant stand in this order of sources. */
+/** The order of ties: rows of one instant are in this order of sources. */
 export const SOURCE_ORDER = ['cexa', 'cexa_futures', 'perpdex', 'predmkt_a', 'predmkt_b', 'oracle']

@@ -51,7 +51,7 @@ const DECLARATIONS: readonly Pattern[] = [
   { pattern: /at\([^)]*\{[^}]*(?:active|include_orderbook): (true)/g, change: () => 'false' },
 ]
 
-/** `withDefault(inner, value)`: the value stands last, wherever the parentheses of the inner one end. */
+/** `withDefault(inner, value)`: the value is last, wherever the parentheses of the inner one end. */
 const WITH_DEFAULT = /withDefault\(/g
 
 const PLAN_VALUES: readonly Pattern[] = [
@@ -142,7 +142,7 @@ function closing(text: string, from: number): number {
   return text.length
 }
 
-/** Numbers with a name that stand as a bound. */
+/** Named numbers that are a bound. */
 function boundConstants(file: string, text: string): Mutant[] {
   const named = [...text.matchAll(/\b(?:min|max|default): ([A-Z][A-Z_]+)/g)].map((match) => match[1] ?? '')
   return [...new Set(named)].flatMap((name) =>

@@ -51,8 +51,8 @@ try {
     samples = current
     for (const one of tried) if (isTelling(one)) answers[one.name] = one.answer.json
     const missing = tried.filter(({ name }) => answers[name] === undefined && isChosen(name))
-    const told = missing.length === 0 ? 'all recorded' : `waiting for ${missing.map(show).join(', ')}`
-    process.stderr.write(`${told}\n`)
+    const state = missing.length === 0 ? 'all recorded' : `waiting for ${missing.map(show).join(', ')}`
+    process.stderr.write(`${state}\n`)
     if (missing.length === 0) break
   }
   const kept = Object.entries(before.answers).filter(([name]) => !isChosen(name))
@@ -62,7 +62,7 @@ try {
     samples: wanted.length === 0 ? samples : before.samples,
     answers: Object.fromEntries(sorted),
   }
-  // The receiver of the recording stands where the document names one.
+  // The receiver of the recording is replaced by the one that the document names.
   const text = JSON.stringify(recorded, null, 2).replaceAll(receiver.url, 'https://example.com/hook')
   writeFileSync(FILE, `${text}\n`)
 } finally {

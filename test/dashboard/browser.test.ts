@@ -15,7 +15,7 @@ import { firstChartMs, isOverloaded } from './first-chart.ts'
 import { countColors } from './png-colors.ts'
 import { HOLDER_VIEWS, OPERATOR_VIEWS, openView } from './views.ts'
 
-const BARS_WITHIN_MS = 60_000
+const CANDLES_WITHIN_MS = 60_000
 const FIRST_CHART_MS = 1_500
 const FIRST_LOAD_BYTES = 150_000
 const PHONE = { width: 360, height: 740 }
@@ -151,7 +151,7 @@ describe('the dashboard in Chromium', { skip }, () => {
   })
 
   test('the chart renders candles: pixels of both colours', async () => {
-    await untilBars(service.url, key, { source: 'cexa_futures', least: 40 })
+    await untilCandles(service.url, key, { source: 'cexa_futures', least: 40 })
     await holder.goto('/#/explorer')
     await holder.locator('.chart[data-bars]:not([data-bars="0"]) canvas').first().waitFor()
     await holder.waitForTimeout(400)
@@ -161,7 +161,7 @@ describe('the dashboard in Chromium', { skip }, () => {
 
   test('every source has its chart, and each shows the call behind it with its price', async () => {
     for (const source of SOURCES) {
-      await untilBars(service.url, key, { source, least: 1 })
+      await untilCandles(service.url, key, { source, least: 1 })
       await holder.getByLabel('Source', { exact: true }).selectOption(source)
       const call = holder.locator('.api-call', { hasText: `/v1/candles?symbol=BTC&source=${source}` })
       await call.getByText(/[\d,]+ credits/).waitFor()
@@ -365,18 +365,18 @@ async function pauseWebhook(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Resume', exact: true }).waitFor()
 }
 
-/** Waits until a number has stood still for a while. */
+/** Waits until a number has not changed for a while. */
 async function settled(read: () => number): Promise<void> {
   let last = read()
   let sinceMs = performance.now()
-  const stands = () => {
+  const isSteady = () => {
     if (read() !== last) {
       last = read()
       sinceMs = performance.now()
     }
     return performance.now() - sinceMs > 600
   }
-  await until('a number that stands still', stands)
+  await until('a number that no longer changes', isSteady)
 }
 
 const focused = (page: Page) => page.evaluate('document.activeElement.textContent')
@@ -390,12 +390,16 @@ async function tabTo(page: Page, condition: string): Promise<void> {
 }
 
 /** The sandbox's history comes in source by source. */
-async function untilBars(url: string, key: string, wish: { source: string; least: number }): Promise<void> {
-  const path = `/v1/candles?symbol=BTC&source=${wish.source}&interval=15m&limit=60`
+async function untilCandles(
+  url: string,
+  key: string,
+  wanted: { source: string; least: number },
+): Promise<void> {
+  const path = `/v1/candles?symbol=BTC&source=${wanted.source}&interval=15m&limit=60`
   const enough = async () => {
     const reply = await fetch(url + path, { headers: { 'X-API-Key': key } })
     const page = (await reply.json()) as { data?: unknown[] }
-    return (page.data?.length ?? 0) >= wish.least
+    return (page.data?.length ?? 0) >= wanted.least
   }
-  await until(`${wish.least} bars of ${wish.source}`, enough, BARS_WITHIN_MS)
+  await until(`${wanted.least} candles of ${wanted.source}`, enough, CANDLES_WITHIN_MS)
 }

@@ -54,7 +54,7 @@ describe('the dashboard with known data', { skip }, () => {
     await page.goto('/#/explorer')
     const btc = await drawnColors()
     assert.ok(btc.all.funding > 500, `${btc.all.funding} pixels of funding`)
-    // The label of the last rate stands in the same pane.
+    // The label of the last rate is in the same pane.
     assert.equal(btc.pane.funding, btc.all.funding, 'nothing of it among the candles')
     // Ten of the 120 bars over the whole height of the candles, less what is drawn on top of them.
     const missed = (MISSED_BARS.to - MISSED_BARS.from) / 160

@@ -101,7 +101,7 @@ test("another account's key, webhook, usage and delivery are unreachable by any 
     const { text } = await bob.call(method, path)
     for (const id of [own.account, own.key, own.webhook, own.delivery, 'ann@']) {
       const isEcho = path.includes(String(id)) && text.includes('There is no')
-      assert.ok(isEcho || !text.includes(String(id)), `${path} tells bob about ${id}`)
+      assert.ok(isEcho || !text.includes(String(id)), `${path} shows bob ${id}`)
     }
   }
   const { json } = await ann.call<DeliveryView>(

@@ -35,7 +35,7 @@ export interface Call {
   access: DashboardRoute['access']
 }
 
-/** With the names in braces filled in; the routes that stand for many are written out. */
+/** With the names in braces filled in; routes with parameters are written out. */
 export function everyCall(names: Record<string, string>): Call[] {
   const routes = Object.values(ROUTE_FILES).flatMap((make) => make({} as never))
   return routes
@@ -53,7 +53,7 @@ export function everyCall(names: Record<string, string>): Call[] {
     }))
 }
 
-/** `{id}` stands for an account, a key or a webhook, as the path says. */
+/** `{id}` is an account, a key or a webhook, depending on the path. */
 function nameOf(path: string, name: string, names: Record<string, string>): string {
   if (name !== 'id') return names[name] ?? name
   const kind = /accounts\/\{id\}/.test(path) ? 'account' : /keys\/\{id\}/.test(path) ? 'key' : 'webhook'

@@ -76,9 +76,9 @@ describe('the status of a fresh install', { skip }, () => {
     }
     assert.equal(await badColors(), 0, 'nothing is red or yellow')
     const { ingestion } = await statusOf('live')
-    const heard = ingestion[0]?.coverage ?? []
-    assert.ok(heard.length >= 4, JSON.stringify(ingestion))
-    assert.deepEqual([...new Set(heard.flatMap(({ from, to }) => [from, to]))], [null])
+    const covered = ingestion[0]?.coverage ?? []
+    assert.ok(covered.length >= 4, JSON.stringify(ingestion))
+    assert.deepEqual([...new Set(covered.flatMap(({ from, to }) => [from, to]))], [null])
   })
 
   test('each dataset has a coverage of its own: history of candles is none of the order books', async () => {
@@ -161,9 +161,9 @@ test('a start with nothing to record prints what to set; one with something does
     const service = await spawnService(folder.path, { env })
     await until('the whole start', () => service.printed().includes('Dashboard: '))
     await service.kill('SIGTERM')
-    const said = /Nothing is recorded: .*/.exec(service.printed())?.[0]
-    assert.equal(said !== undefined, isIdle, service.printed())
-    if (isIdle) for (const name of SETTINGS) assert.ok(said?.includes(name), service.printed())
+    const notice = /Nothing is recorded: .*/.exec(service.printed())?.[0]
+    assert.equal(notice !== undefined, isIdle, service.printed())
+    if (isIdle) for (const name of SETTINGS) assert.ok(notice?.includes(name), service.printed())
   }
   folder.remove()
 })

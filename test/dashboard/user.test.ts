@@ -30,20 +30,19 @@ describe('a person with the dashboard', { skip }, () => {
   const heading = (name: string, at: Page = page) => at.getByRole('heading', { name, exact: true }).waitFor()
   /** Not `waitForFunction`: it evaluates inside the page, where the content security policy forbids it. */
   const untilPage = (condition: string) => until(condition, () => page.evaluate<boolean>(condition))
-  /** The browser tells of every refused call in its console, whether the page has a word for it or not. */
+  /** The browser logs every refused call in its console, whether the page handles it or not. */
   const refused = async (status: number, act: () => Promise<void>) => {
     await act()
-    const told = chromium.faults.splice(0)
-    for (const fault of told)
+    for (const fault of chromium.faults.splice(0))
       assert.match(fault, new RegExp(`the server responded with a status of ${status}`))
   }
 
   test('every form shows which field is wrong, and keeps what was typed', async () => {
-    const wrong = async (fill: () => Promise<void>, told: RegExp, submit: () => Promise<void>) =>
+    const wrong = async (fill: () => Promise<void>, message: RegExp, submit: () => Promise<void>) =>
       refused(422, async () => {
         await fill()
         await submit()
-        await page.getByRole('alert').filter({ hasText: told }).waitFor()
+        await page.getByRole('alert').filter({ hasText: message }).waitFor()
       })
     await page.goto('/#/keys')
     await button('Create key').click()

@@ -116,7 +116,7 @@ export async function caughtUp(database: ChainStores, sink: () => string, limitM
     const checkpoint = await database.chain.checkpoint()
     if (checkpoint?.hash === sink()) return
     if (performance.now() > endsAt)
-      throw new Error(`the index stands at ${checkpoint?.hash}, the node at ${sink()}`)
+      throw new Error(`the index is at ${checkpoint?.hash}, the node at ${sink()}`)
     await systemClock.sleep(20)
   }
 }
@@ -131,7 +131,7 @@ export async function allEvents(database: ChainStores): Promise<StoredEvent[]> {
   }
 }
 
-/** Until nothing more is written: the chain stands still and all of it is recorded. */
+/** Until nothing more is written: the chain has stopped and all of it is recorded. */
 export async function settled(database: ChainStores): Promise<void> {
   for (let before = -1; ; ) {
     const { newestSeq } = await database.events.bounds()

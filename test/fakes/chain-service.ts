@@ -21,7 +21,7 @@ export interface ChainService {
   readonly service: TestService
   readonly nodes: readonly RunningSandboxNode[]
   readonly chain: RunningSandboxChain
-  key(wish?: KeyRequest): Promise<string>
+  key(request?: KeyRequest): Promise<string>
   /** POST /rpc with a body as it is. */
   post(body: string | Buffer, key: string, headers?: Record<string, string>): Promise<Answer>
   /** One call; `params` may hold bigints. */
@@ -64,7 +64,7 @@ export async function startChainService(options: ChainServiceOptions = {}): Prom
     service,
     nodes,
     chain,
-    key: (wish = {}) => service.key({ environment: 'live', ...wish }),
+    key: (request = {}) => service.key({ environment: 'live', ...request }),
     post,
     async call(key, method, params = {}) {
       const answer = await post(exactText({ jsonrpc: '2.0', id: 1, method, params }), key)

@@ -92,7 +92,7 @@ export async function assertAddress(
 
 /**
  * Replays the log: what it says is confirmed in the end is what the chain says, for every address; every confirmation that was
- * undone is followed by the retraction that names it, and none stands twice.
+ * undone is followed by the retraction that names it, and none is listed twice.
  */
 export function assertLog(
   events: readonly StoredEvent[],
@@ -139,7 +139,7 @@ export function assertLog(
   assert.deepEqual(
     [...confirmed].filter((txId) => !accepted.has(txId ?? '')),
     [],
-    'nothing stands confirmed that is not accepted',
+    'nothing is confirmed that is not accepted',
   )
   for (const block of truth.slice(3)) {
     for (const hash of block.mergeSet) assert.ok(blocks.has(hash), `block ${hash} was not recorded`)

@@ -18,8 +18,8 @@ export async function makeAccount(accounts: Accounts, plan: string): Promise<str
   return (await accounts.create({ email, plan })).id
 }
 
-export async function makeKey(accounts: Accounts, wish: KeyRequest): Promise<string> {
-  const { plan = 'wide', credits, accountId, ...input } = wish
+export async function makeKey(accounts: Accounts, request: KeyRequest): Promise<string> {
+  const { plan = 'wide', credits, accountId, ...input } = request
   const owner = accountId ?? (await makeAccount(accounts, plan))
   if (credits !== undefined) await accounts.setCredits(owner, credits)
   const { key } = await accounts.createKey({ environment: 'test', name: 'a key', ...input, accountId: owner })
@@ -27,11 +27,11 @@ export async function makeKey(accounts: Accounts, wish: KeyRequest): Promise<str
 }
 
 /** A key made beside a running service, as the command line makes one. */
-export async function makeKeyBeside(folder: string, wish: KeyRequest = {}): Promise<string> {
+export async function makeKeyBeside(folder: string, request: KeyRequest = {}): Promise<string> {
   const env = { TAPELINE_DATA: folder, TAPELINE_PLANS: join(folder, 'plans.json') }
   const { accounts, store } = openAccounts(loadConfig(env).config, systemClock)
   try {
-    return await makeKey(accounts, wish)
+    return await makeKey(accounts, request)
   } finally {
     await store.close()
   }

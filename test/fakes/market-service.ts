@@ -1,4 +1,4 @@
-/** The real service on a socket, with a clock that stands still and a store that the test fills beside it. */
+/** The real service on a socket, with a stopped clock and a store that the test fills beside it. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openAccounts } from '../../src/app/open-accounts.ts'
@@ -32,9 +32,9 @@ export interface MarketService {
   readonly clock: Clock & { set(nowMs: number): void }
   /** Lets a second pass: what another handle wrote is seen after a moment, not at once. */
   tick(): void
-  /** A key of a plan; the same one each time unless the wish says more. */
-  key(wish?: KeyRequest): Promise<string>
-  /** A GET with the key of a plan (enterprise unless told). */
+  /** A key of a plan; the same one each time unless the request asks for more. */
+  key(request?: KeyRequest): Promise<string>
+  /** A GET with the key of a plan (enterprise by default). */
   get(path: string, asked?: Asked & { plan?: string }): Promise<Answer>
   stop(options?: { keep: boolean }): Promise<void>
 }
@@ -73,9 +73,9 @@ export async function startMarketService(options: {
     store,
     clock,
     tick: () => clock.set(clock.now() + 1_000),
-    key: (wish = {}) => {
-      const plain = Object.keys(wish).every((name) => name === 'plan')
-      return plain ? planKey(wish.plan ?? 'enterprise') : makeKey(parts.accounts, wish)
+    key: (request = {}) => {
+      const plain = Object.keys(request).every((name) => name === 'plan')
+      return plain ? planKey(request.plan ?? 'enterprise') : makeKey(parts.accounts, request)
     },
     get: async (path, { plan = 'enterprise', ...asked } = {}) =>
       ask(`${service.url}${path}`, { ...asked, key: asked.key ?? (await planKey(plan)) }),

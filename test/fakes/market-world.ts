@@ -129,7 +129,7 @@ const MARKETS: MarketInput[] = [
       ticker: `KXBTCD-OLD-${i}`,
       question: `Old market ${i}`,
       marketType: '1h',
-      // Every third one ends together with another: ties are told apart by the id.
+      // Every third one ends together with another: ties are broken by the id.
       startTime: FINAL - (Math.floor(i / 3) + 3) * HOUR,
       endTime: FINAL - (Math.floor(i / 3) + 2) * HOUR,
       active: i % 2 === 0,

@@ -44,7 +44,7 @@ export interface TestService {
   /** Accounts opened beside the service, as the command line does. */
   readonly parts: AccountsParts
   account(plan?: string): Promise<string>
-  key(wish?: KeyRequest): Promise<string>
+  key(request?: KeyRequest): Promise<string>
   /** With `keepFiles` another one can be started on the folder. */
   stop(options?: { keepFiles?: boolean }): Promise<void>
 }
@@ -79,7 +79,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     service,
     parts,
     account: (plan = 'wide') => makeAccount(parts.accounts, plan),
-    key: (wish = {}) => makeKey(parts.accounts, wish),
+    key: (request = {}) => makeKey(parts.accounts, request),
     stop: async ({ keepFiles = false } = {}) => {
       await service.stop()
       await parts.store.close()

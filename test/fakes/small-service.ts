@@ -25,7 +25,7 @@ export interface SmallService {
   readonly store: AccountsStore
   readonly accounts: Accounts
   readonly ledger: Ledger
-  key(wish?: KeyRequest): Promise<string>
+  key(request?: KeyRequest): Promise<string>
   stop(): Promise<void>
 }
 
@@ -92,7 +92,7 @@ export async function startSmallService<Services>(options: {
     store,
     accounts,
     ledger,
-    key: (wish = {}) => makeKey(accounts, wish),
+    key: (request = {}) => makeKey(accounts, request),
     stop: async () => {
       await http.close(1_000)
       unwatch()

@@ -33,7 +33,7 @@ export interface Tried {
   readonly answer: Answer
 }
 
-/** What the document cannot know; everything else is sent as it stands there. */
+/** What the document cannot know; everything else is sent as it is written there. */
 export interface Known {
   /** A receiver that this service may reach: a host of the document's example cannot be resolved everywhere. */
   readonly receiver: string

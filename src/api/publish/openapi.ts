@@ -317,7 +317,7 @@ function errorsOf<Services>(endpoint: AnyEndpoint<Services>): ErrorKind[] {
 
 const headerRef = (name: string) => ({ $ref: `#/components/headers/${name}` })
 
-/** The headers of the answers that are told apart in openapi-parts.ts. */
+/** The headers of the answers that openapi-parts.ts distinguishes. */
 function headersOn(kinds: readonly string[]): Json {
   const names = Object.keys(responseHeaders).filter((name) =>
     kinds.includes(responseHeaders[name]?.['x-on'] ?? ''),

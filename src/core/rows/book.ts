@@ -22,7 +22,7 @@ export interface BookSides {
   asks: Levels
 }
 
-/** What a light row tells about a book. Null where a side is empty. */
+/** The fields of a light row that summarise a book. Null where a side is empty. */
 export interface BookTop {
   bid: string | null
   ask: string | null

@@ -6,7 +6,7 @@ export interface EncodedRow {
   ts: number
   /** The market, token or ticker that the row belongs to; '' where the feed has only one. */
   instrument: string
-  /** Tells rows of the same instant and instrument apart; given by the writer, never by arrival. */
+  /** Distinguishes rows of the same instant and instrument; given by the writer, never by arrival. */
   seq: number
   /** The JSON text of the row, without line breaks. */
   text: string

@@ -146,7 +146,7 @@ export function marketState(
   return { active: true, status: isAhead ? 'upcoming' : 'open' }
 }
 
-/** These fields stand side by side; inside a text their quotes would be escaped. */
+/** These fields are next to each other; inside a text their quotes would be escaped. */
 const STATE_FIELDS =
   /"start_time":(?:null|"([^"]+)"),"end_time":(?:null|"([^"]+)"),"active":(?:true|false),"status":"([a-z]+)"/g
 

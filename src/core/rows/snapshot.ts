@@ -37,7 +37,7 @@ const MID_EXTRA_DECIMALS = 1
 
 const IMBALANCE_DOC =
   'Share of the bids in the size of the levels that the row lists, 6 decimals; without books: of the ten best levels (`predmkt_a`), of all levels (`predmkt_b`). Null for an empty book.'
-/** Each venue's rows have a shape of their own, told apart by their source. */
+/** Each venue's rows have a shape of their own, distinguished by their source. */
 const commonOf = (source: Source) => ({
   timestamp: timeField('Time of the sample.'),
   symbol: symbolField(),

@@ -40,7 +40,7 @@ export type TradeRow = Type.Static<typeof TradeRow>
 
 export interface TradeInput {
   time: number
-  /** Tells trades of one instant apart, the same at every ingestion. */
+  /** Distinguishes trades of one instant; the same at every ingestion. */
   seq: number
   tradeId: string
   price: Numeric

@@ -45,15 +45,15 @@ export function keyRoutes(deps: { accountsOf: (context: SignedIn) => Accounts })
       return json({ keys: keys.map(keyView).reverse() })
     }),
     userRoute('POST keys', async (context) => {
-      const wish = readJsonBody(NewKey, context.request)
+      const input = readJsonBody(NewKey, context.request)
       const created = await deps.accountsOf(context).createKey({
         accountId: context.accountId,
-        environment: wish.environment,
-        name: wish.name.trim(),
-        scopes: wish.scopes,
-        allowedCidrs: wish.allowed_cidrs,
-        creditCap: wish.credit_cap,
-        expiresAtMs: wish.expires_at === null ? null : timeOf(wish.expires_at),
+        environment: input.environment,
+        name: input.name.trim(),
+        scopes: input.scopes,
+        allowedCidrs: input.allowed_cidrs,
+        creditCap: input.credit_cap,
+        expiresAtMs: input.expires_at === null ? null : timeOf(input.expires_at),
       })
       return json({ key: created.key, record: keyView(created.record) } satisfies CreatedKeyView, 201)
     }),

@@ -185,9 +185,9 @@ export function sessionRoutes(deps: SessionDeps): DashboardRoute[] {
     }),
     userRoute('POST password', async (context) => {
       const { user } = context.session
-      const wish = readJsonBody(NewPassword, context.request)
+      const input = readJsonBody(NewPassword, context.request)
       const changed = await throttle
-        .changePassword(user.id, () => users.changePassword(user, wish))
+        .changePassword(user.id, () => users.changePassword(user, input))
         .catch(refuseCrowd)
       if (!changed) {
         throw new DashboardError(403, 'wrong_credentials', 'The current password is wrong.')

@@ -134,7 +134,7 @@ for (const engine of ENGINES) {
       assert.equal(await store.prune(2_899), 2)
     }))
 
-  test(`${engine.name}: the cap holds for each account, a deletion takes the jobs along, versions tell of every change`, () =>
+  test(`${engine.name}: the cap holds for each account, a deletion removes its jobs, and every change raises the version`, () =>
     withJobs(engine, async (store, _, clock) => {
       assert.equal(await store.createSubscription(subscription('wh_a'), 1), true)
       assert.equal(await store.createSubscription(subscription('wh_b'), 1), false)

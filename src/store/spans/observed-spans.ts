@@ -6,7 +6,7 @@ import type { Finality } from '../series.ts'
  * Remembers observed spans of final time: they stay valid while the feed's epoch is the same. Most pages of history
  * are inside one such span, and then nothing has to be read.
  */
-export interface ObservedSpans {
+interface ObservedSpans {
   /** The coverage of [from, to), where it is known to be complete; only for a single feed. */
   find(finality: readonly Finality[], from: number, to: number): Coverage | undefined
   /** The same, read where it is not known. `finality` is of the snapshot that `read` reads from. */

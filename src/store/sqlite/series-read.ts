@@ -33,7 +33,7 @@ export interface SeriesReader {
 }
 
 /** All of a page is read but for the texts of its rows: making them from books takes long. */
-export interface UnfinishedPage extends Omit<Page, 'text' | 'parts'> {
+interface UnfinishedPage extends Omit<Page, 'text' | 'parts'> {
   finish(): Promise<Page>
 }
 

@@ -1,4 +1,4 @@
-/** Tells the operator when nothing is recorded, and which settings change that. */
+/** Informs the operator when nothing is recorded, and which settings change that. */
 import type { Environment } from '../../../core/environment.ts'
 
 interface RecordingSettings {

@@ -15,8 +15,8 @@ export function refusalDetail(refusal: NodeRefusal): Record<string, string | big
     mass: refusal.mass,
     mass_limit: refusal.massLimit,
   }
-  const told = Object.entries(all).filter((entry): entry is [string, string | bigint | number] => {
+  const allowed = Object.entries(all).filter((entry): entry is [string, string | bigint | number] => {
     return entry[1] !== undefined && entry[1] !== ''
   })
-  return Object.fromEntries(told)
+  return Object.fromEntries(allowed)
 }

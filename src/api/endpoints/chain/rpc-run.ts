@@ -63,17 +63,17 @@ async function runBatch(
   }
   await Promise.all([
     ...indexes.filter((index) => !isHeavy(index)).map(put),
-    inLanes(heavyTasks, Math.max(1, options.heavySlots)),
+    inParallel(heavyTasks, Math.max(1, options.heavySlots)),
   ])
   return answers.filter((found) => found !== undefined)
 }
 
-async function inLanes(tasks: readonly (() => Promise<void>)[], lanes: number): Promise<void> {
+async function inParallel(tasks: readonly (() => Promise<void>)[], limit: number): Promise<void> {
   let next = 0
-  const lane = async () => {
+  const worker = async () => {
     for (let task = tasks[next++]; task !== undefined; task = tasks[next++]) await task()
   }
-  await Promise.all(Array.from({ length: Math.min(lanes, tasks.length) }, lane))
+  await Promise.all(Array.from({ length: Math.min(limit, tasks.length) }, worker))
 }
 
 function answer(

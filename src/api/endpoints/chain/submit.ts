@@ -148,9 +148,9 @@ function bodyError(faults: readonly { path: string; message: string }[]): ApiErr
 function refusalOf(sent: Sent & { ok: false }): ApiError {
   const { failure, txId } = sent
   if (failure.kind === 'refused' && REJECTIONS.has(failure.refusal.reason)) {
-    const told = Object.entries(refusalDetail(failure.refusal)).map(([name, value]) => [name, plain(value)])
+    const detail = Object.entries(refusalDetail(failure.refusal)).map(([name, value]) => [name, plain(value)])
     const message = `The node refused the transaction: ${failure.refusal.text}.`
-    return new ApiError('transaction_rejected', message, { ...Object.fromEntries(told), tx_id: txId })
+    return new ApiError('transaction_rejected', message, { ...Object.fromEntries(detail), tx_id: txId })
   }
   return upstreamError(failure, { tx_id: txId, in_doubt: sent.inDoubt })
 }

@@ -40,7 +40,7 @@ export interface BookTime {
 
 /**
  * Live, the slider ends at the clock and the book follows it. Moving the slider, stepping or naming a time
- * stands still there; a time outside the slider's range moves the range.
+ * stays there; a time outside the slider's range moves the range.
  */
 export function useBookTime(
   environment: EnvironmentName,

@@ -37,12 +37,12 @@ export function Events() {
   const [typed, setTyped] = useState('')
   const [paused, setPaused] = useState(false)
   const byAddress = KIND_INFO[kind].byAddress
-  const wish = JSON.stringify({
+  const subscription = JSON.stringify({
     op: 'subscribe',
     kinds: [kind],
     ...(byAddress && typed !== '' ? { addresses: splitAddresses(typed) } : {}),
   })
-  const settled = useSettled(wish)
+  const settled = useSettled(subscription)
   const isIncomplete = kind === NEEDS_ADDRESSES && typed === ''
   const { events, state, problem } = useStream(environment, settled, paused || isIncomplete)
   const base = location.origin.replace(/^http/, 'ws')
@@ -106,10 +106,13 @@ export function Events() {
       </Card>
       <div class="api-call">
         <code>
-          <b>WS</b> /v1/ws?api_key=$KEY {wish}
+          <b>WS</b> /v1/ws?api_key=$KEY {subscription}
         </code>
         <span class="price">0 credits</span>
-        <CopyButton text={`npx wscat -c "${base}/v1/ws?api_key=$KEY" -x '${wish}'`} label="Copy command" />
+        <CopyButton
+          text={`npx wscat -c "${base}/v1/ws?api_key=$KEY" -x '${subscription}'`}
+          label="Copy command"
+        />
       </div>
     </>
   )
@@ -131,14 +134,14 @@ function useSettled(value: string): string {
   return settled
 }
 
-function useStream(environment: string, wish: string, stopped: boolean) {
+function useStream(environment: string, subscription: string, stopped: boolean) {
   const [events, setEvents] = useState<ShownEvent[]>([])
   const [state, setState] = useState('connecting')
   const [problem, setProblem] = useState<string>()
   useEffect(() => {
     setEvents([])
     setProblem(undefined)
-  }, [environment, wish])
+  }, [environment, subscription])
   useEffect(() => {
     if (stopped) return
     let socket: WebSocket | undefined
@@ -148,7 +151,7 @@ function useStream(environment: string, wish: string, stopped: boolean) {
       setState('connecting')
       const base = location.origin.replace(/^http/, 'ws')
       socket = new WebSocket(`${base}/dashboard/api/stream?environment=${environment}`)
-      socket.onopen = () => socket?.send(wish)
+      socket.onopen = () => socket?.send(subscription)
       socket.onmessage = ({ data }) => {
         const frame = JSON.parse(String(data)) as Frame
         if (frame.type === 'live') setState('live')
@@ -170,6 +173,6 @@ function useStream(environment: string, wish: string, stopped: boolean) {
       clearTimeout(timer)
       socket?.close()
     }
-  }, [environment, wish, stopped])
+  }, [environment, subscription, stopped])
   return { events, state, problem }
 }

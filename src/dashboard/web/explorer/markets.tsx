@@ -124,7 +124,7 @@ export function Markets(props: {
 }
 
 /**
- * Sampled by 5 minutes, one call has the newest snapshot of every market: a book that stands still is recorded
+ * Sampled by 5 minutes, one call has the newest snapshot of every market: a book that does not change is recorded
  * once a minute, so what the last two steps do not have has no price now.
  */
 function recordedSince(): string {

@@ -55,7 +55,7 @@ export function placePath(place: Place): string {
     if (value !== undefined) search.set(name, value)
   }
   if (place.time !== undefined) search.set('time', new Date(place.time).toISOString())
-  // A colon may stand in a query as it is, and a time is easier to read with it.
+  // A colon need not be escaped in a query, and a time is easier to read with it.
   const text = search.toString().replaceAll('%3A', ':')
   return `explorer/${place.tab}${text === '' ? '' : `?${text}`}`
 }

@@ -34,7 +34,7 @@ export function WebhookDetail(props: {
   const [tab, setTab] = useState<'log' | 'edit' | 'replay'>('log')
   const [asking, setAsking] = useState<'delete' | 'rotate'>()
   const [note, setNote] = useState<Note>()
-  const tell = (text: string) => setNote({ text, isBad: false })
+  const showNote = (text: string) => setNote({ text, isBad: false })
   const send = <T,>(tail: string, method: string, body?: unknown) =>
     view<T>(environment, `${path}${tail}`, { method, ...(body === undefined ? {} : { body }) })
   const test = useAction(async () => {
@@ -92,9 +92,9 @@ export function WebhookDetail(props: {
           }}
         />
       )}
-      {tab === 'replay' && <ReplayForm webhookId={webhook.id} onDone={tell} />}
+      {tab === 'replay' && <ReplayForm webhookId={webhook.id} onDone={showNote} />}
       <h3>Deliveries</h3>
-      <DeliveryTable webhookId={webhook.id} onNote={tell} />
+      <DeliveryTable webhookId={webhook.id} onNote={showNote} />
       <ApiCall path={`${path}/deliveries`} price={0} />
       {asking === 'delete' && (
         <Confirm

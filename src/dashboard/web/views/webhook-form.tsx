@@ -18,13 +18,16 @@ export function WebhookForm(props: { webhook?: WebhookSummary; onSaved: (saved: 
   const expected = useExpected(kinds, watched.length > 0)
   const { run, busy, problem } = useAction(async () => {
     if (kinds.length === 0) throw new Error(NO_KIND)
-    const wish = { kinds, addresses: watched, batch }
+    const selection = { kinds, addresses: watched, batch }
     const { value } =
       webhook === undefined
-        ? await view<CreatedWebhook>(environment, '/v1/webhooks', { method: 'POST', body: { url, ...wish } })
+        ? await view<CreatedWebhook>(environment, '/v1/webhooks', {
+            method: 'POST',
+            body: { url, ...selection },
+          })
         : await view<CreatedWebhook>(environment, `/v1/webhooks/${webhook.id}`, {
             method: 'PATCH',
-            body: wish,
+            body: selection,
           })
     props.onSaved(value)
   })
