@@ -149,7 +149,8 @@ export function createFaults(clock: Clock): FaultSwitches {
       if (fault !== undefined) fault.hits++
       return fault
     },
-    history: (kind, venue) => past.filter((fault) => fault.kind === kind && fault.venue === venue),
+    history: (kind, venue) =>
+      past.length === 0 ? past : past.filter((fault) => fault.kind === kind && fault.venue === venue),
     skewMs(venue) {
       if (active.length === 0) return 0
       const skews = current().filter((fault) => fault.kind === 'skew' && fault.venue === venue)

@@ -1,18 +1,11 @@
 /**
- * The order book of one market as the venue shows it: two legs that mirror each other, worst level first, and
- * the hash over the text of a book, which must be recomputed after every single change.
+ * The order book of one market as the venue shows it: two legs that mirror each other, and the hash over the text of a
+ * book, which must be recomputed after every single change.
  */
 import { hash as digest } from 'node:crypto'
 import { LEVELS, type Life, type MarketTrade } from '../world/life.ts'
 import type { UpDown } from '../world/up-down.ts'
-
-const PRICES = Array.from({ length: LEVELS }, (_, i) => String(i / 1_000))
-
-/** Thousandths as the shortest decimal: 500 → "0.5". */
-export const priceText = (thousandths: number): string => PRICES[thousandths] as string
-
-/** Hundredths as the shortest decimal: 1446829 → "14468.29", 38200 → "382". */
-export const sizeText = (hundredths: number): string => String(hundredths / 100)
+import { priceText, SideText } from './side-text.ts'
 
 export type Leg = 0 | 1
 
@@ -47,12 +40,14 @@ export const MIN_ORDER_SIZE = '5'
 const nextBids = new Int32Array(LEVELS)
 const nextAsks = new Int32Array(LEVELS)
 const [UP_BIDS, UP_ASKS, DOWN_BIDS, DOWN_ASKS] = [0, 1, 2, 3] as const
+/** The text that is hashed at the moment; more than the longest book. */
+const hashed = Buffer.allocUnsafeSlow(256 * 1_024)
 
 export function createLegBook(market: UpDown, life: Life): LegBook {
   const bids = new Int32Array(LEVELS)
   const asks = new Int32Array(LEVELS)
-  // The sides of [up bids, up asks] and [down bids, down asks] as text, while they are unchanged.
-  const texts: (string | undefined)[] = []
+  /** Each made when it is first read. */
+  const texts: (SideText | undefined)[] = []
   let slot = Number.NEGATIVE_INFINITY
   /** Before this slot no size changes, unless the top or the tick does. */
   let nextDraw = Number.NEGATIVE_INFINITY
@@ -63,7 +58,9 @@ export function createLegBook(market: UpDown, life: Life): LegBook {
   function put(isBid: boolean, price: number, size: number): void {
     const sizes = isBid ? bids : asks
     sizes[price] = size
-    texts[isBid ? UP_BIDS : UP_ASKS] = texts[isBid ? DOWN_ASKS : DOWN_BIDS] = undefined
+    const rank = isBid ? price : 1_000 - price
+    texts[isBid ? UP_BIDS : UP_ASKS]?.set(rank, size)
+    texts[isBid ? DOWN_ASKS : DOWN_BIDS]?.set(rank, size)
   }
 
   function arrive(at: number): void {
@@ -77,32 +74,31 @@ export function createLegBook(market: UpDown, life: Life): LegBook {
     lastTrades = [lastTradeText(life, at, 0), lastTradeText(life, at, 1)]
   }
 
-  /** A side, worst level first: bids rise, asks fall. The second leg mirrors the other side of the first. */
-  function sideText(side: number): string {
-    const known = texts[side]
-    if (known !== undefined) return known
-    const isMirrored = side === DOWN_BIDS || side === DOWN_ASKS
-    const sizes = side === UP_BIDS || side === DOWN_ASKS ? bids : asks
-    const levels: string[] = []
-    // On the first leg bids rise and asks fall by price, and on the second the same sides fall and rise.
-    for (let i = 1; i < 1_000; i++) {
-      const price = sizes === bids ? i : 1_000 - i
-      const size = sizes[price] as number
-      if (size !== 0)
-        levels.push(`{"price":"${priceText(isMirrored ? 1_000 - price : price)}","size":"${sizeText(size)}"}`)
-    }
-    const text = levels.join(',')
+  /** The second leg mirrors the other side of the first: its bids are the asks, and its asks the bids. */
+  function sideText(side: number): SideText {
+    const isOfBids = side === UP_BIDS || side === DOWN_ASKS
+    const sizeAt = (rank: number) => (isOfBids ? bids[rank] : asks[1_000 - rank]) as number
+    const text = texts[side] ?? new SideText(side === UP_BIDS || side === DOWN_BIDS, sizeAt)
     texts[side] = text
     return text
   }
-  const sides = (leg: Leg): string =>
-    `"bids":[${sideText(leg === 0 ? UP_BIDS : DOWN_BIDS)}],"asks":[${sideText(leg === 0 ? UP_ASKS : DOWN_ASKS)}]`
+  const bidsOf = (leg: Leg) => sideText(leg === 0 ? UP_BIDS : DOWN_BIDS)
+  const asksOf = (leg: Leg) => sideText(leg === 0 ? UP_ASKS : DOWN_ASKS)
 
-  const body = (leg: Leg, timeMs: number, hash: string): string =>
-    `{"market":"${market.conditionId}","asset_id":"${market.tokens[leg]}","timestamp":"${timeMs}","hash":"${hash}",${sides(leg)}` +
-    `,"min_order_size":"${MIN_ORDER_SIZE}","tick_size":"${tick}","neg_risk":false,"last_trade_price":"${lastTrades[leg]}"}`
+  const head = (leg: Leg, timeMs: number, hash: string): string =>
+    `{"market":"${market.conditionId}","asset_id":"${market.tokens[leg]}","timestamp":"${timeMs}","hash":"${hash}","bids":[`
+  const tail = (leg: Leg): string =>
+    `],"min_order_size":"${MIN_ORDER_SIZE}","tick_size":"${tick}","neg_risk":false,"last_trade_price":"${lastTrades[leg]}"}`
 
-  const hash: LegBook['hash'] = (leg, timeMs) => digest('sha1', body(leg, timeMs, ''))
+  /** Over the text of the REST answer with an empty hash. */
+  function hash(leg: Leg, timeMs: number): string {
+    let end = hashed.write(head(leg, timeMs, ''), 0, 'latin1')
+    end = bidsOf(leg).copyTo(hashed, end)
+    end += hashed.write('],"asks":[', end, 'latin1')
+    end = asksOf(leg).copyTo(hashed, end)
+    end += hashed.write(tail(leg), end, 'latin1')
+    return digest('sha1', hashed.subarray(0, end))
+  }
 
   const best = (sizes: Int32Array, from: number, step: number): number => {
     for (let price = from; price > 0 && price < 1_000; price += step) if (sizes[price] !== 0) return price
@@ -143,10 +139,11 @@ export function createLegBook(market: UpDown, life: Life): LegBook {
     arrive,
     bestBid: (leg) => priceText(leg === 0 ? upBid() : 1_000 - upAsk()),
     bestAsk: (leg) => priceText(leg === 0 ? upAsk() : 1_000 - upBid()),
-    restText: (leg, timeMs) => body(leg, timeMs, hash(leg, timeMs)),
+    restText: (leg, timeMs) =>
+      `${head(leg, timeMs, hash(leg, timeMs))}${bidsOf(leg)}],"asks":[${asksOf(leg)}${tail(leg)}`,
     hash,
     streamText: (leg, timeMs) =>
-      `{"event_type":"book","asset_id":"${market.tokens[leg]}","market":"${market.conditionId}",${sides(leg)}` +
+      `{"event_type":"book","asset_id":"${market.tokens[leg]}","market":"${market.conditionId}","bids":[${bidsOf(leg)}],"asks":[${asksOf(leg)}]` +
       `,"timestamp":"${timeMs}","hash":"${hash(leg, timeMs)}","tick_size":"${tick}","last_trade_price":"${lastTrades[leg]}"}`,
   }
 }

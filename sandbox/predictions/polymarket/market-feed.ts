@@ -8,7 +8,8 @@ import type { VenueFrame } from '../../server/frame-faults.ts'
 import type { PredictionVenue } from '../venue.ts'
 import type { UpDown } from '../world/up-down.ts'
 import { transactionOf } from './data.ts'
-import { type Change, createLegBook, type Leg, priceText, seenFrom, sizeText } from './leg-book.ts'
+import { type Change, createLegBook, type Leg, seenFrom } from './leg-book.ts'
+import { priceText, sizeText } from './side-text.ts'
 import { hasBookAt, slotOf } from './view.ts'
 
 interface MarketFrame extends VenueFrame {
@@ -22,10 +23,11 @@ export interface MarketFeed {
   /** The present book of a leg, as sent after a subscription; undefined when there is none. */
   snapshot(leg: Leg): MarketFrame | undefined
   /** Everything up to a time, once. */
-  produce(toMs: number): MarketFrame[]
+  produce(toMs: number): readonly MarketFrame[]
 }
 
 const LEGS: readonly Leg[] = [0, 1]
+const NO_FRAMES: readonly MarketFrame[] = []
 /** A wide jump is sent as a new book: so many changes at once are no orders. */
 const MAX_CHANGES = 60
 
@@ -142,10 +144,11 @@ export function createMarketFeed(venue: PredictionVenue, market: UpDown): Market
         ? frame('book', book.streamText(leg, bookMs), { leg })
         : undefined,
     produce(toMs) {
-      const out: MarketFrame[] = []
       const target = slotOf(life, toMs)
+      if (target <= book.slot) return NO_FRAMES
+      const out: MarketFrame[] = []
       if (!hasBookAt(venue, market, toMs)) {
-        if (target > book.slot) book.load(target)
+        book.load(target)
         return out
       }
       for (let slot = book.slot + 1; slot <= target; slot++) advance(slot, out)
