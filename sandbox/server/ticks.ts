@@ -1,4 +1,7 @@
-/** The loop that turns the passing of time into frames. */
+/**
+ * The loop that turns the passing of time into frames. All streams of a clock are served in the same tick: one timer
+ * for all venues, and a recorder of all of them wakes up once for what they send.
+ */
 import type { Clock } from '../../src/kit/clock.ts'
 
 /** After a longer stall (or jump of the clock) the venue resumes at the present instead of catching up. */
@@ -10,6 +13,14 @@ export interface Ticks {
   readonly signal: AbortSignal
 }
 
+interface Loop {
+  readonly streams: Set<() => void>
+  readonly ended: AbortController
+}
+
+/** By the length of a tick. */
+const loopsOf = new WeakMap<Clock, Map<number, Loop>>()
+
 export function startTicks(
   { clock, tickMs, signal }: Ticks,
   options: {
@@ -19,19 +30,41 @@ export function startTicks(
     produce: (fromMs: number, toMs: number) => void
   },
 ): void {
+  if (signal.aborted) return
+  let doneMs = options.now()
+  function tick(): void {
+    const nowMs = options.now()
+    // A clock set back: wait until time reaches the old mark, so that nothing is sent twice.
+    if (nowMs <= doneMs) return
+    options.produce(Math.max(doneMs, nowMs - MAX_CATCH_UP_MS), nowMs)
+    doneMs = nowMs
+  }
+  const loops = loopsOf.get(clock) ?? new Map<number, Loop>()
+  loopsOf.set(clock, loops)
+  const loop = loops.get(tickMs) ?? startLoop(clock, tickMs)
+  loops.set(tickMs, loop)
+  loop.streams.add(tick)
+  const leave = () => {
+    loop.streams.delete(tick)
+    if (loop.streams.size > 0) return
+    loop.ended.abort()
+    if (loops.get(tickMs) === loop) loops.delete(tickMs)
+  }
+  signal.addEventListener('abort', leave, { once: true })
+}
+
+function startLoop(clock: Clock, tickMs: number): Loop {
+  const loop: Loop = { streams: new Set(), ended: new AbortController() }
+  const { signal } = loop.ended
   async function run(): Promise<void> {
-    let doneMs = options.now()
     while (!signal.aborted) {
       await clock.sleep(tickMs, signal)
-      const nowMs = options.now()
-      // A clock set back: wait until time reaches the old mark, so that nothing is sent twice.
-      if (nowMs <= doneMs) continue
-      options.produce(Math.max(doneMs, nowMs - MAX_CATCH_UP_MS), nowMs)
-      doneMs = nowMs
+      for (const tick of loop.streams) tick()
     }
   }
   run().catch((error: unknown) => {
     // A producer that throws is a defect of the sandbox: it must end loudly, not fall silent.
     if (!signal.aborted) throw error
   })
+  return loop
 }
