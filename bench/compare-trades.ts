@@ -37,10 +37,10 @@ export async function rightTrades(range: RecordedRange): Promise<{ trades: numbe
     for (const symbol of SYMBOLS) {
       const rows = await read(range, `/v1/candles?source=${source}&symbol=${symbol}&interval=1s`, toMs)
       const byTime = new Map(rows.map((row) => [Date.parse(row.timestamp), row]))
-      for (const bar of truth.klines(venue, symbol, '1s', fromMs, toMs)) {
-        const row = byTime.get(bar.openMs)
-        if (isRight(row, bar, venue !== 'perp')) trades += bar.trades
-        else wrong.push(`${source} ${symbol} ${new Date(bar.openMs).toISOString()}: ${JSON.stringify(row)}`)
+      for (const kline of truth.klines(venue, symbol, '1s', fromMs, toMs)) {
+        const row = byTime.get(kline.openMs)
+        if (isRight(row, kline, venue !== 'perp')) trades += kline.trades
+        else wrong.push(`${source} ${symbol} ${new Date(kline.openMs).toISOString()}: ${JSON.stringify(row)}`)
       }
       if (venue === 'perp') wrong.push(...(await compareSingles(range, truth, symbol)))
     }
@@ -50,13 +50,13 @@ export async function rightTrades(range: RecordedRange): Promise<{ trades: numbe
 
 function isRight(
   row: Row | undefined,
-  bar: ReturnType<ExchangeTruth['klines']>[number],
+  kline: ReturnType<ExchangeTruth['klines']>[number],
   hasCount: boolean,
 ): boolean {
   if (row === undefined || row.closed !== true) return false
-  if (hasCount && row.num_trades !== bar.count) return false
+  if (hasCount && row.num_trades !== kline.count) return false
   return (['open', 'high', 'low', 'close', 'volume'] as const).every(
-    (name) => Number(row[name]) === Number(bar[name]),
+    (name) => Number(row[name]) === Number(kline[name]),
   )
 }
 

@@ -6,7 +6,7 @@ import { openStores, parseStoreAddress } from '../src/store/open-stores.ts'
 const MINUTE_MS = 60_000
 export const CANDLES = 30_000
 
-/** The same bar for the same number, each a little different from the one before. */
+/** The same candle for the same number, each a little different from the one before. */
 export function candleAt(index: number, time: number): CandleInput {
   const price = 60_000 + Math.round(Math.sin(index / 50) * 100_000) / 100
   return {

@@ -172,7 +172,7 @@ const SETTINGS = {
   ),
   firstFillDays: setting(
     'FIRST_FILL_DAYS',
-    'How many days of the past the exchanges are asked for at the first start; more by hand (backfill).',
+    'How many days of the past the exchanges are asked for at the first start; older ones with the command backfill.',
     MAX_FIRST_FILL_DAYS,
     whole(1, MAX_FIRST_FILL_DAYS),
   ),
@@ -185,7 +185,7 @@ const SETTINGS = {
   ),
   polymarketData: setting(
     'POLYMARKET_DATA',
-    "Version of prediction market A's data interface that gives prints.",
+    "Version of prediction market A's data interface that gives trades.",
     'v2' as const,
     oneOf(['v1', 'v2']),
   ),

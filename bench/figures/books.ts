@@ -168,7 +168,7 @@ function composed(truth: PredictionTruth, market: TrueMarket, told: TrueMarketBo
   const [bids, asks] = [micro(told.bids), micro(told.asks)]
   const book = new OrderBook()
   book.replace(bids, asks)
-  // Figures move with the prints: about one in seven seconds.
+  // Figures move with the trades: about one in seven seconds.
   const moved = Math.floor(atMs / 7_000)
   if (market.venue === 'kalshi')
     return composeYesNo(atMs, {

@@ -23,8 +23,8 @@ const TO_MS = Date.parse('2026-11-15T11:12:00Z')
 
 /** By table and its indexes. */
 const PARTS = {
-  'books and prints': /book/,
-  'bars and open interest': /series/,
+  'books and trades': /book/,
+  'candles and open interest': /series/,
   catalogue: /market/,
   coverage: /coverage/,
 } as const

@@ -17,7 +17,7 @@ export function ingestMetrics(metrics: Metrics, environment: Environment): (mess
   ])
   const counts = counter(
     COUNTS,
-    "What recording counts by source: trades, differences (bars of the stream that the venue's own answer contradicted), lateTrades, missedMinutes, emptyTrades (fills of nothing, left out), unlisted (windows of prediction markets that should have run and that the venue did not list), corrected and refused rows.",
+    "What recording counts by source: trades, differences (candles of the stream that the venue's own answer contradicted), lateTrades, missedMinutes, emptyTrades (fills of nothing, left out), unlisted (windows of prediction markets that should have run and that the venue did not list), corrected and refused rows.",
     ['environment', 'source', 'kind'],
   )
   const last = new Map<string, number>()

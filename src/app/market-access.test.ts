@@ -68,7 +68,7 @@ test('a manual backfill writes the world of the service: same seed, same density
   assert.equal(found.length, 10)
 })
 
-test('a backfill of the oracle makes its bars from rounds, and a second one has nothing left to ask', async () => {
+test('a backfill of the oracle makes its candles from rounds, and a second one has nothing left to ask', async () => {
   const [fromMs, toMs] = [todayMs - DAY_MS, todayMs - DAY_MS + 3 * 3_600_000]
   const first = await fill('oracle', fromMs, toMs)
   assert.deepEqual([first.failed, first.rowsInserted], [0, 36 + 12])

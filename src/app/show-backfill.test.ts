@@ -1,4 +1,4 @@
-/** The first backfill can be followed: a bar on a terminal, log lines elsewhere. */
+/** The first backfill can be followed: a progress bar on a terminal, log lines elsewhere. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '../kit/clock.ts'
@@ -41,7 +41,7 @@ test('without a terminal: a line at each tenth, not more often than every five s
   assert.deepEqual(written, [])
 })
 
-test('on a terminal: a bar that ends with its line, and no log lines in between', () => {
+test('on a terminal: a progress bar that ends with its line, and no log lines in between', () => {
   const { lines, written, show } = started(true)
   show(message(50))
   show(message(100, true))

@@ -20,7 +20,7 @@ test('a day that a short month lacks is its last day', () => {
   assert.deepEqual(period('2026-04-30T00:00:00Z', 31), ['2026-04-30', '2026-05-31'])
 })
 
-test('periods follow each other without hole or overlap, for every billing day', () => {
+test('periods follow each other without gap or overlap, for every billing day', () => {
   for (let day = 1; day <= 31; day++) {
     let now = Date.UTC(2025, 0, 1)
     for (let i = 0; i < 40; i++) {

@@ -16,7 +16,7 @@ export const DATASETS = [
 export type Dataset = (typeof DATASETS)[number]
 
 /**
- * The interval of a feed: the bar length of candles, flow and open interest; the contract duration
+ * The interval of a feed: the length of candles, flow and open interest; the contract duration
  * (`market_type`) of prediction-market snapshots; '' where there is none.
  */
 export type FeedInterval = Exclude<Interval, '24h'> | ''

@@ -16,7 +16,7 @@ export interface SourceInfo {
   displayName: string
   /** The name that the sources catalog uses. */
   catalogName: SourceName
-  /** The bar lengths it has. */
+  /** The candle intervals it has. */
   candleIntervals: readonly CandleInterval[]
 }
 

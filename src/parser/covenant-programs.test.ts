@@ -1,5 +1,5 @@
 /**
- * Programs that were seen on chain or dumped by the compiler, against expectations typed in by hand from
+ * Programs that were seen on chain or dumped by the compiler, against expectations typed in from
  * what is known about each family. False positives and negatives are counted and reported.
  */
 import assert from 'node:assert/strict'

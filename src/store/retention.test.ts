@@ -20,7 +20,7 @@ const LIQUIDATIONS: Feed<'liquidations'> = {
 }
 const CANDLES: Feed<'candles'> = { dataset: 'candles', source: 'cexa', symbol: 'BTC', interval: '1d' }
 
-test('live liquidations are kept for 90 days, rolling; candles for ever', async (t) => {
+test('live liquidations are retained for 90 days, candles forever', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] })
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-retention-'))
   const clock = manualClock(NOW)
@@ -30,11 +30,11 @@ test('live liquidations are kept for 90 days, rolling; candles for ever', async 
   try {
     const ages = [91, 90, 89, 1]
     const liquidation = { seq: 0, side: 'long' as const, quantity: 1, price: 10, avgPrice: 10 }
-    const bar = { open: 1, high: 1, low: 1, close: 1, volume: 1, closed: true }
+    const candle = { open: 1, high: 1, low: 1, close: 1, volume: 1, closed: true }
     await store.write({
       rows: [
         { feed: LIQUIDATIONS, rows: ages.map((age) => ({ ...liquidation, time: NOW - age * DAY_MS })) },
-        { feed: CANDLES, rows: [{ ...bar, time: NOW - 400 * DAY_MS }] },
+        { feed: CANDLES, rows: [{ ...candle, time: NOW - 400 * DAY_MS }] },
       ],
     })
     const kept = async (feed: Feed) => {

@@ -35,7 +35,7 @@ export function differences(derived: Derived): string[] {
   same('version', derived.version, CONTRACT_VERSION)
   same('symbols', derived.symbols, SYMBOLS)
   same('sources of the catalog', derived.catalogSources, CATALOG_SOURCES)
-  same('bar lengths', derived.candleIntervals, CANDLE_INTERVALS)
+  same('candle intervals', derived.candleIntervals, CANDLE_INTERVALS)
   same('price of a delivered event', derived.creditsPerDelivery, CREDITS_PER_DELIVERY)
   for (const [index, plan] of PLANS.entries()) same(`plan ${plan.name}`, derived.plans[index], plan)
   same('number of plans', derived.plans.length, PLANS.length)

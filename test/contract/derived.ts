@@ -30,7 +30,7 @@ export interface Derived {
   errors: [number, string][]
   catalogSources: string[]
   symbols: string[]
-  /** Bar lengths by source. */
+  /** Candle intervals by source. */
   candleIntervals: Record<string, readonly string[]>
   creditsPerDelivery: number
 }

@@ -1,5 +1,5 @@
 /**
- * The market endpoints as the contract and its decisions state them, typed in by hand. Nothing here comes
+ * The market endpoints as the contract and its decisions state them, typed in independently. Nothing here comes
  * from the declarations: a wrong declaration cannot agree with this table by construction.
  */
 
@@ -308,7 +308,7 @@ const ofPath = (rule: RouteRule): RouteRule => {
   return { ...rule, params, query }
 }
 
-/** Prediction markets have no bars below five minutes. */
+/** Prediction markets have no candles below five minutes. */
 const marketBars = (rule: RouteRule): RouteRule => ({
   ...rule,
   params: { ...rule.params, interval: interval(false, '5m', '15m', '1h', '4h', '1d', '24h') },
@@ -359,7 +359,7 @@ export const SCOPED: readonly RouteRule[] = [
 
 export const ROUTES: readonly RouteRule[] = [...UNIFIED, ...SCOPED]
 
-/** The bars that each source has. */
+/** The candle intervals that each source has. */
 export const CANDLE_INTERVALS: Readonly<Record<string, readonly string[]>> = {
   cexa: ['1s', '1m', '5m', '15m', '1h', '4h', '1d', '24h'],
   cexa_spot: ['1s', '1m', '5m', '15m', '1h', '4h', '1d', '24h'],
@@ -370,7 +370,7 @@ export const CANDLE_INTERVALS: Readonly<Record<string, readonly string[]>> = {
   oracle: ['5m', '15m'],
 }
 
-/** The finest bar of each plan; coarser ones are open. */
+/** The finest candle of each plan; coarser ones are open. */
 export const PLAN_INTERVALS: Readonly<Record<Plan, readonly string[]>> = {
   free: ['15m', '1h', '4h', '1d', '24h'],
   developer: ['5m', '15m', '1h', '4h', '1d', '24h'],

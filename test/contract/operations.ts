@@ -1,4 +1,4 @@
-/** Every operation of the contract with its price, plan, history and parameters, typed in by hand. */
+/** Every operation of the contract with its price, plan, history and parameters, typed in independently. */
 import { SYMBOLS } from './tables.ts'
 
 export interface ParamTable {
@@ -35,7 +35,7 @@ const page = (fallback: number, max: number) => ({
 const flag: ParamTable = { type: 'boolean', default: false }
 const refuse = (of: string, refusal = 'tier_restricted') => ({ of, whenOlder: 'refuse', refusal }) as const
 
-/** Bars of prediction markets. */
+/** Candles of prediction markets. */
 const marketBars: ParamTable = {
   type: 'string',
   default: '1h',

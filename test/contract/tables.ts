@@ -1,5 +1,5 @@
 /**
- * The contract as the specification's tables have it, typed in by hand. Nothing here comes from `src/`: a
+ * The contract as the specification's tables have it, typed in independently. Nothing here comes from `src/`: a
  * wrong declaration cannot agree with it.
  */
 export const CONTRACT_VERSION = '1.6.0'
@@ -153,7 +153,7 @@ export const LIST_HEADERS = [
 
 const EXCHANGE_BARS = ['1s', '1m', '5m', '15m', '1h', '4h', '1d']
 const MARKET_BARS = ['5m', '15m', '1h', '4h', '1d']
-/** Bar lengths that each source has. */
+/** Candle intervals that each source has. */
 export const CANDLE_INTERVALS: Record<string, string[]> = {
   cexa: EXCHANGE_BARS,
   cexa_futures: EXCHANGE_BARS,

@@ -153,7 +153,7 @@ describe('the dashboard in Chromium', { skip }, () => {
   test('the chart renders candles: pixels of both colours', async () => {
     await untilCandles(service.url, key, { source: 'cexa_futures', least: 40 })
     await holder.goto('/#/explorer')
-    await holder.locator('.chart[data-bars]:not([data-bars="0"]) canvas').first().waitFor()
+    await holder.locator('.chart[data-candles]:not([data-candles="0"]) canvas').first().waitFor()
     await holder.waitForTimeout(400)
     const counts = countColors(await holder.locator('.chart').screenshot(), CANDLE_COLORS)
     assert.ok(counts.up > 200 && counts.down > 200, JSON.stringify(counts))
@@ -165,8 +165,8 @@ describe('the dashboard in Chromium', { skip }, () => {
       await holder.getByLabel('Source', { exact: true }).selectOption(source)
       const call = holder.locator('.api-call', { hasText: `/v1/candles?symbol=BTC&source=${source}` })
       await call.getByText(/[\d,]+ credits/).waitFor()
-      const chart = holder.locator('.chart[data-bars]:not([data-bars="0"]) canvas').first()
-      // The market that is chosen first may be young: its first bar comes with its next turn.
+      const chart = holder.locator('.chart[data-candles]:not([data-candles="0"]) canvas').first()
+      // The market that is chosen first may be young: its first candle comes with its next turn.
       await chart.waitFor({ timeout: 90_000 })
     }
   })
@@ -208,7 +208,7 @@ describe('the dashboard in Chromium', { skip }, () => {
       bytes += encodedDataLength
     })
     await page.goto('/')
-    await page.locator('.chart[data-bars]:not([data-bars="0"])').waitFor()
+    await page.locator('.chart[data-candles]:not([data-candles="0"])').waitFor()
     t.diagnostic(`${bytes} bytes`)
     assert.ok(bytes > 20_000 && bytes < FIRST_LOAD_BYTES, `${bytes} bytes`)
     await context.close()

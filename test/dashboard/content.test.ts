@@ -1,4 +1,4 @@
-/** What the views show of data that is known to the last row: pixels of the chart, numbers, bars and files. */
+/** What the views show of data that is known to the last row: pixels of the chart, numbers, charts and files. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
@@ -10,7 +10,7 @@ import { startTestService, type TestService, WIDE_PLAN } from '../fakes/service.
 import { storesIn } from '../fakes/stores.ts'
 import { createKey, signUp } from './acts.ts'
 import { skip, useChromium } from './browser.ts'
-import { BUSY, fillCharts, fillMarkets, MISSED_BARS, marketId, OPEN_MARKETS, QUIET } from './known-data.ts'
+import { BUSY, fillCharts, fillMarkets, MISSED_CANDLES, marketId, OPEN_MARKETS, QUIET } from './known-data.ts'
 import { countColors } from './png-colors.ts'
 
 /** As in the light theme; the shade of a gap lies over the white of the card. */
@@ -41,7 +41,7 @@ describe('the dashboard with known data', { skip }, () => {
   })
 
   const drawnColors = async () => {
-    await page.locator('.chart[data-bars]:not([data-bars="0"]) canvas').first().waitFor()
+    await page.locator('.chart[data-candles]:not([data-candles="0"]) canvas').first().waitFor()
     await page.waitForTimeout(300)
     const box = await page.locator('.chart').boundingBox()
     assert.ok(box)
@@ -56,8 +56,8 @@ describe('the dashboard with known data', { skip }, () => {
     assert.ok(btc.all.funding > 500, `${btc.all.funding} pixels of funding`)
     // The label of the last rate is in the same pane.
     assert.equal(btc.pane.funding, btc.all.funding, 'nothing of it among the candles')
-    // Ten of the 120 bars over the whole height of the candles, less what is drawn on top of them.
-    const missed = (MISSED_BARS.to - MISSED_BARS.from) / 160
+    // Ten of the 120 candles over the whole height of the candles, less what is drawn on top of them.
+    const missed = (MISSED_CANDLES.to - MISSED_CANDLES.from) / 160
     const expected = btc.box.width * missed * (btc.box.height - FUNDING_PANE)
     assert.ok(
       btc.all.gap > expected * 0.6 && btc.all.gap < expected * 1.4,

@@ -162,7 +162,7 @@ describe('the explorer and its address', { skip }, () => {
 
   test('moving the chart back puts its time into the address', async () => {
     await page.goto('/#/explorer/candles?symbol=ETH&source=cexa_futures&interval=15m')
-    await page.locator('.chart[data-bars="120"] canvas').first().waitFor()
+    await page.locator('.chart[data-candles="120"] canvas').first().waitFor()
     const box = await page.locator('.chart').boundingBox()
     assert.ok(box)
     await page.mouse.move(box.x + 200, box.y + 100)

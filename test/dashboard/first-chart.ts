@@ -1,4 +1,4 @@
-/** How long a first load takes until the explorer shows bars. */
+/** How long a first load takes until the explorer shows candles. */
 import { availableParallelism, loadavg } from 'node:os'
 import type { BrowserContext } from 'playwright-core'
 import type { Chromium } from './browser.ts'
@@ -16,7 +16,7 @@ export async function firstChartMs(chromium: Chromium, url: string, cookies: Coo
     await context.addCookies(cookies)
     const startedMs = performance.now()
     await page.goto('/', { waitUntil: 'commit' })
-    await page.locator('.chart[data-bars]:not([data-bars="0"]) canvas').first().waitFor()
+    await page.locator('.chart[data-candles]:not([data-candles="0"]) canvas').first().waitFor()
     await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
     times.push(performance.now() - startedMs)
     await context.close()

@@ -4,30 +4,33 @@ import type { MarketInput } from '../../src/core/rows/market.ts'
 import { gap, observed } from '../../src/store/coverage.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
 
-const BAR_MS = 900_000
-const BARS = 120
-/** Bars that nobody recorded, counted from the oldest. */
-export const MISSED_BARS = { from: 80, to: 90 } as const
+const CANDLE_MS = 900_000
+const CANDLES = 120
+/** Candles that nobody recorded, counted from the oldest. */
+export const MISSED_CANDLES = { from: 80, to: 90 } as const
 const FUNDING_MS = 8 * 3_600_000
 
-/** Quarter hours of the futures: BTC with a hole and its funding, ETH without either. */
+/** Quarter hours of the futures: BTC with a gap and its funding, ETH without either. */
 export async function fillCharts(store: EnvironmentStore, nowMs: number): Promise<void> {
-  const firstMs = Math.floor(nowMs / BAR_MS - BARS + 1) * BAR_MS
-  const hole = { from: firstMs + MISSED_BARS.from * BAR_MS, to: firstMs + MISSED_BARS.to * BAR_MS }
+  const firstMs = Math.floor(nowMs / CANDLE_MS - CANDLES + 1) * CANDLE_MS
+  const missed = {
+    from: firstMs + MISSED_CANDLES.from * CANDLE_MS,
+    to: firstMs + MISSED_CANDLES.to * CANDLE_MS,
+  }
   for (const symbol of ['BTC', 'ETH'] as const) {
     const feed = { dataset: 'candles', source: 'cexa_futures', symbol, interval: '15m' } as const
-    const rows = Array.from({ length: BARS }, (_, index) => {
-      const time = firstMs + index * BAR_MS
+    const rows = Array.from({ length: CANDLES }, (_, index) => {
+      const time = firstMs + index * CANDLE_MS
       const [open, close] = [60_000 + Math.sin(index / 6) * 900, 60_000 + Math.sin((index + 1) / 6) * 900]
       const [low, high] = [Math.min(open, close) - 90, Math.max(open, close) + 90]
       return { time, open, high, low, close, volume: '12.5', closed: true }
     })
-    const kept = rows.filter(({ time }) => symbol === 'ETH' || time < hole.from || time >= hole.to)
-    await store.write({ rows: [{ feed, rows: kept }] })
+    const recorded = rows.filter(({ time }) => symbol === 'ETH' || time < missed.from || time >= missed.to)
+    await store.write({ rows: [{ feed, rows: recorded }] })
     if (symbol === 'BTC') {
-      await store.write({ coverage: [observed(feed, firstMs, hole.from)] })
-      await store.write({ coverage: [gap(feed, hole.from, hole.to, 'venue_down')] })
-      await store.write({ coverage: [observed(feed, hole.to, nowMs)] })
+      await store.write({ coverage: [observed(feed, firstMs, missed.from)] })
+      await store.write({ coverage: [gap(feed, missed.from, missed.to, 'venue_down')] })
+      await store.write({ coverage: [observed(feed, missed.to, nowMs)] })
     } else await store.write({ coverage: [observed(feed, firstMs, nowMs)] })
   }
   const feed = { dataset: 'funding', source: 'cexa_futures', symbol: 'BTC', interval: '' } as const

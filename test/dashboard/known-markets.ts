@@ -3,7 +3,7 @@ import type { MarketInput } from '../../src/core/rows/market.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
 
 const MINUTE_MS = 60_000
-const BAR_MS = 15 * MINUTE_MS
+const CANDLE_MS = 15 * MINUTE_MS
 const HOUR_MS = 60 * MINUTE_MS
 /** More than any list of the page holds. */
 const ANNOUNCED = 600
@@ -27,7 +27,7 @@ const STAGES: readonly Stage[] = ['running', 'ended', 'upcoming']
 const OF_EACH = 1
 
 export async function fillPredictions(store: EnvironmentStore, nowMs: number): Promise<KnownMarket[]> {
-  const barMs = Math.floor(nowMs / BAR_MS) * BAR_MS
+  const candleMs = Math.floor(nowMs / CANDLE_MS) * CANDLE_MS
   const known = (['predmkt_a', 'predmkt_b'] as const).flatMap((source, place) =>
     STAGES.flatMap((stage, order) =>
       Array.from({ length: OF_EACH }, (_, index): KnownMarket => {
@@ -39,22 +39,24 @@ export async function fillPredictions(store: EnvironmentStore, nowMs: number): P
           // The first is so unlikely that room below its candles would reach under 0.
           price: number === 0 ? 0.012 : 0.02 * (number + 2),
           candles: { running: 1, ended: 2, upcoming: 0 }[stage],
-          endMs: { running: barMs + 2 * HOUR_MS, ended: barMs - 2 * HOUR_MS, upcoming: barMs + 5 * HOUR_MS }[
-            stage
-          ],
+          endMs: {
+            running: candleMs + 2 * HOUR_MS,
+            ended: candleMs - 2 * HOUR_MS,
+            upcoming: candleMs + 5 * HOUR_MS,
+          }[stage],
         }
       }),
     ),
   )
   const announced = (['predmkt_a', 'predmkt_b'] as const).flatMap((source) =>
     Array.from({ length: ANNOUNCED }, (_, index) =>
-      marketOf(idOf(source, 1_000 + index), source, barMs + 20 * HOUR_MS + index * MINUTE_MS, nowMs),
+      marketOf(idOf(source, 1_000 + index), source, candleMs + 20 * HOUR_MS + index * MINUTE_MS, nowMs),
     ),
   )
   await store.write({
     markets: [...known.map(({ id, source, endMs }) => marketOf(id, source, endMs, nowMs)), ...announced],
   })
-  for (const market of known) await fillMarket(store, market, { nowMs, barMs })
+  for (const market of known) await fillMarket(store, market, { nowMs, candleMs })
   return known
 }
 
@@ -91,14 +93,14 @@ function marketOf(id: string, source: Venue, endTime: number, nowMs: number): Ma
 async function fillMarket(
   store: EnvironmentStore,
   market: KnownMarket,
-  { nowMs, barMs }: { nowMs: number; barMs: number },
+  { nowMs, candleMs }: { nowMs: number; candleMs: number },
 ): Promise<void> {
   const { id, source, stage, price, candles, endMs } = market
   const [up] = tokensOf(id)
   const leg = source === 'predmkt_a' && up !== undefined ? up : { tokenId: null, outcome: null }
-  const lastBarMs = Math.min(barMs, endMs - BAR_MS)
+  const lastCandleMs = Math.min(candleMs, endMs - CANDLE_MS)
   const rows = Array.from({ length: candles }, (_, index) => ({
-    time: lastBarMs - index * BAR_MS,
+    time: lastCandleMs - index * CANDLE_MS,
     ...{ open: price, high: price + 0.004, low: price - 0.004, close: price, volume: 1234.5, closed: true },
     market: { marketId: id, ...leg },
   }))

@@ -144,7 +144,7 @@ test('what the explorer reads is free within the allowance, shows its price, and
   assert.equal(page.headers.get('x-credits-price'), '25')
   assert.equal(page.headers.get('x-credits-charged'), '0')
   const fine = await person.call('GET', 'view/test/v1/candles?symbol=BTC&interval=1s')
-  assert.equal(fine.status, 403, 'one-second bars need the business plan')
+  assert.equal(fine.status, 403, 'one-second candles need the business plan')
   for (const path of ['v1/transactions/00', 'v1/ws']) {
     assert.equal((await person.call('GET', `view/test/${path}`)).status, 404, path)
   }

@@ -172,7 +172,7 @@ describe('a person with the dashboard', { skip }, () => {
     await context.addCookies(await page.context().cookies())
     await plain.addInitScript("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
     await plain.goto('/#/keys')
-    const key = await createKey(plain, 'by hand')
+    const key = await createKey(plain, 'manual')
     await button('Copy key', plain).click()
     await plain.getByText('Copied', { exact: true }).waitFor()
     await page.bringToFront()

@@ -103,7 +103,7 @@ export function assertLog(
   const blocks = new Set<string>()
   let retractions = 0
   for (const [index, event] of events.entries()) {
-    assert.equal(event.seq, index + 1, 'numbers without holes')
+    assert.equal(event.seq, index + 1, 'numbers without gaps')
     assert.equal((JSON.parse(event.text) as { id: string }).id, event.id)
     if (event.kind === 'block_added') {
       const { hash } = dataOf<{ hash: string }>(event)

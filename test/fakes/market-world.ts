@@ -257,14 +257,14 @@ function trades(): FeedRows[] {
 }
 
 function flow(): FeedRows[] {
-  const bars = [
+  const intervals = [
     ['5m', 5 * MINUTE, 600],
     ['15m', 15 * MINUTE, 100],
     ['1h', HOUR, 960],
     ['4h', 4 * HOUR, 60],
     ['1d', DAY, 40],
   ] as const
-  return bars.map(([interval, step, count]) => ({
+  return intervals.map(([interval, step, count]) => ({
     feed: { dataset: 'flow', source: 'cexa', symbol: 'BTC', interval },
     rows: Array.from({ length: count }, (_, i) => ({
       time: Math.floor(FINAL / step - count + i) * step,
@@ -402,7 +402,7 @@ function others(): FeedRows[] {
 }
 
 export function worldRows(): FeedRows[] {
-  const bars = [
+  const intervals = [
     ['1s', 1_000, 120],
     ['1m', MINUTE, 120],
     ['5m', 5 * MINUTE, 120],
@@ -411,7 +411,7 @@ export function worldRows(): FeedRows[] {
     ['4h', 4 * HOUR, 60],
   ] as const
   const plain = (['cexa', 'cexa_futures', 'perpdex'] as const).flatMap((source) => [
-    ...bars.map(([interval, step, count]) => candles(source, interval, step, count)),
+    ...intervals.map(([interval, step, count]) => candles(source, interval, step, count)),
     days(source),
   ])
   return [
@@ -430,7 +430,7 @@ export function worldRows(): FeedRows[] {
 
 function days(source: Source): FeedRows {
   const { feed, rows } = candles(source, '1d', DAY, 40)
-  // FINAL is noon: daily bars begin at midnight.
+  // FINAL is noon: daily candles begin at midnight.
   return { feed, rows: (rows as Candle[]).map((row) => ({ ...row, time: row.time - DAY / 2 })) } as FeedRows
 }
 

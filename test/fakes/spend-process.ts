@@ -1,6 +1,6 @@
 /**
  * A process that spends credits beside others: `spend-process.ts <folder> <requests> <price> <budget>=<limit>…`
- * Says `ready`, begins at the first line of its input, and prints how many charges were paid.
+ * Writes `ready`, begins at the first line of its input, and prints how many charges were paid.
  */
 import { once } from 'node:events'
 import { Ledger } from '../../src/accounts/ledger.ts'

@@ -1,5 +1,5 @@
 /**
- * What a node can deserialise, typed in by hand from its request structs and not from our own table: the
+ * What a node can deserialise, typed in from its request structs and not from our own table: the
  * oracle for "no malformed frame leaves". Checks the raw text with plain JSON plus a look at the digits.
  */
 import { isAddress } from './address-oracle.ts'

@@ -10,7 +10,7 @@ export interface EncodedRow {
   seq: number
   /** The JSON text of the row, without line breaks. */
   text: string
-  /** False while the bar is open: such a row may be rewritten until it is closed. */
+  /** False while the candle is open: such a row may be rewritten until it is closed. */
   closed: boolean
   /** Filter columns, where an endpoint filters. */
   side?: string

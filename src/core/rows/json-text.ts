@@ -6,7 +6,7 @@ import { decimalText, tryDecimal } from '../decimal.ts'
 import { INTERVAL_MS, type Interval } from '../interval.ts'
 import { RowError } from './row-error.ts'
 
-/** A number as a venue sends it: decimal text keeps every digit, a number is taken as it prints. */
+/** A number as a venue sends it: decimal text keeps every digit, a number is taken as JavaScript writes it. */
 export type Numeric = string | number
 
 const PLAIN = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/

@@ -34,7 +34,7 @@ interface Series {
   rows: readonly ChartCandle[]
   funding: readonly ChartFunding[]
   gaps: readonly GapSpan[]
-  bar: CandleInterval
+  interval: CandleInterval
   /** Whether prices are probabilities: no less than 0, no more than 1. */
   ofProbabilities: boolean
   /** Whether the reader has asked for older candles. */
@@ -52,14 +52,14 @@ interface ChartProps extends Series {
 
 /** Candles with volume; funding in a separate pane; gaps are shaded. */
 export function CandleChart(props: ChartProps) {
-  const { rows, funding, gaps, bar, ofProbabilities, isPast } = props
+  const { rows, funding, gaps, interval, ofProbabilities, isPast } = props
   const holder = useRef<HTMLDivElement>(null)
   const drawn = useRef<Drawn>(undefined)
   const latest = useRef(props)
   latest.current = props
   useEffect(() => {
     if (holder.current === null) return
-    const made = create(holder.current, { bar, ofProbabilities })
+    const made = create(holder.current, { interval, ofProbabilities })
     drawn.current = made
     made.chart.subscribeCrosshairMove(({ time }) => latest.current.onHover(time as number | undefined))
     made.chart.timeScale().subscribeVisibleLogicalRangeChange((range) => {
@@ -74,15 +74,15 @@ export function CandleChart(props: ChartProps) {
     }
   }, [])
   useEffect(
-    () => drawn.current?.draw({ rows, funding, gaps, bar, ofProbabilities, isPast }),
-    [rows, funding, gaps, bar, ofProbabilities, isPast],
+    () => drawn.current?.draw({ rows, funding, gaps, interval, ofProbabilities, isPast }),
+    [rows, funding, gaps, interval, ofProbabilities, isPast],
   )
-  return <div class="chart" ref={holder} role="img" aria-label="Candle chart" data-bars={rows.length} />
+  return <div class="chart" ref={holder} role="img" aria-label="Candle chart" data-candles={rows.length} />
 }
 
 function create(
   holder: HTMLElement,
-  { bar, ofProbabilities }: Pick<Series, 'bar' | 'ofProbabilities'>,
+  { interval, ofProbabilities }: Pick<Series, 'interval' | 'ofProbabilities'>,
 ): Drawn {
   const chart = createChart(holder, {
     autoSize: true,
@@ -94,7 +94,7 @@ function create(
     },
     timeScale: {
       timeVisible: true,
-      secondsVisible: INTERVAL_MS[bar] < 60_000,
+      secondsVisible: INTERVAL_MS[interval] < 60_000,
       borderVisible: false,
       rightOffset: 4,
     },
@@ -158,29 +158,29 @@ function create(
   }
 
   function draw(props: Series): void {
-    const bars = props.rows.toReversed().map((row) => ({ ...row, time: seconds(row.timestamp) }))
-    const from = bars[0]?.time
-    const to = bars.at(-1)?.time
+    const rows = props.rows.toReversed().map((row) => ({ ...row, time: seconds(row.timestamp) }))
+    const from = rows[0]?.time
+    const to = rows.at(-1)?.time
     if (from === undefined || to === undefined) return
-    const missing = missingTimes(props, from, to, new Set(bars.map(({ time }) => time)))
-    const places = bars.length + missing.length
-    const precision = Math.max(2, ...bars.slice(-20).map(({ close }) => chartDecimals(close)))
+    const missing = missingTimes(props, from, to, new Set(rows.map(({ time }) => time)))
+    const places = rows.length + missing.length
+    const precision = Math.max(2, ...rows.slice(-20).map(({ close }) => chartDecimals(close)))
     const formatter = priceLabels(precision, ofProbabilities)
     candles.applyOptions({ priceFormat: { type: 'custom', minMove: 10 ** -precision, formatter } })
     const drawn = merge(
-      bars.map(({ time, open, high, low, close }) => ({ time, open, high, low, close })),
+      rows.map(({ time, open, high, low, close }) => ({ time, open, high, low, close })),
       missing,
     )
     times = drawn.map(({ time }) => time)
     candles.setData(drawn)
     volume.setData(
-      bars.map(({ time, open, close, volume: value }) => ({
+      rows.map(({ time, open, close, volume: value }) => ({
         time,
         value: value ?? 0,
         color: close >= open ? color('up-soft') : color('down-soft'),
       })),
     )
-    gaps.setData(shaded(props, { bars: bars.map(({ time }) => time), missing }))
+    gaps.setData(shaded(props, { candles: rows.map(({ time }) => time), missing }))
     const rates = props.funding
       .map((row) => ({ time: seconds(row.timestamp), value: row.funding_rate }))
       .filter(({ time }) => time >= from)
@@ -189,9 +189,9 @@ function create(
       funding.applyOptions({ color: color('funding') })
       // Drawn at the times of the candles, so that it adds none to the axis.
       funding.setData(
-        onBars(
+        onCandles(
           rates,
-          bars.map(({ time }) => time),
+          rows.map(({ time }) => time),
         ),
       )
       chart.panes()[1]?.setHeight(FUNDING_HEIGHT)
@@ -222,7 +222,7 @@ const MAX_MISSING = 2_000
 
 /** Candles that are missing because of a gap: they get an empty place on the axis. */
 function missingTimes(props: Series, from: number, to: number, have: ReadonlySet<number>): UTCTimestamp[] {
-  const step = INTERVAL_MS[props.bar] / 1000
+  const step = INTERVAL_MS[props.interval] / 1000
   const spans = spansOf(props.gaps)
   const times: UTCTimestamp[] = []
   for (let time = from; time <= to && times.length < MAX_MISSING; time += step) {
@@ -233,12 +233,15 @@ function missingTimes(props: Series, from: number, to: number, have: ReadonlySet
 }
 
 /** Where there is no candle, and candles during which the recorder was away; what a backfill has filled is no gap. */
-function shaded(props: Series, places: { bars: readonly UTCTimestamp[]; missing: readonly UTCTimestamp[] }) {
-  const step = INTERVAL_MS[props.bar] / 1000
+function shaded(
+  props: Series,
+  places: { candles: readonly UTCTimestamp[]; missing: readonly UTCTimestamp[] },
+) {
+  const step = INTERVAL_MS[props.interval] / 1000
   const away = spansOf(props.gaps.filter(({ reason }) => AWAY.includes(reason))).filter(
     ({ from, to }) => to > from,
   )
-  const hurt = places.bars.filter((time) => away.some((span) => time < span.to && time + step > span.from))
+  const hurt = places.candles.filter((time) => away.some((span) => time < span.to && time + step > span.from))
   return [...hurt, ...places.missing].toSorted((a, b) => a - b).map((time) => ({ time, value: 1 }))
 }
 
@@ -253,7 +256,7 @@ function merge<T extends { time: UTCTimestamp }>(rows: readonly T[], empty: read
 }
 
 /** The last known rate at each candle. */
-function onBars(rates: { time: UTCTimestamp; value: number }[], times: readonly UTCTimestamp[]) {
+function onCandles(rates: { time: UTCTimestamp; value: number }[], times: readonly UTCTimestamp[]) {
   const sorted = rates.toSorted((a, b) => a.time - b.time)
   if (sorted.length === 0) return []
   let index = -1

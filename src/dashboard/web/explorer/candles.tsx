@@ -12,7 +12,7 @@ import { CandleChart } from './candle-chart.tsx'
 import { type ChartFunding, useCandles } from './load-candles.ts'
 import { defaultMarket, MarketSelect, stageOf, useMarkets } from './market-select.tsx'
 import type { MarketRecord } from './opened-market.ts'
-import { barsOf, candlesPath, FIRST_CHART, fundingPath, PREDICTION_SOURCES } from './paths.ts'
+import { candlesPath, FIRST_CHART, fundingPath, intervalsOf, PREDICTION_SOURCES } from './paths.ts'
 import type { Place } from './place.ts'
 import { Quote } from './quote.tsx'
 import { TimeField } from './time-field.tsx'
@@ -39,10 +39,10 @@ export function CandlesTab(props: {
   const market = isPrediction ? (opened ?? defaultMarket(markets ?? [])) : undefined
   const outcomes = market?.tokens.map((token) => token.outcome) ?? []
   const leg = outcomes.find((outcome) => outcome === place.outcome) ?? outcomes[0]
-  const intervals = barsOf(session.plan, source)
-  const wanted = place.interval ?? FIRST_CHART.bar
-  const bar = intervals.includes(wanted) ? wanted : (intervals[0] ?? FIRST_CHART.bar)
-  const choice = { symbol, source, bar }
+  const intervals = intervalsOf(session.plan, source)
+  const wanted = place.interval ?? FIRST_CHART.interval
+  const interval = intervals.includes(wanted) ? wanted : (intervals[0] ?? FIRST_CHART.interval)
+  const choice = { symbol, source, interval }
   const path =
     isPrediction && market === undefined
       ? undefined
@@ -70,7 +70,7 @@ export function CandlesTab(props: {
   useAddress(asked, {
     ...place,
     source,
-    interval: bar,
+    interval,
     market: market?.market_id,
     outcome: leg,
   })
@@ -94,7 +94,7 @@ export function CandlesTab(props: {
             />
             <ChoiceButtons
               label="Interval"
-              value={bar}
+              value={interval}
               options={intervals}
               onChange={(next) => go({ interval: next })}
             />
@@ -120,7 +120,7 @@ export function CandlesTab(props: {
           </div>
         )}
         <Problem text={problem ?? error} />
-        <Quote row={shown} bar={bar} count={rows.length} />
+        <Quote row={shown} interval={interval} count={rows.length} />
         {rows.length === 0 && (loaded || path === undefined) ? (
           <Empty>
             <NoCandles market={market} isPrediction={isPrediction} />
@@ -131,7 +131,7 @@ export function CandlesTab(props: {
             rows={rows}
             funding={rates?.value.data ?? NO_FUNDING}
             gaps={gaps}
-            bar={bar}
+            interval={interval}
             ofProbabilities={isPrediction}
             isPast={isPast}
             onHover={(time) => setHovered({ path, time })}

@@ -7,27 +7,27 @@ import type { PlanView } from '../../wire.ts'
 export interface ChartChoice {
   symbol: AssetSymbol
   source: Source
-  bar: CandleInterval
+  interval: CandleInterval
 }
 
-export const FIRST_CHART: ChartChoice = { symbol: 'BTC', source: 'cexa_futures', bar: '15m' }
+export const FIRST_CHART: ChartChoice = { symbol: 'BTC', source: 'cexa_futures', interval: '15m' }
 export const PREDICTION_SOURCES: readonly Source[] = ['predmkt_a', 'predmkt_b']
 /** Sources with books; `cexa` is in the contract but not recorded. */
 export const BOOK_SOURCES = ['perpdex', 'predmkt_a', 'predmkt_b'] as const satisfies Source[]
 const FUNDED: readonly Source[] = ['cexa_futures', 'perpdex']
-const MAX_BARS = 500
+const MAX_CANDLES = 500
 
 /** @param until the last candle is the one that holds this moment; left out: the newest */
 export function candlesPath(
-  { symbol, source, bar }: ChartChoice,
+  { symbol, source, interval }: ChartChoice,
   { instrument = '', until }: { instrument?: string; until?: number | undefined } = {},
 ): string {
-  const end = until === undefined ? '' : `&end=${new Date(barEnd(until, bar)).toISOString()}`
-  return `/v1/candles?symbol=${symbol}&source=${source}${instrument}&interval=${bar}${end}&limit=${MAX_BARS}`
+  const end = until === undefined ? '' : `&end=${new Date(candleEnd(until, interval)).toISOString()}`
+  return `/v1/candles?symbol=${symbol}&source=${source}${instrument}&interval=${interval}${end}&limit=${MAX_CANDLES}`
 }
 
-function barEnd(time: number, bar: CandleInterval): number {
-  return (Math.floor(time / INTERVAL_MS[bar]) + 1) * INTERVAL_MS[bar]
+function candleEnd(time: number, interval: CandleInterval): number {
+  return (Math.floor(time / INTERVAL_MS[interval]) + 1) * INTERVAL_MS[interval]
 }
 
 export function fundingPath({ symbol, source }: ChartChoice): string | undefined {
@@ -35,10 +35,10 @@ export function fundingPath({ symbol, source }: ChartChoice): string | undefined
 }
 
 /** The candle intervals that a plan and a source have. */
-export function barsOf(plan: PlanView | null, source: Source): CandleInterval[] {
+export function intervalsOf(plan: PlanView | null, source: Source): CandleInterval[] {
   const finest = CANDLE_INTERVALS.indexOf((plan?.finest_candle ?? '15m') as CandleInterval)
   const allowed = CANDLE_INTERVALS.slice(Math.max(0, finest))
-  return allowed.filter((bar) => SOURCE_INFO[source].candleIntervals.includes(bar))
+  return allowed.filter((interval) => SOURCE_INFO[source].candleIntervals.includes(interval))
 }
 
 const FIRST_VIEWS = [candlesPath(FIRST_CHART), fundingPath(FIRST_CHART)].filter((path) => path !== undefined)

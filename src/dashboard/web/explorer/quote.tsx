@@ -3,7 +3,7 @@ import { candleTime, count, plural, price } from '../format.ts'
 import type { ChartCandle } from './load-candles.ts'
 
 /** The numbers of one candle: the newest, or the one under the pointer. */
-export function Quote(props: { row: ChartCandle | undefined; bar: CandleInterval; count: number }) {
+export function Quote(props: { row: ChartCandle | undefined; interval: CandleInterval; count: number }) {
   const { row } = props
   if (row === undefined) return <div class="quote" />
   const change = row.open === 0 ? 0 : row.close / row.open - 1
@@ -30,8 +30,8 @@ export function Quote(props: { row: ChartCandle | undefined; bar: CandleInterval
         )}
       </dl>
       <span class="muted tiny quote-when">
-        {candleTime(row.timestamp, INTERVAL_MS[props.bar])} UTC{row.closed === false && ' · still open'} ·{' '}
-        {plural(props.count, 'candle')}
+        {candleTime(row.timestamp, INTERVAL_MS[props.interval])} UTC{row.closed === false && ' · still open'}{' '}
+        · {plural(props.count, 'candle')}
       </span>
     </div>
   )

@@ -3,34 +3,36 @@ import { call, callSession } from '../api.ts'
 import { useSession } from '../session.ts'
 import { Field, Problem, useAction } from '../ui/parts.tsx'
 
-type Way = 'sign-in' | 'sign-up' | 'welcome'
-/** Places that are left behind by signing in. */
-const DOORS = ['', 'sign-in', 'sign-up', 'welcome', 'reset']
+type SignInForm = 'sign-in' | 'sign-up' | 'welcome'
+/** Places that signing in leaves. */
+const SIGNED_OUT_PLACES = ['', 'sign-in', 'sign-up', 'welcome', 'reset']
 
 /** Sign-in, sign-up, and the operator's one-time link. */
 export function SignIn({ path }: { path: string }) {
   const { session, setSession } = useSession()
   const [place = '', token = ''] = path.split('/')
-  const way: Way =
+  const form: SignInForm =
     place === 'welcome' ? 'welcome' : place === 'sign-up' && session.sign_up ? 'sign-up' : 'sign-in'
-  const isDoor = DOORS.includes(place)
+  const isSignedOutPlace = SIGNED_OUT_PLACES.includes(place)
   const [email, setEmail] = useState('')
   const [password, setPassword] = useState('')
-  const isValid = useInvitation(way === 'welcome' ? token : undefined)
+  const isValid = useInvitation(form === 'welcome' ? token : undefined)
   const { run, busy, problem } = useAction(async () => {
-    const body = way === 'welcome' ? { token, email, password } : { email, password }
-    setSession(await callSession('POST', way, body))
+    const body = form === 'welcome' ? { token, email, password } : { email, password }
+    setSession(await callSession('POST', form, body))
     // After a session has ended, the user continues where it was.
-    if (way !== 'sign-in') location.hash = '#/keys'
-    else if (isDoor) location.hash = '#/explorer'
+    if (form !== 'sign-in') location.hash = '#/keys'
+    else if (isSignedOutPlace) location.hash = '#/explorer'
   })
-  const texts = TEXTS[way]
+  const texts = TEXTS[form]
   return (
     <div class="gate">
       <form class="card" onSubmit={run}>
         <img src="/favicon.svg" alt="" width="44" height="44" />
         <h1>{texts.title}</h1>
-        <p class="muted">{isDoor ? texts.lead : `You are signed out. Sign in to go on to “${place}”.`}</p>
+        <p class="muted">
+          {isSignedOutPlace ? texts.lead : `You are signed out. Sign in to go on to “${place}”.`}
+        </p>
         {isValid === false && <Problem text="This link was used already or replaced by a newer one." />}
         <Field label="E-mail">
           <input
@@ -42,13 +44,13 @@ export function SignIn({ path }: { path: string }) {
             onInput={(event) => setEmail(event.currentTarget.value)}
           />
         </Field>
-        <Field label="Password" {...(way === 'sign-in' ? {} : { hint: 'At least 10 characters.' })}>
+        <Field label="Password" {...(form === 'sign-in' ? {} : { hint: 'At least 10 characters.' })}>
           <input
             type="password"
             name="password"
             required
-            minLength={way === 'sign-in' ? 1 : 10}
-            autocomplete={way === 'sign-in' ? 'current-password' : 'new-password'}
+            minLength={form === 'sign-in' ? 1 : 10}
+            autocomplete={form === 'sign-in' ? 'current-password' : 'new-password'}
             value={password}
             onInput={(event) => setPassword(event.currentTarget.value)}
           />
@@ -58,12 +60,12 @@ export function SignIn({ path }: { path: string }) {
           {busy ? 'One moment…' : texts.action}
         </button>
         <p class="muted switch">
-          {way === 'sign-in' && session.sign_up && (
+          {form === 'sign-in' && session.sign_up && (
             <>
               No account yet? <a href="#/sign-up">Sign up</a>
             </>
           )}
-          {way !== 'sign-in' && (
+          {form !== 'sign-in' && (
             <>
               Have an account? <a href="#/sign-in">Sign in</a>
             </>
@@ -77,7 +79,7 @@ export function SignIn({ path }: { path: string }) {
   )
 }
 
-const TEXTS: Record<Way, { title: string; lead: string; action: string }> = {
+const TEXTS: Record<SignInForm, { title: string; lead: string; action: string }> = {
   'sign-in': {
     title: 'Sign in to Tapeline',
     lead: 'Keys, usage, webhooks and the data itself.',
