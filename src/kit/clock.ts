@@ -6,6 +6,8 @@ export interface Clock {
   now(): number
   /** Resolves after that many milliseconds of this clock; rejects with the signal's reason when aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
+  /** Calls `run` once after that many milliseconds, unless the returned function was called before. See `runAfter`. */
+  after?(ms: number, run: () => void): () => void
   /** Milliseconds from any beginning; unlike `now` it never jumps when the system's time is set. See `elapsedMs`. */
   elapsed?(): number
 }
@@ -21,27 +23,34 @@ export const systemClock: Clock = {
   sleep: (ms, signal) =>
     new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason)
-      const endsAt = performance.now() + ms
-      const onTimer = () => {
-        const leftMs = endsAt - performance.now()
-        if (leftMs > 1) {
-          timer = setTimeout(onTimer, timerMs(leftMs))
-          return
-        }
+      const cancel = afterMs(ms, () => {
         signal?.removeEventListener('abort', onAbort)
         resolve()
-      }
-      let timer = setTimeout(onTimer, timerMs(ms))
+      })
       const onAbort = () => {
-        clearTimeout(timer)
+        cancel()
         reject(signal?.reason)
       }
       signal?.addEventListener('abort', onAbort, { once: true })
     }),
+  after: afterMs,
+}
+
+function afterMs(ms: number, run: () => void): () => void {
+  const endsAt = performance.now() + ms
+  const onTimer = () => {
+    const leftMs = endsAt - performance.now()
+    if (leftMs > 1) timer = setTimeout(onTimer, timerMs(leftMs))
+    else run()
+  }
+  let timer = setTimeout(onTimer, timerMs(ms))
+  return () => clearTimeout(timer)
 }
 
 /** Calls `run` once, after that many milliseconds of the clock. The function cancels it. */
 export function runAfter(clock: Clock, ms: number, run: () => void): () => void {
+  // Without promises and signals: much of the service waits in this way, several times a second.
+  if (clock.after !== undefined) return clock.after(ms, run)
   const cancelled = new AbortController()
   clock.sleep(ms, cancelled.signal).then(run, () => {})
   return () => cancelled.abort()
@@ -49,17 +58,19 @@ export function runAfter(clock: Clock, ms: number, run: () => void): () => void 
 
 /** Calls `run` again and again, with that many milliseconds of the clock in between. The function ends it. */
 export function runEvery(clock: Clock, ms: number, run: () => void): () => void {
-  const ended = new AbortController()
-  const loop = async () => {
-    while (!ended.signal.aborted) {
-      await clock.sleep(ms, ended.signal)
+  let isEnded = false
+  let cancel = () => {}
+  const next = () => {
+    cancel = runAfter(clock, ms, () => {
       run()
-    }
+      if (!isEnded) next()
+    })
   }
-  loop().catch((error) => {
-    if (!ended.signal.aborted) throw error
-  })
-  return () => ended.abort()
+  next()
+  return () => {
+    isEnded = true
+    cancel()
+  }
 }
 
 export interface ManualClock extends Clock {
