@@ -3,7 +3,7 @@ import type { PlanBook } from '../accounts/plans.ts'
 import type { ServiceStatus, Services } from '../api/endpoints/services.ts'
 import type { Network } from '../core/chain/network.ts'
 import type { EventTail } from '../events/publish.ts'
-import { runEvery } from '../kit/clock.ts'
+import { type Clock, runAfter, runEvery } from '../kit/clock.ts'
 import type { SecretBox } from '../kit/secret-box.ts'
 import type { WatchedAddresses } from '../relay/addresses.ts'
 import type { AccountsStore } from '../store/accounts.ts'
@@ -38,6 +38,8 @@ export interface DeliveryDeps {
 
 /** How soon events that another process wrote to the log are noticed; our own are announced. */
 const LOOK_MS = 100
+/** While our own are announced nothing can go unnoticed for long: what is announced includes all that came before. */
+const LOOK_AFTER_OURS_MS = 500
 const COUNT_MS = 1_000
 
 /** Opened before anything is written to the event log: it knows which numbers were used. */
@@ -58,13 +60,8 @@ export function openDeliveryStore({
 export async function startDelivery(parts: EnvironmentParts, deps: DeliveryDeps): Promise<DeliveryHalf> {
   const { environment, config, clock, log, metrics, shutdown } = parts
   const { store, events, tail, watched, network, ledger, accounts, plans } = deps
-  const stopLooking = runEvery(clock, LOOK_MS, () => {
-    events.bounds().then(
-      ({ newestSeq }) => tail.announce(newestSeq),
-      (err) => log.error({ err, environment }, 'the event log could not be read'),
-    )
-  })
-  shutdown.add(`${environment} look at the event log`, stopLooking)
+  const onError = (err: unknown) => log.error({ err, environment }, 'the event log could not be read')
+  shutdown.add(`${environment} look at the event log`, lookAtLog({ events, tail, clock, onError }))
   const watch = (addresses: readonly string[]) => watched.watch(addresses)
   const webhooks = await startWebhooks({
     store,
@@ -93,4 +90,26 @@ export async function startDelivery(parts: EnvironmentParts, deps: DeliveryDeps)
     deliveries: () => webhooks.status(),
     accountsChanged: (ids) => webhooks.accountsChanged(ids),
   }
+}
+
+function lookAtLog({
+  events,
+  tail,
+  clock,
+  onError,
+}: Pick<DeliveryDeps, 'events' | 'tail'> & { clock: Clock; onError: (error: unknown) => void }): () => void {
+  /** What the tail has, or is about to have because we looked. */
+  let seq = tail.seq
+  let stop = runAfter(clock, LOOK_MS, look)
+  function look(): void {
+    const isAnnounced = tail.seq > seq
+    stop = runAfter(clock, isAnnounced ? LOOK_AFTER_OURS_MS : LOOK_MS, look)
+    if (isAnnounced) seq = tail.seq
+    else events.bounds().then(announce, onError)
+  }
+  function announce({ newestSeq }: { newestSeq: number }): void {
+    seq = Math.max(seq, newestSeq)
+    tail.announce(newestSeq)
+  }
+  return () => stop()
 }

@@ -55,6 +55,7 @@ test('while the log cannot be read it is tried at one pace, however much is anno
       },
     },
   })
+  tail.listen(() => {})
   const newest = await appendEvents(database.chain, [event('a'), event('b')])
   for (let i = 0; i < 100; i++) {
     tail.announce(newest)
@@ -65,6 +66,40 @@ test('while the log cannot be read it is tried at one pace, however much is anno
   isBroken = false
   clock.advance(250)
   while (tail.seq < newest) await new Promise((resolve) => setImmediate(resolve))
+  await tail.close()
+  await database.close()
+})
+
+test('while nobody wants events the log is not read; whoever wants them later gets those from then on', async () => {
+  const database = storesIn(':memory:').chain('test')
+  let reads = 0
+  const tail = await createEventTail({
+    clock: systemClock,
+    store: {
+      ...database.events,
+      after: (query) => {
+        reads += 1
+        return database.events.after(query)
+      },
+    },
+  })
+  let isIdle = true
+  const got: StoredEvent[] = []
+  const places: number[] = []
+  tail.listen((events) => got.push(...events), { isIdle: () => isIdle })
+  tail.listen(() => places.push(tail.seq), { isIdle: () => true })
+  for (const kind of ['a', 'b']) tail.announce(await appendEvents(database.chain, [event(kind), event(kind)]))
+  assert.deepEqual([tail.seq, reads, got.length, places], [4, 0, 0, [2, 4]])
+  isIdle = false
+  tail.announce(await appendEvents(database.chain, [event('c'), event('d')]))
+  while (tail.seq < 6) await new Promise((resolve) => setImmediate(resolve))
+  assert.deepEqual(
+    got.map(({ seq, kind }) => [seq, kind]),
+    [
+      [5, 'c'],
+      [6, 'd'],
+    ],
+  )
   await tail.close()
   await database.close()
 })

@@ -3,6 +3,7 @@
  * the same serialised text) for all of them.
  *
  *   writer ──announce(seq)──▶ tail ──read on, in order──▶ every listener
+ *                                └─ nobody wants events: not read, the place moves on
  */
 import { type Clock, runAfter } from '../kit/clock.ts'
 import type { EventStore, StoredEvent } from '../store/events.ts'
@@ -13,13 +14,19 @@ export interface EventTail {
   /** The log has events up to this number. */
   announce(seq: number): void
   /** Every event after `seq`, in order, in batches. A listener must not throw or block. */
-  listen(listener: TailListener, onMissed?: MissedListener): () => void
+  listen(listener: TailListener, options?: ListenOptions): () => void
   close(): Promise<void>
 }
 
 type TailListener = (events: readonly StoredEvent[]) => void
 /** The log dropped the events in (afterSeq, upToSeq] before they were read. */
 type MissedListener = (afterSeq: number, upToSeq: number) => void
+
+interface ListenOptions {
+  onMissed?: MissedListener
+  /** Whether nobody behind the listener wants events now. While all listeners are idle they get no events, only calls. */
+  isIdle?: () => boolean
+}
 
 export interface EventTailOptions {
   store: Pick<EventStore, 'after' | 'bounds'>
@@ -33,13 +40,18 @@ const RETRY_MS = 250
 
 export async function createEventTail(options: EventTailOptions): Promise<EventTail> {
   const { store, clock } = options
-  const listeners = new Map<TailListener, MissedListener | undefined>()
+  const listeners = new Map<TailListener, ListenOptions>()
   let seq = (await store.bounds()).newestSeq
   let known = seq
   let closed = false
   let reading: Promise<void> | undefined
   /** One at most: while it runs, nothing else starts a read. */
   let cancelRetry: (() => void) | undefined
+
+  function areAllIdle(): boolean {
+    for (const { isIdle } of listeners.values()) if (isIdle?.() !== true) return false
+    return true
+  }
 
   async function read(): Promise<void> {
     while (seq < known && !closed) {
@@ -55,7 +67,7 @@ export async function createEventTail(options: EventTailOptions): Promise<EventT
       const { oldestSeq } = await store.bounds()
       if (closed) return
       if (oldestSeq > seq + 1) {
-        for (const onMissed of listeners.values()) onMissed?.(seq, Math.min(oldestSeq - 1, until))
+        for (const { onMissed } of listeners.values()) onMissed?.(seq, Math.min(oldestSeq - 1, until))
       }
       seq = Math.max(page.upToSeq, seq)
       if (page.events.length > 0) for (const listener of listeners.keys()) listener(page.events)
@@ -67,6 +79,11 @@ export async function createEventTail(options: EventTailOptions): Promise<EventT
 
   function wake(): void {
     if (reading !== undefined || cancelRetry !== undefined || closed || seq >= known) return
+    if (areAllIdle()) {
+      seq = known
+      for (const listener of listeners.keys()) listener([])
+      return
+    }
     reading = read()
       .catch((error) => {
         options.onError?.(error)
@@ -90,8 +107,8 @@ export async function createEventTail(options: EventTailOptions): Promise<EventT
       known = Math.max(known, newest)
       wake()
     },
-    listen(listener, onMissed) {
-      listeners.set(listener, onMissed)
+    listen(listener, options = {}) {
+      listeners.set(listener, options)
       return () => listeners.delete(listener)
     },
     async close() {

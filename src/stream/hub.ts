@@ -97,8 +97,11 @@ export function createStreamHub(deps: {
     }
     for (const session of held) session.flush()
   }
-  const stopListening = tail.listen(publish, (afterSeq, upToSeq) => {
-    for (const { session } of members) session.sendMissed(afterSeq, upToSeq)
+  const stopListening = tail.listen(publish, {
+    isIdle: () => members.size === 0,
+    onMissed: (afterSeq, upToSeq) => {
+      for (const { session } of members) session.sendMissed(afterSeq, upToSeq)
+    },
   })
 
   const count = (accountId: string, change: number) => {

@@ -1,16 +1,21 @@
 import { type Clock, runAfter } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { EventStore } from '../store/events.ts'
-import type { JobsStore, NewJob } from '../store/jobs.ts'
+import type { EventText, JobsStore, NewJob } from '../store/jobs.ts'
 import type { SubscriptionBook } from './subscription-book.ts'
 
 /**
  * Reads the event log from the webhooks' own position and writes a job for every subscription that wants an
  * event, together with the new position: after a crash no event is skipped and none is planned twice.
+ *
+ * While no subscription is active the log is not read: the position moves with the end of the log in memory, and is
+ * written now and then, and before the first plan of a new subscription.
  */
 export interface Planner {
   /** The log has grown. */
   wake(): void
+  /** Also writes the position where it has moved in memory only. */
+  wakeAndWrite(): void
   readonly position: number
   close(): Promise<void>
 }
@@ -22,7 +27,9 @@ const RETRY_MS = 500
 export async function startPlanner(deps: {
   store: Pick<JobsStore, 'startAt' | 'position' | 'plan'>
   events: Pick<EventStore, 'after' | 'bounds' | 'logId'>
-  book: SubscriptionBook
+  book: Pick<SubscriptionBook, 'match' | 'activeCount'>
+  /** The last number of the log that readers in this process were given. */
+  tailSeq: () => number
   clock: Clock
   log: Logger
   /** Jobs were written for these subscriptions. */
@@ -30,16 +37,23 @@ export async function startPlanner(deps: {
 }): Promise<Planner> {
   const { store, events, book, clock, log } = deps
   let position = await findPosition()
+  /** As the store has it. */
+  let written = position
   let running: Promise<void> | undefined
   let again = false
   let closed = false
   let cancelRetry: (() => void) | undefined
 
   async function planPage(): Promise<boolean> {
+    if (written < position && !(await write(position, [], []))) return true
+    if (book.activeCount === 0) {
+      skip()
+      return restartIfReplaced()
+    }
     const page = await events.after({ afterSeq: position, limit: PAGE_EVENTS, maxBytes: PAGE_BYTES })
     if (page.upToSeq <= position) return restartIfReplaced()
     const jobs: NewJob[] = []
-    const wanted = []
+    const wanted: EventText[] = []
     for (const event of page.events) {
       const before = jobs.length
       for (const subscriptionId of book.match(event)) jobs.push({ subscriptionId, seq: event.seq })
@@ -49,19 +63,27 @@ export async function startPlanner(deps: {
     if (first !== undefined && first.seq > position + 1) {
       log.warn({ after: position, next: first.seq }, 'the event log no longer reaches the webhooks position')
     }
-    const planned = await store.plan({
-      after: position,
-      upTo: page.upToSeq,
-      events: wanted.map(({ seq, id, kind, text }) => ({ seq, id, kind, text })),
-      jobs,
-    })
-    if (!planned) {
-      position = (await store.position()) ?? position
-      return true
-    }
-    position = page.upToSeq
+    if (!(await write(page.upToSeq, wanted, jobs))) return true
     if (jobs.length > 0) deps.onPlanned(new Set(jobs.map((job) => job.subscriptionId)))
     return page.more
+  }
+
+  /** False: another process has moved the position, and planning goes on from there. */
+  async function write(
+    upTo: number,
+    wanted: readonly EventText[],
+    jobs: readonly NewJob[],
+  ): Promise<boolean> {
+    const events = wanted.map(({ seq, id, kind, text }) => ({ seq, id, kind, text }))
+    const isPlanned = await store.plan({ after: written, upTo, events, jobs })
+    written = isPlanned ? upTo : ((await store.position()) ?? written)
+    position = written
+    return isPlanned
+  }
+
+  /** Nobody wants what the log has up to here. */
+  function skip(): void {
+    position = Math.max(position, deps.tailSeq())
   }
 
   /** Pending jobs have copies of their events, also of a log that is gone; those of the new log are added to them. */
@@ -81,6 +103,7 @@ export async function startPlanner(deps: {
   async function restartIfReplaced(): Promise<boolean> {
     if ((await events.bounds()).newestSeq >= position) return false
     position = await findPosition()
+    written = position
     return true
   }
 
@@ -92,6 +115,11 @@ export async function startPlanner(deps: {
   }
 
   const wake = () => {
+    if (book.activeCount === 0 && running === undefined && !closed) skip()
+    else wakeAndWrite()
+  }
+
+  const wakeAndWrite = () => {
     // After a failure one timer starts the next run, however many events arrive until then.
     if (closed || cancelRetry !== undefined) return
     if (running !== undefined) {
@@ -104,7 +132,7 @@ export async function startPlanner(deps: {
         log.error({ err }, 'events could not be planned')
         cancelRetry = runAfter(clock, RETRY_MS, () => {
           cancelRetry = undefined
-          wake()
+          wakeAndWrite()
         })
       })
       .finally(() => {
@@ -115,6 +143,7 @@ export async function startPlanner(deps: {
 
   return {
     wake,
+    wakeAndWrite,
     get position() {
       return position
     },
@@ -122,6 +151,7 @@ export async function startPlanner(deps: {
       closed = true
       cancelRetry?.()
       await running
+      if (written < position) await write(position, [], [])
     },
   }
 }

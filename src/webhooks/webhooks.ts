@@ -32,7 +32,7 @@ export interface WebhookService {
 export interface WebhookServiceDeps {
   readonly store: JobsStore
   readonly events: Pick<EventStore, 'after' | 'byId' | 'bounds' | 'seqBefore' | 'logId'>
-  readonly tail: Pick<EventTail, 'listen'>
+  readonly tail: Pick<EventTail, 'listen' | 'seq'>
   readonly credits: Credits
   readonly box: SecretBox
   readonly network: Network
@@ -114,14 +114,15 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
     store,
     events,
     book,
+    tailSeq: () => tail.seq,
     log,
     onPlanned: (ids) => worker.wake(ids),
   })
-  const stopListening = tail.listen(() => planner.wake())
+  const stopListening = tail.listen(() => planner.wake(), { isIdle: () => book.activeCount === 0 })
   const prune = () => pruneAll(store).catch((err) => log.error({ err }, 'pruning deliveries failed'))
   const stopTimers = [
     runEvery(clock, REFRESH_MS, () => {
-      planner.wake()
+      planner.wakeAndWrite()
       reload().catch((err) => log.error({ err }, 'webhooks could not be read again'))
     }),
     runEvery(clock, PRUNE_MS, () => void prune()),
