@@ -209,10 +209,11 @@ test('tests and benches open stores by their address; those that need the engine
   assert.deepEqual(found.sort(), Object.keys(ENGINE_FILES).sort())
 })
 
+const documents = globSync(['*.md', 'docs/**/*.md', 'sandbox/*.md'], { cwd: ROOT }).filter(
+  (file) => file !== 'CHANGELOG.md',
+)
+
 test('every path that the documents mention exists', () => {
-  const documents = globSync(['*.md', 'docs/**/*.md', 'sandbox/*.md'], { cwd: ROOT }).filter(
-    (file) => file !== 'CHANGELOG.md',
-  )
   assert.ok(documents.length > 10)
   const missing = documents.flatMap((document) => {
     const text = readFileSync(join(ROOT, document), 'utf8')
@@ -227,6 +228,25 @@ test('every path that the documents mention exists', () => {
       .filter((path) => globSync(path.replace(/\/$/, ''), { cwd: ROOT }).length === 0)
       .map((path) => `${document}: ${path}`)
   })
+  assert.deepEqual(missing, [])
+})
+
+test('every file and every name in camel case that the documents mention exists', () => {
+  const code = globSync(['{src,sandbox,test,bench,bin}/**/*.{ts,tsx,mjs}'], { cwd: ROOT })
+  const fileNames = new Set(code.map((file) => basename(file)))
+  const text = code.map((file) => readFileSync(join(ROOT, file), 'utf8')).join('\n')
+  const words = new Set(text.match(/\w+/g))
+  const exists = (span: string) => {
+    if (/^[\w./-]+\.(ts|tsx|mjs)$/.test(span)) return fileNames.has(basename(span))
+    const isName = /^\w+(\.\w+)*(\(\))?$/.test(span) && /[a-z][A-Z]/.test(span)
+    return !isName || span.match(/\w+/g)?.every((word) => words.has(word)) === true
+  }
+  const missing = documents.flatMap((document) =>
+    [...readFileSync(join(ROOT, document), 'utf8').matchAll(/`([^`\n]+)`/g)]
+      .map(([, span = '']) => span)
+      .filter((span) => !exists(span))
+      .map((span) => `${document}: ${span}`),
+  )
   assert.deepEqual(missing, [])
 })
 

@@ -97,14 +97,14 @@ export interface FeedFilter {
   interval?: FeedInterval
 }
 
-/** Until when a feed will not change, and the numbers that caches of its pages are keyed by. */
+/** Until when a feed will not change, and the numbers that show whether it did. */
 export interface Finality {
   feed: Feed
   /** Rows before this instant are final; 0 when nothing is. */
   before: number
   /** Changes with every correction, late row, retention or coverage change before `before`: the key of sealed pages. */
   epoch: number
-  /** Changes with every write that changed something of the feed: the key of pages that can still change. */
+  /** Changes with every write that changed something of the feed: two reads with the same one saw the same rows. */
   version: number
 }
 
