@@ -1,4 +1,4 @@
-/** The simulated venues as a process and as a thread: the same world after a restart, and what a recorder of all costs. */
+/** The simulated venues as a process and as a thread: the same world after a restart, and what a client of all costs. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -9,8 +9,8 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { SYMBOLS } from '../src/core/symbol.ts'
-import { getJson, type Json, openMarkets, record, recordKalshi } from '../test/sandbox/client.ts'
-import { openProbe } from '../test/sandbox/probe.ts'
+import { getJson, openKalshi, openMarkets } from '../test/sandbox/client.ts'
+import { type Json, openSocket } from '../test/sandbox/open-socket.ts'
 import type { MarketsReady } from './markets.ts'
 
 type Ready = Required<MarketsReady>
@@ -59,10 +59,10 @@ test('a process prints its addresses, serves the same past after kill -9, and en
 test('both worlds run in one worker thread and end on "close"', async () => {
   const worker = new Worker(ENTRY, { workerData: { seed: 42 } })
   const [{ exchanges, predictions }] = (await once(worker, 'message')) as [Ready]
-  const probe = await openProbe(`${exchanges.perp.wsUrl}/ws`)
-  probe.send({ method: 'subscribe', subscription: { type: 'trades', coin: 'ETH' } })
-  await probe.waitFor((frame) => frame.channel === 'trades')
-  probe.close()
+  const client = await openSocket(`${exchanges.perp.wsUrl}/ws`)
+  client.send({ method: 'subscribe', subscription: { type: 'trades', coin: 'ETH' } })
+  await client.waitFor((frame) => frame.channel === 'trades')
+  client.close()
   assert.equal((await openMarkets(predictions, 'btc-up-or-down-5m', 2)).length, 2)
   worker.postMessage('close')
   assert.deepEqual(await once(worker, 'exit'), [0])
@@ -92,46 +92,46 @@ test('31 days of 1m candles cost at most a second and a half of CPU per market',
 test('20,000 trades a second are sent without falling behind', { skip: noProc }, async (t) => {
   const { child, exchanges } = await startProcess(t, '--world', 'exchanges', '--trades-per-second', '1667')
   const names = ['btcusdt', 'ethusdt', 'solusdt', 'xrpusdt'].map((name) => `${name}@aggTrade`).join('/')
-  const probes = [
-    await openProbe(`${exchanges.spot.wsUrl}/stream?streams=${names}`),
-    await openProbe(`${exchanges.futures.wsUrl}/market/stream?streams=${names}`),
+  const clients = [
+    await openSocket(`${exchanges.spot.wsUrl}/stream?streams=${names}`),
+    await openSocket(`${exchanges.futures.wsUrl}/market/stream?streams=${names}`),
   ]
-  const perpProbe = await openProbe(`${exchanges.perp.wsUrl}/ws`)
-  for (const coin of SYMBOLS) perpProbe.send({ method: 'subscribe', subscription: { type: 'trades', coin } })
+  const perpClient = await openSocket(`${exchanges.perp.wsUrl}/ws`)
+  for (const coin of SYMBOLS) perpClient.send({ method: 'subscribe', subscription: { type: 'trades', coin } })
   await wait(1_000)
   const count = () =>
-    probes.reduce((sum, probe) => sum + probe.frames().length, 0) +
-    perpProbe
+    clients.reduce((sum, client) => sum + client.frames().length, 0) +
+    perpClient
       .frames()
       .reduce((sum, frame) => sum + (frame.channel === 'trades' ? (frame.data as unknown[]).length : 0), 0)
   const [trades, cpu, at] = [count(), cpuMs(child.pid), performance.now()]
   await wait(1_500)
   const seconds = (performance.now() - at) / 1_000
   const rate = (count() - trades) / seconds
-  const last = probes[0]?.frames().at(-1)?.data as { E: number }
+  const last = clients[0]?.frames().at(-1)?.data as { E: number }
   const lagMs = Date.now() - last.E
   t.diagnostic(
     `${Math.round(rate)} trades/s, ${Math.round(((cpuMs(child.pid) - cpu) / seconds / 1_000) * 100)} % of a core, lag ${lagMs} ms`,
   )
-  for (const probe of [...probes, perpProbe]) probe.close()
+  for (const client of [...clients, perpClient]) client.close()
   assert.ok(rate > 10_000, `${rate}`)
   assert.ok(lagMs < 3_000, `${lagMs}`)
 })
 
-test('a recorder of every stream and every running market costs a small part of a core', {
+test('a client of every stream and every running market costs a small part of a core', {
   skip: noProc,
 }, async (t) => {
   const { child, exchanges, predictions } = await startProcess(t, '--seed', '4')
   const { spot, futures, perp } = exchanges
   const streams = (...kinds: string[]) =>
     SYMBOLS.flatMap((symbol) => kinds.map((kind) => `${symbol.toLowerCase()}usdt@${kind}`)).join('/')
-  const probes = await Promise.all(
+  const clients = await Promise.all(
     [
       `${spot.wsUrl}/stream?streams=${streams('aggTrade', 'kline_1s', 'kline_1m', 'bookTicker')}`,
       `${futures.wsUrl}/market/stream?streams=${streams('aggTrade', 'kline_1m', 'markPrice@1s', 'forceOrder')}`,
       `${futures.wsUrl}/public/stream?streams=${streams('bookTicker')}`,
       `${perp.wsUrl}/ws`,
-    ].map((url) => openProbe(url)),
+    ].map((url) => openSocket(url)),
   )
   for (const coin of SYMBOLS)
     for (const extra of [
@@ -141,7 +141,7 @@ test('a recorder of every stream and every running market costs a small part of 
       { type: 'candle', interval: '1m' },
       { type: 'activeAssetCtx' },
     ])
-      probes[3]?.send({ method: 'subscribe', subscription: { ...extra, coin } })
+      clients[3]?.send({ method: 'subscribe', subscription: { ...extra, coin } })
   const tokens: string[] = []
   for (const symbol of SYMBOLS)
     for (const tenor of ['5m', '15m', 'hourly', '4h', 'daily']) {
@@ -149,14 +149,14 @@ test('a recorder of every stream and every running market costs a small part of 
       // The running window and, for the short ones, the next.
       tokens.push(...markets.slice(0, tenor.endsWith('m') ? 2 : 1).flatMap((market) => market.tokens))
     }
-  const stream = await record(predictions.polymarket.wsUrl)
+  const stream = await openSocket(predictions.polymarket.wsUrl)
   stream.send({ type: 'market', assets_ids: tokens, custom_feature_enabled: true })
-  const prices = await record(predictions.polymarket.rtdsUrl)
+  const prices = await openSocket(predictions.polymarket.rtdsUrl)
   prices.send({
     action: 'subscribe',
     subscriptions: [{ topic: 'crypto_prices_chainlink', type: '*', filters: '' }],
   })
-  const kalshi = await recordKalshi(predictions, Date.now())
+  const kalshi = await openKalshi(predictions, Date.now())
   const { markets } = await getJson<{ markets: Json[] }>(
     `${predictions.kalshi.restUrl}/markets?status=open&limit=1000`,
   )
@@ -169,7 +169,7 @@ test('a recorder of every stream and every running market costs a small part of 
   })
   // The first second compiles; it is not what running costs.
   await wait(1_500)
-  const counts = () => [stream, kalshi, prices, ...probes].map((recorder) => recorder.texts.length)
+  const counts = () => [stream, kalshi, prices, ...clients].map((client) => client.texts.length)
   const [cpu, before, started] = [cpuMs(child.pid), counts(), performance.now()]
   await wait(MEASURED_MS)
   const seconds = (performance.now() - started) / 1_000
@@ -182,5 +182,5 @@ test('a recorder of every stream and every running market costs a small part of 
   assert.ok(tickers.length >= 320, `${tickers.length} strikes`)
   assert.ok((rates[0] as number) > 80 && (rates[1] as number) > 80)
   assert.ok(share < 0.25, `${share}`)
-  for (const recorder of [stream, prices, kalshi, ...probes]) recorder.close()
+  for (const client of [stream, prices, kalshi, ...clients]) client.close()
 })

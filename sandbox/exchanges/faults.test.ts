@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fastClock } from '../../test/sandbox/fast-clock.ts'
-import { openProbe, type Probe } from '../../test/sandbox/probe.ts'
+import { openSocket, type TestSocket } from '../../test/sandbox/open-socket.ts'
 import { startTestExchanges, type TestExchanges } from '../../test/sandbox/start.ts'
 import { EXCHANGE_FAULTS, type Fault, type FaultSpec } from '../server/faults.ts'
 
@@ -33,22 +33,23 @@ async function fault(spec: FaultSpec): Promise<Fault> {
 const control = async (path: string, method = 'GET') =>
   (await fetch(sandbox.controlUrl + path, { method })).json()
 const spotStream = (...streams: string[]) =>
-  openProbe(`${sandbox.spot.wsUrl}/stream?streams=${streams.join('/')}`)
-const rows = (probe: Probe, stream: string): Json[] =>
-  probe
+  openSocket(`${sandbox.spot.wsUrl}/stream?streams=${streams.join('/')}`)
+const rows = (client: TestSocket, stream: string): Json[] =>
+  client
     .frames()
     .filter((frame) => frame.stream === stream)
     .map((frame) => frame.data as Json)
-const ids = (probe: Probe, stream: string): number[] => rows(probe, stream).map((row) => row.a as number)
+const ids = (client: TestSocket, stream: string): number[] =>
+  rows(client, stream).map((row) => row.a as number)
 const gaps = (list: number[]) => list.slice(1).filter((id, i) => id !== (list[i] as number) + 1).length
 const venueTime = async () =>
   ((await (await fetch(`${sandbox.spot.restUrl}/api/v3/time`)).json()) as { serverTime: number }).serverTime
 
 test('drop cuts every socket of the venue and refuses new ones while it lasts; others live on', async () => {
   const cut = [await spotStream('btcusdt@aggTrade'), await spotStream('ethusdt@aggTrade')]
-  const other = await openProbe(`${sandbox.futures.wsUrl}/market/stream?streams=btcusdt@aggTrade`)
+  const other = await openSocket(`${sandbox.futures.wsUrl}/market/stream?streams=btcusdt@aggTrade`)
   await fault({ kind: 'drop', venue: 'spot', durationMs: 5_000 })
-  assert.deepEqual(await Promise.all(cut.map((probe) => probe.closed)), [1006, 1006])
+  assert.deepEqual(await Promise.all(cut.map((client) => client.closed)), [1006, 1006])
   await assert.rejects(spotStream('btcusdt@aggTrade'))
   const before = other.texts.length
   await other.waitFor(() => other.texts.length > before)
@@ -84,98 +85,98 @@ test('drop, hang and malformed on the channel rest act on requests', async () =>
 })
 
 test('mute silences one symbol, not the other and not the socket', async () => {
-  const probe = await spotStream('btcusdt@aggTrade', 'ethusdt@aggTrade')
-  await probe.waitFor(() => ids(probe, 'btcusdt@aggTrade').length > 3)
+  const client = await spotStream('btcusdt@aggTrade', 'ethusdt@aggTrade')
+  await client.waitFor(() => ids(client, 'btcusdt@aggTrade').length > 3)
   await fault({ kind: 'mute', venue: 'spot', symbol: 'BTC', durationMs: 8_000 })
   await wait(100)
-  const before = ids(probe, 'btcusdt@aggTrade').length
-  const others = ids(probe, 'ethusdt@aggTrade').length
+  const before = ids(client, 'btcusdt@aggTrade').length
+  const others = ids(client, 'ethusdt@aggTrade').length
   await wait(4_000 / FACTOR)
-  assert.equal(ids(probe, 'btcusdt@aggTrade').length, before)
-  assert.ok(ids(probe, 'ethusdt@aggTrade').length > others + 3)
-  await probe.waitFor(() => ids(probe, 'btcusdt@aggTrade').length > before + 3)
-  assert.equal(gaps(ids(probe, 'btcusdt@aggTrade')), 1)
-  assert.equal(gaps(ids(probe, 'ethusdt@aggTrade')), 0)
-  probe.close()
+  assert.equal(ids(client, 'btcusdt@aggTrade').length, before)
+  assert.ok(ids(client, 'ethusdt@aggTrade').length > others + 3)
+  await client.waitFor(() => ids(client, 'btcusdt@aggTrade').length > before + 3)
+  assert.equal(gaps(ids(client, 'btcusdt@aggTrade')), 1)
+  assert.equal(gaps(ids(client, 'ethusdt@aggTrade')), 0)
+  client.close()
 })
 
 test('hang leaves the socket open and sends nothing, not even a pong', async () => {
-  const probe = await spotStream('btcusdt@aggTrade')
-  await probe.waitFor(() => probe.texts.length > 2)
+  const client = await spotStream('btcusdt@aggTrade')
+  await client.waitFor(() => client.texts.length > 2)
   await fault({ kind: 'hang', venue: 'spot', durationMs: 6_000 })
   await wait(50)
-  const before = probe.texts.length
+  const before = client.texts.length
   let pongs = 0
-  probe.socket.on('pong', () => pongs++)
-  probe.socket.ping('x')
+  client.socket.on('pong', () => pongs++)
+  client.socket.ping('x')
   await wait(4_000 / FACTOR)
-  assert.deepEqual([probe.texts.length, pongs, probe.socket.readyState], [before, 0, probe.socket.OPEN])
-  await probe.waitFor(() => probe.texts.length > before)
-  probe.socket.ping('y')
+  assert.deepEqual([client.texts.length, pongs, client.socket.readyState], [before, 0, client.socket.OPEN])
+  await client.waitFor(() => client.texts.length > before)
+  client.socket.ping('y')
   await wait(50)
   assert.equal(pongs, 1)
-  probe.close()
+  client.close()
 })
 
 test('reorder swaps neighbours and loses nothing', async () => {
-  const probe = await spotStream('btcusdt@aggTrade')
+  const client = await spotStream('btcusdt@aggTrade')
   await fault({ kind: 'reorder', venue: 'spot', channel: 'aggTrade', durationMs: 10_000 })
   await wait(12_000 / FACTOR)
-  await probe.waitFor(() => probe.texts.length > 20)
+  await client.waitFor(() => client.texts.length > 20)
   await wait(100)
-  const seen = ids(probe, 'btcusdt@aggTrade')
+  const seen = ids(client, 'btcusdt@aggTrade')
   const sorted = [...seen].sort((a, b) => a - b)
   assert.notDeepEqual(seen, sorted)
   assert.equal(gaps(sorted), 0)
-  probe.close()
+  client.close()
 })
 
 test('duplicate sends every frame twice', async () => {
-  const probe = await openProbe(`${sandbox.perp.wsUrl}/ws`)
+  const client = await openSocket(`${sandbox.perp.wsUrl}/ws`)
   await fault({ kind: 'duplicate', venue: 'perp', channel: 'trades', durationMs: 20_000 })
-  probe.send({ method: 'subscribe', subscription: { type: 'trades', coin: 'BTC' } })
-  await probe.waitFor(() => probe.frames().filter((frame) => frame.channel === 'trades').length > 9)
-  const batches = probe.texts.filter((text) => text.startsWith('{"channel":"trades"')).slice(1, 9)
+  client.send({ method: 'subscribe', subscription: { type: 'trades', coin: 'BTC' } })
+  await client.waitFor(() => client.frames().filter((frame) => frame.channel === 'trades').length > 9)
+  const batches = client.texts.filter((text) => text.startsWith('{"channel":"trades"')).slice(1, 9)
   for (let i = 0; i < batches.length; i += 2) assert.equal(batches[i], batches[i + 1])
-  probe.close()
+  client.close()
 })
 
 test('skip loses exactly one frame: the next id jumps, the book chain breaks', async () => {
-  const probe = await spotStream('btcusdt@aggTrade', 'btcusdt@depth@100ms')
-  await probe.waitFor(() => ids(probe, 'btcusdt@aggTrade').length > 3)
+  const client = await spotStream('btcusdt@aggTrade', 'btcusdt@depth@100ms')
+  await client.waitFor(() => ids(client, 'btcusdt@aggTrade').length > 3)
   await fault({ kind: 'skip', venue: 'spot', symbol: 'BTC', channel: 'aggTrade' })
   await fault({ kind: 'skip', venue: 'spot', symbol: 'BTC', channel: 'depth' })
-  const before = ids(probe, 'btcusdt@aggTrade').length
-  await probe.waitFor(() => ids(probe, 'btcusdt@aggTrade').length > before + 6)
-  const seen = ids(probe, 'btcusdt@aggTrade')
+  const before = ids(client, 'btcusdt@aggTrade').length
+  await client.waitFor(() => ids(client, 'btcusdt@aggTrade').length > before + 6)
+  const seen = ids(client, 'btcusdt@aggTrade')
   assert.equal(gaps(seen), 1)
   assert.equal((seen.at(-1) as number) - (seen[0] as number) + 1 - seen.length, 1)
-  const depth = rows(probe, 'btcusdt@depth@100ms')
+  const depth = rows(client, 'btcusdt@depth@100ms')
   assert.equal(depth.slice(1).filter((row, i) => row.U !== (depth[i]?.u as number) + 1).length, 1)
-  probe.close()
+  client.close()
 })
 
 test('late-close delays the closing frame, missing-close withholds it', async () => {
-  const probe = await spotStream('btcusdt@kline_1s', 'ethusdt@kline_1s', 'solusdt@kline_1s')
+  const client = await spotStream('btcusdt@kline_1s', 'ethusdt@kline_1s', 'solusdt@kline_1s')
   await fault({ kind: 'late-close', venue: 'spot', symbol: 'BTC', delayMs: 4_000 })
   await fault({ kind: 'missing-close', venue: 'spot', symbol: 'ETH' })
   const startMs = clock.now()
   const arrivals: number[] = []
-  probe.socket.on('message', (data) => {
+  client.socket.on('message', (data) => {
     const { stream, data: body } = JSON.parse(data.toString()) as {
       stream: string
       data: { k: { T: number } }
     }
     if (stream === 'btcusdt@kline_1s' && body.k.T > startMs) arrivals.push(clock.now() - body.k.T)
   })
-  await probe.waitFor(() => rows(probe, 'solusdt@kline_1s').length > 12)
+  await client.waitFor(() => rows(client, 'solusdt@kline_1s').length > 12)
   const late = (stream: string) =>
-    rows(probe, stream).filter((row) => ((row.k as Json).t as number) > startMs)
+    rows(client, stream).filter((row) => ((row.k as Json).t as number) > startMs)
   // The clock runs fast: a timer that is a millisecond early is many of its own.
   assert.ok(arrivals.length > 3 && arrivals.every((delay) => delay >= 3_950), `${arrivals}`)
   assert.equal(late('ethusdt@kline_1s').length, 0)
   assert.ok(late('solusdt@kline_1s').length > 5)
-  probe.close()
+  client.close()
 })
 
 test('rate-limit and ban answer 429 and 418 with Retry-After; http-error any status', async () => {
@@ -205,28 +206,28 @@ test('rate-limit and ban answer 429 and 418 with Retry-After; http-error any sta
 })
 
 test('skew moves the clock of one venue, in REST and in the streams, and loses no trade', async () => {
-  const probe = await spotStream('btcusdt@aggTrade')
-  await probe.waitFor(() => probe.texts.length > 3)
+  const client = await spotStream('btcusdt@aggTrade')
+  await client.waitFor(() => client.texts.length > 3)
   const set = await fault({ kind: 'skew', venue: 'spot', offsetMs: 30_000 })
   const ahead = (await venueTime()) - clock.now()
   assert.ok(ahead > 15_000 && ahead <= 30_000, `${ahead}`)
   const future = await (await fetch(`${sandbox.futures.restUrl}/fapi/v1/time`)).json()
   assert.ok(Math.abs((future as { serverTime: number }).serverTime - clock.now()) < 10_000)
-  await probe.waitFor((frame) => ((frame.data as Json)?.T as number) > clock.now() + 20_000)
+  await client.waitFor((frame) => ((frame.data as Json)?.T as number) > clock.now() + 20_000)
   await control(`/faults/${set.id}`, 'DELETE')
   assert.ok(Math.abs((await venueTime()) - clock.now()) < 10_000)
-  const before = probe.texts.length
-  await probe.waitFor(() => probe.texts.length > before + 3)
-  assert.equal(gaps(ids(probe, 'btcusdt@aggTrade')), 0)
-  probe.close()
+  const before = client.texts.length
+  await client.waitFor(() => client.texts.length > before + 3)
+  assert.equal(gaps(ids(client, 'btcusdt@aggTrade')), 0)
+  client.close()
 })
 
 test('malformed cuts frames in the middle', async () => {
-  const probe = await spotStream('btcusdt@aggTrade')
+  const client = await spotStream('btcusdt@aggTrade')
   await fault({ kind: 'malformed', venue: 'spot', channel: 'aggTrade', count: 3 })
-  await probe.waitFor(() => probe.frames().length > 3)
-  assert.equal(probe.texts.length - probe.frames().length, 3)
-  probe.close()
+  await client.waitFor(() => client.frames().length > 3)
+  assert.equal(client.texts.length - client.frames().length, 3)
+  client.close()
 })
 
 test('the control port lists, clears and refuses; every kind of fault was tried here', async () => {

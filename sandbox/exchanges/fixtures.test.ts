@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { fastClock } from '../../test/sandbox/fast-clock.ts'
-import { openProbe } from '../../test/sandbox/probe.ts'
+import { openSocket } from '../../test/sandbox/open-socket.ts'
 import { type ShapeRules, shapeDifferences, shapeKey } from '../../test/sandbox/shape.ts'
 import { startTestExchanges, type TestExchanges } from '../../test/sandbox/start.ts'
 
@@ -22,7 +22,7 @@ const lines = (file: string): Json[] =>
 const messages = (file: string): Json[] => lines(file).map((line) => (line.msg ?? line) as Json)
 
 /** Recordings older than a field of today's protocol, and fields that the venue has removed since. */
-const OLD_AGG_TRADE: ShapeRules = { mayAdd: ['a', 'nq', 'st'] } // `nq` 2025-12, `st` 2026-06; `a` cut by the recorder
+const OLD_AGG_TRADE: ShapeRules = { mayAdd: ['a', 'nq', 'st'] } // `nq` 2025-12, `st` 2026-06; `a` cut by the client
 const OLD_MARK_PRICE: ShapeRules = { mayAdd: ['i', 'P', 'ap', 'st'] } // `i` 2020-08, `P` 2021, `ap` 2026-03, `st` 2026-06
 const OLD_TICKER: ShapeRules = { mayAdd: ['ps', 'st'] } // 2026-06
 const OLD_LIQUIDATION: ShapeRules = { mayAdd: ['ps', 'st'] } // 2026-06
@@ -72,16 +72,16 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
       tradesPerSecond: 1,
       limits: { perp: { weightPerMinute: 1e6 } },
     })
-    const spot = await openProbe(
+    const spot = await openSocket(
       `${sandbox.spot.wsUrl}/stream?streams=${['depth@100ms', 'bookTicker', 'aggTrade', 'kline_1s', 'kline_1m'].map((kind) => `btcusdt@${kind}`).join('/')}`,
     )
-    const market = await openProbe(
+    const market = await openSocket(
       `${sandbox.futures.wsUrl}/market/stream?streams=${['aggTrade', 'kline_1m', 'markPrice@1s', 'forceOrder'].map((kind) => `btcusdt@${kind}`).join('/')}`,
     )
-    const open = await openProbe(
+    const open = await openSocket(
       `${sandbox.futures.wsUrl}/public/stream?streams=${['depth@100ms', 'bookTicker'].map((kind) => `btcusdt@${kind}`).join('/')}`,
     )
-    const perp = await openProbe(`${sandbox.perp.wsUrl}/ws`)
+    const perp = await openSocket(`${sandbox.perp.wsUrl}/ws`)
     for (const type of ['trades', 'bbo', 'activeAssetCtx'])
       perp.send({ method: 'subscribe', subscription: { type, coin: 'BTC' } })
     for (const fast of [true, false])
@@ -109,7 +109,7 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
     collected.spot = spot.frames()
     collected.futures = [...market.frames(), ...open.frames()]
     collected.perp = perp.frames()
-    for (const probe of [spot, market, open, perp]) probe.close()
+    for (const client of [spot, market, open, perp]) client.close()
   })
   after(() => sandbox.close())
 
@@ -219,7 +219,7 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
     let today = 0
     for (const message of all) {
       const data = (message.data ?? message) as Json
-      // A poll of REST dressed as a stream by its recorder; compared with the REST answer below.
+      // A poll of REST dressed as a stream by its client; compared with the REST answer below.
       if (message.generated === true) continue
       // Single fills are not recorded, so the sandbox does not send them.
       if (data.e === 'trade') continue

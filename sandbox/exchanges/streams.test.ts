@@ -6,7 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { decimal, decimalText } from '../../src/core/decimal.ts'
 import { manualClock } from '../../src/kit/clock.ts'
 import { fastClock } from '../../test/sandbox/fast-clock.ts'
-import { openProbe, type Probe } from '../../test/sandbox/probe.ts'
+import { openSocket, type TestSocket } from '../../test/sandbox/open-socket.ts'
 import { startTestExchanges, type TestExchanges } from '../../test/sandbox/start.ts'
 
 type Json = Record<string, unknown>
@@ -18,8 +18,8 @@ before(async () => {
 })
 after(() => sandbox.close())
 
-const dataOf = (probe: Probe, stream: string): Json[] =>
-  probe
+const dataOf = (client: TestSocket, stream: string): Json[] =>
+  client
     .frames()
     .filter((frame) => frame.stream === stream)
     .map((frame) => frame.data as Json)
@@ -31,9 +31,9 @@ test('aggregate trades come once each, in order, and are the truth', async () =>
     ['spot', '/stream'],
     ['futures', '/market/stream'],
   ] as const) {
-    const probe = await openProbe(`${sandbox[venue].wsUrl}${path}?streams=ethusdt@aggTrade`)
-    await probe.waitFor(() => probe.texts.length > 90)
-    const trades = dataOf(probe, 'ethusdt@aggTrade')
+    const client = await openSocket(`${sandbox[venue].wsUrl}${path}?streams=ethusdt@aggTrade`)
+    await client.waitFor(() => client.texts.length > 90)
+    const trades = dataOf(client, 'ethusdt@aggTrade')
     for (const [i, trade] of trades.entries())
       if (i > 0) assert.equal(trade.a, (trades[i - 1]?.a as number) + 1)
     const [first, last] = [trades[0] as Json, trades.at(-1) as Json]
@@ -46,7 +46,7 @@ test('aggregate trades come once each, in order, and are the truth', async () =>
       assert.deepEqual([row.side === 'sell', row.timeMs], [trades[i]?.m, trades[i]?.T])
       assert.ok((trades[i]?.E as number) >= (trades[i]?.T as number))
     }
-    probe.close()
+    client.close()
   }
 })
 
@@ -58,13 +58,13 @@ test('a candle closes once, with the figures that REST gives afterwards', async 
   ] as const
   await Promise.all(
     cases.map(async ([venue, stream, rest]) => {
-      const probe = await openProbe(sandbox[venue].wsUrl + stream)
+      const client = await openSocket(sandbox[venue].wsUrl + stream)
       const closed = () =>
-        probe
+        client
           .frames()
           .map((frame) => (frame.data as { k: Json }).k)
           .filter((k) => k.x === true)
-      await probe.waitFor(() => closed().length >= 2)
+      await client.waitFor(() => closed().length >= 2)
       const closes = closed()
       assert.equal(new Set(closes.map((k) => k.t)).size, closes.length)
       for (const k of closes) {
@@ -73,7 +73,7 @@ test('a candle closes once, with the figures that REST gives afterwards', async 
         ).json()) as unknown[][]
         assert.deepEqual([k.t, k.o, k.h, k.l, k.c, k.v, k.T, k.q, k.n, k.V, k.Q, k.B], row)
       }
-      probe.close()
+      client.close()
     }),
   )
 })
@@ -83,17 +83,17 @@ test('a book built from the snapshot and the chained differences equals the true
     ['spot', '/stream?streams=btcusdt@depth@100ms', '/api/v3/depth?symbol=BTCUSDT&limit=1000'],
     ['futures', '/public/stream?streams=btcusdt@depth@100ms', '/fapi/v1/depth?symbol=BTCUSDT&limit=1000'],
   ] as const) {
-    const probe = await openProbe(sandbox[venue].wsUrl + stream)
-    await probe.waitFor(() => true)
+    const client = await openSocket(sandbox[venue].wsUrl + stream)
+    await client.waitFor(() => true)
     const snapshot = (await (await fetch(sandbox[venue].restUrl + rest)).json()) as {
       lastUpdateId: number
       bids: [string, string][]
       asks: [string, string][]
     }
-    await probe.waitFor((frame) => ((frame.data as Json).u as number) > snapshot.lastUpdateId + 200)
-    probe.close()
+    await client.waitFor((frame) => ((frame.data as Json).u as number) > snapshot.lastUpdateId + 200)
+    client.close()
     const kept = { b: new Map(snapshot.bids), a: new Map(snapshot.asks) }
-    const updates = probe
+    const updates = client
       .frames()
       .map((frame) => frame.data as Json)
       .filter((update) => (update.u as number) > snapshot.lastUpdateId)
@@ -132,7 +132,7 @@ test('a book built from the snapshot and the chained differences equals the true
 
 test('a futures stream on the wrong class or without one connects and stays silent', async () => {
   const open = (path: string, streams: string) =>
-    openProbe(`${sandbox.futures.wsUrl}${path}/stream?streams=${streams}`)
+    openSocket(`${sandbox.futures.wsUrl}${path}/stream?streams=${streams}`)
   const trades = 'btcusdt@aggTrade/btcusdt@markPrice@1s'
   const silent = await Promise.all([
     open('/public', trades),
@@ -142,19 +142,19 @@ test('a futures stream on the wrong class or without one connects and stays sile
   ])
   const right = await open('/market', trades)
   await right.waitFor(() => right.texts.length > 40)
-  for (const probe of silent) {
-    assert.deepEqual(probe.texts, [])
-    probe.close()
+  for (const client of silent) {
+    assert.deepEqual(client.texts, [])
+    client.close()
   }
   right.close()
 })
 
 test('the perpetual venue replays thirty trades, then goes on without repeating or losing one', async () => {
-  const probe = await openProbe(`${sandbox.perp.wsUrl}/ws`)
-  probe.send({ method: 'subscribe', subscription: { type: 'trades', coin: 'BTC' } })
-  await probe.waitFor(() => probe.frames().filter((frame) => frame.channel === 'trades').length > 30)
-  probe.close()
-  const batches = probe
+  const client = await openSocket(`${sandbox.perp.wsUrl}/ws`)
+  client.send({ method: 'subscribe', subscription: { type: 'trades', coin: 'BTC' } })
+  await client.waitFor(() => client.frames().filter((frame) => frame.channel === 'trades').length > 30)
+  client.close()
+  const batches = client
     .frames()
     .filter((frame) => frame.channel === 'trades')
     .map((frame) => frame.data as Json[])
@@ -174,16 +174,16 @@ test('the perpetual venue replays thirty trades, then goes on without repeating 
 })
 
 test('books of the perpetual venue: five levels every half second, twenty every five', async () => {
-  const probe = await openProbe(`${sandbox.perp.wsUrl}/ws`)
+  const client = await openSocket(`${sandbox.perp.wsUrl}/ws`)
   for (const fast of [true, false])
-    probe.send({ method: 'subscribe', subscription: { type: 'l2Book', coin: 'SOL', fast } })
-  await probe.waitFor(
+    client.send({ method: 'subscribe', subscription: { type: 'l2Book', coin: 'SOL', fast } })
+  await client.waitFor(
     () =>
-      probe.frames().filter((frame) => frame.channel === 'l2Book' && (frame.data as Json).fast === undefined)
+      client.frames().filter((frame) => frame.channel === 'l2Book' && (frame.data as Json).fast === undefined)
         .length >= 3,
   )
-  probe.close()
-  const books = probe
+  client.close()
+  const books = client
     .frames()
     .filter((frame) => frame.channel === 'l2Book')
     .map((frame) => frame.data as { time: number; fast?: boolean; levels: { px: string; sz: string }[][] })
@@ -207,10 +207,10 @@ test('books of the perpetual venue: five levels every half second, twenty every 
 
 test('one unknown or wrongly cased coin closes the socket of the perpetual venue without a word', async () => {
   for (const coin of ['btc', 'NOPE']) {
-    const probe = await openProbe(`${sandbox.perp.wsUrl}/ws`)
-    probe.send({ method: 'subscribe', subscription: { type: 'trades', coin } })
-    assert.equal(await probe.closed, 1006)
-    assert.deepEqual(probe.texts, [])
+    const client = await openSocket(`${sandbox.perp.wsUrl}/ws`)
+    client.send({ method: 'subscribe', subscription: { type: 'trades', coin } })
+    assert.equal(await client.closed, 1006)
+    assert.deepEqual(client.texts, [])
   }
 })
 
@@ -218,8 +218,8 @@ test('the exchange pings with a payload and cuts who does not answer; lifetimes 
   const clock = manualClock(START_MS)
   const slow = await startTestExchanges({ seed: 1, clock })
   try {
-    const good = await openProbe(`${slow.spot.wsUrl}/stream?streams=btcusdt@kline_1h`)
-    const bad = await openProbe(`${slow.spot.wsUrl}/stream?streams=btcusdt@kline_1h`, { autoPong: false })
+    const good = await openSocket(`${slow.spot.wsUrl}/stream?streams=btcusdt@kline_1h`)
+    const bad = await openSocket(`${slow.spot.wsUrl}/stream?streams=btcusdt@kline_1h`, { autoPong: false })
     const pinged = once(good.socket, 'ping')
     const pass = async (seconds: number) => {
       for (let i = 0; i < seconds; i++) {
@@ -248,8 +248,8 @@ test('the perpetual venue closes a socket it has sent nothing for a minute; ping
   const clock = manualClock(START_MS)
   const slow = await startTestExchanges({ seed: 1, clock })
   try {
-    const quiet = await openProbe(`${slow.perp.wsUrl}/ws`)
-    const kept = await openProbe(`${slow.perp.wsUrl}/ws`)
+    const quiet = await openSocket(`${slow.perp.wsUrl}/ws`)
+    const kept = await openSocket(`${slow.perp.wsUrl}/ws`)
     for (let i = 0; i < 62; i++) {
       if (i % 30 === 0) {
         const pongs = kept.texts.length
@@ -269,12 +269,12 @@ test('the perpetual venue closes a socket it has sent nothing for a minute; ping
 test('too many connections and too many messages are refused', async () => {
   const tight = await startTestExchanges({ seed: 1, limits: { perp: { sockets: { maxConnections: 2 } } } })
   try {
-    const probes = [await openProbe(`${tight.perp.wsUrl}/ws`), await openProbe(`${tight.perp.wsUrl}/ws`)]
-    await assert.rejects(openProbe(`${tight.perp.wsUrl}/ws`))
-    const chatty = await openProbe(`${tight.spot.wsUrl}/stream?streams=btcusdt@aggTrade`)
+    const clients = [await openSocket(`${tight.perp.wsUrl}/ws`), await openSocket(`${tight.perp.wsUrl}/ws`)]
+    await assert.rejects(openSocket(`${tight.perp.wsUrl}/ws`))
+    const chatty = await openSocket(`${tight.spot.wsUrl}/stream?streams=btcusdt@aggTrade`)
     for (let id = 1; id <= 6; id++) chatty.send({ id })
     assert.equal(await chatty.closed, 1008)
-    for (const probe of probes) probe.close()
+    for (const client of clients) client.close()
   } finally {
     await tight.close()
   }

@@ -2,17 +2,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import {
-  getJson,
-  type Json,
-  openMarkets,
-  type Recorder,
-  record,
-  recordKalshi,
-  rpc,
-  steerableClock,
-} from '../../test/sandbox/client.ts'
+import { getJson, openKalshi, openMarkets, rpc, steerableClock } from '../../test/sandbox/client.ts'
 import { wordsOf } from '../../test/sandbox/encode-calls.ts'
+import { type Json, openSocket, type TestSocket } from '../../test/sandbox/open-socket.ts'
 import { startTestPredictions, type TestPredictions } from '../../test/sandbox/start.ts'
 import { type FaultSpec, PREDICTION_FAULTS, parseFault } from '../server/faults.ts'
 import { PREDICTION_VENUES } from './venue.ts'
@@ -44,59 +36,59 @@ describe('fault switches', () => {
   }
   async function listen(
     series = 'btc-up-or-down-15m',
-  ): Promise<{ recorder: Recorder; tokens: string[]; conditionId: string }> {
+  ): Promise<{ client: TestSocket; tokens: string[]; conditionId: string }> {
     const [market] = await openMarkets(sandbox, series)
     assert.ok(market)
-    const recorder = await record(sandbox.polymarket.wsUrl)
-    recorder.send({ type: 'market', assets_ids: market.tokens, custom_feature_enabled: true })
-    await recorder.waitFor((frame) => frame.event_type === 'price_change')
-    return { recorder, ...market }
+    const client = await openSocket(sandbox.polymarket.wsUrl)
+    client.send({ type: 'market', assets_ids: market.tokens, custom_feature_enabled: true })
+    await client.waitFor((frame) => frame.event_type === 'price_change')
+    return { client, ...market }
   }
-  async function listenKalshi(): Promise<{ recorder: Recorder; ticker: string }> {
+  async function listenKalshi(): Promise<{ client: TestSocket; ticker: string }> {
     const { markets } = await getJson<{ markets: Json[] }>(
       `${sandbox.kalshi.restUrl}/markets?series_ticker=KXBTC15M&status=open`,
     )
     const ticker = markets[0]?.ticker as string
-    const recorder = await recordKalshi(sandbox, clock.now())
-    recorder.send({
+    const client = await openKalshi(sandbox, clock.now())
+    client.send({
       id: 1,
       cmd: 'subscribe',
       params: { channels: ['orderbook_delta'], market_tickers: [ticker], use_yes_price: false },
     })
-    await recorder.waitFor((frame) => frame.type === 'orderbook_delta')
-    return { recorder, ticker }
+    await client.waitFor((frame) => frame.type === 'orderbook_delta')
+    return { client, ticker }
   }
   /** How many frames come in a while; the first moment is for frames already on their way. */
-  async function countFrames(recorder: Recorder): Promise<number> {
+  async function countFrames(client: TestSocket): Promise<number> {
     await wait(100)
-    const start = recorder.texts.length
+    const start = client.texts.length
     await clock.run(3_000, 1_000)
-    return recorder.texts.length - start
+    return client.texts.length - start
   }
 
   test('drop cuts the sockets and keeps new ones out for its duration', async () => {
-    const { recorder } = await listen()
-    const closed = new Promise((resolve) => recorder.socket.on('close', resolve))
+    const { client } = await listen()
+    const closed = new Promise((resolve) => client.socket.on('close', resolve))
     await withFault({ kind: 'drop', venue: 'polymarket', durationMs: 600_000 }, async () => {
       await closed
-      await assert.rejects(record(sandbox.polymarket.wsUrl))
+      await assert.rejects(openSocket(sandbox.polymarket.wsUrl))
     })
-    ;(await record(sandbox.polymarket.wsUrl)).close()
+    ;(await openSocket(sandbox.polymarket.wsUrl)).close()
   })
 
   test('mute, hang and frozen-book stop the data; only hang stops the pongs; the frozen book lives on over REST', async () => {
-    const { recorder, tokens } = await listen()
-    const pongs = () => recorder.texts.filter((text) => text === 'PONG').length
+    const { client, tokens } = await listen()
+    const pongs = () => client.texts.filter((text) => text === 'PONG').length
     for (const kind of ['mute', 'frozen-book', 'hang'] as const) {
       await withFault({ kind, venue: 'polymarket', symbol: 'BTC' }, async () => {
         if (kind === 'hang') return
-        assert.equal(await countFrames(recorder), 0, kind)
+        assert.equal(await countFrames(client), 0, kind)
         const before = pongs()
-        recorder.send('PING')
+        client.send('PING')
         await wait(100)
         assert.equal(pongs(), before + 1, kind)
       })
-      assert.ok((await countFrames(recorder)) > 0, `after ${kind}`)
+      assert.ok((await countFrames(client)) > 0, `after ${kind}`)
     }
     await withFault({ kind: 'frozen-book', venue: 'polymarket', symbol: 'BTC' }, async () => {
       const hash = async () =>
@@ -106,31 +98,31 @@ describe('fault switches', () => {
       assert.notEqual(await hash(), first)
     })
     await withFault({ kind: 'hang', venue: 'polymarket' }, async () => {
-      assert.equal(await countFrames(recorder), 0)
+      assert.equal(await countFrames(client), 0)
       const before = pongs()
-      recorder.send('PING')
+      client.send('PING')
       await wait(100)
       assert.equal(pongs(), before)
     })
-    recorder.close()
+    client.close()
   })
 
   test('reorder, duplicate and malformed change the frames, not the market', async () => {
-    const { recorder } = await listen()
+    const { client } = await listen()
     const times = () =>
-      recorder
+      client
         .frames()
         .flatMap((frame) => (frame.event_type === 'price_change' ? [Number(frame.timestamp)] : []))
     await withFault({ kind: 'reorder', venue: 'polymarket' }, () => clock.run(6_000, 1_000))
     assert.ok(times().some((time, i) => time < (times()[i - 1] ?? 0)))
     await withFault({ kind: 'duplicate', venue: 'polymarket' }, () => clock.run(6_000, 1_000))
-    const changes = recorder.texts.filter((text) => text.includes('"price_change"'))
+    const changes = client.texts.filter((text) => text.includes('"price_change"'))
     assert.ok(new Set(changes).size < changes.length)
-    const before = recorder.texts.length
+    const before = client.texts.length
     await withFault({ kind: 'malformed', venue: 'polymarket', count: 3 }, () => clock.run(6_000, 1_000))
-    const broken = recorder.texts.slice(before).filter((text) => text.startsWith('{') && !text.endsWith('}'))
+    const broken = client.texts.slice(before).filter((text) => text.startsWith('{') && !text.endsWith('}'))
     assert.equal(broken.length, 3)
-    recorder.close()
+    client.close()
   })
 
   test('REST: 429, errors, hang, reset and broken bodies, each of one service only', async () => {
@@ -167,9 +159,9 @@ describe('fault switches', () => {
   })
 
   test('crossed-book puts a bid on the ask, on both venues, and the next full book is clean', async () => {
-    const { recorder, tokens } = await listen()
+    const { client, tokens } = await listen()
     await withFault({ kind: 'crossed-book', venue: 'polymarket', symbol: 'BTC' }, () =>
-      recorder.waitFor((frame) =>
+      client.waitFor((frame) =>
         ((frame.price_changes ?? []) as Json[]).some((change) => change.best_bid === change.best_ask),
       ),
     )
@@ -177,49 +169,47 @@ describe('fault switches', () => {
       `${sandbox.polymarket.clobUrl}/book?token_id=${tokens[0]}`,
     )
     assert.ok(Number(rest.bids.at(-1)?.price ?? 0) < Number(rest.asks.at(-1)?.price ?? 1))
-    recorder.close()
+    client.close()
     const kalshi = await listenKalshi()
     await withFault({ kind: 'crossed-book', venue: 'kalshi' }, () =>
-      kalshi.recorder.waitFor((frame) => (frame.msg as Json).delta_fp === '77.00'),
+      kalshi.client.waitFor((frame) => (frame.msg as Json).delta_fp === '77.00'),
     )
-    kalshi.recorder.close()
+    kalshi.client.close()
   })
 
   test('sequence-gap loses exactly as many numbers as asked for', async () => {
-    const { recorder } = await listenKalshi()
+    const { client } = await listenKalshi()
     await withFault({ kind: 'sequence-gap', venue: 'kalshi', count: 2 }, () => clock.run(6_000, 1_000))
-    const numbers = recorder.frames().flatMap((frame) => (typeof frame.seq === 'number' ? [frame.seq] : []))
+    const numbers = client.frames().flatMap((frame) => (typeof frame.seq === 'number' ? [frame.seq] : []))
     assert.equal((numbers.at(-1) ?? 0) - numbers.length, 2)
-    recorder.close()
+    client.close()
   })
 
   test('wrong-shape takes a field from a numbered change; rejected-key keeps sockets out', async () => {
-    const { recorder } = await listenKalshi()
+    const { client } = await listenKalshi()
     const misshapen = (frame: Json) => frame.type === 'orderbook_delta' && 'price' in (frame.msg as Json)
-    await withFault({ kind: 'wrong-shape', venue: 'kalshi' }, () => recorder.waitFor(misshapen))
+    await withFault({ kind: 'wrong-shape', venue: 'kalshi' }, () => client.waitFor(misshapen))
     await withFault({ kind: 'rejected-key', venue: 'kalshi' }, async () => {
-      await assert.rejects(recordKalshi(sandbox, clock.now()), /401/)
+      await assert.rejects(openKalshi(sandbox, clock.now()), /401/)
     })
-    recorder.close()
+    client.close()
   })
 
   test('a frozen book of the other venue catches up when it thaws, without a gap in the sequence', async () => {
-    const { recorder, ticker } = await listenKalshi()
+    const { client, ticker } = await listenKalshi()
     await withFault({ kind: 'frozen-book', venue: 'kalshi', symbol: 'BTC' }, async () => {
-      assert.equal(await countFrames(recorder), 0)
+      assert.equal(await countFrames(client), 0)
     })
-    assert.ok((await countFrames(recorder)) > 0)
-    recorder.send({
+    assert.ok((await countFrames(client)) > 0)
+    client.send({
       id: 2,
       cmd: 'update_subscription',
       params: { sids: [1], market_tickers: [ticker], action: 'get_snapshot' },
     })
-    const last = await recorder.waitFor(
-      (frame) => frame.type === 'orderbook_snapshot' && Number(frame.seq) > 1,
-    )
+    const last = await client.waitFor((frame) => frame.type === 'orderbook_snapshot' && Number(frame.seq) > 1)
     const book = new Map<string, number>()
     let seq = 0
-    for (const frame of recorder.frames().filter((one) => one.seq !== undefined)) {
+    for (const frame of client.frames().filter((one) => one.seq !== undefined)) {
       assert.equal(frame.seq, ++seq)
       const msg = frame.msg as Json
       if (frame === last) break
@@ -242,7 +232,7 @@ describe('fault switches', () => {
       ]),
     )
     assert.deepEqual([...book].sort(), final.sort())
-    recorder.close()
+    client.close()
   })
 
   test('lying-provider answers another price than the others; chain-halt stops blocks and leaves a gap in the rounds', async () => {
@@ -284,7 +274,7 @@ describe('fault switches', () => {
   })
 
   test('late-resolution and lost-resolved: the settlement comes late, and never over the socket', async () => {
-    const { recorder, conditionId } = await listen('xrp-up-or-down-5m')
+    const { client, conditionId } = await listen('xrp-up-or-down-5m')
     const nowMs = clock.now()
     const [next] = sandbox.truth
       .markets('polymarket', nowMs - 300_000, nowMs + 300_000)
@@ -304,8 +294,8 @@ describe('fault switches', () => {
     assert.equal(await isClosed(), true)
     sandbox.faults.clear()
     assert.equal(await isClosed(), true, 'what happened stays')
-    assert.ok(!recorder.frames().some((frame) => frame.event_type === 'market_resolved'))
-    recorder.close()
+    assert.ok(!client.frames().some((frame) => frame.event_type === 'market_resolved'))
+    client.close()
   })
 
   test('the control port refuses a fault it does not know', () => {

@@ -3,16 +3,9 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import {
-  getJson,
-  type Json,
-  openMarkets,
-  record,
-  recordKalshi,
-  rpc,
-  steerableClock,
-} from '../../test/sandbox/client.ts'
+import { getJson, openKalshi, openMarkets, rpc, steerableClock } from '../../test/sandbox/client.ts'
 import { encodeAggregate3ForTest } from '../../test/sandbox/encode-calls.ts'
+import { type Json, openSocket } from '../../test/sandbox/open-socket.ts'
 import { type ShapeRules, shapeDifferences } from '../../test/sandbox/shape.ts'
 import { startTestPredictions, type TestPredictions } from '../../test/sandbox/start.ts'
 
@@ -43,7 +36,7 @@ const SOMETIMES_ABSENT = [
   'liquidityClob',
   ...['24hr', '1wk', '1mo', '1yr'].flatMap((span) => [`volume${span}`, `volume${span}Clob`]),
 ]
-const RESOLVED_MARKET: ShapeRules = { mayAdd: [...SOMETIMES_ABSENT, 'events'], mayLack: SOMETIMES_ABSENT } // the recorder cut `events`
+const RESOLVED_MARKET: ShapeRules = { mayAdd: [...SOMETIMES_ABSENT, 'events'], mayLack: SOMETIMES_ABSENT } // the client cut `events`
 const OLD_MARKET: ShapeRules = {
   mayAdd: ['feeSchedule', 'comboStatus', 'cryptoMarketConfig', ...SOMETIMES_ABSENT],
   mayLack: SOMETIMES_ABSENT,
@@ -149,9 +142,9 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
     const markets = (await openMarkets(sandbox, 'btc-up-or-down-5m')).slice(0, 1)
     tokens = markets.flatMap((market) => market.tokens)
     conditionId = markets[0]?.conditionId ?? ''
-    const stream = await record(sandbox.polymarket.wsUrl)
+    const stream = await openSocket(sandbox.polymarket.wsUrl)
     stream.send({ type: 'market', assets_ids: tokens, custom_feature_enabled: true })
-    const feed = await record(sandbox.polymarket.rtdsUrl)
+    const feed = await openSocket(sandbox.polymarket.rtdsUrl)
     feed.send({
       action: 'subscribe',
       subscriptions: [
@@ -160,7 +153,7 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
         { topic: 'crypto_prices_chainlink', type: '*', filters: '' },
       ],
     })
-    const other = await recordKalshi(sandbox, clock.now())
+    const other = await openKalshi(sandbox, clock.now())
     const list = (query: string) => getJson<{ markets: Json[] }>(`${sandbox.kalshi.restUrl}/markets?${query}`)
     const open = (await list('series_ticker=KXBTC&status=open')).markets.map((market) => market.ticker)
     const quarter = (await list('series_ticker=KXBTC15M&status=open')).markets.map((market) => market.ticker)
@@ -206,7 +199,7 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
     frames = stream.frames()
     prices = feed.frames()
     kalshi = other.frames()
-    for (const recorder of [stream, feed, other]) recorder.close()
+    for (const client of [stream, feed, other]) client.close()
   })
   after(() => sandbox.close())
 
@@ -361,7 +354,7 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
     }
     let compared = 0
     for (const frame of recorded) {
-      // Channels that no recorder subscribes to, and the list of subscriptions, are not simulated.
+      // Channels that no client subscribes to, and the list of subscriptions, are not simulated.
       if (!simulated.includes(frame.type as string)) continue
       if (frame.type === 'ok' && Array.isArray(frame.msg)) continue
       if ((frame.msg as Json | undefined)?.msg === 'Already subscribed') continue

@@ -1,18 +1,19 @@
 /** An hour on a steered clock: every window is listed, observed, settled with the right winner, and its trades agree. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { getJson, type Json, openMarkets, record, steerableClock } from '../../test/sandbox/client.ts'
+import { getJson, openMarkets, steerableClock } from '../../test/sandbox/client.ts'
+import { type Json, openSocket } from '../../test/sandbox/open-socket.ts'
 import { startTestPredictions } from '../../test/sandbox/start.ts'
 
 const START = Date.UTC(2026, 10, 15, 9, 58)
 const END = START + 64 * 60_000
 
-test('a recorder that follows the windows for an hour sees each market from open to winner', async () => {
+test('a client that follows the windows for an hour sees each market from open to winner', async () => {
   const clock = steerableClock(START)
   const sandbox = await startTestPredictions({ seed: 31, clock, slotMs: 1_000, budgetScale: 100 })
   try {
-    const recorder = await record(sandbox.polymarket.wsUrl)
-    recorder.send({ type: 'market', assets_ids: [], custom_feature_enabled: true })
+    const client = await openSocket(sandbox.polymarket.wsUrl)
+    client.send({ type: 'market', assets_ids: [], custom_feature_enabled: true })
     const subscribed = new Set<string>()
     while (clock.now() < END) {
       for (const symbol of ['btc', 'xrp']) {
@@ -20,7 +21,7 @@ test('a recorder that follows the windows for an hour sees each market from open
         const tokens = markets.flatMap((market) => market.tokens).filter((token) => !subscribed.has(token))
         if (tokens.length === 0) continue
         for (const token of tokens) subscribed.add(token)
-        recorder.send({ operation: 'subscribe', assets_ids: tokens, custom_feature_enabled: true })
+        client.send({ operation: 'subscribe', assets_ids: tokens, custom_feature_enabled: true })
       }
       await clock.run(60_000, 20_000)
     }
@@ -28,7 +29,7 @@ test('a recorder that follows the windows for an hour sees each market from open
       .markets('polymarket', START + 7 * 60_000, END - 6 * 60_000)
       .filter((market) => market.kind === '5m' && (market.symbol === 'BTC' || market.symbol === 'XRP'))
     assert.ok(truth.length >= 20, `${truth.length} windows`)
-    const frames = recorder.frames()
+    const frames = client.frames()
     for (const market of truth) {
       const [row] = await getJson<Json[]>(
         `${sandbox.polymarket.gammaUrl}/markets?slug=${market.name}&closed=true`,
@@ -46,7 +47,7 @@ test('a recorder that follows the windows for an hour sees each market from open
       for (const { id, timeMs } of inWindow) assert.ok(streamed.includes(id), `${market.name} ${timeMs}`)
       assert.equal(new Set(streamed).size, streamed.length)
     }
-    recorder.close()
+    client.close()
   } finally {
     await sandbox.close()
   }

@@ -4,15 +4,14 @@ import { createHash } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import {
   getJson,
-  type Json,
+  openKalshi,
   openMarkets,
-  record,
-  recordKalshi,
   rpc,
   signedHeaders,
   steerableClock,
 } from '../../test/sandbox/client.ts'
 import { encodeAggregate3ForTest, wordsOf } from '../../test/sandbox/encode-calls.ts'
+import { type Json, openSocket } from '../../test/sandbox/open-socket.ts'
 import { startTestPredictions, type TestPredictions } from '../../test/sandbox/start.ts'
 
 type Level = { price: string; size: string }
@@ -61,26 +60,26 @@ describe('prediction venues', () => {
   test('a book built from the stream equals every hash, every best price, every full book and the REST answer', async () => {
     const [market] = await openMarkets(sandbox, 'btc-up-or-down-15m')
     assert.ok(market)
-    const recorder = await record(sandbox.polymarket.wsUrl)
-    recorder.send({
+    const client = await openSocket(sandbox.polymarket.wsUrl)
+    client.send({
       type: 'market',
       assets_ids: market.tokens,
       custom_feature_enabled: true,
       initial_dump: true,
       level: 2,
     })
-    await recorder.waitFor((frame) => frame.event_type === 'book')
+    await client.waitFor((frame) => frame.event_type === 'book')
     await clock.run(40_000)
     const rest = await getJson<Json>(`${sandbox.polymarket.clobUrl}/book?token_id=${market.tokens[0]}`)
-    await recorder.waitFor((frame) => Number(frame.timestamp) > Number(rest.timestamp))
-    recorder.close()
+    await client.waitFor((frame) => Number(frame.timestamp) > Number(rest.timestamp))
+    client.close()
 
     const books = new Map<string, Book>()
     const ticks = new Map<string, string>()
     const lasts = new Map<string, string>()
     let changes = 0
     let matchedRest = 0
-    for (const frame of recorder.frames()) {
+    for (const frame of client.frames()) {
       if (frame.event_type === 'book') {
         const asset = frame.asset_id as string
         const toMap = (levels: unknown) =>
@@ -134,11 +133,11 @@ describe('prediction venues', () => {
   test('a window ends, trades on, settles, is announced, and moves to the closed list with its winner and its trades', async () => {
     const [market] = await openMarkets(sandbox, 'eth-up-or-down-5m')
     assert.ok(market)
-    const recorder = await record(sandbox.polymarket.wsUrl)
-    recorder.send({ type: 'market', assets_ids: market.tokens, custom_feature_enabled: true })
-    await recorder.waitFor((frame) => frame.event_type === 'book')
+    const client = await openSocket(sandbox.polymarket.wsUrl)
+    client.send({ type: 'market', assets_ids: market.tokens, custom_feature_enabled: true })
+    await client.waitFor((frame) => frame.event_type === 'book')
     await clock.runUntil(Date.parse(market.endDate) + 75_000, 10_000)
-    const resolved = await recorder.waitFor((frame) => frame.event_type === 'market_resolved')
+    const resolved = await client.waitFor((frame) => frame.event_type === 'market_resolved')
     const [truth] = sandbox.truth
       .markets('polymarket', Date.parse(market.endDate), Date.parse(market.endDate) + 1)
       .filter((one) => one.name === market.slug)
@@ -155,7 +154,7 @@ describe('prediction venues', () => {
       `${sandbox.polymarket.clobUrl}/markets/${market.conditionId}`,
     )
     assert.equal(clob.tokens.find((token) => token.winner)?.outcome, truth.winner)
-    recorder.close()
+    client.close()
 
     const rows: Json[] = []
     let cursor = ''
@@ -180,8 +179,8 @@ describe('prediction venues', () => {
         ?.map((trade) => `${trade.id} ${trade.instrument} ${trade.price} ${trade.size} ${trade.side}`)
         .sort(),
     )
-    const streamed = recorder.frames().filter((frame) => frame.event_type === 'last_trade_price')
-    const firstMs = Number(recorder.frames().find((frame) => frame.event_type === 'book')?.timestamp)
+    const streamed = client.frames().filter((frame) => frame.event_type === 'last_trade_price')
+    const firstMs = Number(client.frames().find((frame) => frame.event_type === 'book')?.timestamp)
     const lastMs = Number(resolved.timestamp)
     assert.ok(streamed.length > 0)
     assert.deepEqual(
@@ -207,18 +206,23 @@ describe('prediction venues', () => {
   test('the socket of the other venue opens with a good signature only', async () => {
     const { keyId, privateKey = '', wsUrl } = sandbox.kalshi
     const good = (at = clock.now()) => signedHeaders({ keyId, privateKey }, 'GET', '/trade-api/ws/v2', at)
-    await assert.rejects(record(wsUrl), /401/)
-    await assert.rejects(record(wsUrl, { ...good(), 'KALSHI-ACCESS-KEY': 'somebody' }), /401/)
-    await assert.rejects(record(wsUrl, good(clock.now() - 3_600_000)), /401/)
+    await assert.rejects(openSocket(wsUrl), /401/)
     await assert.rejects(
-      record(wsUrl, { ...good(), 'KALSHI-ACCESS-TIMESTAMP': String(clock.now() + 7) }),
+      openSocket(wsUrl, { headers: { ...good(), 'KALSHI-ACCESS-KEY': 'somebody' } }),
+      /401/,
+    )
+    await assert.rejects(openSocket(wsUrl, { headers: good(clock.now() - 3_600_000) }), /401/)
+    await assert.rejects(
+      openSocket(wsUrl, { headers: { ...good(), 'KALSHI-ACCESS-TIMESTAMP': String(clock.now() + 7) } }),
       /401/,
     )
     await assert.rejects(
-      record(wsUrl, signedHeaders({ keyId, privateKey }, 'GET', '/trade-api/ws/v2?x=1', clock.now())),
+      openSocket(wsUrl, {
+        headers: signedHeaders({ keyId, privateKey }, 'GET', '/trade-api/ws/v2?x=1', clock.now()),
+      }),
       /401/,
     )
-    ;(await record(wsUrl, good())).close()
+    ;(await openSocket(wsUrl, { headers: good() })).close()
   })
 
   test('one sequence over all markets of a subscription; snapshot plus signed changes is the next snapshot', async () => {
@@ -230,8 +234,8 @@ describe('prediction venues', () => {
     )
     assert.ok(markets.length >= 40)
     const tickers = [...quarter.markets, ...markets.slice(10, 30)].map((market) => market.ticker as string)
-    const recorder = await recordKalshi(sandbox, clock.now())
-    recorder.send({
+    const client = await openKalshi(sandbox, clock.now())
+    client.send({
       id: 1,
       cmd: 'subscribe',
       params: {
@@ -240,21 +244,21 @@ describe('prediction venues', () => {
         use_yes_price: false,
       },
     })
-    await recorder.waitFor((frame) => frame.type === 'orderbook_snapshot')
+    await client.waitFor((frame) => frame.type === 'orderbook_snapshot')
     await clock.run(20_000)
-    recorder.send({
+    client.send({
       id: 2,
       cmd: 'update_subscription',
       params: { sids: [1], market_tickers: [tickers[0]], action: 'get_snapshot' },
     })
-    const second = await recorder.waitFor(
+    const second = await client.waitFor(
       (frame) => frame.type === 'orderbook_snapshot' && Number(frame.seq) > tickers.length,
     )
-    recorder.close()
+    client.close()
 
     let seq = 0
     const books = new Map<string, Map<string, number>>()
-    for (const frame of recorder.frames()) {
+    for (const frame of client.frames()) {
       if (frame.type === 'error') assert.deepEqual(frame.msg, { code: 8, msg: 'Unknown channel name' })
       if (frame.sid !== 1 || frame.seq === undefined) continue
       assert.equal(frame.seq, ++seq)

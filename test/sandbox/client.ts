@@ -1,9 +1,9 @@
-/** What a test needs to talk to the sandbox: signed connections and remote calls. */
+/** What a test needs as a client of the prediction venues: a clock to steer, signed connections, remote calls. */
 import { constants, sign } from 'node:crypto'
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
-import { WebSocket } from 'ws'
 import type { SandboxPredictions } from '../../sandbox/predictions/run.ts'
 import type { Clock } from '../../src/kit/clock.ts'
+import { type Json, openSocket, type TestSocket } from './open-socket.ts'
 
 /** Real time from a chosen instant, with jumps that wake whoever sleeps: a slow machine changes nothing in a test. */
 export interface SteerableClock extends Clock {
@@ -50,8 +50,6 @@ export function steerableClock(startMs: number): SteerableClock {
   return clock
 }
 
-export type Json = Record<string, unknown>
-
 export function signedHeaders(
   account: { keyId: string; privateKey: string },
   method: string,
@@ -70,74 +68,11 @@ export function signedHeaders(
   }
 }
 
-export interface Recorder {
-  readonly socket: WebSocket
-  readonly texts: string[]
-  frames(): Json[]
-  send(value: unknown): void
-  waitFor(fits: (frame: Json) => boolean, limitMs?: number): Promise<Json>
-  close(): void
-}
-
-/** Keeps every frame; frames that are arrays are taken apart. */
-export async function record(url: string, headers: Record<string, string> = {}): Promise<Recorder> {
-  const socket = new WebSocket(url, { headers, perMessageDeflate: false })
-  const texts: string[] = []
-  const parsed: Json[] = []
-  const waiting = new Set<() => void>()
-  socket.on('message', (data) => {
-    const text = data.toString()
-    texts.push(text)
-    try {
-      const value = JSON.parse(text) as Json | Json[]
-      parsed.push(...(Array.isArray(value) ? value : [value]))
-    } catch {
-      // PONG and broken frames stay in `texts` only.
-    }
-    for (const look of [...waiting]) look()
-  })
-  await new Promise<void>((resolve, reject) => {
-    socket.on('open', () => resolve())
-    socket.on('error', reject)
-  })
-  return {
-    socket,
-    texts,
-    frames: () => parsed,
-    send: (value) => socket.send(typeof value === 'string' ? value : JSON.stringify(value)),
-    waitFor(fits, limitMs = 8_000) {
-      return new Promise((resolve, reject) => {
-        let seen = 0
-        const timer = setTimeout(() => {
-          waiting.delete(look)
-          reject(
-            new Error(
-              `no such frame within ${limitMs} ms; ${texts.length} frames, last: ${texts.at(-1)?.slice(0, 200)}`,
-            ),
-          )
-        }, limitMs)
-        const look = () => {
-          for (; seen < parsed.length; seen++) {
-            const frame = parsed[seen] as Json
-            if (!fits(frame)) continue
-            clearTimeout(timer)
-            waiting.delete(look)
-            resolve(frame)
-            return
-          }
-        }
-        waiting.add(look)
-        look()
-      })
-    },
-    close: () => socket.terminate(),
-  }
-}
-
-export function recordKalshi(sandbox: Pick<SandboxPredictions, 'kalshi'>, timeMs: number): Promise<Recorder> {
+export function openKalshi(sandbox: Pick<SandboxPredictions, 'kalshi'>, timeMs: number): Promise<TestSocket> {
   const { keyId, privateKey } = sandbox.kalshi
   if (privateKey === undefined) throw new RangeError('the sandbox account has no private key')
-  return record(sandbox.kalshi.wsUrl, signedHeaders({ keyId, privateKey }, 'GET', '/trade-api/ws/v2', timeMs))
+  const headers = signedHeaders({ keyId, privateKey }, 'GET', '/trade-api/ws/v2', timeMs)
+  return openSocket(sandbox.kalshi.wsUrl, { headers })
 }
 
 export async function getJson<T = Json>(url: string): Promise<T> {

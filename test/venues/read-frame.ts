@@ -11,15 +11,21 @@ export interface Listed {
   readonly why: string
 }
 
-/** `data`, or the listed outcome of a frame; anything else is told with its place. */
+/** `data`, or the listed outcome of a frame; anything else is reported with its place. */
 export function outcomesOf(
   protocol: FrameProtocol,
   frames: readonly { at: string; msg: unknown }[],
   listed: readonly Listed[],
-): { observations: DataObservation[]; unexpected: string[]; unused: string[] } {
+): {
+  observations: DataObservation[]
+  unexpected: string[]
+  unused: string[]
+  /** How many frames had the outcome of each entry, by what it holds. */
+  listedFrames: Record<string, number>
+} {
   const observations: DataObservation[] = []
   const unexpected: string[] = []
-  const used = new Set<Listed>()
+  const used: Listed[] = []
   for (const frame of frames) {
     const text = JSON.stringify(frame.msg)
     const outcome: FrameOutcome = protocol.read(text, 1_800_000_000_000)
@@ -29,11 +35,24 @@ export function outcomesOf(
     }
     const entry = listed.find((each) => text.includes(each.holds) && each.outcome === outcome.kind)
     if (entry === undefined) unexpected.push(`${frame.at}: ${JSON.stringify(outcome)}`)
-    else used.add(entry)
+    else used.push(entry)
   }
   return {
     observations,
     unexpected,
-    unused: listed.filter((each) => !used.has(each)).map((each) => each.holds),
+    unused: listed.filter((each) => !used.includes(each)).map((each) => each.holds),
+    listedFrames: countBy(used, (each) => each.holds),
   }
+}
+
+export function countBy<T>(items: readonly T[], nameOf: (item: T) => string): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const item of items) counts[nameOf(item)] = (counts[nameOf(item)] ?? 0) + 1
+  return counts
+}
+
+/** The event of a Binance frame, read without our wire types: its name, or the stream where it has none. */
+export function eventOf({ msg }: { readonly msg: unknown }): string {
+  const { stream, data, e } = msg as { stream?: string; data?: { e?: string }; e?: string }
+  return data?.e ?? e ?? stream?.split('@')[1] ?? 'none'
 }

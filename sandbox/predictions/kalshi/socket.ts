@@ -4,7 +4,7 @@ import { createSockets, type Session, type Sockets } from '../../server/sockets.
 import { startTicks, type Ticks } from '../../server/ticks.ts'
 import type { PredictionVenue } from '../venue.ts'
 import type { StrikeMarket } from '../world/strikes.ts'
-import { type Client, createPublisher, type KalshiSubscription, type Publisher } from './publisher.ts'
+import { type Client, type KalshiSubscription, Publisher } from './publisher.ts'
 import type { SignatureCheck } from './sign.ts'
 
 export const SOCKET_PATH = '/trade-api/ws/v2'
@@ -33,7 +33,7 @@ export function createKalshiSocket(
 ): Sockets {
   const { venue, clock, signal } = options
   const { faults } = venue
-  const publisher = createPublisher(options)
+  const publisher = new Publisher(options)
   const sockets = createSockets({
     ...{ venue: 'kalshi', clock, faults, signal },
     rules: { pingEveryMs: PING_MS, pingBody: () => 'heartbeat', maxConnections: options.maxConnections },
@@ -114,7 +114,7 @@ function openSession(venue: PredictionVenue, publisher: Publisher, client: Clien
   function add(subscription: KalshiSubscription, markets: readonly StrikeMarket[], params: Params): void {
     for (const market of markets)
       if (!subscription.markets.has(market.ticker))
-        publisher.add(client, subscription, market, params.send_initial_snapshot === true)
+        publisher.add(subscription, market, params.send_initial_snapshot === true)
   }
 
   function update(id: unknown, params: Params): void {
@@ -130,7 +130,7 @@ function openSession(venue: PredictionVenue, publisher: Publisher, client: Clien
     if (markets.length === 0) throw new CommandError(14)
     if (subscription.markets.size + markets.length > MAX_MARKETS_PER_SID) throw new CommandError(26)
     if (action === 'get_snapshot') {
-      for (const { ticker } of markets) publisher.sendSnapshot(client, subscription, ticker)
+      for (const { ticker } of markets) publisher.sendSnapshot(subscription, ticker)
       return
     }
     if (action === 'add_markets') add(subscription, markets, params)

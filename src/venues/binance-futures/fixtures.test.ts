@@ -9,7 +9,7 @@ import {
   recordedTrades,
   withoutFixtures,
 } from '../../../test/venues/fixtures.ts'
-import { anyInstrument, type Listed, outcomesOf } from '../../../test/venues/read-frame.ts'
+import { anyInstrument, countBy, eventOf, type Listed, outcomesOf } from '../../../test/venues/read-frame.ts'
 import { schemaCoverage } from '../../../test/venues/schema-coverage.ts'
 import { decimal, decimalText } from '../../core/decimal.ts'
 import { createSymbolMap } from '../adapter/symbol-map.ts'
@@ -79,15 +79,35 @@ test('every recorded file is known to these tests', { skip }, () => {
 
 test('every recorded frame becomes an observation, or is listed with the reason', { skip }, () => {
   const streamed = frames().filter((frame) => frame.rest === undefined)
-  const { observations, unexpected, unused } = outcomesOf(
+  const events = countBy(streamed, eventOf)
+  assert.deepEqual(events, {
+    depthUpdate: 812,
+    bookTicker: 1_053,
+    trade: 117,
+    kline: 67,
+    aggTrade: 93,
+    forceOrder: 4,
+    markPriceUpdate: 3,
+    openInterest: 1,
+  })
+  const { observations, unexpected, unused, listedFrames } = outcomesOf(
     createFuturesReader(anyInstrument),
     streamed,
     LISTED,
   )
   assert.deepEqual(unexpected, [])
   assert.deepEqual(unused, [], 'a listed frame that is read after all is taken off the list')
-  const kinds = [...new Set(observations.map((observation) => observation.kind))].sort()
-  assert.deepEqual(kinds, ['aggregate_trade', 'best_bid_ask', 'candle', 'liquidation'])
+  assert.deepEqual(
+    countBy(observations, ({ kind }) => kind),
+    { best_bid_ask: events.bookTicker, candle: events.kline, aggregate_trade: 92, liquidation: 4 },
+  )
+  assert.deepEqual(listedFrames, {
+    '"e":"depthUpdate"': events.depthUpdate,
+    '"e":"trade"': events.trade,
+    '"e":"markPriceUpdate"': events.markPriceUpdate,
+    '"e":"aggTrade","E":1568693103463': 1,
+    '"generated":true': 1,
+  })
 })
 
 test('with the recorded symbols only ours pass, and foreign ones are ignored, not refused', { skip }, () => {
@@ -118,9 +138,9 @@ test('every recorded answer becomes observations, or is listed with the reason',
     },
     'GET /fapi/v1/klines?symbol=BTCUSDT&interval=1d&limit=1': (value) => {
       assert.ok(WIRE.KlineRows.is(value))
-      const bar = value.map((row) => mapKlineRow(row, '1d', 1783307788007, about))[0]
-      assert.equal(bar?.closed, false)
-      assert.equal(bar?.takerBuyVolume, '9527.179')
+      const candle = value.map((row) => mapKlineRow(row, '1d', 1783307788007, about))[0]
+      assert.equal(candle?.closed, false)
+      assert.equal(candle?.takerBuyVolume, '9527.179')
     },
   }
   assert.deepEqual(

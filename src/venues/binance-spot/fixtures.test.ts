@@ -7,7 +7,7 @@ import {
   recordedFrames,
   withoutFixtures,
 } from '../../../test/venues/fixtures.ts'
-import { anyInstrument, type Listed, outcomesOf } from '../../../test/venues/read-frame.ts'
+import { anyInstrument, countBy, eventOf, type Listed, outcomesOf } from '../../../test/venues/read-frame.ts'
 import { schemaCoverage } from '../../../test/venues/schema-coverage.ts'
 import { createSymbolMap } from '../adapter/symbol-map.ts'
 import { mapAggregateTrade, mapKlineRow } from '../binance/mapper.ts'
@@ -54,11 +54,17 @@ test('every recorded file is known to these tests', { skip }, () => {
 
 test('every recorded frame becomes an observation, or is of a stream that is not recorded', { skip }, () => {
   const streamed = frames().filter((frame) => frame.rest === undefined)
+  const events = countBy(streamed, eventOf)
+  assert.deepEqual(events, { bookTicker: 1_147, depthUpdate: 122, trade: 272, kline: 1 })
   for (const symbols of [anyInstrument, createSymbolMap(binanceSpotDescription.symbols)]) {
-    const { observations, unexpected } = outcomesOf(createSpotReader(symbols), streamed, NOT_RECORDED)
+    const reader = createSpotReader(symbols)
+    const { observations, unexpected, listedFrames } = outcomesOf(reader, streamed, NOT_RECORDED)
     assert.deepEqual(unexpected, [])
-    const kinds = new Set(observations.map((observation) => observation.kind))
-    assert.deepEqual([...kinds].sort(), ['best_bid_ask', 'candle'])
+    assert.deepEqual(
+      countBy(observations, ({ kind }) => kind),
+      { best_bid_ask: events.bookTicker, candle: events.kline },
+    )
+    assert.deepEqual(listedFrames, { '"e":"trade"': events.trade, '"e":"depthUpdate"': events.depthUpdate })
   }
 })
 
@@ -88,10 +94,10 @@ test('every recorded answer becomes observations', { skip }, () => {
   )
   const klines = answer('klines')
   assert.ok(WIRE.KlineRows.is(klines))
-  const bars = klines.map((row) => mapKlineRow(row, '1m', 1634943840000, about))
-  assert.equal(bars[0]?.closed, true)
-  assert.equal(bars[1]?.closed, false, 'a bar that the venue has not finished is not closed')
-  assert.equal(bars[0]?.takerBuyQuoteVolume, '745719.41022840')
+  const candles = klines.map((row) => mapKlineRow(row, '1m', 1634943840000, about))
+  assert.equal(candles[0]?.closed, true)
+  assert.equal(candles[1]?.closed, false, 'a candle that the venue has not finished is not closed')
+  assert.equal(candles[0]?.takerBuyQuoteVolume, '745719.41022840')
   const depth = answer('depth')
   assert.ok(WIRE.DepthReply.is(depth))
   assert.equal(depth.lastUpdateId, 14527958487)

@@ -7,7 +7,7 @@ import {
   recordedFrames,
   withoutFixtures,
 } from '../../../test/venues/fixtures.ts'
-import { anyInstrument, type Listed, outcomesOf } from '../../../test/venues/read-frame.ts'
+import { anyInstrument, countBy, type Listed, outcomesOf } from '../../../test/venues/read-frame.ts'
 import { schemaCoverage } from '../../../test/venues/schema-coverage.ts'
 import { createSymbolMap } from '../adapter/symbol-map.ts'
 import { hyperliquidDescription } from './describe.ts'
@@ -68,21 +68,34 @@ test('every recorded file is known to these tests', { skip }, () => {
 })
 
 test('every recorded frame becomes observations, or is listed with the reason', { skip }, () => {
-  const { observations, unexpected, unused } = outcomesOf(
+  const { observations, unexpected, unused, listedFrames } = outcomesOf(
     createHyperliquidReader(anyInstrument),
     frames(),
     LISTED,
   )
   assert.deepEqual(unexpected, [])
   assert.deepEqual(unused, [])
-  const counts: Record<string, number> = {}
-  for (const { kind } of observations) counts[kind] = (counts[kind] ?? 0) + 1
-  assert.deepEqual(counts, {
-    exchange_book: 50,
-    trade: 73,
-    candle: 4,
-    open_interest: 3,
+  const channels = countBy(frames(), ({ msg }) => (msg as { channel: string }).channel)
+  const trades = frames().flatMap(({ msg }) => {
+    const { channel, data } = msg as { channel: string; data: unknown }
+    return channel === 'trades' ? (data as unknown[]) : []
   })
+  assert.deepEqual([channels.l2Book, channels.trades, trades.length], [50, 15, 73])
+  assert.deepEqual(
+    countBy(observations, ({ kind }) => kind),
+    {
+      exchange_book: channels.l2Book,
+      trade: trades.length,
+      candle: channels.candle,
+      open_interest: channels.activeAssetCtx,
+    },
+  )
+  const read = ['l2Book', 'trades', 'candle', 'activeAssetCtx'].map((name) => channels[name] ?? 0)
+  const listed = Object.values(listedFrames)
+  assert.equal(
+    [...read, ...listed].reduce((sum, count) => sum + count),
+    frames().length,
+  )
 })
 
 test('foreign coins are ignored, not refused', { skip }, () => {
@@ -125,9 +138,9 @@ test('every recorded answer becomes observations, or is listed with the reason',
   assert.ok(WIRE.Context.is({ coin: 'BTC', ctx: answers['metaAndAssetCtxs_btc_ctx_2026-09-27'] }))
   const candles = answers['candleSnapshot_btc_1h_2026-09-25']
   assert.ok(WIRE.Candles.is(candles))
-  const bars = candles.map((row) => mapCandle(row, '1h', 1790360000000, about))
+  const mapped = candles.map((row) => mapCandle(row, '1h', 1790360000000, about))
   assert.deepEqual(
-    bars.map((bar) => bar.closed),
+    mapped.map((candle) => candle.closed),
     [true, true, true, true, false],
   )
   assert.ok(WIRE.Candles.is(recordedAnswer('sdk-candleSnapshot.json')))

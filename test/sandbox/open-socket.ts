@@ -1,36 +1,43 @@
-/** The plainest possible client of the sandbox, for tests: it keeps every frame it gets. */
+/** A client socket for tests that keeps every frame it gets. */
 import { WebSocket } from 'ws'
 
-export interface Probe {
+export type Json = Record<string, unknown>
+
+export interface TestSocket {
   readonly socket: WebSocket
   /** Raw text of every frame so far. */
   readonly texts: string[]
-  /** The frames that are JSON, parsed. */
-  frames(): Record<string, unknown>[]
+  /** The frames that are JSON, parsed; an array counts as its elements. */
+  frames(): Json[]
   send(value: unknown): void
   /** Resolves with the first frame, already there or to come, that fits. */
-  waitFor(
-    fits: (frame: Record<string, unknown>) => boolean,
-    limitMs?: number,
-  ): Promise<Record<string, unknown>>
+  waitFor(fits: (frame: Json) => boolean, limitMs?: number): Promise<Json>
   /** Resolves with the close code. */
   readonly closed: Promise<number>
   close(): void
 }
 
-export async function openProbe(url: string, options: { autoPong?: boolean } = {}): Promise<Probe> {
-  const socket = new WebSocket(url, { autoPong: options.autoPong ?? true, perMessageDeflate: false })
+export async function openSocket(
+  url: string,
+  options: { headers?: Record<string, string>; autoPong?: boolean } = {},
+): Promise<TestSocket> {
+  const socket = new WebSocket(url, {
+    headers: options.headers ?? {},
+    autoPong: options.autoPong ?? true,
+    perMessageDeflate: false,
+  })
   const texts: string[] = []
-  const parsed: Record<string, unknown>[] = []
+  const parsed: Json[] = []
   const waiting = new Set<() => void>()
   const closed = new Promise<number>((resolve) => socket.on('close', resolve))
   socket.on('message', (data) => {
     const text = data.toString()
     texts.push(text)
     try {
-      parsed.push(JSON.parse(text) as Record<string, unknown>)
+      const value = JSON.parse(text) as Json | Json[]
+      parsed.push(...(Array.isArray(value) ? value : [value]))
     } catch {
-      // A malformed frame stays in `texts` only.
+      // PONG and broken frames stay in `texts` only.
     }
     for (const look of [...waiting]) look()
   })
@@ -45,20 +52,21 @@ export async function openProbe(url: string, options: { autoPong?: boolean } = {
     send: (value) => socket.send(typeof value === 'string' ? value : JSON.stringify(value)),
     waitFor(fits, limitMs = 8_000) {
       return new Promise((resolve, reject) => {
+        let seen = 0
         const timer = setTimeout(() => {
           waiting.delete(look)
-          reject(
-            new Error(
-              `no such frame within ${limitMs} ms; ${texts.length} frames, last: ${texts.at(-1)?.slice(0, 200)}`,
-            ),
-          )
+          const last = texts.at(-1)?.slice(0, 200)
+          reject(new Error(`no such frame within ${limitMs} ms; ${texts.length} frames, last: ${last}`))
         }, limitMs)
         const look = () => {
-          const found = parsed.find(fits)
-          if (found === undefined) return
-          clearTimeout(timer)
-          waiting.delete(look)
-          resolve(found)
+          for (; seen < parsed.length; seen++) {
+            const frame = parsed[seen] as Json
+            if (!fits(frame)) continue
+            clearTimeout(timer)
+            waiting.delete(look)
+            resolve(frame)
+            return
+          }
         }
         waiting.add(look)
         look()
