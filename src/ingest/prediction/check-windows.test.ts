@@ -31,7 +31,7 @@ async function setUp(t: TestContext) {
     endless: plan.endless,
     tracker,
     feedOf: (type) => snapshotFeed(plan, 'BTC', type),
-    running: () => [],
+    markets: () => [],
   })
   for (const { channels } of feeds)
     for (const channel of channels) if (/^(trades|book)/.test(channel)) tracker.up(channel, START_MS)

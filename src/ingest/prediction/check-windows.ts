@@ -14,7 +14,7 @@ import type { AssetSymbol } from '../../core/symbol.ts'
 import { gridOf } from '../shared/sample-grid.ts'
 import type { CoverageTracker } from '../shared/track-coverage.ts'
 import { catalogueKey, windowsKey } from './market-feeds.ts'
-import { SAMPLE_BEFORE_MS } from './market-times.ts'
+import { isRunning, SAMPLE_BEFORE_MS } from './market-times.ts'
 import type { MarketRecorder } from './record-market.ts'
 import { SAMPLE_GRACE_MS } from './sample-market.ts'
 
@@ -38,8 +38,8 @@ export function checkWindows(options: {
   endless: readonly MarketType[]
   tracker: Pick<CoverageTracker, 'up' | 'failed' | 'isUp' | 'lost'>
   feedOf: (type: MarketType) => Feed<'snapshots'>
-  /** Markets of a duration that are in their window, or so long before it. */
-  running: (timeMs: number, type: MarketType, beforeMs?: number) => readonly MarketRecorder[]
+  /** All that are known. */
+  markets: () => Iterable<MarketRecorder>
 }): WindowChecker {
   const { symbol, tracker } = options
   /** Per duration: until when windows are known. */
@@ -64,6 +64,23 @@ export function checkWindows(options: {
     return isLate && options.endless.includes(type) ? sinceMs : Number.POSITIVE_INFINITY
   }
 
+  /** Records the gaps of books that turned out to be wrong; gives since when a duration lacks one, where it does. */
+  function lookAtBooks(atMs: number): Map<MarketType, number> {
+    const brokenSince = new Map<MarketType, number>()
+    for (const recorder of options.markets()) {
+      const { sampler, startMs } = recorder
+      const type = recorder.market.marketType
+      // Samples are taken some time before the window too.
+      if (type == null || !isRunning(recorder, atMs, SAMPLE_BEFORE_MS)) continue
+      for (const { fromMs, toMs } of sampler.takeDoubts())
+        tracker.lost(options.feedOf(type), Math.max(startMs - SAMPLE_BEFORE_MS, fromMs), toMs, 'not_observed')
+      if (sampler.isLive || !isRunning(recorder, atMs)) continue
+      const sinceMs = Math.max(startMs, sampler.lostSinceMs ?? startMs)
+      brokenSince.set(type, Math.min(brokenSince.get(type) ?? sinceMs, sinceMs))
+    }
+    return brokenSince
+  }
+
   return {
     get unlisted() {
       return unlisted
@@ -73,21 +90,11 @@ export function checkWindows(options: {
     },
     judge(nowMs, listedMs) {
       const atMs = nowMs - SAMPLE_GRACE_MS
+      const brokenSince = lookAtBooks(atMs)
       let unseenMs = Number.POSITIVE_INFINITY
       let isDown = false
       for (const type of MARKET_TYPES) {
         const key = windowsKey(symbol, type)
-        const running = options.running(atMs, type)
-        const broken = running.filter(({ sampler }) => !sampler.isLive)
-        // Samples are taken some time before the window too.
-        for (const { sampler, startMs } of options.running(atMs, type, SAMPLE_BEFORE_MS))
-          for (const { fromMs, toMs } of sampler.takeDoubts())
-            tracker.lost(
-              options.feedOf(type),
-              Math.max(startMs - SAMPLE_BEFORE_MS, fromMs),
-              toMs,
-              'not_observed',
-            )
         const blindMs = blindSince(type, listedMs, atMs)
         const unlistedMs = unlistedSince(type, atMs)
         if (blindMs < Number.POSITIVE_INFINITY) isDown = true
@@ -98,11 +105,8 @@ export function checkWindows(options: {
         }
         // A duration that was never listed may not exist: then it causes no other gap.
         unseenMs = Math.min(unseenMs, blindMs, knownToMs.has(type) ? unlistedMs : Number.POSITIVE_INFINITY)
-        const sinceMs = Math.min(
-          blindMs,
-          unlistedMs,
-          ...broken.map(({ sampler, startMs }) => Math.max(startMs, sampler.lostSinceMs ?? startMs)),
-        )
+        const brokenMs = brokenSince.get(type) ?? Number.POSITIVE_INFINITY
+        const sinceMs = Math.min(blindMs, unlistedMs, brokenMs)
         // The first row after a gap is on the grid.
         if (sinceMs === Number.POSITIVE_INFINITY) tracker.up(key, gridOf(nowMs))
         else if (tracker.isUp(key))

@@ -92,7 +92,7 @@ class SymbolMarkets implements MarketsRecorder {
       symbol,
       endless: plan.endless,
       tracker,
-      running: (timeMs, type, beforeMs) => this.#running(timeMs, type, beforeMs),
+      markets: () => this.#recorders(),
       feedOf: (type) => snapshotFeed(plan, symbol, type),
     })
     const isKept = (marketId: string) => this.#markets.has(marketId)
@@ -275,20 +275,16 @@ class SymbolMarkets implements MarketsRecorder {
     this.#sweptToMs = Math.max(this.#sweptToMs, toMs)
   }
 
-  #running(timeMs: number, type?: MarketType, beforeMs = 0): MarketRecorder[] {
-    return [...this.#markets.values()]
-      .map(({ recorder }) => recorder)
-      .filter(
-        (recorder) =>
-          isRunning(recorder, timeMs, beforeMs) &&
-          (type === undefined || recorder.market.marketType === type),
-      )
+  #recorders(): Iterable<MarketRecorder> {
+    return this.#markets.values().map(({ recorder }) => recorder)
   }
 
   #openAt(timeMs: number): string[] {
-    return this.#running(timeMs)
-      .filter(({ market }) => market.status === 'open')
-      .map(({ market }) => market.marketId)
+    const open: string[] = []
+    for (const { recorder } of this.#markets.values())
+      if (isRunning(recorder, timeMs) && recorder.market.status === 'open')
+        open.push(recorder.market.marketId)
+    return open
   }
 
   /** Adds what the venue leaves out of a market. */

@@ -31,7 +31,7 @@ export interface MarketSampler {
   /** Takes the samples that are due. */
   tick(nowMs: number): void
   /** Stretches with a point of the grid in which the books were not surely right, and which are over. */
-  takeDoubts(): { fromMs: number; toMs: number }[]
+  takeDoubts(): readonly { fromMs: number; toMs: number }[]
   readonly isLive: boolean
   /** Until when all books were known, while one is not; undefined before the first was. */
   readonly lostSinceMs: number | undefined
@@ -121,6 +121,7 @@ export function sampleMarket(options: {
       if (isDirty && gridOf(changedMs) <= dueMs) take(gridOf(changedMs), false)
     },
     takeDoubts() {
+      if (doubts.length === 0) return doubts
       const taken = doubts
       doubts = []
       return taken

@@ -22,7 +22,7 @@ import { createRefusedRows } from './refused-rows.ts'
 import { type CoverageDecision, type RefusedRow, RowBatch } from './row-batch.ts'
 
 export const MAX_WAITING_ROWS = 50_000
-const FLUSH_EVERY_MS = 200
+const FLUSH_EVERY_MS = 500
 const FLUSH_AT_ROWS = 4_000
 const RETRY = { baseMs: 100, capMs: 5_000 }
 /** Of many refused rows only the first ones are logged. */
@@ -145,7 +145,8 @@ export function createRowWriter(options: {
 
   async function run(): Promise<void> {
     while (!stop.signal.aborted) {
-      await clock.sleep(FLUSH_EVERY_MS, stop.signal)
+      // All recorders at the same instants: what they write is one transaction.
+      await clock.sleep(FLUSH_EVERY_MS - (clock.now() % FLUSH_EVERY_MS), stop.signal)
       quietly()
     }
   }
