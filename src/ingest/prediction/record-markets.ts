@@ -5,7 +5,7 @@
  *   book_snapshot, book_delta, book_lost ──▶ snapshots; a market in its window without a live book is a gap
  *   trade ──▶ trades, candles          open_interest ──▶ at each grid point, per contract and summed
  */
-import type { MarketInput, MarketType } from '../../core/rows/market.ts'
+import type { MarketInput } from '../../core/rows/market.ts'
 import type { Topic } from '../../venues/channel.ts'
 import type { DataObservation, TradeObservation } from '../../venues/observation.ts'
 import { COARSE_INTERVALS, candleFeed, feedOf } from '../shared/feeds.ts'
