@@ -47,7 +47,7 @@ test('revoking a key again leaves no further trace', async () => {
   assert.equal(entries.filter(({ action }) => action === 'key.revoked').length, 1)
 })
 
-test('a rotated key knows which one took its place', async () => {
+test('a rotated key names its replacement', async () => {
   const { id: accountId } = await accounts.create({ email: 'c@example.com', plan: 'free' })
   const { record } = await accounts.createKey({ accountId, environment: 'test', name: 'k' })
   const rotated = await accounts.rotateKey(record.id, 1_000)

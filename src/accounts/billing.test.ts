@@ -79,14 +79,14 @@ test('a paid subscription sets the plan, a past due one pauses, payment resumes,
   assert.deepEqual(await step('canceled', 'price_biz', atS + 4), { plan: 'free', pausedReason: null })
 })
 
-test('a pause by the operator outlasts a payment', async () => {
+test('a payment does not end a pause by the operator', async () => {
   const { id } = await newAccount()
   await accounts.pause(id, 'operator')
   await receive(eventOf('customer.subscription.created', subscription('cus_2', 'active', 'price_dev', id)))
   assert.equal((await accounts.get(id)).pausedReason, 'operator')
 })
 
-test('events that arrive late or twice change nothing', async () => {
+test('late and repeated events change nothing', async () => {
   const { id } = await newAccount()
   const atS = NOW_MS / 1000
   await receive(
@@ -190,7 +190,7 @@ test('a second customer changes nothing of an account that another one pays for,
   }
 })
 
-test('who has ended is followed by whoever pays next', async () => {
+test('after a customer’s subscription has ended, the next paying customer takes over the account', async () => {
   const { id } = await newAccount()
   await link('cus_first', id)
   await update('cus_first', 'active', 'price_dev', { id: 'sub_1' })

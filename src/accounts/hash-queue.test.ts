@@ -24,7 +24,7 @@ function createRig() {
 const stranger = (address: string): HashCaller => ({ address, known: false })
 const busy = (outcomes: readonly string[]) => outcomes.filter((outcome) => outcome === 'BusyError').length
 
-test('one address cannot fill the line of hash work for others', async () => {
+test('one address cannot fill the hash queue for others', async () => {
   const { run } = createRig()
   const flood = Array.from({ length: 500 }, (_, i) => run(stranger(`2001:db8::${i.toString(16)}`)))
   const owner = run(stranger('192.0.2.1'))
@@ -32,7 +32,7 @@ test('one address cannot fill the line of hash work for others', async () => {
   assert.equal(busy(await Promise.all(flood)), 494)
 })
 
-test('who is known comes before all strangers and is not refused for them, however many wait', async () => {
+test('a known device goes before all strangers and is not refused because of them, however many wait', async () => {
   const { run, order } = createRig()
   const flood = Array.from({ length: 1_000 }, (_, i) => run(stranger(`10.0.${i >> 8}.${i & 255}`)))
   assert.equal(await run({ address: '10.0.0.1', known: true }, 'owner'), 'done')
@@ -40,7 +40,7 @@ test('who is known comes before all strangers and is not refused for them, howev
   await Promise.all(flood)
 })
 
-test('two run at a time, the line has an end, and it is free again afterwards', async () => {
+test('two run at a time, the queue is bounded, and it empties afterwards', async () => {
   const { run, widest } = createRig()
   const crowd = (from: number) =>
     Promise.all(Array.from({ length: 300 }, (_, i) => run(stranger(`10.${from}.${i >> 8}.${i & 255}`))))
@@ -48,7 +48,7 @@ test('two run at a time, the line has an end, and it is free again afterwards', 
   assert.equal(widest(), 2)
 })
 
-test('work that fails gives its place back', async () => {
+test('work that fails releases its slot', async () => {
   const queue = createHashQueue()
   for (let i = 0; i < 10; i++) {
     await assert.rejects(

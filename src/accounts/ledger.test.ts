@@ -46,7 +46,7 @@ async function usageSum(store: AccountsStore): Promise<number> {
   return rows.reduce((sum, row) => sum + row.credits, 0)
 }
 
-test('a timer that finds nothing left to do does not keep the next charge waiting', async () => {
+test('a timer that finds nothing to do does not delay the next charge', async () => {
   await withStores(1, async ([store]) => {
     if (store === undefined) return
     const ledger = new Ledger({ store, clock: systemClock, log })
@@ -85,7 +85,7 @@ test('the same charge written twice counts once', async () => {
   })
 })
 
-test('charges survive a store that fails, and none is doubled', async () => {
+test('charges survive a failing store, and none is counted twice', async () => {
   await withStores(1, async ([store]) => {
     if (store === undefined) return
     let failures = 3

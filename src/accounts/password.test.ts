@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createPasswords } from './password.ts'
 
-test('a password is kept as a salted argon2id hash and verified against it', async () => {
+test('a password is stored as a salted argon2id hash and verified against it', async () => {
   const passwords = createPasswords()
   const [a, b] = await Promise.all([passwords.hash('correct horse'), passwords.hash('correct horse')])
   assert.match(a, /^argon2id\$19456\$2\$1\$/)

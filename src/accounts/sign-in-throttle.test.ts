@@ -38,7 +38,7 @@ function createRig() {
   return { clock, throttle, waitOf }
 }
 
-test('sign-in is at once for the first failures and then ever slower, but never refused', async () => {
+test('after a few failures sign-in is delayed more and more, but never refused', async () => {
   const { clock, throttle, waitOf } = createRig()
   const waits: (number | string)[] = []
   for (let i = 0; i < 60; i++) waits.push(await waitOf(throttle.signIn(from('a@example.com'), wrong)))
@@ -71,7 +71,7 @@ test('after any number of wrong passwords the right one passes, after a delay th
   )
 })
 
-test('however an e-mail is spelled it is one', async () => {
+test('all spellings of an e-mail count as one', async () => {
   const { throttle, waitOf } = createRig()
   for (const email of ['a@example.com', ' A@example.com', 'a@EXAMPLE.com\t', '\n a@example.COM ']) {
     await waitOf(throttle.signIn(from(email), wrong))
@@ -95,7 +95,7 @@ test('attempts at the same time are counted before any of them is verified', asy
   assert.equal(verified, 8)
 })
 
-test('what waits is bounded per address and per e-mail', async () => {
+test('waiting attempts are bounded per address and per e-mail', async () => {
   const { throttle, waitOf } = createRig()
   const flood = (count: number, of: (i: number) => SignInAttempt) =>
     Promise.all(Array.from({ length: count }, (_, i) => waitOf(throttle.signIn(of(i), wrong))))
@@ -135,7 +135,7 @@ test('a device that has signed in before does not wait, until it guesses too', a
   assert.equal(await known(wrong), 10_000)
 })
 
-test('a flood of strangers never takes the place of a known device', async () => {
+test('a flood of strangers never displaces a known device', async () => {
   const { clock, throttle, waitOf } = createRig()
   const strangers = Array.from({ length: 3_000 }, (_, i) =>
     throttle
@@ -162,7 +162,7 @@ test('an attempt that could not be verified is no failure', async () => {
   assert.equal(await waitOf(throttle.signIn(from('a@example.com'), right)), 0)
 })
 
-test('a clock that jumps back neither keeps nor loses anybody', async () => {
+test('a clock that jumps back neither locks anyone out nor resets the count', async () => {
   const { clock, throttle, waitOf } = createRig()
   for (let i = 0; i < 8; i++) await waitOf(throttle.signIn(from('a@example.com'), wrong))
   clock.set(0)

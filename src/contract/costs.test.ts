@@ -40,7 +40,7 @@ test('where a part of the input is fixed, only the prices that can occur are des
   }
 })
 
-test('a balance pays for exactly the rows that it affords', () => {
+test('a balance pays for exactly as many rows as it covers', () => {
   const cost = base(50).perRow(3)
   for (let balance = cost.least(); balance < 400; balance++) {
     const rows = cost.affordableRows(balance)

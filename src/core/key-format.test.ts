@@ -34,7 +34,7 @@ test('every swap of neighbours is found, and a key of the other environment', ()
   }
 })
 
-test('every character is as likely as another', () => {
+test('every character is equally likely', () => {
   const counts = new Map<string, number>()
   for (let i = 0; i < 2_000; i++) {
     for (const letter of formatKey('test', randomBytes).slice(9, 41)) {

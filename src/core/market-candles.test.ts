@@ -46,7 +46,7 @@ test('trades make the candle, midpoints only where there are none, and a candle 
   ])
 })
 
-test('a block trade is volume and no price', () => {
+test('a block trade counts as volume but not as a price', () => {
   const [candle] = buildMarketCandles({
     interval: '5m',
     volume: 'pieces',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nearest } from './nearest.ts'
 
-test('the nearest word is found, in any case, and nothing where none is near', () => {
+test('the nearest word is found in any case, and none where nothing is near', () => {
   const known = ['limit', 'interval', 'symbol', 'include_orderbook']
   assert.equal(nearest('limt', known), 'limit')
   assert.equal(nearest('SYMBOLS', known), 'symbol')

@@ -29,7 +29,7 @@ test('epoch seconds and milliseconds', () => {
   assert.equal(iso('0'), '1970-01-01T00:00:00.000Z')
 })
 
-test('anything else is no time', () => {
+test('anything else is not a time', () => {
   for (const text of [
     '',
     'now',
@@ -56,7 +56,7 @@ test('anything else is no time', () => {
   }
 })
 
-test('times out have milliseconds and Z, whatever was written before', () => {
+test('times are written with milliseconds and Z', () => {
   for (const ms of [0, 1, 999, 1_000, 1_773_460_800_123, 1_773_460_800_007, 1_773_460_799_999, -1]) {
     assert.equal(formatTime(ms), new Date(ms).toISOString())
   }

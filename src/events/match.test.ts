@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { EVENT_KINDS, type EventKind, isChainKind } from './kinds.ts'
 import { createMatcher, type EventSelection } from './match.ts'
 
-test('an event finds exactly those who want it, also after others have left', () => {
+test('an event matches exactly its subscriptions, also after others were removed', () => {
   let state = 9
   const pick = (below: number) => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0

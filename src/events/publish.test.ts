@@ -40,7 +40,7 @@ test('every listener gets the same events, once, in order, from the end of the l
   await database.close()
 })
 
-test('while the log cannot be read it is tried at one pace, however much is announced', async () => {
+test('while the log cannot be read it is retried at a constant rate, however many events are announced', async () => {
   const database = storesIn(':memory:').chain('test')
   let tries = 0
   let isBroken = true
@@ -70,7 +70,7 @@ test('while the log cannot be read it is tried at one pace, however much is anno
   await database.close()
 })
 
-test('while nobody wants events the log is not read; whoever wants them later gets those from then on', async () => {
+test('without listeners the log is not read; a later listener gets the events from then on', async () => {
   const database = storesIn(':memory:').chain('test')
   let reads = 0
   const tail = await createEventTail({

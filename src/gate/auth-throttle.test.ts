@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { manualClock } from '../kit/clock.ts'
 import { createAuthThrottle } from './auth-throttle.ts'
 
-test('wrong keys from one /64 are one address, and an address holds few answers back at a time', async () => {
+test('wrong keys from one /64 network count as one address, and few answers per address are delayed at a time', async () => {
   const clock = manualClock(1_000_000)
   const authThrottle = createAuthThrottle(clock)
   for (let i = 0; i < 20; i++) assert.equal(await authThrottle.afterFailure(`2001:db8::${i}`), true)

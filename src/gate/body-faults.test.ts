@@ -23,7 +23,7 @@ test('a body that fits has no fault; each fault of another is named with its pla
   assert.deepEqual(paramsOf([]), ['body'])
 })
 
-test('a list that is too long is one fault, and none of its entries is looked at', () => {
+test('a list that is too long is one fault, and none of its entries is checked', () => {
   let looks = 0
   const entry = {
     get n() {

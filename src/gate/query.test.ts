@@ -5,7 +5,7 @@ import { parseQuery } from './query.ts'
 
 const values = (search: string) => Object.fromEntries(parseQuery(search).values)
 
-test('names and values are decoded; empty parts do no harm', () => {
+test('names and values are decoded; empty parts are ignored', () => {
   assert.deepEqual(values(''), {})
   assert.deepEqual(values('a=1&b=x%20y&c=x+y&&d=&e'), { a: '1', b: 'x y', c: 'x y', d: '', e: '' })
   assert.deepEqual(values('a=1=2&%62=%C3%A9'), { a: '1=2', b: 'é' })

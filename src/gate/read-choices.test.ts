@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { acceptedFormat } from './read-choices.ts'
 
-test('the form that is liked best wins, the first among equals, JSON where none is named', () => {
+test('the preferred format wins, the first of equals, and JSON where none is named', () => {
   assert.equal(acceptedFormat(undefined), 'json')
   assert.equal(acceptedFormat('*/*'), 'json')
   assert.equal(acceptedFormat('text/html,application/xhtml+xml,*/*;q=0.8'), 'json')

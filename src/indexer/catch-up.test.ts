@@ -5,7 +5,7 @@ import { assertLog } from '../../test/fakes/chain-truth.ts'
 import { GAP_KIND, readGapEvent } from '../events/gap-event.ts'
 import { systemClock } from '../kit/clock.ts'
 
-test('what the node no longer has becomes a recorded gap, and the index goes on behind it', async (t) => {
+test('what the node no longer has becomes a recorded gap, and the index continues after it', async (t) => {
   const rig = await startChainRig({
     seed: 6,
     paced: false,
@@ -42,7 +42,7 @@ test('what the node no longer has becomes a recorded gap, and the index goes on 
   }
 })
 
-test('a long absence is made up in pieces: nothing is missing and nothing comes twice', async (t) => {
+test('after a long absence the index catches up in steps: nothing is missing and nothing is sent twice', async (t) => {
   const rig = await startChainRig({
     seed: 7,
     paced: false,
@@ -76,7 +76,7 @@ test('a long absence is made up in pieces: nothing is missing and nothing comes 
 
 for (const followedFirst of [true, false]) {
   const when = followedFirst ? 'whose blocks are followed' : 'of which only the last block is followed'
-  test(`a node that falls behind takes nothing back (${when})`, async (t) => {
+  test(`a node that falls behind retracts nothing (${when})`, async (t) => {
     const rig = await startChainRig({
       seed: 9,
       paced: false,

@@ -43,7 +43,7 @@ test('a payment with change: the sender loses amount and fee, the receiver gains
   assert.equal(feeOf(payment), 10n)
 })
 
-test('to itself: the amount is the fee, and there is no counterparty', () => {
+test('a payment to itself: the amount is the fee, and there is no counterparty', () => {
   const own = parsed(
     [
       ['a', 50n],
@@ -54,7 +54,7 @@ test('to itself: the amount is the fee, and there is no counterparty', () => {
   assert.deepEqual(effects(own), { a: ['self', 5n, null] })
 })
 
-test('the counterparty is the largest foreign side; scripts without an address are nobody', () => {
+test('the counterparty is the other address with the largest amount; scripts without an address do not count', () => {
   const many = parsed(
     [
       ['a', 10n],
@@ -76,7 +76,7 @@ test('the counterparty is the largest foreign side; scripts without an address a
   })
 })
 
-test('someone who puts in and takes out gains or loses the difference', () => {
+test('an address on both sides gains or loses the difference', () => {
   const joint = parsed(
     [
       ['a', 40n],

@@ -18,7 +18,7 @@ test('the largest 64-bit integers survive reading and writing', () => {
   assert.equal(writeExact(value as ExactJson), text)
 })
 
-test('what JSON.parse accepts is read the same, but for integers it would round', () => {
+test('what JSON.parse accepts is read the same, except integers that it would round', () => {
   for (const text of [
     '{}',
     '[]',
@@ -34,7 +34,7 @@ test('what JSON.parse accepts is read the same, but for integers it would round'
   }
 })
 
-test('what is not JSON is refused with its place, never thrown', () => {
+test('invalid JSON is refused with its position, and nothing is thrown', () => {
   for (const text of [
     '',
     ' ',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addressGroup } from './ip-range.ts'
 
-test('an address counts as itself, as its /64, or as the IPv4 address that it spells', () => {
+test('an address counts as itself, its /64 network, or the IPv4 address that it maps', () => {
   const groups: Record<string, string> = {
     '192.0.2.1': '192.0.2.1',
     '::ffff:192.0.2.1': '192.0.2.1',

@@ -28,7 +28,7 @@ test('a text line has time, level, message and fields; a progress bar on the lin
   assert.doesNotMatch(text, /\{/)
 })
 
-test('with colours the same words', () => {
+test('the same text with colours', () => {
   const err = new Error('no disk')
   const say = (log: ReturnType<typeof createLogger>) => log.error({ err }, 'not written')
   const plain = stripVTControlCharacters(written('text', say))

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Lru } from './lru.ts'
 
-test('what was not used goes first, and the newest always finds room', () => {
+test('the least recently used entry is evicted first, and the newest always fits', () => {
   const lru = new Lru<string, number>({ maxEntries: 2 })
   lru.set('a', 1)
   lru.set('b', 2)

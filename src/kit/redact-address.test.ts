@@ -11,7 +11,7 @@ test('only the host of an address is shown: no path, query, user or password', (
   assert.equal(redactAddress('not an address secret'), '***')
 })
 
-test('in a longer text as well', () => {
+test('also inside a longer text', () => {
   const text = 'ws://me:se,cr@et@a.example.com/x and {"url":"wss://b.example.com/secret?k=secret","c":1}'
   assert.equal(
     redactAddresses(text),

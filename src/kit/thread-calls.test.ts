@@ -58,7 +58,7 @@ test('ready waits while too much is in flight', async (t) => {
   assert.equal(done.length, 2)
 })
 
-test('the death of the thread rejects every call, in flight and later, and lets whoever waits go on', async (t) => {
+test('when the thread dies every call is rejected, in flight and later, and waiting callers continue', async (t) => {
   const calls = start(t, { maxWeight: 1 })
   const inFlight = [calls.call('never', []), calls.call('never', [])]
   const ready = calls.ready()

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { parseExactInSlices } from './exact-json.ts'
 import { nextTurn, Slice } from './time-slices.ts'
 
-test('of many that wait for a turn, one has it in each turn of the loop, in their order', async () => {
+test('of many waiting callers one runs in each turn of the event loop, in order', async () => {
   let turn = 0
   let counting = true
   const count = () => {

@@ -89,7 +89,7 @@ test('an event is serialised once: every client gets the same bytes', async (t) 
   for (const buffer of others) assert.equal(buffer, first)
 })
 
-test('a closed connection lets its addresses go and gets nothing more', async (t) => {
+test('a closed connection releases its addresses and receives nothing more', async (t) => {
   const { hub, client, chain, tail, watching } = await setUp(t, 60_000)
   const { connection, log } = recordingConnection()
   const member = hub.open(connection, client)

@@ -40,11 +40,11 @@ test('one bad probe changes nothing, two do; three good ones bring it back', () 
   assert.deepEqual(states(healthy, [undefined, undefined]), ['healthy', 'down'])
 })
 
-test('another network is out at once', () => {
+test('a node of another network is excluded at once', () => {
   assert.deepEqual(states(healthy, [info({ networkId: 'testnet-10' })]), ['wrong_network'])
 })
 
-test('a node that lags leaves above one threshold and returns only below the other', () => {
+test('a lagging node is excluded above one threshold and returns below another', () => {
   const behind = (scores: number) => info({ virtualDaaScore: 10_000 - scores })
   assert.deepEqual(
     states(healthy, [

@@ -48,7 +48,7 @@ test('only submissions are writes, and no write is cached', () => {
   assert.ok(writes.every(({ cacheMs }) => cacheMs === 0))
 })
 
-test('the table knows where addresses and transactions sit', () => {
+test('the table lists which parameters are addresses and transactions', () => {
   const places = (name: string, kind: 'address' | 'transaction') => {
     const method = RPC_METHODS.get(name)
     return method === undefined ? [] : placesOf(method, kind)

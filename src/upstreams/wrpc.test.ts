@@ -42,7 +42,7 @@ test('an answer comes back byte for byte, each to its own call', async (t) => {
   assert.equal(socket.inFlight, 0)
 })
 
-test('a call that hangs ends the socket, and everything behind it reports a fault that was sent', async (t) => {
+test('a call that hangs ends the socket, and the calls queued after it fail as sent', async (t) => {
   const { node, socket, closes } = await connected(t)
   node.hang()
   const started = performance.now()
@@ -92,7 +92,7 @@ test('a silent peer is noticed by the missing pong, but not while a call is runn
   assert.deepEqual(closes, ['no pong'])
 })
 
-test('a peer that takes the connection and never speaks is given up', async (t) => {
+test('a peer that accepts the connection and never sends anything is given up', async (t) => {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.after(() => server.close())

@@ -55,7 +55,7 @@ test('a delivery shows the request as it was sent, headers and body, and how the
   )
 })
 
-test('before the first try nothing is shown as sent; a try without an answer shows what was sent', async (t) => {
+test('before the first attempt nothing is shown as sent; an attempt without an answer shows what was sent', async (t) => {
   const { rig, owner, id, list, receiver } = await setUp(t, hang, [3_600_000])
   await rig.webhooks.subscriptions.patch(owner, id, { active: false })
   await rig.emitBlocks(1)
@@ -74,7 +74,7 @@ test('before the first try nothing is shown as sent; a try without an answer sho
   assert.match(detail.lastError ?? '', /connection failed|no answer/)
 })
 
-test('a delivery that is over is sent again as a new one: same event, same body, charged once more', async (t) => {
+test('a finished delivery is sent again as a new one: same event, same body, charged again', async (t) => {
   const { rig, owner, receiver, id, list } = await setUp(t, status(500), [])
   await rig.emitBlocks(3)
   await until('given up', async () => (await list()).filter(({ state }) => state === 'failed').length === 3)
@@ -95,7 +95,7 @@ test('a delivery that is over is sent again as a new one: same event, same body,
   assert.equal(await rig.creditsUsed(owner.accountId), 1)
 })
 
-test('a delivery that waits for its next try is tried at once, as the same delivery', async (t) => {
+test('a delivery that waits for its next attempt is retried at once, as the same delivery', async (t) => {
   const { rig, owner, receiver, id, list } = await setUp(t, status(503), [3_600_000, 3_600_000])
   await rig.emitBlocks(1)
   await until('a failed try', async () => (await list())[0]?.attempts === 1)

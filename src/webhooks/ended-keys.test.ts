@@ -44,7 +44,7 @@ test('a revoked key ends its webhooks, quiet ones too, and nothing is delivered 
   assert.equal(receiver.received.length, before + 5, 'and none for it')
 })
 
-test('a delivery that begins after the revocation is not sent, whoever has noticed it', async (t) => {
+test('a delivery that starts after the revocation is not sent, whichever part has noticed it', async (t) => {
   const { rig, receiver, owner, subscribe } = await setUp(t)
   const { id } = await subscribe()
   const before = receiver.received.length
@@ -92,7 +92,7 @@ test('a rotation hands webhooks to the new key: they survive the old one, and en
   await until('switched off', async () => (await stateOf(id)).reason === 'key_revoked')
 })
 
-test('whoever switches an ended webhook on again takes it over', async (t) => {
+test('whoever re-activates an ended webhook takes it over', async (t) => {
   const { rig, owner, subscribe, stateOf, arrives } = await setUp(t)
   const { id } = await subscribe()
   await rig.accounts.revokeKey(owner.keyId)

@@ -204,7 +204,7 @@ for (const [name, { begin, again, status }] of Object.entries(FLOODS)) {
   })
 }
 
-test('ten interim responses and a short trailer are nothing unusual', async () => {
+test('ten interim responses and a short trailer are accepted', async () => {
   const interim = 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(10)
   const { response } = await post([`${interim}${CHUNKED}2\r\nok\r\n0\r\nDigest: x\r\n\r\n`])
   assert.equal(response, 'ok')

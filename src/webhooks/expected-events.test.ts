@@ -53,7 +53,7 @@ test('before anything is measured the kinds about the chain follow from its bloc
   )
 })
 
-test('what the log of the last minute holds is what a day is expected to bring', async () => {
+test('the expected events of a day are extrapolated from the last minute of the log', async () => {
   await write('block_added', { perSecond: 8, seconds: 90 })
   await write('mempool_entry', { perSecond: 1, seconds: 60 })
   const { eventsPerDay, creditsPerDay, basis } = (await of('block_added')) ?? {}
@@ -82,18 +82,18 @@ test('an outage in the minute does not make the chain look slower than it is', a
   assert.ok(eventsPerDay !== null && eventsPerDay > 780_000 && eventsPerDay <= 864_000, `${eventsPerDay}`)
 })
 
-test('of a busy log a bounded part is read, and the rate is that of this part', async () => {
+test('of a busy log only a bounded part is read, and the rate comes from it', async () => {
   await write('mempool_entry', { perSecond: 600, seconds: 60 })
   assert.equal((await of('mempool_entry'))?.eventsPerDay, 51_800_000)
 })
 
-test('events of addresses depend on the addresses, whatever the log holds', async () => {
+test('for events of addresses no rate is given, whatever the log holds', async () => {
   await write('utxos_changed', { perSecond: 5, seconds: 60 })
   const { eventsPerDay, basis } = (await of('utxos_changed')) ?? {}
   assert.deepEqual([eventsPerDay, basis], [null, 'addresses'])
 })
 
-test('many readers measure once; half a minute later it is measured again', async () => {
+test('concurrent readers share one measurement, which is repeated after half a minute', async () => {
   await write('block_added', { perSecond: 10, seconds: 60 })
   assert.equal(await expected(), await expected())
   const before = await expected()

@@ -198,7 +198,7 @@ test('the lookup answers with checked addresses in both forms that a connection 
   assert.deepEqual(all, [{ address: '93.184.216.34', family: 4 }])
 })
 
-test('the neighbours of the ranges that are set aside are public', () => {
+test('addresses next to the reserved ranges are public', () => {
   for (const address of [
     '9.255.255.255',
     '11.0.0.0',

@@ -27,14 +27,14 @@ test('a quick receiver has sixteen slots, a slow one two, a batch one', () => {
   }
 })
 
-test('slow receivers together take 500; after that each has one slot, and a quick one has all of its own', () => {
+test('slow receivers together have 500 slots; beyond that each has one, and a quick one keeps all of its own', () => {
   const inFlight = new InFlight()
   for (let count = 0; count < 300; count++) fill(inFlight, queueOf(true))
   assert.equal(inFlight.size, 250 * 2 + 50)
   assert.equal(fill(inFlight, queueOf(false)).length, 16)
 })
 
-test('an attempt that becomes old makes its receiver slow and leaves the room of the quick ones', () => {
+test('an attempt that becomes old makes its receiver slow and no longer takes a slot of the quick ones', () => {
   const inFlight = new InFlight()
   const queues = Array.from({ length: 100 }, () => queueOf(false))
   for (const queue of queues) fill(inFlight, queue)
@@ -47,7 +47,7 @@ test('an attempt that becomes old makes its receiver slow and leaves the room of
   assert.equal(fill(inFlight, late).length, 14, 'the rest of its slots')
 })
 
-test('an attempt that ends gives its slot back, whatever its receiver has become', () => {
+test('an attempt that ends releases its slot, whatever state its receiver is in', () => {
   const inFlight = new InFlight()
   const queue = queueOf(false)
   const started = fill(inFlight, queue)

@@ -46,7 +46,7 @@ for (const [when, more] of [
   ['ends before the place that was read', 1],
   ['has outgrown the place that was read', 40],
 ] as const) {
-  test(`a lost log beside waiting jobs: every body is the one of its own event (the new log ${when})`, async (t) => {
+  test(`a lost log with pending jobs: every body is that of its own event (the new log ${when})`, async (t) => {
     const webhooks = { retryDelaysMs: Array.from({ length: 7 }, () => 60_000) }
     const first = await startRig({ webhooks })
     const owner = await first.createOwner()

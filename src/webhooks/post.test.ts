@@ -60,7 +60,7 @@ async function setUp(
   return { post, poster, requests, connections: () => connections, port }
 }
 
-test('requests go one after the other over one kept connection, with path, host and body as they are', async (t) => {
+test('requests follow each other on one keep-alive connection, with path, host and body unchanged', async (t) => {
   const { post, requests, connections, port } = await setUp(t, () => OK)
   for (let count = 0; count < 5; count++) {
     const { durationMs, ...result } = await post()
@@ -85,7 +85,7 @@ test('requests go one after the other over one kept connection, with path, host 
   ])
 })
 
-test('requests at the same time never share a connection, and each gets its own answer', async (t) => {
+test('concurrent requests never share a connection, and each gets its own answer', async (t) => {
   const { post, connections } = await setUp(t, (request, socket) => {
     const body = request.split('\r\n\r\n')[1] ?? ''
     setTimeout(() => socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`), 5)
@@ -102,7 +102,7 @@ test('requests at the same time never share a connection, and each gets its own 
   assert.equal(connections(), 8)
 })
 
-test('a connection that is not to be kept is not used again', async (t) => {
+test('a connection that is not keep-alive is not reused', async (t) => {
   for (const reply of [
     'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok',
     'HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok',
@@ -117,7 +117,7 @@ test('a connection that is not to be kept is not used again', async (t) => {
   }
 })
 
-test('a kept connection that the receiver just closed costs no try; a new one that breaks does', async (t) => {
+test('an idle connection that the receiver just closed is not a failed attempt; a new one that breaks is', async (t) => {
   const { post, requests } = await setUp(t, (_request, socket, number) => {
     if (number !== 2) return OK
     socket.destroy()
@@ -131,7 +131,7 @@ test('a kept connection that the receiver just closed costs no try; a new one th
   assert.equal(broken.requests.length, 1)
 })
 
-test('silence, half an answer, an endless body and things that are not HTTP', async (t) => {
+test('silence, half an answer, an endless body and invalid HTTP', async (t) => {
   const silent = await setUp(t, () => undefined)
   assert.match((await silent.post()).error ?? '', /no answer within 0.3 s/)
   const half = await setUp(t, () => 'HTTP/1.1 20')
@@ -183,7 +183,7 @@ test('a receiver that floods interim answers or trailers is cut off, and so is o
   }
 })
 
-test('a poster that is closed ends what is under way and begins nothing', async (t) => {
+test('a closed poster ends requests in flight and starts none', async (t) => {
   const { post, poster, requests } = await setUp(t, () => undefined)
   const waiting = post()
   while (requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
@@ -193,7 +193,7 @@ test('a poster that is closed ends what is under way and begins nothing', async 
   assert.equal(requests.length, 1)
 })
 
-test('a name that leads to a private address at the moment of delivery is not connected to', async (t) => {
+test('a name that resolves to a private address at delivery is not connected to', async (t) => {
   let connections = 0
   const server = createServer(() => connections++)
   const port = await listen(t, server)
@@ -208,7 +208,7 @@ test('a name that leads to a private address at the moment of delivery is not co
 })
 
 const openssl = spawnSync('openssl', ['version']).status === 0
-test('over TLS nothing is sent to a receiver that cannot show who it is', {
+test('over TLS nothing is sent to a receiver without a valid certificate', {
   skip: openssl ? false : 'openssl is not installed',
 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-tls-'))

@@ -18,7 +18,7 @@ async function setUp(t: TestContext, answer = accept) {
   return { rig, receiver, owner, subscription, replay, pending }
 }
 
-test('twenty replays of events that wait add nothing', async (t) => {
+test('twenty replays of pending events add nothing', async (t) => {
   const { rig, replay, pending } = await setUp(t, status(503))
   await rig.emitBlocks(500)
   await until('planned', async () => (await pending()) === 500)
@@ -31,7 +31,7 @@ test('twenty replays of events that wait add nothing', async (t) => {
   }
 })
 
-test('a replay asked for many times at once is one delivery of each event, at one credit', async (t) => {
+test('many concurrent replays give one delivery of each event, at one credit', async (t) => {
   const { rig, receiver, owner, replay, pending } = await setUp(t)
   await rig.emitBlocks(300)
   await until('delivered', async () => (await pending()) === 0 && receiver.accepted.size === 300)
@@ -45,7 +45,7 @@ test('a replay asked for many times at once is one delivery of each event, at on
   assert.equal(await rig.creditsUsed(owner.accountId), 300, 'nothing is charged before it is delivered')
 })
 
-test('what is delivered may be replayed again, and is paid for again', async (t) => {
+test('delivered events may be replayed again, and are charged again', async (t) => {
   const { rig, receiver, owner, replay, pending } = await setUp(t)
   await rig.emitBlocks(10)
   await until('delivered', async () => (await pending()) === 0 && receiver.accepted.size === 10)
@@ -70,7 +70,7 @@ test('no more is planned than the credits pay for, and nothing without any', asy
   assert.equal(await pending(), 20)
 })
 
-test('with 10,000 events waiting for a webhook a replay has to wait too', async (t) => {
+test('with 10,000 events pending for a webhook a replay is refused', async (t) => {
   const { rig, subscription, replay, pending } = await setUp(t, status(503))
   await rig.webhooks.subscriptions.patch(
     { accountId: subscription.accountId, keyId: subscription.keyId, plan: rig.plans.get('business') },

@@ -51,7 +51,7 @@ for (const [name, answer, error] of [
   ['301', status(301, { Location: 'http://169.254.169.254/' }), /redirects are not followed/],
   ['429', status(429, { 'Retry-After': '0' }), /answered 429/],
 ] as const) {
-  test(`${name} is a failure that costs nothing and is tried again until it is taken`, async (t) => {
+  test(`${name} is a failure that costs nothing and is retried until it is accepted`, async (t) => {
     const { rig, owner, subscribe } = await setUp(t, answer === hang ? IMPATIENT : QUICK)
     const receiver = await startReceiver(answer)
     const { subscription } = await subscribe(receiver)
@@ -70,7 +70,7 @@ for (const [name, answer, error] of [
   })
 }
 
-test('Retry-After keeps the next try away', async (t) => {
+test('Retry-After delays the next attempt', async (t) => {
   const { rig, owner, subscribe } = await setUp(t)
   const receiver = await startReceiver(status(429, { 'Retry-After': '3600' }))
   const { subscription } = await subscribe(receiver)
@@ -81,7 +81,7 @@ test('Retry-After keeps the next try away', async (t) => {
   })
 })
 
-test('after the last retry the delivery is shown as failed, and a replay brings it', async (t) => {
+test('after the last retry the delivery is shown as failed, and a replay delivers it', async (t) => {
   const { rig, owner, subscribe } = await setUp(t, { ...QUICK, retryDelaysMs: [10] })
   const receiver = await startReceiver(status(500))
   const { subscription } = await subscribe(receiver)
@@ -95,7 +95,7 @@ test('after the last retry the delivery is shown as failed, and a replay brings 
   await until('delivery', () => receiver.accepted.size === 1)
 })
 
-test('410 switches the subscription off with the reason; what waits goes on when it is switched on', async (t) => {
+test('410 disables the subscription with the reason; pending deliveries continue when it is enabled again', async (t) => {
   const { rig, owner, subscribe } = await setUp(t)
   const receiver = await startReceiver(status(410))
   const { subscription } = await subscribe(receiver)
@@ -213,7 +213,7 @@ test('a batch that fails is tried again as one batch', async (t) => {
   )
 })
 
-test('exhausted credits pause the delivery and keep the events; new credits bring them', async (t) => {
+test('exhausted credits pause delivery and events stay pending; new credits resume it', async (t) => {
   const { rig, owner, subscribe } = await setUp(t)
   const { accountId } = owner
   const receiver = await startReceiver()
@@ -227,7 +227,7 @@ test('exhausted credits pause the delivery and keep the events; new credits brin
   await until('the rest', () => receiver.accepted.size === 40, 14_000)
 })
 
-test('a batch that the credits do not reach for brings the paid part and keeps the rest', async (t) => {
+test('a batch that the credits do not cover is sent in part, and the rest stays pending', async (t) => {
   const { rig, owner, subscribe } = await setUp(t)
   await rig.accounts.setCredits(owner.accountId, 99)
   const receiver = await startReceiver()
@@ -240,7 +240,7 @@ test('a batch that the credits do not reach for brings the paid part and keeps t
   await until('the last one', () => receiver.accepted.size === 100, 12_000)
 })
 
-test('after a rotation both secrets verify, and the old one stops at its time', async (t) => {
+test('after a rotation both secrets verify, until the old one expires', async (t) => {
   let shiftMs = 0
   const clock = { now: () => Date.now() + shiftMs, sleep: systemClock.sleep }
   const { rig, owner, subscribe } = await setUp(t, { ...QUICK, clock })
@@ -262,7 +262,7 @@ test('after a rotation both secrets verify, and the old one stops at its time', 
   assert.equal(String(second?.headers['webhook-signature']).split(' ').length, 1)
 })
 
-test('a name that turns private after creation is not connected to', async (t) => {
+test('a name that becomes private after creation is not connected to', async (t) => {
   let address = '93.184.216.34'
   const resolve = async () => [{ address, family: 4 }]
   const { rig, owner } = await setUp(t, { ...QUICK, allowPrivate: false, resolve })

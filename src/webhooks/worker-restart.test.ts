@@ -33,7 +33,7 @@ test('the jobs of a worker that died return when their claim runs out, by defaul
   assert.ok(Date.now() >= claimUntilMs, 'not before the claim ran out')
 })
 
-test('five days of failures switch a subscription off, also over a restart, and not a moment earlier', async (t) => {
+test('five days of failures disable a subscription, also across a restart, and not earlier', async (t) => {
   let shiftMs = 0
   const clock: Clock = { now: () => Date.now() + shiftMs, sleep: systemClock.sleep }
   const webhooks = { clock, retryDelaysMs: Array.from({ length: 7 }, () => 300) }

@@ -23,7 +23,7 @@ test('behind our proxies it is the nearest address that is not ours: what comes 
   assert.equal(ask('10.0.0.1', ' , 198.51.100.1 ,'), '198.51.100.1')
 })
 
-test('where all of them are ours it is the first', () => {
+test('where all addresses are our proxies it is the first one', () => {
   assert.equal(ask('10.0.0.1', '10.0.0.3, 10.0.0.2'), '10.0.0.3')
   assert.equal(ask('10.0.0.1', ''), '10.0.0.1')
 })

@@ -96,7 +96,7 @@ test('an answer has its headers, a date, and the connection stays for the next r
   assert.deepEqual(log, ['fast GET /a?x=1', 'fast POST /a'])
 })
 
-test('requests that come in one piece are answered one by one, in their order', async (t) => {
+test('pipelined requests are answered one by one, in order', async (t) => {
   const { port, log } = await start(t, { '/slow': later(60), '/a': plain })
   const client = open(port)
   client.socket.write(get('/slow') + get('/a') + post('/a', '{}') + get('/slow?2'))
@@ -107,7 +107,7 @@ test('requests that come in one piece are answered one by one, in their order', 
   assert.ok(log.every((line) => line.startsWith('fast')))
 })
 
-test('five hundred requests in one piece do not overflow the stack', async (t) => {
+test('five hundred pipelined requests do not overflow the stack', async (t) => {
   const { port } = await start(t, { '/a': plain })
   const client = open(port)
   client.socket.write(get('/a').repeat(500))
@@ -151,7 +151,7 @@ for (const [what, send] of Object.entries(HANDED_OVER)) {
   })
 }
 
-test('an answer without a length goes in chunks that any client reads', async (t) => {
+test('an answer without a length is sent in chunks that any client can read', async (t) => {
   const { port } = await start(t, {
     '/chunks': (_head, _body, { response }) => {
       response.writeHead(200, ['Content-Type', 'text/plain'])
@@ -165,7 +165,7 @@ test('an answer without a length goes in chunks that any client reads', async (t
   }
 })
 
-test('a caller that asks without reading gets no more answers than the connection holds', async (t) => {
+test('a caller that does not read gets no more answers than the connection buffers', async (t) => {
   const body = Buffer.alloc(4_000_000)
   let served = 0
   const { port } = await start(t, {
@@ -208,7 +208,7 @@ test('connections that are idle, or whose answers are not read, are closed', asy
   assert.ok(received < body.length)
 })
 
-test('a request under way outlives the time after which idle connections end', async (t) => {
+test('a request in progress outlives the idle timeout', async (t) => {
   const { port } = await start(t, { '/slow': later(KEEP_ALIVE_MS * 2) })
   const client = open(port)
   client.socket.write(get('/slow'))

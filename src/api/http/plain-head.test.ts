@@ -69,10 +69,10 @@ const NOT_PLAIN: Record<string, string> = {
 }
 
 for (const [what, text] of Object.entries(NOT_PLAIN)) {
-  test(`left to the full parser: ${what}`, () => assert.equal(read(text), undefined))
+  test(`handed to the full parser: ${what}`, () => assert.equal(read(text), undefined))
 }
 
-test('a head of spaces, or without an end, is refused in no time', () => {
+test('a head of spaces, or without an end, is refused quickly', () => {
   const startedMs = performance.now()
   read(`GET / HTTP/1.1\r\nHost:${' '.repeat(8_000)}\x01\r\n\r\n`)
   read(`GET /${'a'.repeat(1_000_000)}`)
@@ -88,7 +88,7 @@ interface Seen {
   body: string
 }
 
-test('whatever is read here, the full parser reads the same: 1,500 random and broken requests', async () => {
+test('the full parser reads the same as this one: 1,500 random and broken requests', async () => {
   let seen: Seen | undefined
   const server = createServer((request, response) => {
     const parts: Buffer[] = []

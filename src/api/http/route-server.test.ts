@@ -25,7 +25,7 @@ for (const [what, handle] of Object.entries<Gate<unknown>['handle']>({
   'breaks later': () => Promise.reject(new Error('broken')),
   'cannot be written': () => ({ status: 200, headers: [], body: 'x' }),
 })) {
-  test(`an answer that ${what} costs its connection and nothing else`, async () => {
+  test(`an answer that ${what} ends its connection and nothing else`, async () => {
     let destroyed = 0
     const response = {
       writeHead: () => {

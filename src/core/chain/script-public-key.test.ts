@@ -13,7 +13,7 @@ test('both spellings become the same lower-case hex form', () => {
   assert.deepEqual(normaliseScriptPublicKey({ version: 0x1234, script: '' }), { ok: true, hex: '1234' })
 })
 
-test('the inputs on which a node ends itself are refused', () => {
+test('inputs that crash a node are refused', () => {
   const wrong: unknown[] = [
     { version: '0', script: SCRIPT },
     { version: 0.5, script: SCRIPT },

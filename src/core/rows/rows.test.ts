@@ -398,11 +398,11 @@ test('numbers are written in their shortest exact form', () => {
   }
 })
 
-test('times are written as the language writes them', () => {
+test('times are written as JavaScript writes them', () => {
   for (let t = 0; t < 4e12; t += 86_399_999 * 997 + 123) assert.equal(isoTime(t), new Date(t).toISOString())
 })
 
-test('a market keeps every name it is found by', () => {
+test('a market has all names that it can be found by', () => {
   for (const source of SOURCES.slice(2, 5)) {
     const encoded = encodeMarket({
       marketId: '0x1',

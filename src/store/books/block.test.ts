@@ -61,7 +61,7 @@ test('blocks that follow each other are read as one', () => {
   assert.equal(joinBlocks([]), undefined)
 })
 
-test('packed books come back as they were, and equal books have equal bytes', () => {
+test('packed books are read back unchanged, and equal books have equal bytes', () => {
   const given = [
     ...rowsOf(50).map(({ sides }) => sides),
     NO_BOOKS,
@@ -77,7 +77,7 @@ test('packed books come back as they were, and equal books have equal bytes', ()
   assert.equal(packSides(NO_BOOKS).length, 0)
 })
 
-test('the second book may stop and begin again to be the mirror of the first', () => {
+test('the second book may stop mirroring the first, and start again', () => {
   const mirror = sidesOf('0.4,1|0.6,2|0.4,2|0.6,1')
   const other = sidesOf('0.4,1|0.6,2|0.3,2|0.6,1;0.7,5')
   assert.deepEqual([mirror.length, other.length], [2, 4])
@@ -91,7 +91,7 @@ test('the second book may stop and begin again to be the mirror of the first', (
   assert.deepEqual(decodeBlock(encodeBlock(given), spanOf(START)).rows(), given)
 })
 
-test('rows of different fields, nested values and quotes inside texts come back as they were', () => {
+test('rows with different fields, nested values and quotes in their texts are read back unchanged', () => {
   const texts = ['{"a":"x\\\\\\",{","b":null}', '{"a":1}', '{"a":{"b":[1,2]}}', '[]', '{"timestamp":"wrong"}']
   const given = texts.map((text, i) => ({
     ts: START + i,
@@ -108,7 +108,7 @@ test('rows of different fields, nested values and quotes inside texts come back 
   })
 })
 
-test('a row of a market that lives takes less than a tenth of its text', () => {
+test('a row of an active market takes less than a tenth of its text', () => {
   const given = rowsOf(1_200)
   const booksText = (row: BookRow) =>
     allSides(row)

@@ -53,7 +53,7 @@ for (const engine of ENGINES) {
     })
   })
 
-  test(`${engine.name}: revoking is for good, and changes of unknown things say so`, async () => {
+  test(`${engine.name}: revoking is final, and changes of unknown accounts and keys report false`, async () => {
     await withAccounts(engine, async (store) => {
       await store.createAccount(ACCOUNT)
       await store.createKey(KEY)
@@ -119,7 +119,7 @@ for (const engine of ENGINES) {
     })
   })
 
-  test(`${engine.name}: the lease of a process that died is free again after its time`, async () => {
+  test(`${engine.name}: the lease of a process that died becomes free when it expires`, async () => {
     await withAccounts(engine, async (store, { clock }) => {
       const ref = { id: 'b', periodStartMs: 0, initialLimit: 100 }
       const lease = { ...ref, keep: 0, need: 60, release: false }
@@ -133,7 +133,7 @@ for (const engine of ENGINES) {
     })
   })
 
-  test(`${engine.name}: an idempotency claim is free again when its holder died, and its answer is kept`, async () => {
+  test(`${engine.name}: an idempotency claim becomes free when its holder dies, and its answer is stored`, async () => {
     await withAccounts(engine, async (store, { clock }) => {
       const claim = (nowMs: number, bodyHash = 'x') => {
         clock.set(nowMs)
@@ -152,7 +152,7 @@ for (const engine of ENGINES) {
     })
   })
 
-  test(`${engine.name}: what an account keeps for its idempotency keys is bounded in number and bytes, and freed when it expires`, async () => {
+  test(`${engine.name}: the idempotency entries of an account are bounded in number and bytes, and freed when they expire`, async () => {
     await withAccounts(engine, async (store, { clock }) => {
       const claim = (id: string, nowMs: number, accountId = 'acc_1') => {
         clock.set(nowMs)
@@ -182,7 +182,7 @@ for (const engine of ENGINES) {
     })
   })
 
-  test(`${engine.name}: credits are shared: all for one, half of what is free for several, none for one that only sits on them`, async () => {
+  test(`${engine.name}: credits are shared: one process gets all, several get half of what is free each, an idle one gets none`, async () => {
     await withAccounts(engine, async (store) => {
       const ref = { id: 'b', periodStartMs: 0, initialLimit: 100 }
       const settle = (holder: string, lease: { keep: number; need: number; release: boolean }) =>
@@ -251,7 +251,7 @@ for (const engine of ENGINES) {
     })
   })
 
-  test(`${engine.name}: what is viewed in a day is bounded, and begins at nothing the next day`, async () => {
+  test(`${engine.name}: views per day are bounded, and start from zero the next day`, async () => {
     await withAccounts(engine, async (store) => {
       const view = { accountId: 'acc_1', day: '2026-03-14', credits: 6, limit: 10 }
       assert.deepEqual(await store.takeView(view), { taken: true, used: 6 })
@@ -262,7 +262,7 @@ for (const engine of ENGINES) {
     })
   })
 
-  test(`${engine.name}: a closed store is read no more`, async () => {
+  test(`${engine.name}: a closed store refuses reads`, async () => {
     await withAccounts(engine, async (store) => {
       await store.probe()
       await store.close()

@@ -106,7 +106,7 @@ export function appendSuite(engine: Engine): void {
     assert.equal((await store.write({ rows: [{ feed, rows: kept }] })).inserted, 2)
   })
 
-  it('appends are written in the order of their calls, also when nobody waits for them', async (store) => {
+  it('appends are written in the order of the calls, even if the caller does not wait', async (store) => {
     const puts = [101, 102, 103, 104].map((close) =>
       store.write({ rows: [{ feed, rows: [candle(0, { closed: close === 104, close })] }] }),
     )

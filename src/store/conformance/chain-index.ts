@@ -183,7 +183,7 @@ export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
     await open.remove()
   })
 
-  test(`${engine.name}: pruning forgets transactions, blocks and positions in steps, and says since when it is complete`, async () => {
+  test(`${engine.name}: pruning deletes transactions, blocks and positions in steps, and moves the start of coverage`, async () => {
     const open = await engine.open()
     const { chain } = open
     await writeNext(chain, { atMs: 10, start: block(1) })

@@ -32,7 +32,7 @@ export function eventLogSuite(engine: ChainEngine, rounds: number): void {
     await open.remove()
   })
 
-  test(`${engine.name}: a filtered read gives what a look at every event gives, whatever the page size`, async () => {
+  test(`${engine.name}: a filtered read returns what checking every event would, whatever the page size`, async () => {
     const open = await engine.open()
     let state = 7
     const pick = (below: number) => {
@@ -92,7 +92,7 @@ export function eventLogSuite(engine: ChainEngine, rounds: number): void {
     await open.remove()
   })
 
-  test(`${engine.name}: old events go by time and by size; numbers are never given again`, async () => {
+  test(`${engine.name}: old events are deleted by age and by size; numbers are never reused`, async () => {
     const open = await engine.open()
     const { chain, events } = open
     for (let i = 0; i < 30; i++)
@@ -117,7 +117,7 @@ export function eventLogSuite(engine: ChainEngine, rounds: number): void {
     await open.remove()
   })
 
-  test(`${engine.name}: a log has a name for ever; numbers may be left out, and are never given again`, async () => {
+  test(`${engine.name}: a log keeps its name; numbers may be skipped and are never reused`, async () => {
     const open = await engine.open()
     const other = await engine.open()
     const name = await open.events.logId()

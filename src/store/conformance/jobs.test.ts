@@ -67,7 +67,7 @@ for (const engine of ENGINES) {
       assert.equal((await store.pending()).count, 2)
     }))
 
-  test(`${engine.name}: a claimed job is nobody else’s until its lease has run out; then it comes again under the same id`, () =>
+  test(`${engine.name}: a claimed job belongs to one worker until the claim expires; then it is due again under the same id`, () =>
     withJobs(engine, async (store, claimAt) => {
       await store.createSubscription(subscription('wh_a'), 10)
       await startAt(store, 'log', 0)
@@ -81,7 +81,7 @@ for (const engine of ENGINES) {
       assert.equal(again?.event.text, '{"seq":1}')
     }))
 
-  test(`${engine.name}: a worker whose lease ran out cannot move the job that another one holds`, () =>
+  test(`${engine.name}: a worker whose claim expired cannot settle a job that another one has claimed`, () =>
     withJobs(engine, async (store, claimAt) => {
       await store.createSubscription(subscription('wh_a'), 10)
       await startAt(store, 'log', 0)
@@ -99,7 +99,7 @@ for (const engine of ENGINES) {
       assert.equal(next?.failures, 1)
     }))
 
-  test(`${engine.name}: history keeps what became of a delivery, and the text of an event goes with its last job`, () =>
+  test(`${engine.name}: the history records the outcome of a delivery, and the text of an event is deleted with its last job`, () =>
     withJobs(engine, async (store, claimAt, clock) => {
       await store.createSubscription(subscription('wh_a'), 10)
       await startAt(store, 'log', 0)
@@ -152,7 +152,7 @@ for (const engine of ENGINES) {
       assert.ok((await store.subscriptionsVersion()) > before)
     }))
 
-  test(`${engine.name}: what waits for a subscription that is switched off is given up after its time, visibly`, () =>
+  test(`${engine.name}: pending jobs of a disabled subscription fail after the retention time, and are listed as failed`, () =>
     withJobs(engine, async (store, _, clock) => {
       await store.createSubscription(subscription('wh_a'), 1)
       await startAt(store, 'log', 0)
@@ -166,7 +166,7 @@ for (const engine of ENGINES) {
       assert.equal(row?.lastError, 'not delivered in time')
     }))
 
-  test(`${engine.name}: two logs that give one number to two events: each job keeps the text that it was planned with`, () =>
+  test(`${engine.name}: when two logs give the same number to two events, each job keeps the text it was planned with`, () =>
     withJobs(engine, async (store, claimAt) => {
       await store.createSubscription(subscription('wh_a'), 10)
       await startAt(store, 'old', 0)
@@ -196,7 +196,7 @@ for (const engine of ENGINES) {
       )
     }))
 
-  test(`${engine.name}: a text is kept once however many wait for it, and an event that a job names must be given`, () =>
+  test(`${engine.name}: a text is stored once for all its jobs, and a job without its event is refused`, () =>
     withJobs(engine, async (store) => {
       await store.createSubscription(subscription('wh_a'), 10)
       await startAt(store, 'log', 0)
@@ -224,7 +224,7 @@ for (const engine of ENGINES) {
       await assert.rejects(store.enqueue({ events: [], jobs: [job] }), /was not given/)
     }))
 
-  test(`${engine.name}: an event that waits for a subscription is not added again, however often it is asked for`, () =>
+  test(`${engine.name}: an event that is pending for a subscription is not added again, however often it is enqueued`, () =>
     withJobs(engine, async (store) => {
       for (const id of ['wh_a', 'wh_b']) await store.createSubscription(subscription(id), 10)
       await startAt(store, 'log', 0)
@@ -257,7 +257,7 @@ for (const engine of ENGINES) {
       })
     }))
 
-  test(`${engine.name}: where reading goes on: at the end of the first log, at its place in the same one, never beyond its end`, () =>
+  test(`${engine.name}: reading starts at the end of the first log, resumes at its position in the same one, and never beyond its end`, () =>
     withJobs(engine, async (store) => {
       assert.equal(await store.highestSeq(), 0)
       assert.equal(await startAt(store, 'a', 40), 40)
@@ -276,7 +276,7 @@ for (const engine of ENGINES) {
       assert.equal(await store.position(), 95)
     }))
 
-  test(`${engine.name}: a delivery is found by its own id only, listed in pages, and tried at once when it is asked for`, () =>
+  test(`${engine.name}: a delivery is found by its own id only, listed in pages, and can be retried at once`, () =>
     withJobs(engine, async (store, claimAt) => {
       for (const id of ['wh_a', 'wh_b']) await store.createSubscription(subscription(id), 10)
       await startAt(store, 'log', 0)
@@ -311,7 +311,7 @@ for (const engine of ENGINES) {
       await store.probe()
     }))
 
-  test(`${engine.name}: subscriptions are listed in the order in which they were made, change and remember who failed`, () =>
+  test(`${engine.name}: subscriptions are listed in order of creation, can be changed, and store since when they fail`, () =>
     withJobs(engine, async (store) => {
       for (const [index, id] of ['wh_c', 'wh_a', 'wh_b'].entries())
         await store.createSubscription({ ...subscription(id), createdAtMs: index }, 10)

@@ -78,7 +78,7 @@ export function marketSuite(engine: Engine): void {
     assert.equal((await store.markets.get('btc', { source: 'perpdex' }))?.market.active, true)
   })
 
-  it('an entry is replaced as a whole, its old names are forgotten, and no change is no write', async (store) => {
+  it('an entry is replaced as a whole with its old names, and an unchanged one is not written', async (store) => {
     const put = async (...markets: MarketInput[]) => (await store.write({ markets })).markets
     assert.equal(await put(upDown(1), upDown(2)), 2)
     assert.equal(await put(upDown(1), upDown(2)), 0)
@@ -181,7 +181,7 @@ export function marketSuite(engine: Engine): void {
     })
   })
 
-  it('the markets that hold an instant are listed with the shortest duration first', async (store) => {
+  it('the markets open at an instant are listed, shortest duration first', async (store) => {
     const hour = upDown(0, {
       marketId: 'hour',
       slug: 'hour',

@@ -250,7 +250,7 @@ export function pagingSuite(engine: Engine, rounds = 150): void {
       assert.deepEqual(values, [150, 170, 190])
     }))
 
-  test(`${engine.name}: rows that are still open can be asked for alone, and a closed one is none of them`, () =>
+  test(`${engine.name}: a filter selects open rows only`, () =>
     withStore(engine, async (store) => {
       const feed = candleFeed('cexa')
       const rows = Array.from({ length: 12 }, (_, i) => candle(i, { closed: i % 3 !== 0 }))

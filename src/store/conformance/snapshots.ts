@@ -77,7 +77,7 @@ export function snapshotSuite(engine: Engine): void {
   const it = (name: string, run: Parameters<typeof withStore>[1]) =>
     test(`${engine.name}: ${name}`, () => withStore(engine, run))
 
-  it('books come back as they were given, cut to the depth, in any order of ingestion', async (store) => {
+  it('books are read back as written, cut to the depth, in any order of ingestion', async (store) => {
     const random = seeded(99)
     const rows = drifting(random, ['0xa', '0xb', '0xc'], 400)
     const mixed = random.shuffle(rows)
@@ -277,7 +277,7 @@ export function snapshotSuite(engine: Engine): void {
     assert.equal(at?.position.ts, Math.max(...before.map(([time]) => Number(time))))
   })
 
-  it('long after it was written a row is still corrected, and comes back unchanged when it is the same', async (store, opened, clock) => {
+  it('a row can be corrected long after it was written, and the same row again changes nothing', async (store, opened, clock) => {
     const rows = drifting(seeded(12), ['0xa', '0xb'], 800, 2_000)
     await store.write({ rows: [{ feed, rows }] })
     clock.advance(1_000)
@@ -310,7 +310,7 @@ export function snapshotSuite(engine: Engine): void {
     assert.equal((await again.write({ rows: [{ feed, rows }] })).unchanged, rows.length)
   })
 
-  it('a level that has no place in whole millionths is refused', async (store) => {
+  it('a level that is not a whole number of millionths is refused', async (store) => {
     const book = (price: string, size: string): BookInput => ({ bids: [[price, size]], asks: [] })
     const put = (up: BookInput) => store.write({ rows: [{ feed, rows: [snapshot('0xa', START, up, up)] }] })
     await assert.rejects(put(book('0.1234567', '1')), RowsRefusedError)

@@ -34,7 +34,7 @@ for (const engine of ENGINES) {
       assert.deepEqual(taken, [true, false])
     }))
 
-  test(`${engine.name}: sessions end one by one, all but one, and by their time; the audit log reads newest first in pages`, () =>
+  test(`${engine.name}: sessions end one by one, all but one, and when they expire; the audit log is paged, newest first`, () =>
     withUsers(engine, async (store, { clock }) => {
       await store.createAccount({ id: 'acc_1', email: 'x@y', plan: 'free', billingDay: 1, createdAtMs: 1 })
       await store.createUser({ id: 'usr_1', passwordHash: 'h', ...USER })
@@ -84,7 +84,7 @@ for (const engine of ENGINES) {
       )
     }))
 
-  test(`${engine.name}: a user has at most 50 sessions: the oldest ends, and nobody else is touched`, () =>
+  test(`${engine.name}: a user has at most 50 sessions: the oldest ends, and other users are not affected`, () =>
     withUsers(engine, async (store) => {
       await store.createAccount({ id: 'acc_1', email: 'x@y', plan: 'free', billingDay: 1, createdAtMs: 1 })
       await store.createUser({ id: 'usr_1', passwordHash: 'h', ...USER })
@@ -101,7 +101,7 @@ for (const engine of ENGINES) {
       assert.ok(await store.findSession('other'))
     }))
 
-  test(`${engine.name}: a password is set by its owner, and by whoever has the newest link in time, once`, () =>
+  test(`${engine.name}: a password can be set by its owner, and once by the holder of the newest link before it expires`, () =>
     withUsers(engine, async (store, { clock }) => {
       await store.createAccount({ id: 'acc_1', email: 'x@y', plan: 'free', billingDay: 1, createdAtMs: 1 })
       await store.createUser({ id: 'usr_1', passwordHash: 'h', ...USER })

@@ -42,7 +42,7 @@ async function turnsDuring(work: Promise<unknown>): Promise<number[]> {
   return turns.sort((a, b) => a - b)
 }
 
-test('a large append yields: its work on the calling thread is done in short pieces', () =>
+test('a large append yields to the event loop: it works in short slices', () =>
   withFile(async (store) => {
     const feed = candleFeed('cexa', '1s')
     const batches = Array.from({ length: 6 }, (_, n) =>
@@ -59,7 +59,7 @@ test('a large append yields: its work on the calling thread is done in short pie
     assert.equal(await store.series.count({ feeds: [feed], range, order: 'asc', limit: 1e6 }), 60_000)
   }))
 
-test('writers that do not wait are held back instead of growing a queue', async () => {
+test('callers that do not wait for their writes are held back, so that no queue grows', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-'))
   const file = join(folder, 'x.db')
   const database = openDatabase({ file })

@@ -9,7 +9,7 @@ import { openSqliteEnvironment } from './environment.ts'
 import { APPLICATION_ID, NewerDatabaseError } from './migrate.ts'
 import { openDatabase } from './open.ts'
 
-test('sqlite: an environment in memory serves what it was given', async () => {
+test('sqlite: an in-memory environment serves what was written', async () => {
   const store = await openSqliteEnvironment({ file: ':memory:', clock: manualClock(START) })
   const feed = candleFeed('cexa')
   await store.write({ rows: [{ feed, rows: [candle(0), candle(1)] }] })
@@ -18,7 +18,7 @@ test('sqlite: an environment in memory serves what it was given', async () => {
   await store.close()
 })
 
-test('sqlite: two processes may write one file: what one has cached, the other may change', async () => {
+test('sqlite: two processes may write to one file, and see each other’s changes despite their caches', async () => {
   const clock = manualClock(START)
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-'))
   const file = join(folder, 'environment.db')

@@ -15,7 +15,7 @@ const SHAPES: [string, Arm[]][] = [
   ['several instruments', [arm(1, 3, 'a'), arm(1, 3, 'b')]],
 ]
 
-test('every usual page is index ranges that are merged while they are read: no scan, no sort', () => {
+test('every usual page merges index ranges while reading: no scan, no sort', () => {
   const database = openDatabase({ file: ':memory:' })
   migrate(database, 'environment', ENVIRONMENT_MIGRATIONS)
   for (const [name, arms] of SHAPES) {

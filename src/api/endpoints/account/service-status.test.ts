@@ -33,7 +33,7 @@ const statusOf = (ingestion: ServiceStatus['ingestion'], isStarting: boolean) =>
     { isStarting },
   ).status
 
-test('a source that has not recorded anything yet is no fault at the start, and one later', () => {
+test('a source that has not recorded anything yet is not a fault at the start, but is later', () => {
   const fresh = [source('down', false), source('healthy', true)]
   assert.equal(statusOf(fresh, true), 'ok')
   assert.equal(statusOf(fresh, false), 'degraded')

@@ -82,7 +82,7 @@ suite('submissions', { concurrency: true }, () => {
     }
   })
 
-  test('an answer that got lost is no failure: the next node reports that it is there', async (t) => {
+  test('a lost answer is not a failure: the next node reports that it has the transaction', async (t) => {
     const { nodes, submitter, call } = await over(t, 2)
     firstTakesSilently(nodes, 'submitTransaction', POOLED)
     const sent = await submitter.send(call('submitTransaction'), transaction)
@@ -143,7 +143,7 @@ suite('submissions', { concurrency: true }, () => {
     assert.deepEqual(await sendEach(), [true, true])
   })
 
-  test('sent and never answered: tried until the deadline, then reported as in doubt, with its id', async (t) => {
+  test('sent and never answered: retried until the deadline, then reported as in doubt, with its id', async (t) => {
     const { nodes, submitter, call } = await over(t, 1)
     const [node] = nodes
     node?.respond.set('submitTransaction', () => undefined)
@@ -153,7 +153,7 @@ suite('submissions', { concurrency: true }, () => {
     assert.ok(!sent.ok && sent.inDoubt && sent.txId === ID, JSON.stringify(sent))
   })
 
-  test('the wait ends with the mempool, with acceptance, with a refusal or with its time', async (t) => {
+  test('the wait ends with the mempool, acceptance, a refusal or its timeout', async (t) => {
     const { nodes, submitter } = await over(t, 1)
     const [node] = nodes
     assert.ok(node)
