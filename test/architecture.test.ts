@@ -276,7 +276,7 @@ test('the pipelines of ingest know what they share, and not each other', () => {
   assert.deepEqual(wrong, [])
 })
 
-test('the architecture page is short, and no file carries the marks of a merge', () => {
+test('the architecture page is short, and no file contains merge conflict markers', () => {
   const root = join(import.meta.dirname, '..')
   const page = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8')
   assert.ok(page.trimEnd().split('\n').length <= 80)

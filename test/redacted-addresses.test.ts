@@ -61,7 +61,7 @@ test('in the log as well, wherever in a line an address is', () => {
   assert.match(written, /a\.example\.com/)
 })
 
-test('venues check names the addresses that it asked, and fails while no node answers', async () => {
+test('venues check names the addresses it queried, and fails while no node answers', async () => {
   let login = ''
   const node = createServer((request, response) => {
     login = request.headers.authorization ?? ''

@@ -15,7 +15,7 @@ test('a plain list is primary nodes; backup= makes a backup of one', () => {
   assert.deepEqual(nodesOf(''), [])
 })
 
-test('what is no address of a node or no network is refused at the start', () => {
+test('an invalid node address or network is refused at the start', () => {
   for (const text of ['http://a', 'spare=ws://a', 'ws://', 'backup=']) {
     assert.throws(() => nodesOf(text), ConfigError, text)
   }

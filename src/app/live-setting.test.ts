@@ -98,7 +98,7 @@ test('options of the venues reach them; the heartbeat is that of the chosen chai
   )
 })
 
-test('wrong values are refused with what would be right', () => {
+test('wrong values are refused, and the message lists the valid ones', () => {
   const cases: [Record<string, string>, RegExp][] = [
     [
       { TAPELINE_VENUE_HOSTS: 'kalshi.rst=https://x.example' },

@@ -44,7 +44,7 @@ async function rows(source: Source, interval: '1m' | '5m' | '15m', from: number,
   return page.text === '' ? [] : page.text.split('\n').map((text) => JSON.parse(text))
 }
 
-test('venues check asks all six, and all six simulated ones answer', async () => {
+test('venues check queries all six venues, and all six simulated ones answer', async () => {
   const found = await access.checkVenues('test')
   assert.deepEqual(
     found.map(({ venue, ok }) => [venue, ok]),
@@ -68,7 +68,7 @@ test('a manual backfill writes the world of the service: same seed, same density
   assert.equal(found.length, 10)
 })
 
-test('a backfill of the oracle makes its candles from rounds, and a second one has nothing left to ask', async () => {
+test('a backfill of the oracle makes its candles from rounds, and a second one has nothing left to request', async () => {
   const [fromMs, toMs] = [todayMs - DAY_MS, todayMs - DAY_MS + 3 * 3_600_000]
   const first = await fill('oracle', fromMs, toMs)
   assert.deepEqual([first.failed, first.rowsInserted], [0, 36 + 12])
@@ -83,7 +83,7 @@ test('a backfill of the oracle makes its candles from rounds, and a second one h
   assert.deepEqual(again, { ranges: 0, failed: 0, rowsInserted: 0, rowsCorrected: 0 })
 })
 
-test('a backfill of prediction markets leaves today to the service, which asks by itself for what it has missed', async () => {
+test('a backfill of prediction markets leaves today to the service, which requests by itself what it has missed', async () => {
   for (const source of ['predmkt_a', 'predmkt_b'] as const)
     assert.deepEqual(await fill(source, todayMs, todayMs + DAY_MS), {
       ...{ ranges: 0, failed: 0, rowsInserted: 0, rowsCorrected: 0 },

@@ -51,7 +51,7 @@ test('on a terminal: a progress bar that ends with its line, and no log lines in
   assert.equal(lines.length, 1)
 })
 
-test('a start with nothing to fill says nothing', () => {
+test('a start with nothing to backfill logs nothing', () => {
   const { lines, written, show } = started(false)
   const nothing = message(0, true)
   const sources = nothing.sources.map((each) => ({

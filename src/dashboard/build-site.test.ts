@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { pruneBuilds } from './build-site.ts'
 
-test('old builds and drafts go; the one in use and what another process has just made stay', (t) => {
+test('old builds and drafts are removed; the one in use and what another process has just made stay', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-builds-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const nowMs = Date.now()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { bufferPool } from './buffer-pool.ts'
 
-test('a buffer that was given back is used again; two that are in use are never the same', () => {
+test('a released buffer is reused; two in use are never the same', () => {
   const pool = bufferPool({ bytes: 64, most: 1 })
   const first = pool.take(10)
   const second = pool.take(64)

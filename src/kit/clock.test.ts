@@ -29,7 +29,7 @@ test('a sleep of years does not end at once, and ends with its signal', async ()
   for (const ms of [-YEAR_MS, Number.NaN, 0]) await systemClock.sleep(ms)
 })
 
-test('a doorbell that waits for years waits', async () => {
+test('a timer of many years does not fire early', async () => {
   const stop = new AbortController()
   let ended = false
   const waiting = createWake(systemClock)
@@ -55,7 +55,7 @@ test('every delay fits into a timer', () => {
   ])
 })
 
-test('a clock that is set is noticed once per jump, with its size; small corrections are not', async () => {
+test('a clock jump is reported once, with its size; small corrections are not', async () => {
   let offsetMs = 0
   const jumps: number[] = []
   const watch = watchClock({

@@ -7,7 +7,7 @@ import { createDeadlineTimer } from './deadline-timer.ts'
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-test('ticks while there is something to look at, and again after a new start', async () => {
+test('ticks while there is something to check, and again after a restart', async () => {
   let left = 3
   let ticks = 0
   const timer = createDeadlineTimer(systemClock, 2, () => {
@@ -32,7 +32,7 @@ test('ticks while there is something to look at, and again after a new start', a
   assert.equal(ticks, 4)
 })
 
-test('after the loop was stuck, what has arrived is read before the tick', async () => {
+test('after the event loop was blocked, received data is read before the tick', async () => {
   const order: string[] = []
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

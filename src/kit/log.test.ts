@@ -36,7 +36,7 @@ test('the same text with colours', () => {
   assert.match(plain, /error not written : no disk\n {4}at /)
 })
 
-test('machines get JSON, and secrets are cut in every form', () => {
+test('JSON lines have the same fields, and secrets are removed in both forms', () => {
   const say = (log: ReturnType<typeof createLogger>) =>
     log.info({ key: 'svc_test_abcdefghij' }, 'svc_test_abcdefghij')
   assert.equal(JSON.parse(written('json', say)).key, 'svc_test_***')

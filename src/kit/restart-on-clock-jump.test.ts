@@ -71,7 +71,7 @@ test('a clock that jumps while the service starts again is not missed', async ()
   assert.equal(state.running, 0, 'a stop in the middle of it leaves nothing running')
 })
 
-test('a service that cannot be started again has failed', async () => {
+test('a service that cannot be restarted has failed', async () => {
   const { state, open } = rig({ fails: true })
   const kept = await open()
   state.offsetMs += HOUR_MS

@@ -57,7 +57,7 @@ test('an instruction without a meaning is refused where it is executed, and nowh
   }
 })
 
-test('the condition may lie on the stack when the script begins', () => {
+test('the condition may already be on the stack when the script starts', () => {
   assert.equal(isIllegal(`${IF}ca${ELSE}51${ENDIF}`, '01'), true)
   assert.equal(isIllegal(`${IF}ca${ELSE}51${ENDIF}`, ''), false)
   assert.equal(isIllegal(`${IF}51${ELSE}ca${ENDIF}`, ''), true)

@@ -223,7 +223,7 @@ test('the program is the last of at most sixteen plain pushes', () => {
   for (const number of ['51', '60', '4f']) assert.equal(found(`${number}${signature}${program}`), 0, number)
 })
 
-test('a member of the protocol that is no text makes no operation; another one counts as absent', () => {
+test('a protocol member that is not text makes it no operation; any other counts as absent', () => {
   const ofEnvelope = (json: string) => operations(revealing(redeem(json)))
   const ofPayload = (json: string) =>
     operations({ ...revealing(''), payload: Buffer.from(json).toString('hex') })

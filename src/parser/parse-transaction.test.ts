@@ -75,7 +75,7 @@ test('a spent output that is known gives address and amount', () => {
   assert.deepEqual(inputs, [{ tx_id: 'cc'.repeat(32), index: 3, address: OWNER, amount_sompi: 12n }])
 })
 
-test('a coinbase says its score, subsidy and miner, and survives a payload of any length', () => {
+test('a coinbase has its score, subsidy and miner, and a payload of any length does no harm', () => {
   const payload = `24922d0500000000d7ab552702000000000022${PAY_OWNER.slice(4)}302e31322e37`
   const coinbase = { ...PAYMENT, inputs: [], subnetworkId: COINBASE_SUBNETWORK, payload }
   const parsed = parseTransaction(coinbase, { network: 'mainnet' })

@@ -42,7 +42,7 @@ test('more pushes than a stack may hold are refused without being listed', () =>
   assert.equal(pushes('51'.repeat(245)), undefined)
 })
 
-test('places outside a script have no instruction', () => {
+test('positions outside a script have no instruction', () => {
   const script = readScript(bytesOfHex('0151ac'))
   assert.ok(script)
   assert.equal(script.op(-1), 0xac)

@@ -70,7 +70,7 @@ test('a genesis is recognised by its hash, with or without the spent outputs', (
   assert.deepEqual(parseTransaction(genesis, { network: 'mainnet' }).tags, ['covenant', 'covenant_execution'])
 })
 
-test('a genesis whose outputs were changed is none any more', () => {
+test('a genesis with changed outputs is not recognised', () => {
   const genesis = founding()
   const changed = { ...genesis, outputs: genesis.outputs.map((output) => ({ ...output, value: 999n })) }
   assert.match(executed(changed)[0] ?? '', /^continuation .* likely$/)

@@ -6,7 +6,7 @@ import { createWatchedAddresses } from './addresses.ts'
 const address = (n: number, prefix: 'kaspa' | 'kaspatest' = 'kaspatest') =>
   encodeAddress({ prefix, version: 0, payload: new Uint8Array(32).fill(n) })
 
-test('an address is watched until its last watcher lets go; the set changes only at the first and the last', () => {
+test('an address is watched until its last watcher releases it; the set changes only with the first and the last', () => {
   const watched = createWatchedAddresses({ network: 'testnet-10', cap: 10 })
   let changes = 0
   watched.onChange(() => changes++)
@@ -20,7 +20,7 @@ test('an address is watched until its last watcher lets go; the set changes only
   assert.deepEqual([watched.size, changes], [0, 3])
 })
 
-test('nobody is refused when others watch as many as there may be: what fits is watched', () => {
+test('at the limit nobody is refused: what fits is watched', () => {
   const watched = createWatchedAddresses({ network: 'testnet-10', cap: 3 })
   const greedy = watched.watch([address(1), address(2)])
   const other = watched.watch([address(2), address(3), address(4)])

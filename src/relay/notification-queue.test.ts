@@ -4,7 +4,7 @@ import { createNotificationQueue } from './notification-queue.ts'
 
 const bytes = (n: number) => Uint8Array.of(n)
 
-test('blocks keep their order in pieces of a bounded size; of the scores the newest counts', () => {
+test('blocks keep their order in batches of bounded size; of several scores only the newest counts', () => {
   const receiver = createNotificationQueue({ blocks: 10, bytes: 100, perTake: 2 })
   assert.equal(receiver.take(), undefined)
   for (const n of [1, 2, 3]) receiver.block(bytes(n))
@@ -17,7 +17,7 @@ test('blocks keep their order in pieces of a bounded size; of the scores the new
   assert.equal(receiver.wasBroken(), false)
 })
 
-test('a queue that overflows, by count or by bytes, is emptied and says so once', () => {
+test('a queue that overflows, by count or bytes, is emptied and reports it once', () => {
   for (const limits of [
     { blocks: 3, bytes: 100, perTake: 10 },
     { blocks: 100, bytes: 3, perTake: 10 },

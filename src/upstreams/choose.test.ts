@@ -16,7 +16,7 @@ const node = (name: string, changes: Partial<NodeCandidate> = {}): NodeCandidate
 })
 const order = (nodes: NodeCandidate[], need = { utxoIndex: false }) => choose(nodes, need).order
 
-test('healthy primaries come first by expected wait, then healthy backups, then whoever is unwell', () => {
+test('healthy primaries come first by expected wait, then healthy backups, then unhealthy nodes', () => {
   assert.deepEqual(
     order([
       node('lagging', { state: 'lagging' }),
@@ -31,13 +31,13 @@ test('healthy primaries come first by expected wait, then healthy backups, then 
   )
 })
 
-test('never all out: with only unwell nodes left they are still asked', () => {
+test('never none: if only unhealthy nodes are left they are used', () => {
   const unwell = (['lagging', 'unsynced', 'down'] as const).map((state) => node(state, { state }))
   assert.equal(order(unwell).length, 3)
   assert.equal(order([node('a', { breaker: 'open' }), node('b', { breaker: 'open' })]).length, 2)
 })
 
-test('what must not be asked is left out, with the reason', () => {
+test('a node that must not be used is left out, with the reason', () => {
   const { order: nobody, explain } = choose(
     [
       node('other', { state: 'wrong_network' }),
@@ -54,7 +54,7 @@ test('what must not be asked is left out, with the reason', () => {
   )
 })
 
-test('beside a running try only a well node is asked', () => {
+test('a second attempt beside a running one goes to a healthy node only', () => {
   const nodes = [node('lagging', { state: 'lagging' }), node('silent', { silentMs: 5_000 }), node('well')]
   assert.deepEqual(choose(nodes, { utxoIndex: false, wellOnly: true }).order, ['well'])
 })
@@ -65,7 +65,7 @@ test('a call that needs the UTXO index prefers a backup with it to a primary wit
   assert.deepEqual(order(nodes), ['bare', 'indexed'])
 })
 
-test('the preferred node comes first among its equals, and never before a better class', () => {
+test('the preferred node comes first within its class, never before a better one', () => {
   const nodes = [node('fast'), node('slow', { latencyMs: 9 }), node('backup', { tier: 'backup' })]
   const preferring = (prefer: string) => choose(nodes, { utxoIndex: false, prefer }).order
   assert.deepEqual(preferring('slow'), ['slow', 'fast', 'backup'])

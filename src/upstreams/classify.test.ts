@@ -7,7 +7,7 @@ const OTHER = 'bb'.repeat(32)
 const PARENT = 'cc'.repeat(32)
 const rejected = (reason: string) => classifyRefusal(`Rejected transaction ${ID}: ${reason}`)
 
-test('every text of the protocol page has its reason', () => {
+test('every error text of the protocol page has its reason', () => {
   const cases: [string, string, boolean][] = [
     [`Rejected transaction ${ID}: transaction ${ID} is already in the mempool`, 'already_in_mempool', false],
     [
@@ -148,6 +148,6 @@ test('a double spend names the other transaction; against itself it is the trans
   assert.equal(isAlreadyKnown(self), true)
 })
 
-test('a huge text is cut, not kept', () => {
+test('a huge text is cut', () => {
   assert.ok(classifyRefusal('x'.repeat(1_000_000)).text.length <= 2_000)
 })

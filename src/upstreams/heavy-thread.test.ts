@@ -78,7 +78,7 @@ test('a dead node is a fault at once, not at the deadline', async (t) => {
   assert.ok(performance.now() - startedMs < 3_000)
 })
 
-test('an answer of 40 MB costs this loop next to nothing', async (t) => {
+test('an answer of 40 MB hardly occupies the event loop', async (t) => {
   const workerData = { bytes: 40_000_000 }
   const worker = new Worker(new URL('../../test/fakes/huge-node.ts', import.meta.url), { workerData })
   const [{ url, answerBytes }] = (await once(worker, 'message')) as [{ url: string; answerBytes: number }]

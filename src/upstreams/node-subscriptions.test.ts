@@ -23,7 +23,7 @@ const subscriptions = (node: FakeNode) =>
     .filter((frame) => /"(un)?subscribe"/.test(frame))
     .map((frame) => frame.replace(/^.*?"method":/, ''))
 
-test('a notification arrives with exact integers, only at those who asked for its kind', async (t) => {
+test('a notification arrives with exact integers, and only at subscribers of its kind', async (t) => {
   const node = await startFakeNode()
   const { pool } = poolOver(t, [node])
   const blocks = recorder()
@@ -52,7 +52,7 @@ test('every scope is sent in the spelling of the node', async (t) => {
   ])
 })
 
-test('addresses are added and taken away one by one, and shared ones stay; none at all is never sent', async (t) => {
+test('addresses are added and removed one by one, shared ones stay, and an empty list is never sent', async (t) => {
   const node = await startFakeNode()
   const { pool } = poolOver(t, [node])
   const listener = recorder()
@@ -120,7 +120,7 @@ test('the feed leaves a node that hangs, lags or loses sync when a healthy one e
   assert.equal(listener.log.length, 5, 'both unwell: a move would only make a gap')
 })
 
-test('watching addresses needs a node with the UTXO index, which says nothing without it', async (t) => {
+test('watching addresses needs a node with the UTXO index; without it a node sends nothing', async (t) => {
   const nodes = [await startFakeNode({ hasUtxoIndex: false }), await startFakeNode()] as const
   const { pool } = poolOver(t, nodes, {}, [1])
   await until(() => pool.nodes().every(({ state }) => state === 'healthy'), 'all healthy')

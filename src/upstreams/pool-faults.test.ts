@@ -71,7 +71,7 @@ test('dies in flight: the calls on it are answered by another node', async (t) =
   await readsSucceed(pool)
 })
 
-test('hangs: a hedge answers, the node is put back, and returns when it wakes', async (t) => {
+test('hangs: a hedge answers, the node is moved to the end, and returns when it recovers', async (t) => {
   const { nodes, pool } = await three(t)
   await readsSucceed(pool, 30)
   nodes[0].hang()
@@ -111,7 +111,7 @@ test('writes that are overdue open the breaker', async (t) => {
   assert.equal(pool.nodes()[0]?.breaker, 'open')
 })
 
-test('lags 1,000 DAA scores: it is not asked while another is well', async (t) => {
+test('lags 1,000 DAA scores: it gets no calls while another is healthy', async (t) => {
   const { nodes, pool } = await three(t)
   nodes[0].state.daaScore -= 1_000
   nodes[1].state.daaScore -= 1_000
@@ -128,7 +128,7 @@ test('lags 1,000 DAA scores: it is not asked while another is well', async (t) =
   await until(() => pool.nodes()[0]?.state === 'healthy', 'caught up')
 })
 
-test('claims sync wrongly: its refusals send the call elsewhere, writes too', async (t) => {
+test('wrongly reports to be synced: after its refusal the call goes to another node, writes too', async (t) => {
   const { nodes, pool } = await three(t)
   const transitional = () => ({ error: 'consensus is currently in a transitional ibd state' })
   for (const node of [nodes[0], nodes[1]]) {
@@ -147,7 +147,7 @@ test('claims sync wrongly: its refusals send the call elsewhere, writes too', as
   for (let i = 0; i < 5; i++) assert.equal(kind(await submitTo(pool)), 'ok')
 })
 
-test('wrong network: it is never asked, not even as the last one left', async (t) => {
+test('wrong network: it gets no calls, not even as the last node', async (t) => {
   const { nodes, pool } = await three(t)
   nodes[0].state.networkId = 'testnet-10'
   await until(() => pool.nodes()[0]?.state === 'wrong_network', 'wrong network noticed')
@@ -173,7 +173,7 @@ test('slow: reads are answered by a fast node long before the slow one would hav
   assert.ok(Math.max(...tookMs) < 900, `slowest read ${Math.max(...tookMs)} ms`)
 })
 
-test('unwell everywhere is not out everywhere: the only nodes left are still asked', async (t) => {
+test('when all nodes are unhealthy they are still used', async (t) => {
   const { nodes, pool } = await three(t)
   for (const node of nodes) node.state.isSynced = false
   await until(() => pool.nodes().every(({ state }) => state === 'unsynced'), 'all unsynced')
@@ -262,7 +262,7 @@ test('a submit that hung on one node and is known at the next is a success with 
   assert.equal(outcome.attempts, 2)
 })
 
-test('an unknown text is tried on another node and then reported as what it is', async (t) => {
+test('an unknown error text is tried on another node and then reported unchanged', async (t) => {
   const { nodes, pool, troubles } = await three(t)
   for (const node of nodes) node.respond.set('getSink', () => ({ error: 'the disk is on fire' }))
   const outcome = await pool.callRaw('getSink', {}, { deadlineMs: 2_000 })
@@ -274,7 +274,7 @@ test('an unknown text is tried on another node and then reported as what it is',
   assert.equal(kind(await pool.callRaw('getSink', {}, { deadlineMs: 2_000 })), 'ok')
 })
 
-test('a block that one node does not have is looked for on one other, and not on all', async (t) => {
+test('a block that one node does not have is requested from one other, not from all', async (t) => {
   const { nodes, pool } = await three(t)
   // The thread of heavy calls is started by the first of them; how long that takes is not the matter here.
   assert.equal(kind(await pool.callRaw('getMempoolEntries', {}, { deadlineMs: 20_000 })), 'ok')

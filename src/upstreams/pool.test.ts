@@ -100,7 +100,7 @@ test('every method of the table reaches the node in a form it can read', async (
   assert.deepEqual(node.violations, [])
 })
 
-test('what the node keeps is asked once for all who ask at the same time', async (t) => {
+test('concurrent calls for cacheable data share one request to the node', async (t) => {
   const node = await startFakeNode()
   const { pool } = poolOver(t, [node])
   assert.ok(await pool.ready(3_000))
@@ -116,7 +116,7 @@ test('what the node keeps is asked once for all who ask at the same time', async
   assert.ok(!early.ok && early.failure.kind === 'cancelled')
 })
 
-test('a backup is used only while no primary is well', async (t) => {
+test('a backup is used only while no primary is healthy', async (t) => {
   const [primary, backup] = [await startFakeNode(), await startFakeNode()]
   const { pool } = poolOver(t, [primary, backup], {}, [1])
   await until(() => pool.nodes().every(({ state }) => state === 'healthy'), 'both healthy')

@@ -84,7 +84,7 @@ test('a 64-bit integer goes out exactly, given as number, bigint or text', () =>
   }
 })
 
-test('an address that would end a node is refused: any length but the exact one, however valid its checksum', () => {
+test('an address that would crash a node is refused: any length but the exact one, even with a valid checksum', () => {
   assert.equal(encodeAnyAddress('kaspa', 0, new Uint8Array(32)).length, ADDRESS.length)
   textOf('getBalanceByAddress', { address: encodeAnyAddress('kaspa', 0, new Uint8Array(32)) })
   const methods: [string, (address: string) => unknown][] = [
@@ -129,7 +129,7 @@ test('an address of another network, mistyped or without prefix is refused with 
   }
 })
 
-test('a scriptPublicKey leaves in hex form only; the object form that ends a node is refused', () => {
+test('a scriptPublicKey is sent in hex form only; the object form that crashes a node is refused', () => {
   const submit = (scriptPublicKey: unknown) =>
     validateParams(
       'submitTransaction',

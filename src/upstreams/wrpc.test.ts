@@ -73,7 +73,7 @@ test('a caller that leaves does not disturb the others', async (t) => {
   assert.equal(socket.state, 'open')
 })
 
-test('a node that dies in flight faults the call at once', async (t) => {
+test('when a node dies, calls in flight fail at once', async (t) => {
   const { node, socket } = await connected(t)
   node.hang()
   const call = socket.call('ping', '{}', { timeoutMs: 10_000 })

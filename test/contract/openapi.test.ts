@@ -98,7 +98,7 @@ test('every example of a parameter is accepted by the parameter; only those that
   assert.deepEqual(wrong, [])
 })
 
-test('the start-up check takes the declarations and refuses an incomplete one', () => {
+test('the start-up check accepts the declarations and refuses an incomplete one', () => {
   checkDeclarations(ENDPOINTS)
   const [first] = ENDPOINTS
   if (first === undefined) throw new Error('no endpoints')

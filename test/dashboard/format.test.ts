@@ -18,7 +18,7 @@ test('a plan has its name, with the name of its tier beside it where that is ano
   assert.equal(planName({ name: 'business', tier: 'business' }), 'business')
 })
 
-test('labels of an axis: thousands are separated, what is no probability has none, 0 has no sign', () => {
+test('labels of an axis: thousands are separated, values that are no probability have none, 0 has no sign', () => {
   const price = priceLabels(2, false)
   assert.deepEqual([price(61_234.5), price(-3)], ['61,234.50', '-3.00'])
   const probability = priceLabels(2, true)
@@ -51,7 +51,7 @@ test('a candle of a second is shown with its second, longer ones without', () =>
   assert.equal(candleTime(text, 60_000), '2026-03-14 04:05')
 })
 
-test('a place survives its way through the address; what is unknown there is left out', () => {
+test('a place survives being written to and read from the address; unknown values are ignored', () => {
   const place = {
     tab: 'candles',
     environment: 'live',

@@ -33,7 +33,7 @@ test('an API key opens nothing of the dashboard, and a session cookie nothing of
   assert.equal(api.status, 401)
 })
 
-test('the page is served under a strict policy, its assets for ever, its session in a closed cookie', async () => {
+test('the page is served under a strict policy, its assets cacheable forever, its session in an HttpOnly cookie', async () => {
   const page = await fetch(`${service.url}/`)
   const html = await page.text()
   const policy = page.headers.get('content-security-policy') ?? ''
@@ -111,7 +111,7 @@ test('every administrative act is in the audit log, with who did it', async () =
   ])
 })
 
-test('whatever an operator can change leaves an entry, under the name of who did it', async () => {
+test('every change by an operator is logged with the name of who made it', async () => {
   const person = await signedUp(service.url, 'gus@example.com')
   const account = await person.accountId()
   const { record } = await person.createKey()

@@ -36,7 +36,7 @@ async function signIn(email: string, password: string, address: string, device =
   }
 }
 
-test('guesses at once and in many spellings are slowed; the owner passes, with a known device without waiting', async () => {
+test('concurrent guesses in many spellings are slowed; the owner passes, on a known device without waiting', async () => {
   const session = await visit(service.url)
   const { status } = await session.enter('sign-up', { email: 'owner@example.com', password: PASSWORD })
   assert.equal(status, 200)

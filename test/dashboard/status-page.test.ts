@@ -81,7 +81,7 @@ describe('the status of a fresh install', { skip }, () => {
     assert.deepEqual([...new Set(covered.flatMap(({ from, to }) => [from, to]))], [null])
   })
 
-  test('each dataset has a coverage of its own: history of candles is none of the order books', async () => {
+  test('each dataset has its own coverage: history of candles does not count for order books', async () => {
     const nowMs = Math.floor(Date.now() / 60_000) * 60_000
     const [since, recently] = [nowMs - 26 * HOUR_MS, nowMs - HOUR_MS]
     const feed = { source: 'perpdex', symbol: 'BTC' } as const

@@ -95,7 +95,7 @@ describe('a person with the dashboard', { skip }, () => {
     })
   })
 
-  test('a replay whose end lies before its start is refused by its name; an end is sent with the range', async () => {
+  test('a replay whose end is before its start is refused, naming the field; an end is sent with the range', async () => {
     await createWebhook(page, 'http://127.0.0.1:9999/hook')
     await button('Open').click()
     await inDialog('Replay').first().click()
@@ -154,7 +154,7 @@ describe('a person with the dashboard', { skip }, () => {
     await page.locator('.tabs [aria-current=page]', { hasText: 'Prediction markets' }).waitFor()
   })
 
-  test('long names stay inside a phone, and in the whole of the table', async () => {
+  test('long names fit on a phone, and inside the table', async () => {
     await createKey(page, LONG)
     await button('I have copied it').click()
     const phone = await chromium.open(service.url, { width: 360, height: 740 })
@@ -180,7 +180,7 @@ describe('a person with the dashboard', { skip }, () => {
     await context.close()
   })
 
-  test('a session that ended asks to sign in, and goes on where it was', async () => {
+  test('after a session has ended the user signs in and continues in the same place', async () => {
     await page.goto('/#/usage')
     await heading('Usage')
     await refused(401, async () => {

@@ -170,7 +170,7 @@ test('what changes something is charged as everywhere, whatever is left of the a
   assert.equal((await fay.call('GET', 'view/test/v1/webhooks')).status, 200)
 })
 
-test('the page shows what is left, and asks before it spends credits', { skip }, async (t) => {
+test('the page shows what is left, and asks for consent before it spends credits', { skip }, async (t) => {
   const gus = await signedUp(service.url, 'gus@example.com')
   const browser = await startBrowser()
   t.after(() => browser.close())
