@@ -69,11 +69,10 @@ function own(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
 
 function ownBatch(given: NotificationBatch): { batch: NotificationBatch; transfer: ArrayBuffer[] } {
   const blocks = given.blocks.map(own)
-  const daaScore = given.daaScore && own(given.daaScore)
-  const blueScore = given.blueScore && own(given.blueScore)
-  const all = [...blocks, ...(daaScore ? [daaScore] : []), ...(blueScore ? [blueScore] : [])]
+  const daaScores = given.daaScores.map(own)
+  const blueScores = given.blueScores.map(own)
   return {
-    batch: { blocks, ...(daaScore ? { daaScore } : {}), ...(blueScore ? { blueScore } : {}) },
-    transfer: all.map((bytes) => bytes.buffer),
+    batch: { blocks, daaScores, blueScores },
+    transfer: [...blocks, ...daaScores, ...blueScores].map((bytes) => bytes.buffer),
   }
 }

@@ -24,13 +24,13 @@ export async function applyNotifications(
   const batch = eventBatch(context.network, context.now())
   const blocks = notifications.blocks.map((bytes) => readDagBlock(parseLoose(bytes).block))
   const seen = await addBlockEvents(blocks, batch, context.store)
-  if (notifications.blueScore !== undefined) {
-    const blueScore = Number(parseLoose(notifications.blueScore).sinkBlueScore)
+  for (const bytes of notifications.blueScores) {
+    const blueScore = Number(parseLoose(bytes).sinkBlueScore)
     if (blueScore !== scores.blueScore) batch.add('sink_blue_score_changed', { blue_score: blueScore })
     scores.blueScore = blueScore
   }
-  if (notifications.daaScore !== undefined) {
-    const daaScore = Number(parseLoose(notifications.daaScore).virtualDaaScore)
+  for (const bytes of notifications.daaScores) {
+    const daaScore = Number(parseLoose(bytes).virtualDaaScore)
     if (daaScore !== scores.daaScore) batch.add('virtual_daa_score_changed', { daa_score: daaScore })
     scores.daaScore = daaScore
   }

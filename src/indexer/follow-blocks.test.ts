@@ -44,10 +44,11 @@ async function fillOver(oldestBlueScore: number) {
   await followBlocks({
     indexer,
     queries,
-    queue: createNotificationQueue(),
+    queue: createNotificationQueue(systemClock),
     clock: systemClock,
     wake: createWake(systemClock),
     signal: stop.signal,
+    gatherMs: 1,
     prefer: () => undefined,
     takeMissing: () => {
       if (missing === undefined) stop.abort()

@@ -20,6 +20,8 @@ export interface FollowBlocksOptions {
   clock: Clock
   wake: Wake
   signal: AbortSignal
+  /** Notifications of this long are written together. */
+  gatherMs: number
   prefer: () => string | undefined
   /** From where blocks may be missing; taken once. Undefined: none are. */
   takeMissing: () => string | undefined
@@ -32,8 +34,6 @@ export interface FollowBlocksOptions {
 }
 
 const MAX_WAIT_MS = 1_000
-/** Notifications of this long are written together. */
-const GATHER_MS = 25
 const RETRY = { baseMs: 100, capMs: 3_000 }
 /** Notifications that cannot be written that often may be the fault themselves. */
 const MAX_TRIES = 3
@@ -70,7 +70,7 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
       continue
     }
     await wake.wait(MAX_WAIT_MS, signal)
-    await clock.sleep(GATHER_MS, signal).catch(() => {})
+    await wake.gather(options.gatherMs, signal)
   }
 
   /**

@@ -1,7 +1,7 @@
 /**
  * Follows the node's selected chain, one query at a time.
  *
- *   wait to be woken (or a second) ─▶ ask from the checkpoint ─▶ apply ─▶ wait
+ *   wait to be woken (or a second), gather ─▶ ask from the checkpoint ─▶ apply ─▶ wait
  *                                        │ unknown block ─▶ ask from below ─▶ apply
  *                                        │                        └ none known ─▶ record a gap, start after it
  *                                        └ no node ─▶ wait, longer each time
@@ -22,6 +22,8 @@ export interface FollowChainOptions {
   clock: Clock
   wake: Wake
   signal: AbortSignal
+  /** Chain blocks of this long are asked for together. */
+  gatherMs: number
   /** The node whose view is followed as long as it is well. */
   prefer: () => string | undefined
   /** The chain is followed for the first time, from this block on. */
@@ -68,7 +70,9 @@ export async function followChain(options: FollowChainOptions): Promise<void> {
       await wake.wait(backoffMs(RETRY, failures++), signal)
       continue
     }
-    if (!again) await wake.wait(MAX_WAIT_MS, signal)
+    if (again) continue
+    await wake.wait(MAX_WAIT_MS, signal)
+    await wake.gather(options.gatherMs, signal)
   }
 
   async function step(from: ChainBlock): Promise<boolean> {

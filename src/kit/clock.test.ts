@@ -43,6 +43,20 @@ test('a timer of many years does not fire early', async () => {
   await waiting
 })
 
+test('rings while a woken loop gathers count as one with the ring that woke it', async () => {
+  const { signal } = new AbortController()
+  const wake = createWake(systemClock)
+  wake.ring()
+  await wake.wait(1_000, signal)
+  wake.ring()
+  const gathering = wake.gather(10, signal)
+  wake.ring()
+  await gathering
+  const startedMs = performance.now()
+  await wake.wait(30, signal)
+  assert.ok(performance.now() - startedMs >= 28)
+})
+
 test('every delay fits into a timer', () => {
   assert.deepEqual([-1, 0, 5, 2 ** 31 - 1, 2 ** 31, Number.POSITIVE_INFINITY, Number.NaN].map(timerMs), [
     0,

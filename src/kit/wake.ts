@@ -5,6 +5,8 @@ export interface Wake {
   ring(): void
   /** Resolves at the next ring (at once if there was one meanwhile), after that many milliseconds, or with the signal. */
   wait(ms: number, signal: AbortSignal): Promise<void>
+  /** Waits on: what rings within that many milliseconds counts as one with the ring before. */
+  gather(ms: number, signal: AbortSignal): Promise<void>
 }
 
 export function createWake(clock: Clock): Wake {
@@ -31,6 +33,10 @@ export function createWake(clock: Clock): Wake {
         signal.addEventListener('abort', done, { once: true })
         waiter = done
       })
+    },
+    async gather(ms, signal) {
+      await clock.sleep(ms, signal).catch(() => {})
+      rung = false
     },
   }
 }

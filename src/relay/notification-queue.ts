@@ -1,13 +1,16 @@
 /**
  * Notifications between the node's socket and the indexer. Blocks keep their order and wait in a
- * bounded queue; of the scores only the newest matters. When the queue is full, it is emptied and marked as
- * broken: what was lost is asked for again, as after a lost connection.
+ * bounded queue; of scores that come close together only the newest matters. When the queue is full, it is emptied and
+ * marked as broken: what was lost is asked for again, as after a lost connection.
  */
+import type { Clock } from '../kit/clock.ts'
+
 export interface NotificationBatch {
   /** Payloads of BlockAdded, in order. */
   readonly blocks: readonly Uint8Array[]
-  readonly daaScore?: Uint8Array
-  readonly blueScore?: Uint8Array
+  /** Payloads of the scores, in order. */
+  readonly daaScores: readonly Uint8Array[]
+  readonly blueScores: readonly Uint8Array[]
 }
 
 export interface NotificationQueue {
@@ -27,20 +30,28 @@ export interface QueueLimits {
   perTake: number
 }
 
+/** A score that comes so soon after another one replaces it. */
+const SCORE_GAP_MS = 25
+/** Older ones are dropped: a score is not asked for again. */
+const MAX_SCORES = 1_000
+
 const QUEUE_LIMITS: QueueLimits = { blocks: 5_000, bytes: 64 * 1024 * 1024, perTake: 100 }
 
-export function createNotificationQueue(limits: QueueLimits = QUEUE_LIMITS): NotificationQueue {
+export function createNotificationQueue(
+  clock: Pick<Clock, 'now'>,
+  limits: QueueLimits = QUEUE_LIMITS,
+): NotificationQueue {
   let blocks: Uint8Array[] = []
   let bytesWaiting = 0
   let broken = false
-  let daaScore: Uint8Array | undefined
-  let blueScore: Uint8Array | undefined
+  const daaScores = new Scores(clock)
+  const blueScores = new Scores(clock)
 
   function clear(): void {
     blocks = []
     bytesWaiting = 0
-    daaScore = undefined
-    blueScore = undefined
+    daaScores.take()
+    blueScores.take()
   }
 
   return {
@@ -51,22 +62,16 @@ export function createNotificationQueue(limits: QueueLimits = QUEUE_LIMITS): Not
       clear()
       broken = true
     },
-    daaScore(bytes) {
-      daaScore = bytes
-    },
-    blueScore(bytes) {
-      blueScore = bytes
-    },
+    daaScore: (bytes) => daaScores.add(bytes),
+    blueScore: (bytes) => blueScores.add(bytes),
     take() {
-      if (blocks.length === 0 && daaScore === undefined && blueScore === undefined) return undefined
-      const taken: NotificationBatch = {
+      if (blocks.length === 0 && daaScores.isEmpty && blueScores.isEmpty) return undefined
+      const taken = {
         blocks: blocks.splice(0, limits.perTake),
-        ...(daaScore === undefined ? {} : { daaScore }),
-        ...(blueScore === undefined ? {} : { blueScore }),
+        daaScores: daaScores.take(),
+        blueScores: blueScores.take(),
       }
       for (const block of taken.blocks) bytesWaiting -= block.length
-      daaScore = undefined
-      blueScore = undefined
       return taken
     },
     wasBroken() {
@@ -75,5 +80,35 @@ export function createNotificationQueue(limits: QueueLimits = QUEUE_LIMITS): Not
       return was
     },
     clear,
+  }
+}
+
+class Scores {
+  readonly #clock: Pick<Clock, 'now'>
+  #waiting: Uint8Array[] = []
+  #newestMs = Number.NEGATIVE_INFINITY
+
+  constructor(clock: Pick<Clock, 'now'>) {
+    this.#clock = clock
+  }
+
+  get isEmpty(): boolean {
+    return this.#waiting.length === 0
+  }
+
+  add(bytes: Uint8Array): void {
+    const nowMs = this.#clock.now()
+    if (nowMs - this.#newestMs < SCORE_GAP_MS) this.#waiting.pop()
+    else {
+      this.#newestMs = nowMs
+      if (this.#waiting.length >= MAX_SCORES) this.#waiting.shift()
+    }
+    this.#waiting.push(bytes)
+  }
+
+  take(): Uint8Array[] {
+    const taken = this.#waiting
+    this.#waiting = []
+    return taken
   }
 }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { testAddress } from '../../test/fakes/event-writer.ts'
+import { until } from '../../test/fakes/receiver.ts'
 import { storesIn } from '../../test/fakes/stores.ts'
 import { blockEvent, NETWORK } from '../../test/fakes/webhook-rig.ts'
 import { BUILT_IN_PLANS } from '../core/plan.ts'
@@ -68,7 +69,7 @@ test('a client that answers pings stays; one that leaves two unanswered is ended
   const dead = recordingConnection()
   const answers = hub.open({ ...lively.connection, ping: () => answers?.alive() }, client)
   hub.open(dead.connection, client)
-  for (let waitedMs = 0; !dead.log.terminated && waitedMs < 5_000; waitedMs += 20) await sleep(20)
+  await until('the dead one is ended', () => dead.log.terminated)
   assert.equal(dead.log.terminated, true)
   assert.equal(dead.log.pings, 2)
   assert.equal(lively.log.terminated, false)
@@ -81,9 +82,9 @@ test('an event is serialised once: every client gets the same bytes', async (t) 
   for (const { connection } of clients) {
     hub.open(connection, client)?.receive('{"op":"subscribe","kinds":["block_added"]}')
   }
-  await sleep(20)
+  await until('all are live', () => clients.every(({ log }) => /"type":"live"/.test(log.sent.join())))
   tail.announce(await appendEvents(chain, [blockEvent(1)]))
-  await sleep(20)
+  await until('all have the event', () => clients.every(({ log }) => log.buffers.length > 0))
   const [first, ...others] = clients.map(({ log }) => log.buffers[0])
   assert.ok(first)
   for (const buffer of others) assert.equal(buffer, first)
@@ -97,8 +98,7 @@ test('a closed connection releases its addresses and receives nothing more', asy
   member?.receive(
     JSON.stringify({ op: 'subscribe', kinds: ['block_added', 'utxos_changed'], addresses: [address] }),
   )
-  await sleep(20)
-  assert.match(log.sent.join(), /"type":"live"/)
+  await until('live', () => /"type":"live"/.test(log.sent.join()))
   assert.equal(watching.now, 1)
   member?.closed()
   assert.equal(watching.now, 0)
