@@ -33,7 +33,7 @@ function cpuMs(pid: number | undefined): number {
   return (Number(fields[11]) + Number(fields[12])) * 10
 }
 
-test('a process prints its addresses, serves the same past after kill -9, and ends on SIGTERM', async (t) => {
+test('a process writes its addresses, serves the same past after kill -9, and ends on SIGTERM', async (t) => {
   const look = async ({ exchanges }: Ready): Promise<string[]> => {
     const past = Date.UTC(2026, 9, 20, 11, 7)
     const paths = [

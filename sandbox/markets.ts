@@ -5,7 +5,7 @@
  *   node sandbox/markets.ts [--world exchanges|predictions] --seed 1 [--trades-per-second 3] [--slot-ms 100]
  *        [--providers 3] [--spot-port 0] … [--kalshi-port 0] … [--exchanges-control-port 0] [--until-stdin-ends]
  *
- * A process prints one line of JSON with the addresses when it is ready and ends on SIGTERM, SIGINT or the end of its
+ * A process writes one line of JSON with the addresses when it is ready and ends on SIGTERM, SIGINT or the end of its
  * standard input (with --until-stdin-ends). A thread takes `MarketsOptions` as its data, posts the addresses, and ends
  * on the message "close".
  */

@@ -1,4 +1,4 @@
-/** Every fault switch visibly does what it says, over real sockets. */
+/** Every fault switch visibly does what it promises, over real sockets. */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'

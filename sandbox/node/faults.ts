@@ -8,7 +8,7 @@ export interface Faults {
   latencyMs: number
   /** Stays this far behind the chain, as if blocks reached it late. */
   lagDaa: number
-  /** What it claims about its sync; null: the truth. */
+  /** What it reports about its sync; null: the truth. */
   claimSynced: boolean | null
   /** In the middle of a sync: refuses whatever needs the whole state. */
   transitional: boolean

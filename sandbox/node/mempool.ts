@@ -16,7 +16,7 @@ export interface MempoolEntry {
   tx: Tx
   fee: bigint
   mass: bigint
-  /** What its inputs spend, in their order; holes for an orphan. */
+  /** What its inputs spend, in their order; undefined where an orphan's are unknown. */
   spent: (UtxoEntry | undefined)[]
   isOrphan: boolean
   addedAtDaaScore: bigint

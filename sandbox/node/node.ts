@@ -28,7 +28,7 @@ import { createWire, type Wire } from './rpc/wire.ts'
 
 /** Events that a lagging node holds back, at most; beyond that it is closer than it should be. */
 const MAX_HELD = 50_000
-/** Without a block for this long the node says that it is not synced. */
+/** Without a block for this long the node reports that it is not synced. */
 const SYNCED_WITHIN_MS = 60_000
 
 export class SandboxNode implements NodeView {

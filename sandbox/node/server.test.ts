@@ -6,7 +6,7 @@ import { encodeAddress } from './consensus/address.ts'
 import { METHODS } from './rpc/dispatch.ts'
 import { type RunningSandboxNode, startSandboxNode } from './run.ts'
 
-/** The contract's two lists, typed in by hand. */
+/** The contract's two lists, typed in separately. */
 const LIGHT =
   'ping getServerInfo getInfo getSyncStatus getCurrentNetwork getSystemInfo getConnections getMetrics getPeerAddresses getConnectedPeerInfo getBlockDagInfo getSink getSinkBlueScore getBlockCount getCurrentBlockColor getBlockRewardInfo getSeqCommitLaneProof getBalanceByAddress getUtxoReturnAddress getFeeEstimate getFeeEstimateExperimental getCoinSupply getDaaScoreTimestampEstimate estimateNetworkHashesPerSecond getSubnetwork'.split(
     ' ',

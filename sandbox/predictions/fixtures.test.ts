@@ -1,4 +1,4 @@
-/** Every recorded frame and answer has a counterpart of the same shape in the sandbox; exceptions say why. */
+/** Every recorded frame and answer has a counterpart of the same shape in the sandbox; exceptions give the reason. */
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads'
 
 /**
  * Reports where a running sandbox is and ends it on request: a thread posts the addresses and ends on the message
- * "close"; a process prints them as one line of JSON and ends on SIGTERM, SIGINT or, with `untilStdinEnds`, the end of
+ * "close"; a process writes them as one line of JSON and ends on SIGTERM, SIGINT or, with `untilStdinEnds`, the end of
  * its standard input.
  */
 export function announce(sandbox: { close(): Promise<void> }, ready: object, untilStdinEnds: boolean): void {

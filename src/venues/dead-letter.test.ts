@@ -3,11 +3,11 @@ import { test } from 'node:test'
 import { createDeadLetters, DEAD_LETTER_TEXT_LENGTH } from './dead-letter.ts'
 
 test('letters are all counted, the newest kept, long ones cut', () => {
-  const told: string[] = []
+  const reported: string[] = []
   const letters = createDeadLetters({
     venue: 'toy',
     kept: 3,
-    onLetter: (letter) => told.push(letter.text.slice(0, 1)),
+    onLetter: (letter) => reported.push(letter.text.slice(0, 1)),
   })
   for (let index = 0; index < 5; index++) {
     const text = `${index}${'x'.repeat(10_000)}`
@@ -29,5 +29,5 @@ test('letters are all counted, the newest kept, long ones cut', () => {
       .recent()
       .every((letter) => letter.text.length === DEAD_LETTER_TEXT_LENGTH && letter.venue === 'toy'),
   )
-  assert.deepEqual(told, ['0', '1', '2', '3', '4'])
+  assert.deepEqual(reported, ['0', '1', '2', '3', '4'])
 })

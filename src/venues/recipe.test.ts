@@ -25,7 +25,7 @@ const HOUR_MS = 60 * MINUTE_MS
 // list.ts: the line.
 const line: VenueEntry = { create: createToy, plan: toyPlan, sandbox: null }
 
-test('a toy venue made after the recipe is heard, asked and checked like the others', async () => {
+test('a toy venue made after the recipe streams, answers and is checked like the others', async () => {
   const sockets = await scriptedVenue({
     onMessage(visit, text) {
       if (text !== 'listen XBT') return
@@ -86,10 +86,10 @@ test('and with nothing but its line it is recorded: trades as they come, the pas
     return page.text === '' ? [] : page.text.split('\n').map((text) => JSON.parse(text))
   }
   const trades = () => read(feedOf('trades', 'cexa', 'BTC'), dayMs, Date.now() + MINUTE_MS)
-  const bars = () => read(candleFeed('cexa', 'BTC', '1m'), dayMs - HOUR_MS, dayMs)
+  const candles = () => read(candleFeed('cexa', 'BTC', '1m'), dayMs - HOUR_MS, dayMs)
   const endMs = Date.now() + 10_000
-  while ((await trades()).length < 3 || (await bars()).length < 60) {
-    assert.ok(Date.now() < endMs, `${(await trades()).length} trades, ${(await bars()).length} bars`)
+  while ((await trades()).length < 3 || (await candles()).length < 60) {
+    assert.ok(Date.now() < endMs, `${(await trades()).length} trades, ${(await candles()).length} candles`)
     await systemClock.sleep(50)
   }
   assert.deepEqual(
@@ -100,7 +100,7 @@ test('and with nothing but its line it is recorded: trades as they come, the pas
       [5.3, 'cexa'],
     ],
   )
-  assert.ok((await bars()).every(({ close, closed }) => close === 7.5 && closed === true))
+  assert.ok((await candles()).every(({ close, closed }) => close === 7.5 && closed === true))
   await supervisor.close()
   const { gaps } = await store.coverage.read([candleFeed('cexa', 'BTC', '1m')], dayMs - HOUR_MS, dayMs)
   assert.deepEqual(gaps, [])

@@ -27,7 +27,7 @@ test('a trade that never came is a fault; the last one known to both is a quiet 
   assert.equal(knowsMore({ newestMs: 1_000, newestId: 8 }, last, 0), true)
 })
 
-test('a bar is behind when the venue has a newer one, or the same one with more trades', () => {
+test('a candle is behind when the venue has a newer one, or the same one with more trades', () => {
   const last = { ...base, kind: 'candle', openTimeMs: 60_000, tradeCount: 5 } as CandleObservation
   assert.equal(knowsMore({ newestMs: 60_000, newestId: 5 }, last, 0), false)
   assert.equal(knowsMore({ newestMs: 60_000, newestId: 6 }, last, 0), true)

@@ -9,7 +9,7 @@ import { readRows, sourceOf } from './compare.ts'
 const GRID_MS = 500
 /** Books are sampled from so long before the window on. */
 const SAMPLE_BEFORE_MS = 60_000
-/** Trades of a market are surely heard from so long before its window on. */
+/** Trades of a market are surely received from so long before its window on. */
 const FOLLOWED_BEFORE_MS = 13 * 60_000
 /** A candle is closed by then. */
 const CLOSED_AFTER_MS = 50_000
@@ -17,7 +17,7 @@ const WIDEST_SPREAD = 0.1
 
 type Figures = [open: number, high: number, low: number, close: number]
 
-export interface ComparedBars {
+export interface ComparedCandles {
   readonly wrong: string[]
   /** How many candles were compared. */
   traded: number
@@ -32,7 +32,7 @@ function figuresOf(prices: readonly number[]): Figures {
 }
 
 /**
- * Every candle of a market that was heard as a whole and is closed by now, leg by leg: of its trades where there are any,
+ * Every candle of a market that was received as a whole and is closed by now, leg by leg: of its trades where there are any,
  * else of its midpoints. Looking at midpoints is slow: it can be left out.
  */
 export async function compareCandles(
@@ -40,10 +40,10 @@ export async function compareCandles(
   truth: PredictionTruth,
   market: TrueMarket,
   about: { interval: CandleInterval; fromMs: number; toMs: number; withMids: boolean },
-): Promise<ComparedBars> {
+): Promise<ComparedCandles> {
   const { interval } = about
   const stepMs = INTERVAL_MS[interval]
-  const found: ComparedBars = { wrong: [], traded: 0, quoted: 0 }
+  const found: ComparedCandles = { wrong: [], traded: 0, quoted: 0 }
   const lastMs = Math.min(about.toMs - CLOSED_AFTER_MS, Math.max(market.resolvedMs, market.endMs) + stepMs)
   const earlyMs = market.venue === 'polymarket' ? FOLLOWED_BEFORE_MS : 0
   const firstMs = Math.max(about.fromMs, Math.floor((market.startMs - earlyMs) / stepMs + 1) * stepMs)
@@ -84,13 +84,13 @@ function compareTraded(
 ): string[] {
   if (row === undefined) return [`${at}: no candle of ${trades.length} trades`]
   const expected = figuresOf(trades.map(({ price }) => Number(price)))
-  const told = [row.open, row.high, row.low, row.close].map(rounded)
+  const recorded = [row.open, row.high, row.low, row.close].map(rounded)
   const volume = trades.reduce(
     (sum, { price, size }) => sum + Number(size) * (venue === 'polymarket' ? Number(price) : 1),
     0,
   )
   return [
-    ...(told.join() === expected.join() ? [] : [`${at}: ${told}, but ${expected}`]),
+    ...(recorded.join() === expected.join() ? [] : [`${at}: ${recorded}, but ${expected}`]),
     ...(Math.abs((row.volume ?? 0) - volume) < 0.000_01
       ? []
       : [`${at}: volume ${row.volume}, but ${volume}`]),
@@ -98,7 +98,7 @@ function compareTraded(
 }
 
 /**
- * Midpoints at the points of the grid where the book is another than before; what is told just after a point belongs
+ * Midpoints at the points of the grid where the book is another than before; what is sent just after a point belongs
  * to the next one, and an unchanged book is sampled once a minute. So each candle may be one of a few.
  */
 function compareQuoted(at: string, row: CandleRow | undefined, mids: Mids): string[] {
@@ -112,10 +112,10 @@ function compareQuoted(at: string, row: CandleRow | undefined, mids: Mids): stri
         else variants.push(figuresOf(prices))
       }
   if (row === undefined) return mustBe ? [`${at}: no candle of midpoints`] : []
-  const told = [row.open, row.high, row.low, row.close].map(rounded).join()
+  const recorded = [row.open, row.high, row.low, row.close].map(rounded).join()
   if (row.volume !== 0) return [`${at}: volume ${row.volume} without a trade`]
-  if (variants.some((each) => each.join() === told)) return []
-  return [`${at}: ${told}, but ${[...new Set(variants.map((each) => each.join()))].join(' or ')}`]
+  if (variants.some((each) => each.join() === recorded)) return []
+  return [`${at}: ${recorded}, but ${[...new Set(variants.map((each) => each.join()))].join(' or ')}`]
 }
 
 interface Mids {

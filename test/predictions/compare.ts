@@ -138,7 +138,7 @@ function compareBook(
 }
 
 /**
- * The books of an instant and of the half second before it: what is told at a grid point may be told just after it,
+ * The books of an instant and of the half second before it: what is sent at a grid point may be sent just after it,
  * and then the row has a book from before.
  */
 function latestBooks(truth: PredictionTruth, market: TrueMarket, atMs: number): TrueMarketBook[] {
@@ -237,7 +237,7 @@ export async function compareOracle(
   const feed = { dataset: 'candles', source: 'oracle', symbol: 'BTC', interval } as const
   const stepMs = INTERVAL_MS[interval]
   const fromMs = Math.ceil(range.fromMs / stepMs) * stepMs
-  // The last one is closed when its successor's first answer was heard.
+  // The last one is closed when its successor's first answer was received.
   const toMs = Math.floor((range.toMs - ORACLE_CLOSES_WITHIN_MS) / stepMs) * stepMs
   const rows = await readRows<CandleRow>(store, feed, [''], { from: fromMs, to: toMs })
   const { gaps } = await store.coverage.read([feed], fromMs, toMs)
@@ -253,9 +253,9 @@ export async function compareOracle(
     if (gaps.some((gap) => gap.from < candle.openTimeMs + stepMs && gap.to > candle.openTimeMs)) return []
     const row = stored.get(candle.openTimeMs)
     if (row === undefined) return [`${at}: no candle`]
-    const told = [row.open, row.high, row.low, row.close].join()
+    const recorded = [row.open, row.high, row.low, row.close].join()
     const real = [candle.open, candle.high, candle.low, candle.close].map(Number).join()
     if (!row.closed) return [`${at}: still open`]
-    return told === real ? [] : [`${at}: ${told}, but ${real}`]
+    return recorded === real ? [] : [`${at}: ${recorded}, but ${real}`]
   })
 }

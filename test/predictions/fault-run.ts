@@ -32,12 +32,12 @@ export interface FaultRun {
   readonly recording: PredictionsRecording
   /** When the faults of a case began. */
   begun(name: string): number
-  /** The whole time in which everything was to be heard. */
+  /** The whole time in which everything was to be received. */
   readonly range: { fromMs: number; toMs: number }
   close(): Promise<void>
 }
 
-/** Everything is heard so long after the start. */
+/** Everything is received so long after the start. */
 const RECEIVED_AFTER_MS = 40_000
 
 export async function runFaults(options: {

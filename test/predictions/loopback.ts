@@ -131,7 +131,7 @@ export function fastClock(startMs: number, speed: number): Clock {
   }
 }
 
-export interface Heard {
+export interface Received {
   readonly all: Observation[]
   of<K extends Observation['kind']>(kind: K): Extract<Observation, { kind: K }>[]
   /** The newest of a kind for an instrument. */
@@ -143,7 +143,7 @@ export interface Heard {
   close(): Promise<void>
 }
 
-export function hear(session: LiveSession): Heard {
+export function collect(session: LiveSession): Received {
   const all: Observation[] = []
   const reading = (async () => {
     for await (const observation of session) all.push(observation)
@@ -170,7 +170,7 @@ export function hear(session: LiveSession): Heard {
                 300,
               ),
             )
-          throw new Error(`not within ${withinMs} ms: ${what}; last heard:\n${tail.join('\n')}`)
+          throw new Error(`not within ${withinMs} ms: ${what}; last received:\n${tail.join('\n')}`)
         }
         await new Promise((resolve) => setTimeout(resolve, 5))
       }

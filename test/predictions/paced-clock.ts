@@ -11,7 +11,7 @@ export interface PacedClock extends Clock {
   runUntil(timeMs: number): Promise<void>
   /** Keeps running in the background until the promise settles. */
   during<T>(work: Promise<T>): Promise<T>
-  /** Who is told each new time, and resolves when it has lived through it. */
+  /** Called with each new time; resolves when everything of that time is done. */
   follower: ((nowMs: number) => Promise<void>) | undefined
 }
 

@@ -1,17 +1,17 @@
-/** A session is told every market, whoever has met it before: another session, or a witness. */
+/** A session emits every market, whoever has listed it before: another session, or a witness. */
 import type { Venue } from '../../src/venues/venue.ts'
-import type { hear } from './loopback.ts'
+import type { collect } from './loopback.ts'
 
-export async function proveToldAnew(options: {
+export async function proveEmittedAgain(options: {
   venue: Venue
-  listen: () => ReturnType<typeof hear>
+  listen: () => ReturnType<typeof collect>
   marketId: string
 }): Promise<void> {
   const { signal } = new AbortController()
   await options.venue.witness({ topic: 'trades', symbol: 'BTC' }, { signal })
   for (const name of ['the first session', 'the second session']) {
-    const heard = options.listen()
-    await heard.until(() => heard.last('market', options.marketId) !== undefined, name)
-    await heard.close()
+    const received = options.listen()
+    await received.until(() => received.last('market', options.marketId) !== undefined, name)
+    await received.close()
   }
 }

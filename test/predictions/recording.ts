@@ -19,7 +19,7 @@ export type PredictionVenue = Extract<VenueName, 'polymarket' | 'kalshi' | 'chai
 /** Contracts of an event where a few prove as much as hundreds; the long sizes have them all. */
 export const FEW_STRIKES: { strikes?: number } = process.env.TAPELINE_SOAK === undefined ? { strikes: 6 } : {}
 export const HEARTBEAT_MS = 27_000
-/** Whether a question hangs is told by the wall, and on a fast clock that has to be soon. */
+/** Whether a request hangs is judged by real time, and on a fast clock that has to be soon. */
 const HANGS_AFTER_MS = 400
 
 export interface PredictionsWorld<C extends Clock = Clock> {
@@ -62,7 +62,7 @@ export async function startPredictionsRecording(
     oracleBackMs?: number
     /** Longer where the machine is busy and nothing hangs. */
     answerWithinMs?: number
-    /** Without the key of the second venue nothing is heard of it, only asked for. */
+    /** Without the key of the second venue nothing is received of it, only asked for. */
     hasKey?: boolean
   },
 ): Promise<PredictionsRecording> {

@@ -18,7 +18,7 @@ export interface LiveProof {
   readonly unwitnessed?: readonly Channel['topic'][]
 }
 
-/** Nobody can say when the next one comes. */
+/** Nobody knows when the next one comes. */
 const MAY_BE_SILENT: readonly Channel['topic'][] = ['liquidations']
 
 export function proveLive(create: (dependencies: VenueDependencies) => Venue, proof: LiveProof): void {
@@ -41,19 +41,19 @@ export function proveLive(create: (dependencies: VenueDependencies) => Venue, pr
     assert.ok(found >= atLeast, `${found} of at least ${atLeast}`)
   })
 
-  test(`${name} speaks on every channel and nothing is unreadable`, async (t) => {
+  test(`${name} sends on every channel and nothing is unreadable`, async (t) => {
     const session = venue.live(proof.channels, { signal: AbortSignal.timeout(proof.listenMs) })
-    const heard = new Map<string, number>()
+    const received = new Map<string, number>()
     for await (const observation of session) {
       if (isControl(observation)) continue
       const key = channelKey(channelOf(observation))
-      heard.set(key, (heard.get(key) ?? 0) + 1)
+      received.set(key, (received.get(key) ?? 0) + 1)
     }
-    t.diagnostic(JSON.stringify({ ...session.stats(), heard: [...heard] }))
+    t.diagnostic(JSON.stringify({ ...session.stats(), received: [...received] }))
     assert.deepEqual(venue.deadLetters.recent(), [])
     const silent = proof.channels
       .filter((channel) => !MAY_BE_SILENT.includes(channel.topic))
-      .filter((channel) => !heard.has(channelKey(channel)))
+      .filter((channel) => !received.has(channelKey(channel)))
     assert.deepEqual(silent.map(channelKey), [])
   })
 

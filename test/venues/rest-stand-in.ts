@@ -1,4 +1,4 @@
-/** A loopback stand-in for a venue's REST side: records every question and answers as told. */
+/** A loopback stand-in for a venue's REST side: records every request and answers as scripted. */
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { endAfterTest } from './scripted-venue.ts'

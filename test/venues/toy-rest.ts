@@ -1,4 +1,4 @@
-/** What the toy venue of the recipe answers over REST: its time, and a bar for every minute that is asked for. */
+/** What the toy venue of the recipe answers over REST: its time, and a candle for every minute that is asked for. */
 import { type RestStandIn, restStandIn } from './rest-stand-in.ts'
 
 const MINUTE_MS = 60_000

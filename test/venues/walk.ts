@@ -1,4 +1,4 @@
-/** Walks a venue's history to its end and proves that the pages settle the range without holes or overlaps. */
+/** Walks a venue's history to its end and proves that the pages settle the range without gaps or overlaps. */
 import assert from 'node:assert/strict'
 import type { DataObservation } from '../../src/venues/observation.ts'
 import type { HistoryRange, HistoryRequest, Venue } from '../../src/venues/venue.ts'

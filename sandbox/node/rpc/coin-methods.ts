@@ -153,7 +153,7 @@ export const coinMethods: Methods = {
   },
   submitTransaction: (view, params) => {
     const tx = sealTransaction(readTransaction(params.transaction))
-    // Only an unsafe node would keep an orphan; the wish is read and silently not granted.
+    // Only an unsafe node would keep an orphan; the option is read and ignored.
     boolean(params.allowOrphan)
     view.submitTransaction(tx, { replace: 'forbidden' })
     return { transactionId: tx.id }

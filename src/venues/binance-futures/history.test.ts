@@ -113,8 +113,8 @@ test('klines are asked at the cheapest price per row and carry the taker-buy vol
   const range = { fromMs: NOW - 1_000 * MINUTE, toMs: NOW }
   const walked = await walkAll(venue, { topic: 'candles', symbol: 'SOL', interval: '1m', range })
   assert.equal(walked.observations.length, 999)
-  const [bar] = walked.observations
-  assert.ok(bar?.kind === 'candle' && bar.takerBuyVolume === '5' && bar.volume === '8')
+  const [candle] = walked.observations
+  assert.ok(candle?.kind === 'candle' && candle.takerBuyVolume === '5' && candle.volume === '8')
 })
 
 test('aggregate trades reach back one day; what is older is missing with its reason', async () => {

@@ -43,7 +43,7 @@ const FundingRowSchema = Type.Object({
 export type FundingRowWire = Static<typeof FundingRowSchema>
 export const FundingRows = wireType(Type.Array(FundingRowSchema))
 
-/** The time is a number; the documentation long printed it as text. */
+/** The time is a number; the documentation long showed it as text. */
 const OpenInterestRowSchema = Type.Object({
   symbol: Type.String(),
   sumOpenInterest: DecimalText,

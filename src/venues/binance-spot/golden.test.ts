@@ -37,7 +37,7 @@ test('the recorded trades add up to the published klines in all nine columns, to
   const trades = recordedTrades('binance-spot', TRADES, about)
   const klines = publishedKlines()
   for (const openTimeMs of [1723161300000, 1723161600000]) {
-    const bar = klines.find((kline) => kline.openTimeMs === openTimeMs)
+    const candle = klines.find((kline) => kline.openTimeMs === openTimeMs)
     const own = trades.filter((trade) => candleStart(trade.venueTimeMs, '5m') === openTimeMs)
     const bought = own.filter((trade) => trade.side === 'buy')
     const byPrice = own.map((trade) => decimal(trade.price)).sort(compare)
@@ -53,15 +53,15 @@ test('the recorded trades add up to the published klines in all nine columns, to
       takerBuyQuoteVolume: decimalText(sum(bought.map(quote))),
     }
     assert.deepEqual(built, {
-      open: plain(bar?.open),
-      high: plain(bar?.high),
-      low: plain(bar?.low),
-      close: plain(bar?.close),
-      volume: plain(bar?.volume),
-      quoteVolume: plain(bar?.quoteVolume),
-      tradeCount: bar?.tradeCount,
-      takerBuyVolume: plain(bar?.takerBuyVolume),
-      takerBuyQuoteVolume: plain(bar?.takerBuyQuoteVolume),
+      open: plain(candle?.open),
+      high: plain(candle?.high),
+      low: plain(candle?.low),
+      close: plain(candle?.close),
+      volume: plain(candle?.volume),
+      quoteVolume: plain(candle?.quoteVolume),
+      tradeCount: candle?.tradeCount,
+      takerBuyVolume: plain(candle?.takerBuyVolume),
+      takerBuyQuoteVolume: plain(candle?.takerBuyQuoteVolume),
     })
   }
 })

@@ -68,7 +68,7 @@ async function spot() {
   return { venue, rest }
 }
 
-test('klines: every closed bar once, the forming one never, judged by the clock of the venue', async () => {
+test('klines: every closed candle once, the forming one never, judged by the clock of the venue', async () => {
   const { venue, rest } = await spot()
   const range = { fromMs: NOW - 2_500 * MINUTE, toMs: NOW + MINUTE }
   const walked = await walkAll(venue, { topic: 'candles', symbol: 'BTC', interval: '1m', range })
@@ -84,7 +84,7 @@ test('klines: every closed bar once, the forming one never, judged by the clock 
   assert.equal(rest.asked.filter((each) => each.path === '/api/v3/time').length, 1)
 })
 
-test('klines: a range of the past is settled exactly, aligned to bars or not', async () => {
+test('klines: a range of the past is settled exactly, aligned to candles or not', async () => {
   const { venue } = await spot()
   const base = Date.parse('2026-03-14T10:00:00Z')
   for (const range of [
@@ -98,7 +98,7 @@ test('klines: a range of the past is settled exactly, aligned to bars or not', a
   }
 })
 
-test('klines: a bar off its grid is a dead letter, and the bar that should be there is not provided', async () => {
+test('klines: a candle off its grid is a dead letter, and the candle that should be there is not provided', async () => {
   const offGrid = Date.parse('2026-03-14T11:54:14Z')
   const rest = await restStandIn((asked) => {
     if (asked.path === '/api/v3/time') return { serverTime: NOW }
@@ -133,7 +133,7 @@ test('aggregate trades: after an id, and up to the present but not into it', asy
   assert.equal(walked.settledMs, NOW - 1_000)
 })
 
-test('aggregate trades: ids that the venue no longer has are a hole with a reason, not an error', async () => {
+test('aggregate trades: ids that the venue no longer has are a gap with a reason, not an error', async () => {
   const { venue } = await spot()
   const range = { fromMs: timeOf(500), toMs: timeOf(1_101) }
   const walked = await walkAll(venue, { topic: 'aggregate_trades', symbol: 'BTC', range, afterId: 499 })
@@ -141,7 +141,7 @@ test('aggregate trades: ids that the venue no longer has are a hole with a reaso
   assert.equal(walked.observations.length, 100)
 })
 
-test('what spot does not provide is said to be missing, without a question', async () => {
+test('what spot does not provide is reported as missing, without a request', async () => {
   const { venue, rest } = await spot()
   const range = { fromMs: 0, toMs: NOW }
   for (const topic of ['liquidations', 'funding'] as const) {
@@ -175,8 +175,8 @@ test('witness, clock and check answer from REST alone', async () => {
     newestMs: null,
     newestId: 42,
   })
-  const bar = await venue.witness({ topic: 'candles', symbol: 'BTC', interval: '1m' }, { signal })
-  assert.equal((bar?.newestMs ?? 1) % MINUTE, 0)
+  const candle = await venue.witness({ topic: 'candles', symbol: 'BTC', interval: '1m' }, { signal })
+  assert.equal((candle?.newestMs ?? 1) % MINUTE, 0)
   const check = await venue.check({ signal })
   assert.ok(check.ok)
   assert.match(

@@ -119,7 +119,7 @@ test('quotes without a frame just before them wait for the next; where none come
   assert.deepEqual(timesOf(quote(3), 1_140), [['best_bid_ask', 140]])
   // A time in another unit is none.
   assert.deepEqual(timesOf(trade((E + 150) * 1_000), 1_150).length, 1)
-  // The way stood still: the quote came with the frame after it, and is not later.
+  // The connection stalled: the quote came with the frame after it, and is not later.
   assert.deepEqual(timesOf(quote(4), 4_200), [])
   const second = [
     ['best_bid_ask', 200],
@@ -127,7 +127,7 @@ test('quotes without a frame just before them wait for the next; where none come
   ]
   assert.deepEqual(timesOf(trade(E + 200), 4_200), second)
 
-  // Heard when they are told, not when they came: what was silent in between was silent.
+  // Received when they are emitted, not when they came: what was silent in between was silent.
   const muted = reader()
   muted.read(trade(E), 1_000)
   muted.read(quote(5), 1_150)

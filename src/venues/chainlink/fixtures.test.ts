@@ -16,14 +16,14 @@ const skip = absent(VENUE)
 const ROUNDS = 'eth_mainnet_BTCUSD_rounds_phase6_2023-04_2024-01.csv'
 const TICKS = 'rtds_chainlink_BTCUSD_ticks_2026-07-24_first24000.csv'
 
-interface ExpectedBar {
+interface ExpectedCandle {
   timestamp: string
   updates: number
   first_update_rule: Record<'open' | 'high' | 'low' | 'close', string>
   in_force_rule: Record<'open' | 'high' | 'low' | 'close', string>
 }
-const expectedBars = (name: string) =>
-  recordedJson<Record<string, ExpectedBar[]>>(VENUE, 'expected_candles.json')[name] ?? []
+const expectedCandles = (name: string) =>
+  recordedJson<Record<string, ExpectedCandle[]>>(VENUE, 'expected_candles.json')[name] ?? []
 
 /** Every row goes the way of an answer from the chain. */
 function roundsOfFile() {
@@ -34,13 +34,13 @@ function roundsOfFile() {
 }
 
 function compare(name: string, interval: '5m' | '15m', updates: readonly OracleUpdate[], decimals = 8): void {
-  const bars = expectedBars(name)
-  assert.ok(bars.length > 0, name)
-  for (const expected of bars) {
+  const candles = expectedCandles(name)
+  assert.ok(candles.length > 0, name)
+  for (const expected of candles) {
     const fromMs = Date.parse(expected.timestamp)
     for (const openRule of ['first_update', 'in_force'] satisfies OpenRule[]) {
       const near = updates.filter(({ updatedMs }) => Math.abs(updatedMs - fromMs) < 6 * 3_600_000)
-      const [bar] = buildOracleCandles({
+      const [candle] = buildOracleCandles({
         interval,
         updates: near,
         fromMs,
@@ -49,16 +49,16 @@ function compare(name: string, interval: '5m' | '15m', updates: readonly OracleU
         openRule,
       })
       const rounded = (text: string | undefined) => decimalText(round(decimal(text ?? '-1'), decimals))
-      const told = expected[`${openRule}_rule`]
+      const ohlc = expected[`${openRule}_rule`]
       assert.deepEqual(
         {
-          open: rounded(bar?.open),
-          high: rounded(bar?.high),
-          low: rounded(bar?.low),
-          close: rounded(bar?.close),
-          updates: bar?.updates,
+          open: rounded(candle?.open),
+          high: rounded(candle?.high),
+          low: rounded(candle?.low),
+          close: rounded(candle?.close),
+          updates: candle?.updates,
         },
-        { open: told.open, high: told.high, low: told.low, close: told.close, updates: expected.updates },
+        { open: ohlc.open, high: ohlc.high, low: ohlc.low, close: ohlc.close, updates: expected.updates },
         `${name} ${expected.timestamp} ${openRule}`,
       )
     }
@@ -109,7 +109,7 @@ test('recorded calls: phase 7, ETH 1960.18439998, BTC 65056.63924328, and XRP as
   assert.equal((encoded.length - 10) % 64, 0)
 })
 
-test('10,691 recorded rounds: the zero row is dropped, seven pairs share their time, bars under both rules', {
+test('10,691 recorded rounds: the zero row is dropped, seven pairs share their time, candles under both rules', {
   skip,
 }, () => {
   const rounds = roundsOfFile()
@@ -129,7 +129,7 @@ test('10,691 recorded rounds: the zero row is dropped, seven pairs share their t
   compare('eth_mainnet_BTCUSD_5m_busiest_hour', '5m', updates)
 })
 
-test('24,000 recorded stream ticks: no second twice, bars to the last digit', { skip }, () => {
+test('24,000 recorded stream ticks: no second twice, candles to the last digit', { skip }, () => {
   const rows = recordedRows(VENUE, TICKS)
   const reader = createReferenceReader()
   const updates = rows.flatMap((row, index): OracleUpdate[] => {
@@ -156,7 +156,7 @@ test('24,000 recorded stream ticks: no second twice, bars to the last digit', { 
   compare('rtds_BTCUSD_5m', '5m', updates)
   compare('rtds_BTCUSD_15m', '15m', updates)
   const fromMs = Date.UTC(2026, 6, 24)
-  const bars = (['5m', '15m'] as const).map(
+  const candles = (['5m', '15m'] as const).map(
     (interval) =>
       buildOracleCandles({
         interval,
@@ -167,7 +167,7 @@ test('24,000 recorded stream ticks: no second twice, bars to the last digit', { 
       })[0],
   )
   assert.deepEqual(
-    bars.map((bar) => bar?.updates),
+    candles.map((candle) => candle?.updates),
     [284, 852],
   )
 })

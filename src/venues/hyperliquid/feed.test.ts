@@ -98,7 +98,7 @@ test('each channel is reported as subscribed when its acceptance came, filled-in
     assert.ok(subscribed().some((each) => JSON.stringify(each) === JSON.stringify(channel)))
 })
 
-test('one bad trade does not spoil the others of its frame, and is told', () => {
+test('one bad trade does not spoil the others of its frame, and is reported', () => {
   const reader = createHyperliquidReader(createSymbolMap(hyperliquidDescription.symbols))
   const frame = JSON.stringify({ channel: 'trades', data: [trade(1), { ...trade(2), px: 'NaN' }, trade(3)] })
   const outcome = reader.read(frame, 1)

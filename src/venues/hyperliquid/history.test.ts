@@ -109,7 +109,7 @@ test('candles: minutes that may still be published are not settled', async () =>
   const range = { fromMs: Date.parse('2026-03-14T11:50:00Z'), toMs: NOW }
   const walked = await walkAll(venue, { topic: 'candles', symbol: 'BTC', interval: '1m', range })
   assert.equal(walked.settledMs, Date.parse('2026-03-14T11:58:00Z'))
-  assert.ok(walked.observations.every((bar) => bar.kind === 'candle' && bar.closed))
+  assert.ok(walked.observations.every((candle) => candle.kind === 'candle' && candle.closed))
 })
 
 test('funding: pages of five hundred, each hour once, the next hour named', async () => {

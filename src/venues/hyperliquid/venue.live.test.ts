@@ -1,4 +1,4 @@
-/** Talks to the real venue; run by hand: `node --test src/venues/hyperliquid/venue.live.test.ts`. */
+/** Talks to the real venue; run it alone: `node --test src/venues/hyperliquid/venue.live.test.ts`. */
 import { proveLive } from '../../../test/venues/live-proof.ts'
 import { createHyperliquid } from './venue.ts'
 

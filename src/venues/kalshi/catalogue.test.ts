@@ -5,11 +5,11 @@ import { test } from 'node:test'
 import {
   type Answer,
   type Asked,
+  collect,
   fastClock,
-  hear,
   startLoopback,
 } from '../../../test/predictions/loopback.ts'
-import { proveToldAnew } from '../../../test/predictions/prove-markets-sent.ts'
+import { proveEmittedAgain } from '../../../test/predictions/prove-markets-sent.ts'
 import type { Channel } from '../channel.ts'
 import { createKalshi } from './venue.ts'
 
@@ -39,7 +39,11 @@ async function start(speed: number, answer: (asked: Asked) => Answer | undefined
   const server = await startLoopback({ answer })
   const clock = fastClock(START, speed)
   const venue = createKalshi({ clock, hosts: { rest: server.http, stream: server.ws }, kalshi })
-  return { server, venue, listen: () => hear(venue.live(CHANNELS, { signal: new AbortController().signal })) }
+  return {
+    server,
+    venue,
+    listen: () => collect(venue.live(CHANNELS, { signal: new AbortController().signal })),
+  }
 }
 
 /** The open contract of the quarter of an hour; the other lists have nothing. */
@@ -49,7 +53,7 @@ function quarterListed(url: URL): object {
   return { markets: isListed && isOpen ? [contract(QUARTER)] : [], cursor: '' }
 }
 
-test('a poll for results that fails in its second half: the results of the first half are told', async (t) => {
+test('a poll for results that fails in its second half: the results of the first half are emitted', async (t) => {
   const tickers = Array.from({ length: 60 }, (_, index) => strike(index))
   let isSettled = false
   let isFailing = true
@@ -66,38 +70,42 @@ test('a poll for results that fails in its second half: the results of the first
     return { markets: isListed && isSeries ? tickers.map((each) => contract(each)) : [], cursor: '' }
   })
   t.after(() => server.close())
-  const heard = listen()
-  t.after(() => heard.close())
-  await heard.until(() => heard.last('market', strike(0))?.market.status === 'resolved', 'a result', 12_000)
-  assert.equal(heard.last('market', strike(0))?.market.winner, 'yes')
-  assert.equal(heard.last('market', strike(55))?.market.status, 'open')
+  const received = listen()
+  t.after(() => received.close())
+  await received.until(
+    () => received.last('market', strike(0))?.market.status === 'resolved',
+    'a result',
+    40_000,
+  )
+  assert.equal(received.last('market', strike(0))?.market.winner, 'yes')
+  assert.equal(received.last('market', strike(55))?.market.status, 'open')
   isFailing = false
-  await heard.until(
-    () => heard.last('market', strike(55))?.market.status === 'resolved',
+  await received.until(
+    () => received.last('market', strike(55))?.market.status === 'resolved',
     'the others',
-    12_000,
+    40_000,
   )
 })
 
-test('a list that fails among several: what the others tell is told', async (t) => {
+test('a list that fails among several: what the others answer is emitted', async (t) => {
   const { server, listen } = await start(20, ({ url }) => {
     if (url.pathname !== PATH) return undefined
     if (url.searchParams.get('series_ticker') === 'KXBTCD') return { status: 503, body: {} }
     return quarterListed(url)
   })
   t.after(() => server.close())
-  const heard = listen()
-  t.after(() => heard.close())
-  await heard.until(() => heard.last('market', QUARTER) !== undefined, 'the contract of the quarter')
-  assert.equal(heard.of('market').length, 1, 'and it is told once')
+  const received = listen()
+  t.after(() => received.close())
+  await received.until(() => received.last('market', QUARTER) !== undefined, 'the contract of the quarter')
+  assert.equal(received.of('market').length, 1, 'and it is emitted once')
 })
 
-test('a session is told every contract, though another session or a witness has met it before', async (t) => {
+test('a session emits every contract, though another session or a witness has listed it before', async (t) => {
   const { server, venue, listen } = await start(5, ({ url }) => {
     if (url.pathname === `${PATH}/trades`) return { trades: [], cursor: '' }
     if (url.pathname !== PATH) return undefined
     return quarterListed(url)
   })
   t.after(() => server.close())
-  await proveToldAnew({ venue, listen, marketId: QUARTER })
+  await proveEmittedAgain({ venue, listen, marketId: QUARTER })
 })

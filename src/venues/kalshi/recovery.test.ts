@@ -22,11 +22,11 @@ interface Command {
   }
 }
 
-/** A feed on an open socket, with its own clock; `say` is the venue. */
-function listen(tickers: readonly string[], options: { useYesPrice?: boolean } = {}) {
+/** A feed on an open socket, with its own clock; `receive` is a frame from the venue. */
+function openFeed(tickers: readonly string[], options: { useYesPrice?: boolean } = {}) {
   const sent: Command[] = []
   const cuts: string[] = []
-  const told: DataObservation[] = []
+  const emitted: DataObservation[] = []
   const dead: string[] = []
   const seqs = new Map<number, number>()
   let nowMs = START
@@ -36,16 +36,16 @@ function listen(tickers: readonly string[], options: { useYesPrice?: boolean } =
   const protocol = feed.openReader()
   feed.greeting(nowMs).forEach(take)
 
-  function say(frame: object): void {
+  function receive(frame: object): void {
     const outcome = protocol.read(JSON.stringify(frame), nowMs)
-    if (outcome.kind === 'data') told.push(...outcome.items.map(({ observation }) => observation))
+    if (outcome.kind === 'data') emitted.push(...outcome.items.map(({ observation }) => observation))
     if (outcome.kind === 'refused') dead.push(outcome.reason)
     if (outcome.kind === 'data' && outcome.refused !== undefined) dead.push(outcome.refused)
   }
   function numbered(sid: number, frame: object, skip = 0): void {
     const seq = (seqs.get(sid) ?? 0) + 1 + skip
     seqs.set(sid, seq)
-    say({ ...frame, sid, seq })
+    receive({ ...frame, sid, seq })
   }
   const book = { yes_dollars_fp: [['0.4000', '10.00']], no_dollars_fp: [['0.5500', '7.00']] }
   const snapshot = (ticker: string, levels: object = book) =>
@@ -54,9 +54,9 @@ function listen(tickers: readonly string[], options: { useYesPrice?: boolean } =
     feed,
     sent,
     cuts,
-    told,
+    emitted,
     dead,
-    say,
+    receive,
     numbered,
     now: () => nowMs,
     snapshot,
@@ -77,17 +77,21 @@ function listen(tickers: readonly string[], options: { useYesPrice?: boolean } =
         skip,
       ),
     ticker: (bid: string, ask: string) =>
-      say({ type: 'ticker', sid: 2, msg: { market_ticker: A, yes_bid_dollars: bid, yes_ask_dollars: ask } }),
+      receive({
+        type: 'ticker',
+        sid: 2,
+        msg: { market_ticker: A, yes_bid_dollars: bid, yes_ask_dollars: ask },
+      }),
     /** Answers everything that was asked and not answered yet, refusing what `error` names. */
     answer(error: (command: Command) => object | undefined = () => undefined): void {
       for (const command of sent.splice(0)) {
         const { id, cmd, params } = command
         const refusal = error(command)
-        if (refusal !== undefined) say({ type: 'error', id, msg: refusal })
+        if (refusal !== undefined) receive({ type: 'error', id, msg: refusal })
         else if (cmd === 'subscribe') {
           const channel = params.channels?.[0] ?? ''
           const sid = ['orderbook_delta', 'ticker', 'trade'].indexOf(channel) + 1
-          say({ type: 'subscribed', id, msg: { channel, sid } })
+          receive({ type: 'subscribed', id, msg: { channel, sid } })
           if (sid === 1) for (const ticker of params.market_tickers) snapshot(ticker)
         } else if (cmd === 'update_subscription' && params.action !== 'get_snapshot') {
           numbered(params.sids?.[0] ?? 0, { type: 'ok', id })
@@ -102,17 +106,18 @@ function listen(tickers: readonly string[], options: { useYesPrice?: boolean } =
     pass(seconds: number): void {
       for (let second = 0; second < seconds; second++) {
         nowMs += 1_000
-        told.push(...feed.tend(nowMs), ...feed.follow([...feed.followed], nowMs))
+        emitted.push(...feed.tend(nowMs), ...feed.follow([...feed.followed], nowMs))
       }
     },
     live: () => [A, B, C].filter((ticker) => feed.bookOf(ticker).isLive),
-    lost: () => told.flatMap((each) => (each.kind === 'book_lost' ? [[each.instrument, each.reason]] : [])),
+    lost: () =>
+      emitted.flatMap((each) => (each.kind === 'book_lost' ? [[each.instrument, each.reason]] : [])),
     snapshotsAsked: () => sent.filter(({ params }) => params.action === 'get_snapshot'),
   }
 }
 
 test('a delta of the wrong shape with the right number loses the book of its contract, which is asked for again', () => {
-  const { feed, answer, delta, lost, dead, snapshotsAsked, live, told } = listen([A, B])
+  const { feed, answer, delta, lost, dead, snapshotsAsked, live, emitted } = openFeed([A, B])
   answer()
   delta({ delta_fp: 'many' })
   assert.deepEqual(lost(), [[A, 'damaged']])
@@ -123,16 +128,16 @@ test('a delta of the wrong shape with the right number loses the book of its con
   )
   delta({ price_dollars: '0.3100' })
   assert.equal(
-    told.filter(({ kind }) => kind === 'book_delta').length,
+    emitted.filter(({ kind }) => kind === 'book_delta').length,
     0,
-    'nothing is told of a damaged book',
+    'nothing is emitted of a damaged book',
   )
   answer()
   assert.deepEqual(live(), [A, B])
 })
 
-test('a book frame that does not even say its contract loses all books of its subscription', () => {
-  const { answer, numbered, lost, snapshotsAsked } = listen([A, B])
+test('a book frame that does not even name its contract loses all books of its subscription', () => {
+  const { answer, numbered, lost, snapshotsAsked } = openFeed([A, B])
   answer()
   numbered(1, { type: 'orderbook_delta', msg: 'nothing' })
   assert.deepEqual(lost(), [
@@ -143,7 +148,7 @@ test('a book frame that does not even say its contract loses all books of its su
 })
 
 test('a stream that nobody can read is not answered with a flood of questions', () => {
-  const { answer, delta, sent, pass } = listen([A])
+  const { answer, delta, sent, pass } = openFeed([A])
   answer()
   let asked = 0
   for (let second = 0; second < 10; second++) {
@@ -158,7 +163,7 @@ test('a stream that nobody can read is not answered with a flood of questions', 
 })
 
 test('a snapshot that is crossed is asked for again until it is not', () => {
-  const { answer, sent, snapshot, lost, pass, live, snapshotsAsked } = listen([A])
+  const { answer, sent, snapshot, lost, pass, live, snapshotsAsked } = openFeed([A])
   answer()
   const crossed = { yes_dollars_fp: [['0.5000', '1.00']], no_dollars_fp: [['0.6000', '1.00']] }
   snapshot(A, crossed)
@@ -172,8 +177,8 @@ test('a snapshot that is crossed is asked for again until it is not', () => {
   assert.deepEqual(live(), [A])
 })
 
-test('snapshots that the venue refuses to tell are asked for every ten seconds; then the contract waits a minute', () => {
-  const { answer, delta, pass, sent, cuts, live, snapshotsAsked } = listen([A, B])
+test('snapshots that the venue refuses to send are requested every ten seconds; then the contract waits a minute', () => {
+  const { answer, delta, pass, sent, cuts, live, snapshotsAsked } = openFeed([A, B])
   answer()
   delta({ delta_fp: '-5.00' })
   const refuse = (code: number) =>
@@ -201,13 +206,13 @@ test('snapshots that the venue refuses to tell are asked for every ten seconds; 
 })
 
 test('a subscription that the venue refuses is tried again, one that it ignores costs the socket', () => {
-  const refused = listen([A])
+  const refused = openFeed([A])
   refused.answer(({ cmd }) => (cmd === 'subscribe' ? { code: 27 } : undefined))
   refused.pass(10)
   refused.answer()
   assert.deepEqual([refused.live(), refused.cuts], [[A], []])
 
-  const ignoredByVenue = listen([A])
+  const ignoredByVenue = openFeed([A])
   ignoredByVenue.sent.splice(0)
   ignoredByVenue.pass(30)
   assert.deepEqual(ignoredByVenue.cuts, [])
@@ -216,7 +221,7 @@ test('a subscription that the venue refuses is tried again, one that it ignores 
 })
 
 test('time in which nothing is read is not counted as waiting', () => {
-  const { feed, sent, pass, cuts } = listen([A])
+  const { feed, sent, pass, cuts } = openFeed([A])
   sent.splice(0)
   pass(20)
   feed.forgive(20_000)
@@ -225,7 +230,7 @@ test('time in which nothing is read is not counted as waiting', () => {
 })
 
 test('an unknown contract is left out for a minute, without a cut, and the others are subscribed', () => {
-  const { answer, cuts, live, pass, sent } = listen([A, B, C])
+  const { answer, cuts, live, pass, sent } = openFeed([A, B, C])
   const isUnknown = ({ params }: Command) =>
     params.market_tickers?.includes(B) ? { code: 16, market_ticker: B } : undefined
   for (let round = 0; round < 3; round++) answer(isUnknown)
@@ -244,7 +249,7 @@ test('an unknown contract is left out for a minute, without a cut, and the other
 })
 
 test('an unknown contract that the venue does not name is found by halves', () => {
-  const { answer, live, cuts, pass } = listen([A, B, C])
+  const { answer, live, cuts, pass } = openFeed([A, B, C])
   const isUnknown = ({ params }: Command) => (params.market_tickers?.includes(C) ? { code: 16 } : undefined)
   for (let round = 0; round < 8; round++) answer(isUnknown)
   assert.deepEqual([live(), cuts], [[A, B], []])
@@ -253,8 +258,8 @@ test('an unknown contract that the venue does not name is found by halves', () =
   assert.deepEqual(live(), [A, B, C])
 })
 
-test('a group that is left without contracts is closed and subscribed anew', () => {
-  const { answer, live, pass } = listen([A])
+test('a group that is left without contracts is closed and subscribed again', () => {
+  const { answer, live, pass } = openFeed([A])
   for (let round = 0; round < 3; round++) answer(() => ({ code: 16, market_ticker: A }))
   assert.deepEqual(live(), [])
   pass(61)
@@ -263,7 +268,7 @@ test('a group that is left without contracts is closed and subscribed anew', () 
 })
 
 test('a gap in the numbers of replies loses no book and does not count towards the cut', () => {
-  const { feed, answer, numbered, delta, cuts, live, lost } = listen([A, B])
+  const { feed, answer, numbered, delta, cuts, live, lost } = openFeed([A, B])
   answer()
   numbered(2, { type: 'ok', id: 77 }, 3)
   numbered(3, { type: 'ok', id: 78 }, 3)
@@ -277,7 +282,7 @@ test('a gap in the numbers of replies loses no book and does not count towards t
 })
 
 test('a top that lastingly contradicts the figures loses the book; a race does not', () => {
-  const { feed, answer, ticker, delta, pass, lost, dead, told, now } = listen([A])
+  const { feed, answer, ticker, delta, pass, lost, dead, emitted, now } = openFeed([A])
   answer()
   ticker('0.4000', '0.4500')
   for (let n = 0; n < 50; n++) {
@@ -298,11 +303,11 @@ test('a top that lastingly contradicts the figures loses the book; a race does n
   }
   assert.deepEqual(lost(), [[A, 'top_mismatch']])
   assert.deepEqual([dead, feed.stats().contradictions], [['contradiction'], 1])
-  const last = told.findLast((each) => each.kind === 'book_lost')
+  const last = emitted.findLast((each) => each.kind === 'book_lost')
   assert.equal(last?.sinceMs, agreedMs, 'it was right for as long as both agreed')
 })
 
-test('no bids told as yes prices: a setting reads them, and without it they are not taken for a book', () => {
+test('no bids sent as yes prices: a setting reads them, and without it they are not taken for a book', () => {
   const asYes = {
     yes_dollars_fp: [['0.4000', '10.00']],
     no_dollars_fp: [
@@ -310,11 +315,11 @@ test('no bids told as yes prices: a setting reads them, and without it they are 
       ['0.9000', '1.00'],
     ],
   }
-  const right = listen([A], { useYesPrice: true })
+  const right = openFeed([A], { useYesPrice: true })
   assert.equal(right.sent[0]?.params.use_yes_price, true)
   right.answer()
   right.snapshot(A, asYes)
-  const book = right.told.findLast((each) => each.kind === 'book_snapshot')
+  const book = right.emitted.findLast((each) => each.kind === 'book_snapshot')
   assert.deepEqual(
     [textLevels(book?.bids), textLevels(book?.asks)],
     [
@@ -326,25 +331,25 @@ test('no bids told as yes prices: a setting reads them, and without it they are 
     ],
   )
   right.delta({ side: 'no', price_dollars: '0.4500', delta_fp: '-7.00' })
-  assert.deepEqual(textLevels(right.told.findLast((each) => each.kind === 'book_delta')?.asks), [
+  assert.deepEqual(textLevels(right.emitted.findLast((each) => each.kind === 'book_delta')?.asks), [
     ['0.45', '0'],
   ])
 
-  const wrong = listen([A])
+  const wrong = openFeed([A])
   wrong.answer()
   wrong.snapshot(A, asYes)
   assert.deepEqual(wrong.lost(), [[A, 'crossed']])
 })
 
-test('a change that comes seconds late says that the book was wrong since then', () => {
-  const { answer, delta, pass, lost, told, live, now } = listen([A])
+test('a change that comes seconds late proves that the book was wrong since then', () => {
+  const { answer, delta, pass, lost, emitted, live, now } = openFeed([A])
   answer()
   delta({})
   pass(25)
   const changedMs = now() - 20_000
   delta({ ts_ms: changedMs })
   assert.deepEqual(lost(), [[A, 'frozen']])
-  const last = told.findLast((each) => each.kind === 'book_lost')
+  const last = emitted.findLast((each) => each.kind === 'book_lost')
   assert.equal(last?.sinceMs, changedMs)
   answer()
   delta({})
@@ -352,7 +357,7 @@ test('a change that comes seconds late says that the book was wrong since then',
 })
 
 test('a clock that differs from that of the venue is no delay', () => {
-  const { answer, delta, pass, lost, now } = listen([A])
+  const { answer, delta, pass, lost, now } = openFeed([A])
   answer()
   for (let n = 0; n < 90; n++) {
     delta({ ts_ms: now() - 45_000 })

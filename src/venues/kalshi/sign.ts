@@ -48,7 +48,7 @@ export function signedWhereAsked(fetch: Fetch, signer: RequestSigner): Fetch {
 }
 
 const COST =
-  'books are asked for over REST instead of heard: every 5 s for quarter-hour contracts, about once a minute for the others'
+  'books are requested over REST instead of streamed: every 5 s for quarter-hour contracts, about once a minute for the others'
 
 /** While the venue answers the signature with 401. */
 export const REJECTED: VenueNotice = {
@@ -57,7 +57,7 @@ export const REJECTED: VenueNotice = {
   line: `kalshi: the venue rejects the key (revoked, or this machine's clock is wrong), so its WebSocket stays closed and is tried again now and then; ${COST}`,
 }
 
-/** A signer where the credentials allow one, else a notice for the operator. The key itself is never printed. */
+/** A signer where the credentials allow one, else a notice for the operator. The key itself is never logged. */
 export function signerOrNotice(
   credentials: Partial<KalshiCredentials> | undefined,
   now: () => number,

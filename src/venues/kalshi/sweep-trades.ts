@@ -70,7 +70,7 @@ export function createTradeSweeps(options: {
   rest: KalshiRest
   clock: Clock
   isPolling: (symbol: AssetSymbol) => boolean
-  /** The channel of a symbol's trades; undefined where nobody listens to it. */
+  /** The channel of a symbol's trades; undefined where it was not requested. */
   tradesOf: (symbol: AssetSymbol) => Channel | undefined
 }): TradeSweeps {
   const { catalogue, rest, clock, isPolling } = options

@@ -1,8 +1,8 @@
-/** Talks to the real venue; run by hand: `node --test src/venues/kalshi/venue.live.test.ts`. */
+/** Talks to the real venue; run it alone: `node --test src/venues/kalshi/venue.live.test.ts`. */
 import { proveLive } from '../../../test/venues/live-proof.ts'
 import { createKalshi } from './venue.ts'
 
-// Without credentials: books, prints and figures are asked for in rounds of about a minute.
+// Without credentials: books, trades and figures are requested in rounds of about a minute.
 proveLive(createKalshi, {
   listenMs: 180_000,
   history: { topic: 'markets', symbol: 'BTC', atLeast: 4 },

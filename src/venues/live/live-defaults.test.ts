@@ -198,12 +198,12 @@ test('unknown and wrongly cased symbols, intervals and topics never reach a sock
   }
 })
 
-test('what can be heard can be asked for later, or the description says why not', () => {
+test('what is streamed can be requested later, or the description gives the reason', () => {
   for (const { create } of Object.values(VENUES)) {
     const { name, live, history, notProvided } = create({ clock: systemClock }).describe
     const explained = [...Object.keys(history), ...Object.keys(notProvided)]
     assert.equal(new Set(explained).size, explained.length, name)
-    // Some things can only be asked for: bars and midpoints of prediction markets.
+    // Some things can only be asked for: candles and midpoints of prediction markets.
     const unexplained = Object.keys(live).filter((topic) => !explained.includes(topic))
     assert.deepEqual(unexplained, [], name)
   }

@@ -8,7 +8,7 @@ import type { Observation } from '../observation.ts'
 
 afterEach(endAll)
 
-test('a dropped socket is told with its reason, and the feed comes back by itself', async () => {
+test('a dropped socket is reported with its reason, and the feed comes back by itself', async () => {
   const venue = await scriptedVenue({
     onOpen(visit, index) {
       visit.socket.send(frameOf(index))
@@ -39,7 +39,7 @@ test('a venue that accepts the connection and never answers is left and tried ag
   await venue.close()
 })
 
-test('a socket that stays open and says nothing is cut and replaced', async () => {
+test('a socket that stays open and sends nothing is cut and replaced', async () => {
   const venue = await scriptedVenue({
     onOpen: (visit, index) => index === 1 && visit.socket.send(frameOf(7)),
   })
@@ -52,7 +52,7 @@ test('a socket that stays open and says nothing is cut and replaced', async () =
   await venue.close()
 })
 
-test('one silent channel among talking ones is told once, within two of its intervals', async () => {
+test('one silent channel among active ones is reported once, within two of its intervals', async () => {
   const venue = await scriptedVenue()
   const feed = listen(venue.url, { channels: [BTC, ETH], silenceOf: () => 200 })
   await feed.until(() => venue.open().length === 1)
@@ -64,7 +64,7 @@ test('one silent channel among talking ones is told once, within two of its inte
     if (!isEthMuted) venue.broadcast(frameOf(id, 'ETH'))
   }, 20)
   await systemClock.sleep(600)
-  assert.ok(!feed.kinds().includes('stale'), 'talking channels are not stale')
+  assert.ok(!feed.kinds().includes('stale'), 'active channels are not stale')
   isEthMuted = true
   const mutedMs = Date.now()
   await feed.until(() => feed.kinds().includes('stale'))
@@ -83,7 +83,7 @@ test('one silent channel among talking ones is told once, within two of its inte
   await venue.close()
 })
 
-test('an unreadable frame is counted, kept and told, and the next one is read as ever', async () => {
+test('an unreadable frame is counted, kept and reported, and the next one is read as usual', async () => {
   const venue = await scriptedVenue({
     onOpen(visit) {
       for (const text of [frameOf(1), '{"id":2,', '{"strange":true}', frameOf(3)]) visit.socket.send(text)
@@ -115,7 +115,7 @@ test("sockets are renewed before the venue's cut, new before old, and no message
   const { renewals, disconnects, repeats } = feed.session.stats()
   assert.ok(renewals >= 4, `renewed ${renewals} times`)
   assert.equal(disconnects, 0)
-  assert.ok(repeats > 0, 'both sockets were heard for a while')
+  assert.ok(repeats > 0, 'both sockets were read for a while')
   assert.deepEqual(
     feed.ids(),
     Array.from({ length: id }, (_, index) => index + 1),
@@ -163,7 +163,7 @@ test('a confirmed silence replaces the socket of that channel only, without a ga
   await venue.close()
 })
 
-test('a channel that is still silent on the new socket is told again', async () => {
+test('a channel that is still silent on the new socket is reported again', async () => {
   const venue = await scriptedVenue({ onOpen: (visit, index) => visit.socket.send(frameOf(index)) })
   const feed = listen(venue.url, {
     channels: [BTC, ETH],
@@ -229,7 +229,7 @@ test('a socket on which a channel stays silent is replaced after growing pauses,
   await venue.close()
 })
 
-test('a venue whose sockets open and say nothing is dialled with growing pauses', async () => {
+test('a venue whose sockets open and send nothing is dialled with growing pauses', async () => {
   const venue = await scriptedVenue()
   const limits = {
     ...QUICK,

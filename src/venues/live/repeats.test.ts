@@ -12,13 +12,13 @@ test('a repeat within the remembered span is recognised, in whatever order it co
   assert.ok(keys.isNew(5), 'what is long gone is forgotten')
 })
 
-test('a number is new once, whether it came in order or filled a hole', () => {
+test('a number is new once, whether it came in order or filled a gap', () => {
   const { isNew } = createSeenNumbers(10)
   const brought = [5, 6, 6, 9, 8, 8, 7, 5, 10, 7]
   assert.deepEqual(brought.map(isNew), [true, true, false, true, true, false, true, false, true, false])
 })
 
-test('of a wide hole the newest numbers are remembered', () => {
+test('of a wide gap the newest numbers are remembered', () => {
   const { isNew } = createSeenNumbers(3)
   isNew(1)
   assert.equal(isNew(100), true)

@@ -4,11 +4,11 @@ import { test } from 'node:test'
 import {
   type Answer,
   type Asked,
+  collect,
   fastClock,
-  hear,
   startLoopback,
 } from '../../../test/predictions/loopback.ts'
-import { proveToldAnew } from '../../../test/predictions/prove-markets-sent.ts'
+import { proveEmittedAgain } from '../../../test/predictions/prove-markets-sent.ts'
 import type { Channel } from '../channel.ts'
 import { createPolymarket } from './venue.ts'
 
@@ -47,7 +47,11 @@ async function start(atS: number, speed: number, answer: (asked: Asked) => Answe
     reference: server.ws,
   }
   const venue = createPolymarket({ clock, hosts, polymarket: { reference: 'none' } })
-  return { server, venue, listen: () => hear(venue.live(CHANNELS, { signal: new AbortController().signal })) }
+  return {
+    server,
+    venue,
+    listen: () => collect(venue.live(CHANNELS, { signal: new AbortController().signal })),
+  }
 }
 
 /** The list of the five-minute series; the others have nothing. */
@@ -58,28 +62,28 @@ function listed({ url }: Asked, rows: readonly object[]): Answer | undefined {
   return isSeries && isFirst ? rows.map((row) => ({ id: 'e1', markets: [row] })) : []
 }
 
-test('a series that fails among several: what the others tell is told', async (t) => {
+test('a series that fails among several: what the others answer is emitted', async (t) => {
   const { server, listen } = await start(WINDOW + 10, 20, (asked) =>
     asked.url.searchParams.get('series_slug') === 'btc-up-or-down-15m'
       ? { status: 503, body: {} }
       : listed(asked, [gammaMarket()]),
   )
   t.after(() => server.close())
-  const heard = listen()
-  t.after(() => heard.close())
-  await heard.until(() => heard.last('market', CONDITION) !== undefined, 'the window')
-  assert.equal(heard.of('market').length, 1, 'and it is told once')
+  const received = listen()
+  t.after(() => received.close())
+  await received.until(() => received.last('market', CONDITION) !== undefined, 'the window')
+  assert.equal(received.of('market').length, 1, 'and it is emitted once')
 })
 
-test('a session is told every window, though another session or a witness has met it before', async (t) => {
+test('a session emits every window, though another session or a witness has listed it before', async (t) => {
   const { server, venue, listen } = await start(WINDOW + 10, 5, (asked) =>
     asked.url.pathname === '/v2/trades' ? { data: [] } : listed(asked, [gammaMarket()]),
   )
   t.after(() => server.close())
-  await proveToldAnew({ venue, listen, marketId: CONDITION })
+  await proveEmittedAgain({ venue, listen, marketId: CONDITION })
 })
 
-test('a winner of the order book has no time of its own: the catalogue is asked on, and tells it with the last volume', async (t) => {
+test('a winner of the order book has no time of its own: the catalogue is asked on, and has it with the last volume', async (t) => {
   let isKnown = false
   const closed = { closed: true, acceptingOrders: false, liquidityNum: 0, volumeNum: 77 }
   const { server, listen } = await start(END - 20, 60, (asked) => {
@@ -104,16 +108,16 @@ test('a winner of the order book has no time of its own: the catalogue is asked 
     return listed(asked, isKnown ? [] : [gammaMarket()])
   })
   t.after(() => server.close())
-  const heard = listen()
-  t.after(() => heard.close())
-  const market = () => heard.last('market', CONDITION)?.market
-  await heard.until(() => market()?.status === 'resolved', 'the winner of the order book', 12_000)
+  const received = listen()
+  t.after(() => received.close())
+  const market = () => received.last('market', CONDITION)?.market
+  await received.until(() => market()?.status === 'resolved', 'the winner of the order book', 40_000)
   assert.deepEqual(
     [market()?.winner, market()?.resolvedAt, market()?.volume, market()?.liquidity],
     ['Down', null, 10, 1234.5],
   )
   isKnown = true
-  await heard.until(() => market()?.resolvedAt != null, 'the time of it', 12_000)
+  await received.until(() => market()?.resolvedAt != null, 'the time of it', 40_000)
   assert.deepEqual(
     [market()?.winner, market()?.resolvedAt, market()?.volume, market()?.liquidity],
     ['Down', Date.parse('2026-07-24T00:05:21Z'), 77, 1234.5],
@@ -126,14 +130,14 @@ test('tokens that a later list leaves out are not forgotten, and one that has no
     listed(asked, [gammaMarket({ clobTokenIds, volumeNum: clobTokenIds === '[]' ? 12 : 11 })]),
   )
   t.after(() => server.close())
-  const heard = listen()
-  t.after(() => heard.close())
-  const tokens = () => heard.last('market', CONDITION)?.market.tokens?.map(({ tokenId }) => tokenId)
-  await heard.until(() => heard.last('market', CONDITION) !== undefined, 'the window')
+  const received = listen()
+  t.after(() => received.close())
+  const tokens = () => received.last('market', CONDITION)?.market.tokens?.map(({ tokenId }) => tokenId)
+  await received.until(() => received.last('market', CONDITION) !== undefined, 'the window')
   assert.deepEqual(tokens(), [])
   clobTokenIds = '["11", "22"]'
-  await heard.until(() => tokens()?.length === 2, 'its tokens')
+  await received.until(() => tokens()?.length === 2, 'its tokens')
   clobTokenIds = '[]'
-  await heard.until(() => heard.last('market', CONDITION)?.market.volume === 12, 'the next list')
+  await received.until(() => received.last('market', CONDITION)?.market.volume === 12, 'the next list')
   assert.deepEqual(tokens(), ['11', '22'])
 })

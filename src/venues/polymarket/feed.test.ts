@@ -4,8 +4,8 @@ import { textLevels } from '../../../test/predictions/levels.ts'
 import {
   type Answer,
   type Asked,
+  collect,
   fastClock,
-  hear,
   type Loopback,
   startLoopback,
 } from '../../../test/predictions/loopback.ts'
@@ -136,7 +136,7 @@ async function startWorld(
 }
 
 const listen = (world: World, channels = CHANNELS) =>
-  hear(world.venue.live(channels, { signal: new AbortController().signal }))
+  collect(world.venue.live(channels, { signal: new AbortController().signal }))
 const first = marketAt(WINDOW)
 const second = marketAt(WINDOW + 300)
 const marketVisits = (world: World) => world.server.visits.filter((visit) => visit.path === '/ws/market')
@@ -164,9 +164,12 @@ const changeOf = (timeMs: number, change: Record<string, unknown>) => ({
 test('the socket subscribes the running and the next window with the frames of the page, legs by label', async (t) => {
   const world = await startWorld(5)
   t.after(() => world.server.close())
-  const heard = listen(world)
-  t.after(() => heard.close())
-  await heard.until(() => heard.last('book_snapshot', second.up) !== undefined, 'the book of the next window')
+  const received = listen(world)
+  t.after(() => received.close())
+  await received.until(
+    () => received.last('book_snapshot', second.up) !== undefined,
+    'the book of the next window',
+  )
   const [visit] = marketVisits(world)
   const [greeting] = (visit?.received ?? []).filter((text) => text !== 'PING').map((text) => JSON.parse(text))
   assert.deepEqual(greeting, {
@@ -176,12 +179,12 @@ test('the socket subscribes the running and the next window with the frames of t
     initial_dump: true,
     level: 2,
   })
-  const book = heard.last('book_snapshot', first.up)
+  const book = received.last('book_snapshot', first.up)
   assert.deepEqual(
     [textLevels(book?.bids)?.[0], textLevels(book?.asks)?.[0], book?.leg.outcome],
     [['0.4', '10'], ['0.42', '5'], 'Up'],
   )
-  const { market } = heard.last('market', first.condition) ?? {}
+  const { market } = received.last('market', first.condition) ?? {}
   assert.deepEqual([market?.eventId, market?.liquidity, market?.openInterest], [`e9${WINDOW}`, 1234.5, 7])
   const rtds = world.server.visits.find((each) => each.path === '/rtds')
   assert.deepEqual(
@@ -214,13 +217,13 @@ test('the socket subscribes the running and the next window with the frames of t
       },
     }),
   )
-  await heard.until(() => heard.of('reference_price').length === 1, 'a tick')
-  assert.equal(heard.of('reference_price')[0]?.price, '65048.078902260626')
+  await received.until(() => received.of('reference_price').length === 1, 'a tick')
+  assert.equal(received.of('reference_price')[0]?.price, '65048.078902260626')
   // The third window comes into sight: it is added on the open socket.
   const third = marketAt(WINDOW + 600)
   world.markets.set(third.slug, gammaMarket(third))
   sendMarket(world, { event_type: 'new_market', slug: third.slug })
-  await heard.until(
+  await received.until(
     () => (visit?.received ?? []).some((text) => text.includes(third.up)),
     'the subscription of the third window',
   )
@@ -232,44 +235,47 @@ test('the socket subscribes the running and the next window with the frames of t
   })
 })
 
-test('a top that is not the told one: the book is lost, a REST book older than it is refused, a newer one taken', async (t) => {
+test('a top that is not the reported one: the book is lost, a REST book older than it is refused, a newer one taken', async (t) => {
   const world = await startWorld(5)
   t.after(() => world.server.close())
-  const heard = listen(world)
-  t.after(() => heard.close())
-  await heard.until(() => heard.last('book_snapshot', first.up) !== undefined, 'a book')
+  const received = listen(world)
+  t.after(() => received.close())
+  await received.until(() => received.last('book_snapshot', first.up) !== undefined, 'a book')
   const baseMs = world.clock.now() + 1_000
   sendMarket(world, changeOf(baseMs, {}))
-  await heard.until(() => heard.of('book_delta').length === 1, 'a change')
-  assert.deepEqual(textLevels(heard.last('book_delta', first.up)?.bids), [['0.4', '8']])
+  await received.until(() => received.of('book_delta').length === 1, 'a change')
+  assert.deepEqual(textLevels(received.last('book_delta', first.up)?.bids), [['0.4', '8']])
 
   world.books.set(first.up, bookOf(first, baseMs - 5_000))
   sendMarket(world, changeOf(baseMs + 10, { price: '0.39', size: '1', best_bid: '0.41' }))
-  await heard.until(() => heard.last('book_lost', first.up)?.reason === 'top_mismatch', 'the loss')
+  await received.until(() => received.last('book_lost', first.up)?.reason === 'top_mismatch', 'the loss')
   const asked = () =>
     world.server.asked.filter(
       ({ url }) => url.pathname === '/book' && url.searchParams.get('token_id') === first.up,
     )
-  await heard.until(() => asked().length >= 2, 'two questions')
-  assert.equal(heard.of('book_snapshot').filter((each) => each.via === 'rest').length, 0)
+  await received.until(() => asked().length >= 2, 'two questions')
+  assert.equal(received.of('book_snapshot').filter((each) => each.via === 'rest').length, 0)
   // A change that comes meanwhile is kept and applied to the REST book.
   sendMarket(world, changeOf(baseMs + 300, { price: '0.41', size: '3', best_bid: '0.41' }))
   world.books.set(first.up, bookOf(first, baseMs + 200))
-  await heard.until(() => heard.of('book_snapshot').some((each) => each.via === 'rest'), 'the repaired book')
-  const repaired = heard.of('book_snapshot').find((each) => each.via === 'rest')
+  await received.until(
+    () => received.of('book_snapshot').some((each) => each.via === 'rest'),
+    'the repaired book',
+  )
+  const repaired = received.of('book_snapshot').find((each) => each.via === 'rest')
   assert.deepEqual(textLevels(repaired?.bids.slice(0, 2)), [
     ['0.41', '3'],
     ['0.4', '10'],
   ])
-  assert.equal(heard.of('book_delta').length, 1, 'nothing is told of a stale book')
+  assert.equal(received.of('book_delta').length, 1, 'nothing is emitted of a stale book')
 })
 
-test('a crossed book and a wrong hash are lost and repaired; an empty side is told as 0, 1 or nothing', async (t) => {
+test('a crossed book and a wrong hash are lost and repaired; an empty side is reported as 0, 1 or nothing', async (t) => {
   const world = await startWorld(5)
   t.after(() => world.server.close())
-  const heard = listen(world)
-  t.after(() => heard.close())
-  await heard.until(() => heard.last('book_snapshot', first.up) !== undefined, 'a book')
+  const received = listen(world)
+  t.after(() => received.close())
+  await received.until(() => received.last('book_snapshot', first.up) !== undefined, 'a book')
   const baseMs = world.clock.now() + 1_000
   const emptied = ['0.4', '0.01'].map((price, index) =>
     changeOf(baseMs + index, { price, size: '0', best_bid: index === 0 ? '0.01' : '0' }),
@@ -283,7 +289,7 @@ test('a crossed book and a wrong hash are lost and repaired; an empty side is to
     world,
     changeOf(baseMs + 3, { side: 'SELL', price: '0.99', size: '0', best_bid: '', best_ask: '1' }),
   )
-  await heard.until(() => heard.of('book_delta').length === 4, 'four changes')
+  await received.until(() => received.of('book_delta').length === 4, 'four changes')
   world.books.set(first.up, bookOf(first, baseMs + 60_000))
   sendMarket(world, {
     ...changeOf(baseMs + 4, {}),
@@ -292,28 +298,34 @@ test('a crossed book and a wrong hash are lost and repaired; an empty side is to
       { asset_id: first.up, price: '0.45', size: '1', side: 'SELL' },
     ],
   })
-  await heard.until(() => heard.last('book_lost', first.up)?.reason === 'crossed', 'the crossed book')
-  await heard.until(() => heard.of('book_snapshot').some((each) => each.via === 'rest'), 'the repaired book')
+  await received.until(() => received.last('book_lost', first.up)?.reason === 'crossed', 'the crossed book')
+  await received.until(
+    () => received.of('book_snapshot').some((each) => each.via === 'rest'),
+    'the repaired book',
+  )
 
-  // A hash that was never right says nothing; once one was right, a wrong one does.
+  // A hash that was never right proves nothing; once one was right, a wrong one does.
   const hashed = (hash: string, timeMs: number) => ({ ...bookOf(first, timeMs), hash })
   sendMarket(world, hashed('0'.repeat(40), baseMs + 70_000))
   const right = bookHash(bookOf(first, 0), HASH_KEYS['2024'])
   sendMarket(world, hashed(right, baseMs + 70_001))
   sendMarket(world, hashed('1'.repeat(40), baseMs + 70_002))
-  await heard.until(() => heard.last('book_lost', first.up)?.reason === 'hash_mismatch', 'the wrong hash')
-  assert.equal(heard.of('book_lost').filter((each) => each.reason === 'hash_mismatch').length, 1)
+  await received.until(
+    () => received.last('book_lost', first.up)?.reason === 'hash_mismatch',
+    'the wrong hash',
+  )
+  assert.equal(received.of('book_lost').filter((each) => each.reason === 'hash_mismatch').length, 1)
 })
 
 test('a frozen book on a live socket is found by comparing, and costs the socket when it happens again', async (t) => {
   const world = await startWorld(20)
   t.after(() => world.server.close())
-  const heard = listen(
+  const received = listen(
     world,
     CHANNELS.filter(({ topic }) => topic !== 'reference_price'),
   )
-  t.after(() => heard.close())
-  await heard.until(() => heard.last('book_snapshot', first.up) !== undefined, 'a book')
+  t.after(() => received.close())
+  await received.until(() => received.last('book_snapshot', first.up) !== undefined, 'a book')
   const beat = setInterval(
     () => sendMarket(world, bookOf(second, world.clock.now(), { asset_id: second.up })),
     50,
@@ -321,53 +333,61 @@ test('a frozen book on a live socket is found by comparing, and costs the socket
   t.after(() => clearInterval(beat))
   const down = { asset_id: first.down, bids: [level('0.58', '5')], asks: [level('0.6', '10')] }
   sendMarket(world, bookOf(first, world.clock.now(), down))
-  await heard.until(() => heard.last('book_snapshot', first.down) !== undefined, 'the other book')
+  await received.until(() => received.last('book_snapshot', first.down) !== undefined, 'the other book')
   // Quiet is not frozen: the venue's own book is the same.
   world.books.set(first.down, bookOf(first, world.clock.now() + 100_000, down))
   world.books.set(first.up, bookOf(first, world.clock.now() + 100_000, { bids: [level('0.3', '1')] }))
-  await heard.until(() => heard.last('book_lost', first.up)?.reason === 'frozen', 'the frozen book', 12_000)
+  await received.until(
+    () => received.last('book_lost', first.up)?.reason === 'frozen',
+    'the frozen book',
+    40_000,
+  )
   const [visit] = marketVisits(world)
-  await heard.until(
+  await received.until(
     () => (visit?.received ?? []).some((text) => text.includes('"unsubscribe"')),
     'a new subscription',
   )
-  const lostAt = heard.all.findIndex((each) => each.kind === 'book_lost')
+  const lostAt = received.all.findIndex((each) => each.kind === 'book_lost')
   const isBack = () =>
-    heard.all.slice(lostAt).some((each) => each.kind === 'book_snapshot' && each.instrument === first.up)
-  await heard.until(isBack, 'the book of the new subscription')
+    received.all.slice(lostAt).some((each) => each.kind === 'book_snapshot' && each.instrument === first.up)
+  await received.until(isBack, 'the book of the new subscription')
   assert.ok(
-    heard.of('book_snapshot').every(({ via }) => via === 'stream'),
+    received.of('book_snapshot').every(({ via }) => via === 'stream'),
     'REST does not heal a frozen stream',
   )
-  assert.equal(heard.last('book_lost', first.down), undefined)
+  assert.equal(received.last('book_lost', first.down), undefined)
   assert.equal(marketVisits(world).length, 1)
   world.books.set(first.down, bookOf(first, world.clock.now() + 200_000, { ...down, bids: [] }))
-  await heard.until(() => heard.last('book_lost', first.down) !== undefined, 'the second frozen book', 12_000)
-  await heard.until(() => marketVisits(world).length === 2, 'a new socket', 12_000)
+  await received.until(
+    () => received.last('book_lost', first.down) !== undefined,
+    'the second frozen book',
+    40_000,
+  )
+  await received.until(() => marketVisits(world).length === 2, 'a new socket', 40_000)
 })
 
 test('a frame that cannot be read loses every book of its socket, and levels below the top are proved by hash', async (t) => {
   const world = await startWorld(30)
   t.after(() => world.server.close())
-  const heard = listen(
+  const received = listen(
     world,
     CHANNELS.filter(({ topic }) => topic !== 'reference_price'),
   )
-  t.after(() => heard.close())
-  await heard.until(() => heard.last('book_snapshot', second.up) !== undefined, 'books')
+  t.after(() => received.close())
+  await received.until(() => received.last('book_snapshot', second.up) !== undefined, 'books')
   for (const market of [first, second]) world.books.set(market.up, bookOf(market, world.clock.now() + 60_000))
   for (const visit of marketVisits(world)) visit.socket.send('{"event_type":"price_change","market":"0x')
-  await heard.until(() => heard.of('book_lost').length === 2, 'both losses')
+  await received.until(() => received.of('book_lost').length === 2, 'both losses')
   assert.deepEqual(
-    heard.of('book_lost').map(({ reason }) => reason),
+    received.of('book_lost').map(({ reason }) => reason),
     ['damaged', 'damaged'],
   )
-  assert.equal(heard.of('damaged').length, 1)
-  await heard.until(
-    () => heard.of('book_snapshot').filter(({ via }) => via === 'rest').length >= 2,
+  assert.equal(received.of('damaged').length, 1)
+  await received.until(
+    () => received.of('book_snapshot').filter(({ via }) => via === 'rest').length >= 2,
     'repairs',
   )
-  // A level far from the top was missed; the venue tells the same hash for another book.
+  // A level far from the top was missed; the venue sends the same hash for another book.
   const beat = setInterval(() => sendMarket(world, bookOf(second, world.clock.now() + 90_000)), 30)
   t.after(() => clearInterval(beat))
   const timeMs = world.clock.now() + 90_000
@@ -376,24 +396,28 @@ test('a frame that cannot be read loses every book of its socket, and levels bel
     bookOf(first, timeMs, { hash: 'same', bids: [level('0.02', '1'), level('0.4', '8')] }),
   )
   sendMarket(world, changeOf(timeMs, { hash: 'same' }))
-  await heard.until(() => heard.last('book_lost', first.up)?.reason === 'hash_mismatch', 'the proof', 12_000)
-  await heard.until(
-    () => heard.last('book_snapshot', first.up)?.bids.length === 2,
+  await received.until(
+    () => received.last('book_lost', first.up)?.reason === 'hash_mismatch',
+    'the proof',
+    40_000,
+  )
+  await received.until(
+    () => received.last('book_snapshot', first.up)?.bids.length === 2,
     'the repaired book',
-    12_000,
+    40_000,
   )
 })
 
-test('a lost market_resolved: the winner is found by asking with closed=true, prints are swept, tokens let go', async (t) => {
+test('a lost market_resolved: the winner is found by asking with closed=true, trades are swept, tokens let go', async (t) => {
   const world = await startWorld(60, { markets: [first] })
   t.after(() => world.server.close())
-  const heard = listen(
+  const received = listen(
     world,
     CHANNELS.filter(({ topic }) => topic !== 'reference_price'),
   )
-  t.after(() => heard.close())
-  await heard.until(() => heard.last('book_snapshot', first.up) !== undefined, 'a book')
-  const print = {
+  t.after(() => received.close())
+  await received.until(() => received.last('book_snapshot', first.up) !== undefined, 'a book')
+  const tradeFrame = {
     event_type: 'last_trade_price',
     asset_id: first.up,
     market: first.condition,
@@ -403,8 +427,8 @@ test('a lost market_resolved: the winner is found by asking with closed=true, pr
     timestamp: String(START),
     transaction_hash: '0xaa',
   }
-  for (let times = 0; times < 2; times++) sendMarket(world, print)
-  await heard.until(() => heard.of('trade').length === 1, 'the print, once')
+  for (let times = 0; times < 2; times++) sendMarket(world, tradeFrame)
+  await received.until(() => received.of('trade').length === 1, 'the trade, once')
   const swept = (hash: string, token: string) => ({
     side: 'SELL',
     token_id: token,
@@ -428,43 +452,45 @@ test('a lost market_resolved: the winner is found by asking with closed=true, pr
       liquidityNum: 0,
     }),
   )
-  await heard.until(
-    () => heard.last('market', first.condition)?.market.status === 'resolved',
+  await received.until(
+    () => received.last('market', first.condition)?.market.status === 'resolved',
     'the winner',
-    12_000,
+    40_000,
   )
-  const { market } = heard.last('market', first.condition) ?? {}
+  const { market } = received.last('market', first.condition) ?? {}
   assert.deepEqual(
     [market?.winner, market?.resolvedAt, market?.active, market?.liquidity],
     ['Up', (WINDOW + 321) * 1_000, false, 1234.5],
   )
-  await heard.until(() => heard.of('trade').length === 2, 'the print that the stream lost', 12_000)
-  const [told, found] = heard.of('trade')
-  assert.deepEqual([told?.id, told?.isSwept], [`0xaa-${first.up.slice(-8)}-0`, undefined])
+  await received.until(() => received.of('trade').length === 2, 'the trade that the stream lost', 40_000)
+  const [streamed, found] = received.of('trade')
+  assert.deepEqual([streamed?.id, streamed?.isSwept], [`0xaa-${first.up.slice(-8)}-0`, undefined])
   assert.deepEqual(
     [found?.id, found?.isSwept, found?.leg?.outcome],
     [`0xbb-${first.down.slice(-8)}-0`, true, 'Down'],
   )
-  await heard.until(() => heard.last('book_lost', first.up)?.reason === 'ended', 'the end', 12_000)
+  await received.until(() => received.last('book_lost', first.up)?.reason === 'ended', 'the end', 40_000)
 })
 
-test('a lost socket loses every book until the new one tells them', async (t) => {
+test('a lost socket loses every book until the new one sends them', async (t) => {
   const world = await startWorld(5)
   t.after(() => world.server.close())
-  const heard = listen(world)
-  t.after(() => heard.close())
-  await heard.until(() => heard.last('book_snapshot', second.up) !== undefined, 'books')
+  const received = listen(world)
+  t.after(() => received.close())
+  await received.until(() => received.last('book_snapshot', second.up) !== undefined, 'books')
   marketVisits(world)[0]?.socket.terminate()
-  await heard.until(() => heard.last('book_lost', first.up)?.reason === 'disconnected', 'the loss')
-  const lostAt = heard.all.findIndex((each) => each.kind === 'book_lost')
-  await heard.until(
+  await received.until(() => received.last('book_lost', first.up)?.reason === 'disconnected', 'the loss')
+  const lostAt = received.all.findIndex((each) => each.kind === 'book_lost')
+  await received.until(
     () =>
-      heard.all.slice(lostAt).some((each) => each.kind === 'book_snapshot' && each.instrument === first.up),
+      received.all
+        .slice(lostAt)
+        .some((each) => each.kind === 'book_snapshot' && each.instrument === first.up),
     'the book again',
   )
 })
 
-test('history: prints of one market over all pages; an unknown market is refused', async (t) => {
+test('history: trades of one market over all pages; an unknown market is refused', async (t) => {
   const world = await startWorld(1)
   t.after(() => world.server.close())
   const row = (timestamp: number, hash: string) => ({

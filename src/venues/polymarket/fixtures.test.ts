@@ -31,7 +31,7 @@ const leg = (tokenId: string, outcome = 'Up'): Leg => ({
   endMs: 9e12,
 })
 
-function deskFor(tokenIds: readonly string[]): { feed: TokenFeed; acted: string[] } {
+function feedFor(tokenIds: readonly string[]): { feed: TokenFeed; acted: string[] } {
   const acted: string[] = []
   const feed = new TokenFeed('BTC', {
     send: () => {},
@@ -85,7 +85,7 @@ test('the REST book: best level last on the wire, 0.24/0.25, mid 0.245, price_do
     [row.best_bid, row.best_ask, row.mid_price, row.spread, row.price_up, row.price_down].map(String),
     ['best_bid', 'best_ask', 'mid_price', 'spread', 'price_up', 'price_down'].map((name) => expected[name]),
   )
-  // The page tells (bids − asks) / all, the row tells the share of the bids.
+  // The page shows (bids − asks) / all, the row has the share of the bids.
   assert.equal((2 * row.imbalance - 1).toFixed(5), Number(expected.imbalance_top10).toFixed(5))
 })
 
@@ -168,7 +168,7 @@ test('recorded books of the stream are taken as proved, and one whose hash is wr
   assert.deepEqual(acted, [book.asset_id])
 })
 
-test('the catalogue tells the terms that the hash covers', { skip }, () => {
+test('the catalogue has the terms that the hash covers', { skip }, () => {
   const rows = recordedLines<{ raw: Record<string, unknown> }>(
     VENUE,
     'gamma_markets_btc-updown-5m_2026-07-24.jsonl',
@@ -180,13 +180,13 @@ test('the catalogue tells the terms that the hash covers', { skip }, () => {
   }
 })
 
-test('recorded prints of the stream are read, each once', { skip }, () => {
+test('recorded trades of the stream are read, each once', { skip }, () => {
   const frames = recordedLines<Record<'asset_id' | 'price' | 'size' | 'side' | 'timestamp', string>>(
     VENUE,
     TRADES_2026_02,
   )
   assert.equal(frames.length, 10)
-  const { feed } = deskFor(frames.map(({ asset_id }) => asset_id))
+  const { feed } = feedFor(frames.map(({ asset_id }) => asset_id))
   const reader = feed.openReader()
   for (const frame of frames) {
     const outcome = reader.read(JSON.stringify(frame), 1)
@@ -267,7 +267,9 @@ test('the recorded event and the single market map; closed markets of other kind
   assert.equal(readVenueTime('2026-07-24 00:00:16+00'), Date.UTC(2026, 6, 24, 0, 0, 16))
 })
 
-test('440 tokens of recorded midpoints fold into bars; one of them as written down by hand', { skip }, () => {
+test('440 tokens of recorded midpoints fold into candles; one of them as worked out separately', {
+  skip,
+}, () => {
   const lines = recordedLines<{
     metadata: { tokenId: string }
     data: { timestamp: number; price: number }[]
@@ -277,15 +279,15 @@ test('440 tokens of recorded midpoints fold into bars; one of them as written do
   const line = lines.find(({ metadata }) => metadata.tokenId === expected.token_id)
   const mids = (line?.data ?? []).map(({ timestamp, price }) => ({ timeMs: timestamp, price: String(price) }))
   for (const interval of ['5m', '15m'] as const) {
-    const bars = buildMarketCandles({ interval, trades: [], mids, volume: 'money' }).map((bar) => ({
-      timestamp: new Date(bar.openTimeMs).toISOString().replace('.000Z', 'Z'),
-      open: Number(bar.open),
-      high: Number(bar.high),
-      low: Number(bar.low),
-      close: Number(bar.close),
-      samples: bar.samples,
+    const candles = buildMarketCandles({ interval, trades: [], mids, volume: 'money' }).map((candle) => ({
+      timestamp: new Date(candle.openTimeMs).toISOString().replace('.000Z', 'Z'),
+      open: Number(candle.open),
+      high: Number(candle.high),
+      low: Number(candle.low),
+      close: Number(candle.close),
+      samples: candle.samples,
     }))
-    assert.deepEqual(bars, expected[interval])
+    assert.deepEqual(candles, expected[interval])
   }
 })
 
@@ -294,7 +296,7 @@ test('both forms of a price change are read', { skip }, () => {
     const frame = recordedJson<unknown>(VENUE, `nautilus_ws/${file}`)
     const text = JSON.stringify(frame)
     const [tokenId = ''] = tokensIn(text)
-    const { feed } = deskFor([tokenId])
+    const { feed } = feedFor([tokenId])
     const reader = feed.openReader()
     const bid = file === 'price_change.json' ? '.5' : '.6'
     const book = {
@@ -309,7 +311,7 @@ test('both forms of a price change are read', { skip }, () => {
     const outcome = reader.read(text, 2)
     assert.ok(outcome.kind === 'data', file)
     const kinds = outcome.items.map(({ observation }) => observation.kind)
-    // The second is partly invented: its bid of 0.7 is not the top it tells itself.
+    // The second is partly invented: its bid of 0.7 is not the top that it reports itself.
     assert.deepEqual(kinds, file === 'price_change.json' ? ['book_delta'] : ['book_lost'])
   }
 })
@@ -338,7 +340,7 @@ test('every recorded market frame is read; only the invented kind is a dead lett
   const refused: Record<string, string> = {}
   for (const [name, frame] of frames) {
     const text = JSON.stringify(frame)
-    const outcome: FrameOutcome = deskFor(tokensIn(text)).feed.openReader().read(text, 1)
+    const outcome: FrameOutcome = feedFor(tokensIn(text)).feed.openReader().read(text, 1)
     if (outcome.kind === 'refused') refused[name] = outcome.reason
     if (outcome.kind === 'data') assert.equal(outcome.refused, undefined, name)
   }
@@ -349,7 +351,7 @@ test('the documented sequence keeps two legs: delete, add, tick change, trade, a
   skip,
 }, () => {
   const frames = recordedJson<Record<string, unknown>>(VENUE, 'documented_shapes_clob_market_events.json')
-  const { feed, acted } = deskFor(['token-up', 'token-down'])
+  const { feed, acted } = feedFor(['token-up', 'token-down'])
   const reader = feed.openReader()
   const read = (name: string) => {
     const outcome = reader.read(JSON.stringify(frames[name]), 1)
@@ -367,7 +369,7 @@ test('the documented sequence keeps two legs: delete, add, tick change, trade, a
     [500_000, 510_000],
   ])
   assert.deepEqual(read('last_trade_price'), ['trade'])
-  assert.deepEqual(read('last_trade_price'), ['ignored'], 'the same print again')
+  assert.deepEqual(read('last_trade_price'), ['ignored'], 'the same trade again')
   assert.deepEqual(read('tick_size_change'), ['book_lost'])
   read('new_market')
   read('market_resolved')
@@ -389,9 +391,9 @@ test('recorded ticks of the reference price: E18 text of the oracle, plain text 
   )
   assert.equal(reader.read(JSON.stringify(twap), 2).kind, 'ignored', 'a repeated tick')
   const exchange = ['rtds_crypto_prices_subscribe.json', 'rtds_crypto_prices_update.json'].map((file) => {
-    const told = reader.read(JSON.stringify(recordedJson(VENUE, `nautilus_rust/${file}`)), 3)
-    assert.ok(told.kind === 'data')
-    return told.items.map(({ observation }) =>
+    const outcome = reader.read(JSON.stringify(recordedJson(VENUE, `nautilus_rust/${file}`)), 3)
+    assert.ok(outcome.kind === 'data')
+    return outcome.items.map(({ observation }) =>
       observation.kind === 'reference_price' ? [observation.price, observation.settlement.of] : [],
     )
   })
@@ -406,7 +408,7 @@ test('recorded ticks of the reference price: E18 text of the oracle, plain text 
   assert.equal(reader.read('PONG', 4).kind, 'pong')
 })
 
-test('prints of the data interface map without floats', { skip }, () => {
+test('trades of the data interface map without floats', { skip }, () => {
   const rows = recordedJson<unknown[]>(VENUE, 'nautilus_rust/data_api_trades_response.json')
   for (const row of rows) assert.ok(TradeV1.is(row))
   const wire = {
@@ -492,7 +494,7 @@ test('every recorded file is known: read by a test here, or no message that is r
   assert.deepEqual(recordedFiles(VENUE), [...read, ...Object.keys(notRead)].sort())
 })
 
-test('the order book tells the winner of a closed market', { skip }, () => {
+test('the order book has the winner of a closed market', { skip }, () => {
   for (const file of [
     'clob_market_closed_binary_accepting_false.json',
     'clob_market_closed_binary_accepting_true.json',

@@ -20,7 +20,7 @@ const MARKET = {
   closed: true,
 }
 
-test('the first data interface refuses to go deeper: the newest prints are told, the older ones are not covered', async (t) => {
+test('the first data interface refuses to go deeper: the newest trades are emitted, the older ones are not covered', async (t) => {
   const row = (index: number) => ({
     side: 'BUY',
     asset: '1100000011',

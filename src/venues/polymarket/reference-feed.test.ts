@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fastClock, hear, startLoopback } from '../../../test/predictions/loopback.ts'
+import { collect, fastClock, startLoopback } from '../../../test/predictions/loopback.ts'
 import { createReferenceReader } from './reference-feed.ts'
 import { createPolymarket } from './venue.ts'
 
@@ -16,7 +16,7 @@ const frame = (topic: string, timestamp: number) => ({
   payload: { symbol: topic === EXCHANGE ? 'btcusdt' : 'btc/usd', timestamp, value: 65_000 },
 })
 
-test('a tick counts as a sign of life only while every topic that was asked for is heard', () => {
+test('a tick counts as a sign of life only while every topic that was asked for arrives', () => {
   const reader = createReferenceReader([SPOT, MEAN, EXCHANGE])
   const isPartial = (topic: string, second: number) => {
     const atMs = START_MS + second * 1_000
@@ -27,14 +27,14 @@ test('a tick counts as a sign of life only while every topic that was asked for 
   }
   assert.equal(isPartial(SPOT, 0), true)
   assert.equal(isPartial(MEAN, 0), true)
-  assert.equal(isPartial(EXCHANGE, 0), false, 'now all are heard')
+  assert.equal(isPartial(EXCHANGE, 0), false, 'now all arrive')
   assert.equal(isPartial(SPOT, 10), false)
   assert.equal(isPartial(EXCHANGE, 10), false)
   assert.equal(isPartial(SPOT, 11), true, 'the mean is silent for longer than it may be')
   assert.equal(isPartial(MEAN, 12), false)
 })
 
-test('a mean that is never told while the spot price flows is a silent channel; the spot ticks are heard all the same', async (t) => {
+test('a mean that is never sent while the spot price flows is a silent channel; the spot ticks are received all the same', async (t) => {
   let lostMean = true
   const server = await startLoopback({ answer: () => [] })
   t.after(() => server.close())
@@ -50,19 +50,19 @@ test('a mean that is never told while the spot price flows is a silent channel; 
       bolt: server.ws,
     },
   })
-  const heard = hear(
+  const received = collect(
     venue.live([{ topic: 'reference_price', symbol: 'BTC' }], { signal: new AbortController().signal }),
   )
-  t.after(() => heard.close())
+  t.after(() => received.close())
   const ticking = setInterval(() => {
     for (const topic of [SPOT, EXCHANGE, ...(lostMean ? [] : [MEAN])]) server.send(frame(topic, clock.now()))
   }, 50)
   t.after(() => clearInterval(ticking))
-  await heard.until(() => heard.of('stale').length === 1, 'the silence', 8_000)
-  assert.ok(heard.of('reference_price').length > 0)
-  assert.ok(heard.of('reference_price').every(({ isPartial }) => isPartial === true))
+  await received.until(() => received.of('stale').length === 1, 'the silence', 8_000)
+  assert.ok(received.of('reference_price').length > 0)
+  assert.ok(received.of('reference_price').every(({ isPartial }) => isPartial === true))
   lostMean = false
   const isWhole = () =>
-    heard.of('reference_price').some((tick) => tick.settlement.windowSeconds === 60 && !tick.isPartial)
-  await heard.until(isWhole, 'all three')
+    received.of('reference_price').some((tick) => tick.settlement.windowSeconds === 60 && !tick.isPartial)
+  await received.until(isWhole, 'all three')
 })

@@ -1,5 +1,5 @@
 /**
- * Prints that the stream did not emitTrades, asked for window by window.
+ * Trades that the stream did not send, requested window by window.
  *
  *   a round over every listed window, every four minutes ──▶ all trades before it were emitted
  *   a window that has closed: a minute later, and once more ten minutes later ──▶ it is swept for good

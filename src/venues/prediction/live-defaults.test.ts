@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import { WebSocket } from 'ws'
-import { fastClock, hear, startLoopback } from '../../../test/predictions/loopback.ts'
+import { collect, fastClock, startLoopback } from '../../../test/predictions/loopback.ts'
 import { SYMBOLS } from '../../core/symbol.ts'
 import { allChannels } from '../adapter/supported.ts'
 import { createChainlink } from '../chainlink/venue.ts'
@@ -41,11 +41,11 @@ test('polymarket: catalogue, book and price hosts, all series of all symbols, fi
     url.pathname === '/events' ? [] : undefined,
   )
   const venue = createPolymarket(dependencies)
-  const heard = hear(venue.live(allChannels(venue.describe), { signal: new AbortController().signal }))
-  t.after(() => heard.close())
+  const received = collect(venue.live(allChannels(venue.describe), { signal: new AbortController().signal }))
+  t.after(() => received.close())
   // Five series for each of four symbols, and the long names of three of them where a series is not found.
-  await heard.until(() => asked.length >= 4 * 5 + 3 * 3, 'all series')
-  await heard.until(() => dialled.length === 5 && server.visits.length === 5, 'all sockets')
+  await received.until(() => asked.length >= 4 * 5 + 3 * 3, 'all series')
+  await received.until(() => dialled.length === 5 && server.visits.length === 5, 'all sockets')
   assert.deepEqual(
     [...new Set(asked.map(({ url }) => url.origin + url.pathname))],
     ['https://gamma-api.polymarket.com/events'],
@@ -100,10 +100,10 @@ test('polymarket with one running market: the documented frames for its books an
     return isFirst ? [{ id: '7', markets: [market] }] : []
   })
   const venue = createPolymarket(dependencies)
-  const heard = hear(venue.live(allChannels(venue.describe), { signal: new AbortController().signal }))
-  t.after(() => heard.close())
+  const received = collect(venue.live(allChannels(venue.describe), { signal: new AbortController().signal }))
+  t.after(() => received.close())
   const frames = () => server.visits.flatMap(({ received }) => received).filter((text) => text !== 'PING')
-  await heard.until(() => frames().length >= 13, 'a frame for the market and twelve for the prices')
+  await received.until(() => frames().length >= 13, 'a frame for the market and twelve for the prices')
   const [books, ...others] = frames().filter((text) => text.includes('assets_ids'))
   assert.deepEqual(others, [], 'only the symbol with a market subscribes')
   assert.equal(
@@ -140,13 +140,13 @@ test('polymarket with the relay that wants a key: authenticated first; without t
     keyless.notices?.map(({ code }) => code),
     ['credentials_missing'],
   )
-  const silent = hear(keyless.live([channel], { signal: new AbortController().signal }))
+  const silent = collect(keyless.live([channel], { signal: new AbortController().signal }))
   await silent.close()
   assert.equal(dialled.length, 0)
   const venue = createPolymarket({ ...dependencies, polymarket: { reference: 'bolt', bolt } })
-  const heard = hear(venue.live([channel], { signal: new AbortController().signal }))
-  t.after(() => heard.close())
-  await heard.until(() => server.visits[0]?.received.length === 2, 'two frames')
+  const received = collect(venue.live([channel], { signal: new AbortController().signal }))
+  t.after(() => received.close())
+  await received.until(() => server.visits[0]?.received.length === 2, 'two frames')
   assert.equal(dialled[0]?.url, 'wss://ws-live-v2.polymarket.com/ws')
   const filter = { symbol: 'btcusd', window_seconds: 60 }
   assert.deepEqual(
@@ -169,9 +169,9 @@ test('kalshi: every recorded series, signed sockets with the documented headers'
   })
   const venue = createKalshi({ ...dependencies, kalshi: { keyId: 'id', privateKey } })
   assert.deepEqual(venue.notices, [])
-  const heard = hear(venue.live(allChannels(venue.describe), { signal: new AbortController().signal }))
-  t.after(() => heard.close())
-  await heard.until(() => asked.length >= 24 && dialled.length === 4, 'all series and sockets')
+  const received = collect(venue.live(allChannels(venue.describe), { signal: new AbortController().signal }))
+  t.after(() => received.close())
+  await received.until(() => asked.length >= 24 && dialled.length === 4, 'all series and sockets')
   assert.deepEqual(
     [...new Set(asked.map(({ url }) => url.origin + url.pathname))],
     ['https://external-api.kalshi.com/trade-api/v2/markets'],
@@ -230,10 +230,10 @@ test('kalshi with one open contract: the documented subscriptions, one channel p
     publicKeyEncoding: { type: 'spki', format: 'pem' },
   })
   const venue = createKalshi({ ...dependencies, kalshi: { keyId: 'id', privateKey } })
-  const heard = hear(venue.live(allChannels(venue.describe), { signal: new AbortController().signal }))
-  t.after(() => heard.close())
+  const received = collect(venue.live(allChannels(venue.describe), { signal: new AbortController().signal }))
+  t.after(() => received.close())
   const frames = () => server.visits.flatMap(({ received }) => received)
-  await heard.until(() => frames().length >= 3, 'three subscriptions')
+  await received.until(() => frames().length >= 3, 'three subscriptions')
   assert.deepEqual(frames(), [
     `{"id":1,"cmd":"subscribe","params":{"channels":["orderbook_delta"],"market_tickers":["${ticker}"],"use_yes_price":false}}`,
     `{"id":2,"cmd":"subscribe","params":{"channels":["ticker"],"market_tickers":["${ticker}"],"send_initial_snapshot":true}}`,
@@ -248,10 +248,10 @@ test('chainlink: several public nodes of Polygon, the documented proxies and sel
     result: `0x${'0'.repeat(63)}8`,
   }))
   const venue = createChainlink(dependencies)
-  const heard = hear(venue.live(allChannels(venue.describe), { signal: new AbortController().signal }))
-  t.after(() => heard.close())
+  const received = collect(venue.live(allChannels(venue.describe), { signal: new AbortController().signal }))
+  t.after(() => received.close())
   const calls = () => asked.map(({ init }) => JSON.parse(init.body ?? '{}').params?.[0]?.data.slice(0, 10))
-  await heard.until(() => calls().includes('0xfeaf968c'), 'a question for the newest round')
+  await received.until(() => calls().includes('0xfeaf968c'), 'a question for the newest round')
   assert.equal(new Set(asked.map(({ url }) => url.origin)).size, 3)
   assert.ok(asked.every(({ url, init }) => url.protocol === 'https:' && init.method === 'POST'))
   const body = asked

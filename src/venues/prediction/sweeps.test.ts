@@ -2,7 +2,13 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import { type Asked, fastClock, hear, startLoopback, type Visit } from '../../../test/predictions/loopback.ts'
+import {
+  type Asked,
+  collect,
+  fastClock,
+  startLoopback,
+  type Visit,
+} from '../../../test/predictions/loopback.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { Channel, Topic } from '../channel.ts'
 import { createKalshi } from '../kalshi/venue.ts'
@@ -13,18 +19,18 @@ const UNAVAILABLE = { status: 503, body: { error: 'unavailable' } }
 const channelsOf = (topics: readonly Topic[]): Channel[] => topics.map((topic) => ({ topic, symbol: 'BTC' }))
 const iso = (seconds: number) => new Date(seconds * 1_000).toISOString()
 
-/** The Up/Down venue on a loopback host, heard until the test ends. */
+/** The Up/Down venue on a loopback host, read until the test ends. */
 function listen(t: TestContext, { http: rest, ws: stream }: { http: string; ws: string }, clock: Clock) {
   const hosts = { rest, clob: rest, data: rest, stream, reference: `${stream}/rtds` }
   const { signal } = new AbortController()
-  const heard = hear(
+  const received = collect(
     createPolymarket({ clock, hosts }).live(channelsOf(['markets', 'book', 'trades']), { signal }),
   )
-  t.after(() => heard.close())
-  return heard
+  t.after(() => received.close())
+  return received
 }
 
-test('Up/Down: when every question of both sweeps fails, the prints are asked for again until they come', async (t) => {
+test('Up/Down: when every question of both sweeps fails, the trades are requested again until they come', async (t) => {
   const window = 1_784_851_200
   const condition = `0x${String(window).padStart(64, '0')}`
   const market = {
@@ -39,7 +45,7 @@ test('Up/Down: when every question of both sweeps fails, the prints are asked fo
     closed: false,
     acceptingOrders: true,
   }
-  const print = {
+  const tradeRow = {
     side: 'SELL',
     token_id: '11',
     condition_id: condition,
@@ -59,18 +65,18 @@ test('Up/Down: when every question of both sweeps fails, the prints are asked fo
         return isAsked ? [{ id: 'e9', markets: [market] }] : []
       }
       if (url.pathname !== '/v2/trades') return undefined
-      return failures-- > 0 ? UNAVAILABLE : { data: [print], pagination: { has_more: false } }
+      return failures-- > 0 ? UNAVAILABLE : { data: [tradeRow], pagination: { has_more: false } }
     },
   })
   t.after(() => server.close())
-  const heard = listen(t, server, fastClock((window + 240) * 1_000, 120))
-  await heard.until(() => heard.of('trade').length === 1, 'the print', 12_000)
-  await heard.until(() => heard.of('swept').length === 1, 'the end of the sweeps', 12_000)
-  assert.equal(heard.of('swept')[0]?.instrument, condition)
-  assert.equal(heard.of('trade').length, 1)
+  const received = listen(t, server, fastClock((window + 240) * 1_000, 120))
+  await received.until(() => received.of('trade').length === 1, 'the trade', 40_000)
+  await received.until(() => received.of('swept').length === 1, 'the end of the sweeps', 40_000)
+  assert.equal(received.of('swept')[0]?.instrument, condition)
+  assert.equal(received.of('trade').length, 1)
 })
 
-test('Up/Down: a window that begins in ten hours and is traded already is told, with its print, by the next round', async (t) => {
+test('Up/Down: a window that begins in ten hours and is traded already is emitted, with its trade, by the next round', async (t) => {
   const window = 1_784_887_200
   const condition = `0x${String(window).padStart(64, '0')}`
   const listed = (start: number, id: string) => ({
@@ -86,7 +92,7 @@ test('Up/Down: a window that begins in ten hours and is traded already is told, 
     acceptingOrders: true,
   })
   const nowS = window - 36_000
-  const print = {
+  const tradeRow = {
     side: 'BUY',
     token_id: `${window}1`,
     condition_id: condition,
@@ -112,24 +118,24 @@ test('Up/Down: a window that begins in ten hours and is traded already is told, 
       if (url.pathname !== '/v2/trades') return undefined
       const conditions = (query.get('condition') ?? '').split(',')
       asked.push(conditions)
-      return { data: conditions.includes(condition) ? [print] : [], pagination: { has_more: false } }
+      return { data: conditions.includes(condition) ? [tradeRow] : [], pagination: { has_more: false } }
     },
   })
   t.after(() => server.close())
-  const heard = listen(t, server, fastClock(nowS * 1_000, 60))
-  await heard.until(() => heard.of('swept_to').length === 2, 'two rounds', 12_000)
-  const [trade, ...others] = heard.of('trade')
+  const received = listen(t, server, fastClock(nowS * 1_000, 60))
+  await received.until(() => received.of('swept_to').length === 2, 'two rounds', 40_000)
+  const [trade, ...others] = received.of('trade')
   assert.equal(trade?.leg?.marketId, condition)
   assert.ok(others.every(({ id }) => id === trade?.id))
-  const order = heard.all.map(({ kind }) => kind)
-  assert.ok(heard.of('market').some(({ market }) => market.marketId === condition))
-  assert.ok(order.indexOf('trade') < order.indexOf('swept_to'), 'told before it is called told')
-  const [first] = heard.of('swept_to')
+  const order = received.all.map(({ kind }) => kind)
+  assert.ok(received.of('market').some(({ market }) => market.marketId === condition))
+  assert.ok(order.indexOf('trade') < order.indexOf('swept_to'), 'emitted before it counts as swept')
+  const [first] = received.of('swept_to')
   assert.ok(first && first.toMs < first.receivedMs && first.toMs >= (nowS - 60) * 1_000)
   assert.ok(asked.every((conditions) => conditions.length <= 20))
 })
 
-test('yes/no: the hole of a lost socket reaches back to when it was last heard, and is swept until it is told', async (t) => {
+test('yes/no: the gap of a lost socket reaches back to the last frame, and is swept until its trades are emitted', async (t) => {
   const startMs = Date.UTC(2026, 3, 16, 4, 46)
   const ticker = 'KXBTC15M-26APR160100-00'
   const clock = fastClock(startMs, 30)
@@ -180,12 +186,12 @@ test('yes/no: the hole of a lost socket reaches back to when it was last heard, 
     channelsOf(['markets', 'book', 'trades']),
     { signal: new AbortController().signal },
   )
-  const heard = hear(session)
-  t.after(() => heard.close())
-  await heard.until(() => heard.last('book_snapshot', ticker) !== undefined, 'the book')
-  const heardMs = heard.last('book_snapshot', ticker)?.receivedMs ?? 0
-  // Mute for a minute, while the socket answers every ping: a trade is made that nobody tells.
-  await heard.until(() => clock.now() > heardMs + MINUTE_MS, 'a minute')
+  const received = collect(session)
+  t.after(() => received.close())
+  await received.until(() => received.last('book_snapshot', ticker) !== undefined, 'the book')
+  const heardMs = received.last('book_snapshot', ticker)?.receivedMs ?? 0
+  // Mute for a minute, while the socket answers every ping: a trade is made that nobody sends.
+  await received.until(() => clock.now() > heardMs + MINUTE_MS, 'a minute')
   const created = new Date(heardMs + 10_000).toISOString()
   trades.push({
     trade_id: 'lost-1',
@@ -198,7 +204,7 @@ test('yes/no: the hole of a lost socket reaches back to when it was last heard, 
   })
   market.volume_fp = '12.00'
   session.reconnect({ topic: 'book', symbol: 'BTC' }, 'silent')
-  await heard.until(() => heard.of('trade').length === 1, 'the trade of the hole', 12_000)
+  await received.until(() => received.of('trade').length === 1, 'the trade of the gap', 40_000)
   assert.ok(clock.now() < startMs + 13 * MINUTE_MS, 'before the contract closes')
   assert.ok(failures < 0)
 })

@@ -45,7 +45,7 @@ for (const [what, changes] of [
   ['a name', { slug: 'btc-five-minutes-1' }],
   ['outcomes', { outcomes: '["Yes", "No"]' }],
 ] as const)
-  test(`polymarket: ${what} that nobody has told us about is a dead letter`, async () => {
+  test(`polymarket: ${what} that the venue has not documented is a dead letter`, async () => {
     const { found, letters } = await listed('polymarket', ({ query }) => {
       const isOurs = query.get('series_slug') === 'btc-up-or-down-5m' && query.get('offset') === '0'
       return isOurs && query.get('closed') === 'false'
@@ -57,7 +57,7 @@ for (const [what, changes] of [
     assert.match(letters.recent()[0]?.text ?? '', /v3|five-minutes|Yes/)
   })
 
-test('kalshi: a status that nobody has told us about is a dead letter, a contract of another series is none', async () => {
+test('kalshi: a status that the venue has not documented is a dead letter, a contract of another series is none', async () => {
   const contract = (ticker: string, status: string) => ({
     ticker,
     event_ticker: ticker.slice(0, ticker.lastIndexOf('-')),

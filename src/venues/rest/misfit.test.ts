@@ -44,7 +44,7 @@ interface Case {
   readonly rows: (asked: Asked, truth: Row[]) => { rows: Row[]; wrap: (rows: Row[]) => unknown } | undefined
   /** Answers to the questions around it. */
   readonly around: (asked: Asked) => unknown
-  /** Fields of a row that say whose it is. */
+  /** Fields of a row that name what it belongs to. */
   readonly foreign: ((row: Row) => Row)[]
   /** A row that is left out can be found out. */
   readonly isDense: boolean
@@ -94,7 +94,7 @@ const CASES: Case[] = [
       rows: (asked, truth) =>
         asked.path === `${path}/klines` ? { rows: byTimes(at(0))(asked, truth), wrap: plain } : undefined,
       around: () => ({ serverTime: NOW }),
-      // A bar of five minutes under the same name.
+      // A candle of five minutes under the same name.
       foreign: [(row) => (row as unknown[]).with(6, Number((row as unknown[])[6]) + 4 * MINUTE)],
       isDense: true,
     }
@@ -241,7 +241,7 @@ const CASES: Case[] = [
     isDense: false,
   },
   {
-    name: 'kalshi bars',
+    name: 'kalshi candles',
     create: createKalshi,
     request: { topic: 'contract_candles', symbol: 'BTC', market: TICKER, interval: '1m', range: PAST },
     truth: every(EVER, MINUTE).map((openMs) => ({
@@ -430,7 +430,7 @@ test('a page that repeats itself ends the walk, by id and by cursor', async () =
   }
 })
 
-test('an oracle node that answers with another round says nothing about the round that was asked for', async () => {
+test('an oracle node that answers with another round proves nothing about the round that was asked for', async () => {
   const PROXY = '0xc907E116054Ad103354f2D350FD2514433D57F6f'
   const newest = roundIdOf(1n, 40n)
   const hex = (roundId: bigint, updatedAt: number) =>
@@ -447,8 +447,10 @@ test('an oracle node that answers with another round says nothing about the roun
           return `0x${hex(newest, timeOf(40n) * unit)}`
         case '0x9a6fc8f5': {
           const round = roundOf(BigInt(`0x${data.slice(10)}`))
-          const told = isWrong && round === 30n ? 29n : round
-          return round > 40n ? '0x' : `0x${hex(roundIdOf(phaseOf(newest), told), timeOf(told) * unit)}`
+          const reported = isWrong && round === 30n ? 29n : round
+          return round > 40n
+            ? '0x'
+            : `0x${hex(roundIdOf(phaseOf(newest), reported), timeOf(reported) * unit)}`
         }
         case '0x313ce567':
           return `0x${word(8n)}`
@@ -500,7 +502,7 @@ test('an oracle node that answers with another round says nothing about the roun
 test('whatever an adapter makes of it, a page of another request is not passed on', () => {
   const range = { fromMs: 10 * MINUTE, toMs: 20 * MINUTE }
   const request: HistoryRequest = { topic: 'candles', symbol: 'BTC', interval: '1m', range }
-  const bar = (openTimeMs: number, more: Partial<CandleObservation> = {}): CandleObservation => ({
+  const candle = (openTimeMs: number, more: Partial<CandleObservation> = {}): CandleObservation => ({
     ...{ kind: 'candle', source: 'cexa', symbol: 'BTC', instrument: 'BTCUSDT', interval: '1m', openTimeMs },
     ...{
       venueTimeMs: openTimeMs,
@@ -520,17 +522,17 @@ test('whatever an adapter makes of it, a page of another request is not passed o
     const check = createPageCheck(request, { source: 'cexa' })
     return pages.map(check).find((fault) => fault !== undefined)
   }
-  const good = bar(12 * MINUTE)
-  assert.equal(faultOf(page([good, bar(13 * MINUTE)], range)), undefined)
-  assert.match(faultOf(page([bar(12 * MINUTE, { symbol: 'ETH' })])) ?? '', /ETH/)
-  assert.match(faultOf(page([bar(12 * MINUTE, { source: 'cexa_futures' })])) ?? '', /cexa_futures/)
-  assert.match(faultOf(page([bar(15 * MINUTE, { interval: '5m' })])) ?? '', /5m/)
-  assert.match(faultOf(page([bar(12 * MINUTE + 1)])) ?? '', /grid/)
-  assert.match(faultOf(page([bar(12 * MINUTE, { closed: false })])) ?? '', /open/)
-  assert.match(faultOf(page([bar(20 * MINUTE)])) ?? '', /asked for/)
-  assert.match(faultOf(page([good]), page([bar(11 * MINUTE)])) ?? '', /after/)
+  const good = candle(12 * MINUTE)
+  assert.equal(faultOf(page([good, candle(13 * MINUTE)], range)), undefined)
+  assert.match(faultOf(page([candle(12 * MINUTE, { symbol: 'ETH' })])) ?? '', /ETH/)
+  assert.match(faultOf(page([candle(12 * MINUTE, { source: 'cexa_futures' })])) ?? '', /cexa_futures/)
+  assert.match(faultOf(page([candle(15 * MINUTE, { interval: '5m' })])) ?? '', /5m/)
+  assert.match(faultOf(page([candle(12 * MINUTE + 1)])) ?? '', /grid/)
+  assert.match(faultOf(page([candle(12 * MINUTE, { closed: false })])) ?? '', /open/)
+  assert.match(faultOf(page([candle(20 * MINUTE)])) ?? '', /asked for/)
+  assert.match(faultOf(page([good]), page([candle(11 * MINUTE)])) ?? '', /after/)
   assert.match(
-    faultOf(page([bar(12 * MINUTE, { key: 'a' })]), page([bar(12 * MINUTE, { key: 'a' })])) ?? '',
+    faultOf(page([candle(12 * MINUTE, { key: 'a' })]), page([candle(12 * MINUTE, { key: 'a' })])) ?? '',
     /twice/,
   )
   assert.match(faultOf(page([], { fromMs: 9 * MINUTE, toMs: 12 * MINUTE })) ?? '', /settled/)

@@ -1,5 +1,5 @@
 /**
- * What a recorder with nothing configured says to the real exchanges, typed in from their protocol pages: the sockets
+ * What a recorder with nothing configured sends to the real exchanges, typed in from their protocol pages: the sockets
  * and subscriptions of its plan, and the first question for each kind of past with its host, path and parameters.
  * Only the last hop is bent to loopback stand-ins that record.
  */
@@ -27,7 +27,7 @@ const subscriptions = (type: string, more = '') =>
 
 type Exchange = 'binance-spot' | 'binance-futures' | 'hyperliquid'
 
-interface Said {
+interface SentToVenue {
   /** Address without its streams, the streams it names, and the frames that are sent on it. */
   readonly sockets: readonly { url: string; streams: string[]; frames: string[] }[]
   readonly questions: readonly {
@@ -42,7 +42,7 @@ const futures = 'https://fapi.binance.com'
 const range = `startTime=${from}&endTime=${to - 1}`
 const info = 'https://api.hyperliquid.xyz/info'
 
-const SAID: Record<Exchange, Said> = {
+const SENT: Record<Exchange, SentToVenue> = {
   'binance-spot': {
     sockets: [
       {
@@ -143,7 +143,7 @@ async function standIns(clock: VenueDependencies['clock']) {
   return { ...rest, dependencies: { clock, ...hops } }
 }
 
-for (const [name, { sockets: expected, questions }] of Object.entries(SAID) as [Exchange, Said][]) {
+for (const [name, { sockets: expected, questions }] of Object.entries(SENT) as [Exchange, SentToVenue][]) {
   test(`${name}: the sockets and subscriptions of its plan`, async () => {
     const { sockets, dialled, dependencies } = await standIns(systemClock)
     const { create, plan } = VENUES[name]
@@ -158,7 +158,7 @@ for (const [name, { sockets: expected, questions }] of Object.entries(SAID) as [
       await systemClock.sleep(5)
     }
     await systemClock.sleep(50)
-    const said = dialled.map((url, index) => {
+    const sent = dialled.map((url, index) => {
       const { origin, host, protocol, pathname, searchParams } = new URL(url)
       assert.ok(origin === 'null' || origin.endsWith(host))
       return {
@@ -167,7 +167,7 @@ for (const [name, { sockets: expected, questions }] of Object.entries(SAID) as [
         frames: [...(sockets.visits[index]?.received ?? [])].sort(),
       }
     })
-    assert.deepEqual(said, expected)
+    assert.deepEqual(sent, expected)
     for (const { headers } of sockets.visits) {
       assert.equal(headers['sec-websocket-extensions'], undefined, 'no compression')
       assert.equal(headers.authorization ?? headers['x-mbx-apikey'], undefined, 'no key')

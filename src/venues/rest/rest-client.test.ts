@@ -44,7 +44,7 @@ const never = new AbortController().signal
 const ok = (response: ServerResponse, headers: Record<string, string> = {}) =>
   response.writeHead(200, { 'content-type': 'application/json', ...headers }).end('{"fine":true}')
 
-test('a broken limit stops every question for as long as the venue says', async () => {
+test('a broken limit stops every question for as long as the venue asks', async () => {
   const { client, asked } = await venueWith((_request, response, index) =>
     index === 0
       ? response.writeHead(429, { 'retry-after': '1' }).end('{"code":-1003,"msg":"Too many"}')
@@ -60,7 +60,7 @@ test('a broken limit stops every question for as long as the venue says', async 
     assert.ok(question.atMs - (refused?.atMs ?? 0) >= 990, 'nobody asked during the halt')
 })
 
-test('a ban that is longer than one waits is told at once, and nothing more is asked', async () => {
+test('a ban that is longer than one waits is reported at once, and nothing more is requested', async () => {
   const { client, asked } = await venueWith((_request, response) =>
     response.writeHead(418, { 'retry-after': '7200' }).end('{"code":-1003,"msg":"banned"}'),
   )
@@ -103,7 +103,7 @@ test('walks through the past leave a share of the budget to the live side', asyn
   assert.equal(clock.slept.length, 1, 'the walk waits for the next window')
 })
 
-test('the tries are bounded, and the error says what went wrong last', async () => {
+test('the tries are bounded, and the error names what went wrong last', async () => {
   const { client, asked } = await venueWith((_request, response) => response.writeHead(500).end('oops'), {
     tries: 3,
   })

@@ -4,8 +4,8 @@ import { floorTo, notProvided } from '../../../src/venues/rest/history-range.ts'
 import { requestTyped } from '../../../src/venues/rest/typed-request.ts'
 import type { VenueTime } from '../../../src/venues/rest/venue-time.ts'
 import type { HistoryPage, HistoryRequest } from '../../../src/venues/venue.ts'
-import { mapBar } from './mapper.ts'
-import { Bars, Time } from './wire.ts'
+import { mapCandle } from './mapper.ts'
+import { Candles, Time } from './wire.ts'
 
 const MINUTE_MS = 60_000
 
@@ -27,8 +27,13 @@ export async function* walkHistory(
   if (topic !== 'candles') return yield notProvided(range)
   const toMs = Math.min(range.toMs, floorTo(await rest.venueTime.now(signal), MINUTE_MS))
   if (toMs <= range.fromMs) return
-  const question = { path: '/bars', query: { from: range.fromMs, to: toMs }, weight: 1, isBackground: true }
-  const { value, answer } = await requestTyped(rest, question, Bars, signal)
-  const observations = value.map((bar) => mapBar(bar, answer.receivedMs))
+  const question = {
+    path: '/candles',
+    query: { from: range.fromMs, to: toMs },
+    weight: 1,
+    isBackground: true,
+  }
+  const { value, answer } = await requestTyped(rest, question, Candles, signal)
+  const observations = value.map((candle) => mapCandle(candle, answer.receivedMs))
   yield { observations, covered: { fromMs: range.fromMs, toMs }, missing: [] }
 }

@@ -13,7 +13,7 @@ export function mapTrade(wire: TradeWire, symbol: AssetSymbol, receivedMs: numbe
   }
 }
 
-export const mapBar = (wire: { t: number; px: string }, receivedMs: number): CandleObservation => ({
+export const mapCandle = (wire: { t: number; px: string }, receivedMs: number): CandleObservation => ({
   ...{ kind: 'candle', source: 'cexa', symbol: 'BTC', instrument: 'XBT', interval: '1m', receivedMs },
   ...{ venueTimeMs: wire.t + MINUTE_MS, key: null, openTimeMs: wire.t, closeTimeMs: wire.t + MINUTE_MS - 1 },
   ...{ closed: true, open: wire.px, high: wire.px, low: wire.px, close: wire.px, volume: '2', tradeCount: 1 },

@@ -28,7 +28,7 @@ export function createToy(dependencies: VenueDependencies): Venue {
       checkLine(
         describe,
         [parts.hosts.rest],
-        async () => `its clock says ${(await venueTime.request(signal)).venueMs}`,
+        async () => `its clock reads ${(await venueTime.request(signal)).venueMs}`,
       ),
   }
 }

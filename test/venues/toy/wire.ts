@@ -5,5 +5,5 @@ import { DecimalText, Millis, wireType } from '../../../src/venues/adapter/wire-
 const TradeSchema = Type.Object({ n: Type.Integer(), coin: Type.String(), px: DecimalText, t: Millis })
 export type TradeWire = Static<typeof TradeSchema>
 export const Trade = wireType(TradeSchema)
-export const Bars = wireType(Type.Array(Type.Object({ t: Millis, px: DecimalText })))
+export const Candles = wireType(Type.Array(Type.Object({ t: Millis, px: DecimalText })))
 export const Time = wireType(Type.Object({ now: Millis }))
