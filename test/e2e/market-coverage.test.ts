@@ -7,7 +7,14 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { ask } from '../fakes/client.ts'
 import { startTestService, type TestService } from '../fakes/service.ts'
-import { type Recording, startRecording, startWorld, until, type World } from '../ingest/recording.ts'
+import {
+  fastClock,
+  type Recording,
+  startRecording,
+  startWorld,
+  until,
+  type World,
+} from '../ingest/recording.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS
@@ -101,7 +108,7 @@ async function notice(): Promise<void> {
 }
 
 before(async () => {
-  world = await startWorld({ factor: FACTOR, startMs: START_MS })
+  world = await startWorld(fastClock({ factor: FACTOR, startMs: START_MS }))
   service = await startTestService({ clock: world.clock })
   key = await service.key()
   recording = await startRecording(world, {

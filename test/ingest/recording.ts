@@ -1,7 +1,4 @@
 /** A recording of the simulated exchanges over real sockets, with a clock that may run fast. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { Source } from '../../src/core/source.ts'
 import type { AssetSymbol } from '../../src/core/symbol.ts'
 import { recordExchange } from '../../src/ingest/exchange/record-exchange.ts'
@@ -14,18 +11,15 @@ import type { LiveOptions } from '../../src/venues/venue.ts'
 import { storesIn } from '../fakes/stores.ts'
 import { startTestExchanges, type TestExchanges } from '../sandbox/start.ts'
 
-export interface TimeBase {
-  readonly startMs: number
-  readonly factor: number
-  /** The machine's time at the start: processes that share it share the fast clock. */
-  readonly originMs: number
-}
+/** Shortly after midnight, so that there is little of the day to request. */
+const START_MS = Date.parse('2026-11-10T00:02:10Z')
 
-export function sharedClock(base: TimeBase): Clock & { readonly base: TimeBase } {
+/** A clock that runs faster than the machine's; what has to be steady on a busy machine takes a paced clock. */
+export function fastClock({ factor, startMs = START_MS }: { factor: number; startMs?: number }): Clock {
+  const originMs = Date.now()
   return {
-    base,
-    now: () => Math.floor(base.startMs + (Date.now() - base.originMs) * base.factor),
-    sleep: (ms, signal) => systemClock.sleep(ms / base.factor, signal),
+    now: () => Math.floor(startMs + (Date.now() - originMs) * factor),
+    sleep: (ms, signal) => systemClock.sleep(ms / factor, signal),
   }
 }
 
@@ -40,38 +34,20 @@ export const EXCHANGES: Record<SandboxVenue, { name: ExchangeName; source: Sourc
 
 export type Addresses = Pick<TestExchanges, SandboxVenue>
 
-export interface World {
-  readonly clock: Clock
+export interface World<C extends Clock = Clock> {
+  readonly clock: C
   readonly sandbox: TestExchanges
-  readonly startMs: number
-  readonly timeBase: TimeBase
   close(): Promise<void>
 }
 
-/** Shortly after midnight, so that there is little of the day to request. */
-const START_MS = Date.parse('2026-11-10T00:02:10Z')
-
-export async function startWorld(options: {
-  factor: number
-  startMs?: number
-  tradesPerSecond?: number
-}): Promise<World> {
-  const startMs = options.startMs ?? START_MS
-  const clock = sharedClock({ startMs, factor: options.factor, originMs: Date.now() })
-  const sandbox = await startTestExchanges({
-    seed: 7,
-    clock,
-    tickMs: 100,
-    ...(options.tradesPerSecond === undefined ? {} : { tradesPerSecond: options.tradesPerSecond }),
-  })
-  return { clock, sandbox, startMs, timeBase: clock.base, close: () => sandbox.close() }
+export async function startWorld<C extends Clock>(clock: C): Promise<World<C>> {
+  const sandbox = await startTestExchanges({ seed: 7, clock, tickMs: 100 })
+  return { clock, sandbox, close: () => sandbox.close() }
 }
 
 export interface Recording {
   readonly store: EnvironmentStore
   readonly supervisor: Supervisor
-  readonly startMs: number
-  readonly folder: string
   /** Stops the recorders; the store stays open. */
   stop(): Promise<void>
   close(): Promise<void>
@@ -84,13 +60,13 @@ export async function startRecording(
     symbols?: readonly AssetSymbol[]
     backfill?: boolean
     backfillFromMs?: number
+    /** Of the store; without one it is in memory. */
     folder?: string
     maxSilenceMs?: LiveOptions['maxSilenceMs']
   } = {},
 ): Promise<Recording> {
   const { clock } = world
-  const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'tapeline-ingest-'))
-  const store = await storesIn(folder, clock).environment('test', { holdMs: 25 })
+  const store = await storesIn(options.folder ?? ':memory:', clock).environment('test', { holdMs: 25 })
   const log = createLogger({ level: process.env.TAPELINE_LOG_LEVEL ?? 'silent' })
   const recorders = (options.venues ?? (['spot', 'futures', 'perp'] as const)).map((venue) => {
     const { name } = EXCHANGES[venue]
@@ -115,13 +91,10 @@ export async function startRecording(
   return {
     store,
     supervisor,
-    startMs: clock.now(),
-    folder,
     stop,
     async close() {
       await stop()
       await store.close()
-      if (options.folder === undefined) rmSync(folder, { recursive: true, force: true })
     },
   }
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Range, readGaps, readRows } from '../../../test/ingest/compare.ts'
-import { startRecording, startWorld, type World } from '../../../test/ingest/recording.ts'
+import { fastClock, startRecording, startWorld, type World } from '../../../test/ingest/recording.ts'
 import { type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import { createLogger } from '../../kit/log.ts'
@@ -18,7 +18,7 @@ let world: World
 let recording: Awaited<ReturnType<typeof startRecording>>
 
 before(async () => {
-  world = await startWorld({ factor: 1 })
+  world = await startWorld(fastClock({ factor: 1 }))
   // No recorder: only its store.
   recording = await startRecording(world, { venues: [] })
 })

@@ -1,5 +1,5 @@
 /**
- * Every fault switch of the simulated exchanges, over real sockets with a fast clock. Whatever happens: what is
+ * Every fault switch of the simulated exchanges, over real sockets on a paced clock. Whatever happens: what is
  * stored plus the recorded gaps is exactly what happened. Nothing is lost without a gap, nothing is there twice, no
  * wrong book is sampled, no gap is wider than its fault or has another reason. What can be requested again has no
  * gap left in the end. The long size plays every switch at every venue.
@@ -14,9 +14,9 @@ import {
   type SandboxVenue,
   startRecording,
   startWorld,
-  until,
   type World,
 } from '../../../test/ingest/recording.ts'
+import { type PacedClock, pacedClock } from '../../../test/predictions/paced-clock.ts'
 import { type Feed, feedName } from '../../core/feed.ts'
 import type { GapReason } from '../../store/coverage.ts'
 import { VENUES } from '../../venues/list.ts'
@@ -25,7 +25,8 @@ import { channelsOf, feedOf, trackedFeeds } from '../shared/feeds.ts'
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
 const isLong = process.env.TAPELINE_SOAK !== undefined
-const FACTOR = isLong ? 10 : 30
+/** The step of the clock, which waits for what happens in it. */
+const STEP_MS = 200
 /** Over a settlement of both venues, a point of the grid of open interest and the end of a bucket of flow. */
 const START_MS = Date.parse('2026-11-10T07:52:30Z')
 /** Slow and quick channels share sockets: the renewals for one must not hide the silence of the other. */
@@ -37,11 +38,14 @@ const SILENCE_MS = {
   book: 10_000,
   open_interest: 5_000,
 } as const
-/** A moment of the machine, on a clock that runs this fast. */
-const SLACK_MS = 50 * FACTOR
+/** Frames and answers arrive in the step in which they are sent, or in the next one. */
+const SLACK_MS = 2 * STEP_MS
 /** The perpetual venue sends everything this late. */
 const LATENCY_MS = 300
 const SKEW_MS = 1_500
+/** A dated frame that changes places with the next of its stream is this old, and dates the spot quotes after it. */
+const REORDERED_MS = 2_000
+const AHEAD_MS = Math.max(SKEW_MS, REORDERED_MS)
 /** A frame that could not be read puts the moment before it in doubt. */
 const DAMAGE_MS = 1_000
 
@@ -91,7 +95,7 @@ interface Begun {
   readonly toMs: number
 }
 
-let world: World
+let world: World<PacedClock>
 let recording: Recording
 let range = { fromMs: 0, toMs: 0 }
 const begun: Begun[] = []
@@ -112,7 +116,8 @@ const upAt = (venue: SandboxVenue, isIt: (up: number) => boolean, fromMs: number
   Number.POSITIVE_INFINITY
 
 before(async () => {
-  world = await startWorld({ factor: FACTOR, startMs: START_MS })
+  world = await startWorld(pacedClock(START_MS, STEP_MS))
+  const { clock } = world
   recording = await startRecording(world, { maxSilenceMs: SILENCE_MS })
   const watching = new AbortController()
   watchChannels(watching.signal)
@@ -120,12 +125,12 @@ before(async () => {
     recording.supervisor
       .status()
       .every(({ detail }) => detail.channels > 0 && detail.channelsUp === detail.channels)
-  do await world.clock.sleep(SECOND_MS)
+  do await clock.runUntil(clock.now() + SECOND_MS)
   while (!isUp())
   // A grid point of open interest and the beginning of a bucket of flow.
   const firstMs = Math.ceil((world.clock.now() + 20_000) / (5 * MINUTE_MS)) * 5 * MINUTE_MS
   for (const [minute, faults] of TIMELINE.entries()) {
-    await until(world.clock, firstMs + minute * MINUTE_MS + 10_000)
+    await clock.runUntil(firstMs + minute * MINUTE_MS + 10_000)
     // On a busy machine a fault begins later than planned, so its own beginning counts.
     for (const fault of faults) {
       const { startedAtMs } = world.sandbox.faults.set(fault)
@@ -133,9 +138,9 @@ before(async () => {
     }
   }
   range = { fromMs: firstMs, toMs: firstMs + (TIMELINE.length + 1) * MINUTE_MS }
-  await until(world.clock, range.toMs + 50_000)
+  await clock.runUntil(range.toMs + 50_000)
   watching.abort()
-  await recording.stop()
+  await clock.during(recording.stop())
 })
 
 after(async () => {
@@ -211,7 +216,7 @@ for (const [minute, faults] of TIMELINE.entries()) {
       // What a fault leaves behind reaches into the next minute.
       const own = { fromMs, toMs: fromMs + MINUTE_MS + 5 * SECOND_MS }
       const subject = { store: recording.store, truth: world.sandbox.truth, venue, symbol: 'BTC' } as const
-      assert.deepEqual(await compareAll({ ...subject, range: own, slackMs: SLACK_MS, aheadMs: SKEW_MS }), [])
+      assert.deepEqual(await compareAll({ ...subject, range: own, slackMs: SLACK_MS, aheadMs: AHEAD_MS }), [])
       for (const feed of feedsOf(venue)) {
         const gaps = await readGaps(recording.store, feed, own)
         const ofVenue = begun.filter((each) => each.fault.venue === venue)
@@ -233,7 +238,7 @@ for (const [minute, faults] of TIMELINE.entries()) {
 test('over the whole time: rows and gaps together are exactly what happened', async () => {
   for (const venue of VENUE_NAMES) {
     const subject = { store: recording.store, truth: world.sandbox.truth, venue, symbol: 'BTC' } as const
-    assert.deepEqual(await compareAll({ ...subject, range, slackMs: SLACK_MS, aheadMs: SKEW_MS }), [])
+    assert.deepEqual(await compareAll({ ...subject, range, slackMs: SLACK_MS, aheadMs: AHEAD_MS }), [])
     // A settlement, a point of the grid and the end of a bucket lie in the time: no comparison was about nothing.
     for (const feed of feedsOf(venue)) {
       if (!['', '1s', '1m', '5m'].includes(feed.interval)) continue

@@ -1,15 +1,14 @@
 /** A recorder that is killed again and again: what it stored is true, what it missed is a gap. */
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
 import { storesIn } from '../../../test/fakes/stores.ts'
+import { type FollowedProcess, startFollowed } from '../../../test/followed-process.ts'
 import { compareAll, readGaps, readRows } from '../../../test/ingest/compare.ts'
-import { startWorld, until, type World } from '../../../test/ingest/recording.ts'
+import { startWorld, type World } from '../../../test/ingest/recording.ts'
+import { type PacedClock, pacedClock } from '../../../test/predictions/paced-clock.ts'
 import { feedName } from '../../core/feed.ts'
 import type { EnvironmentStore } from '../../store/environment.ts'
 import { COARSE_INTERVALS, candleFeed, feedOf } from '../shared/feeds.ts'
@@ -17,64 +16,58 @@ import { COARSE_INTERVALS, candleFeed, feedOf } from '../shared/feeds.ts'
 const MINUTE_MS = 60_000
 const isLong = process.env.TAPELINE_SOAK !== undefined
 const KILLS = isLong ? 20 : 3
-const FACTOR = 40
-/** A moment of the machine, on a clock that runs this fast. */
-const SLACK_MS = 50 * FACTOR
+/** The step of the clock, which waits for what happens in it. */
+const STEP_MS = 200
+/** Frames and answers arrive in the step in which they are sent, or in the next ones: two processes take turns. */
+const SLACK_MS = 3 * STEP_MS
+/** Shortly after midnight, so that there is little of the day to request. */
+const START_MS = Date.parse('2026-11-10T00:02:10Z')
 const DAY_START_MS = Date.parse('2026-11-10T00:00:00Z')
 const PROCESS = join(import.meta.dirname, '../../../test/ingest/record-process.ts')
 
-let world: World
+let world: World<PacedClock>
 let store: EnvironmentStore
 let folder: string
 let range = { fromMs: 0, toMs: 0 }
 /** From each kill to the next start. */
 const downs: { fromMs: number; toMs: number }[] = []
 
-function startRecorder(): ChildProcess {
+function startRecorder(): Promise<FollowedProcess> {
   const { spot, futures, perp } = world.sandbox
-  const options = {
+  return startFollowed(world.clock, PROCESS, {
     sandbox: { spot, futures, perp },
-    timeBase: world.timeBase,
     folder,
     backfillFromMs: DAY_START_MS,
-  }
-  return spawn(process.execPath, [PROCESS, JSON.stringify(options)], { stdio: ['ignore', 'pipe', 'inherit'] })
-}
-
-function endDown(): void {
-  const last = downs.at(-1)
-  if (last !== undefined) last.toMs = world.clock.now()
+  })
 }
 
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tapeline-kill-'))
-  world = await startWorld({ factor: FACTOR })
+  world = await startWorld(pacedClock(START_MS, STEP_MS))
+  const { clock } = world
   let random = 12345
+  const draw = (below: number) => {
+    random = (random * 1_103_515_245 + 12_345) % 2 ** 31
+    return random % below
+  }
   for (let kill = 0; kill < KILLS; kill++) {
-    const recorder = startRecorder()
-    if (recorder.stdout !== null) await once(recorder.stdout, 'data')
-    endDown()
+    const recorder = await startRecorder()
     if (kill === 0) {
       // Every channel has sent something before the first kill.
-      if (recorder.stdout !== null) await once(recorder.stdout, 'data')
-      range = { fromMs: Math.ceil((world.clock.now() + 20_000) / MINUTE_MS) * MINUTE_MS, toMs: 0 }
-      await until(world.clock, range.fromMs + 20_000)
+      range = { fromMs: Math.ceil((clock.now() + 20_000) / MINUTE_MS) * MINUTE_MS, toMs: 0 }
+      await clock.runUntil(range.fromMs + 20_000)
     }
-    random = (random * 1_103_515_245 + 12_345) % 2 ** 31
-    await wait(200 + (random % 1_100))
-    recorder.kill('SIGKILL')
-    await once(recorder, 'exit')
-    downs.push({ fromMs: world.clock.now(), toMs: 0 })
+    await clock.runUntil(clock.now() + 8_000 + draw(isLong ? 44_000 : 22_000))
+    await recorder.kill(draw(20))
+    const killedMs = clock.now()
+    await clock.runUntil(killedMs + 5_000 + draw(10_000))
+    downs.push({ fromMs: killedMs, toMs: clock.now() })
   }
-  const recorder = startRecorder()
-  if (recorder.stdout !== null) await once(recorder.stdout, 'data')
-  endDown()
-  const toMs = Math.ceil((world.clock.now() + 30_000) / MINUTE_MS) * MINUTE_MS
-  range = { ...range, toMs }
-  await until(world.clock, toMs + 60_000)
-  recorder.kill('SIGTERM')
-  await once(recorder, 'exit')
-  store = await storesIn(folder, world.clock).environment('test')
+  const recorder = await startRecorder()
+  range = { ...range, toMs: Math.ceil((clock.now() + 30_000) / MINUTE_MS) * MINUTE_MS }
+  await clock.runUntil(range.toMs + 60_000)
+  await recorder.stop()
+  store = await storesIn(folder, clock).environment('test')
 })
 
 after(async () => {

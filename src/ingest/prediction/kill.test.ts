@@ -1,12 +1,11 @@
 /** A recorder of prediction markets that is killed again and again: what it stored is true, what it missed it says. */
 import assert from 'node:assert/strict'
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { storesIn } from '../../../test/fakes/stores.ts'
+import { type FollowedProcess, startFollowed } from '../../../test/followed-process.ts'
 import { readGaps } from '../../../test/ingest/compare.ts'
 import {
   compareCatalogue,
@@ -38,35 +37,12 @@ let range = { fromMs: 0, toMs: 0 }
 let ended: TrueMarket[] = []
 let running: TrueMarket[] = []
 
-/** A recorder in a process that lives in the time of the test; resolves when it hears all channels. */
-async function startRecorder(): Promise<ChildProcess> {
-  const { clock } = world
+function startRecorder(): Promise<FollowedProcess> {
   const { polymarket, kalshi, ethereum, controlUrl } = world.sandbox
-  const sandbox = { polymarket, kalshi, ethereum, controlUrl }
-  const options = JSON.stringify({ sandbox, nowMs: clock.now(), folder })
-  const recorder = fork(PROCESS, [options], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
-  let isHearing = false
-  const exited = once(recorder, 'exit')
-  clock.follower = async (nowMs) => {
-    if (recorder.exitCode !== null || recorder.signalCode !== null) return
-    recorder.send(nowMs, () => {})
-    const [answer] = await Promise.race([once(recorder, 'message'), exited])
-    if (typeof answer === 'object' && answer !== null)
-      isHearing = (answer as { isHearing: boolean }).isHearing
-  }
-  for (const giveUpMs = clock.now() + 5 * MINUTE_MS; !isHearing; ) {
-    assert.ok(clock.now() < giveUpMs, 'the recorder hears nothing')
-    await clock.runUntil(clock.now() + 1_000)
-  }
-  return recorder
-}
-
-async function end(recorder: ChildProcess, signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
-  const exited = once(recorder, 'exit')
-  recorder.kill(signal)
-  if (signal === 'SIGTERM') await world.clock.during(exited)
-  else await exited
-  world.clock.follower = undefined
+  return startFollowed(world.clock, PROCESS, {
+    sandbox: { polymarket, kalshi, ethereum, controlUrl },
+    folder,
+  })
 }
 
 before(async () => {
@@ -82,13 +58,13 @@ before(async () => {
     const recorder = await startRecorder()
     if (kill === 0) range = { fromMs: clock.now(), toMs: 0 }
     await clock.runUntil(clock.now() + 5_000 + draw(isLong ? 90_000 : 25_000))
-    await end(recorder, 'SIGKILL')
+    await recorder.kill(draw(20))
     await clock.runUntil(clock.now() + draw(20_000))
   }
   const recorder = await startRecorder()
   range = { ...range, toMs: Math.max(QUARTER_MS, clock.now()) + DONE_AFTER_MS }
   await clock.runUntil(range.toMs)
-  await end(recorder, 'SIGTERM')
+  await recorder.stop()
   store = await storesIn(folder, clock).environment('test')
   const markets = (['polymarket', 'kalshi'] as const)
     .flatMap((venue) => world.sandbox.truth.markets(venue, range.fromMs, range.toMs + 24 * 60 * MINUTE_MS))

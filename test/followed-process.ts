@@ -1,0 +1,65 @@
+/**
+ * A process that lives in the time of the test. Its clock is steered by messages: each step of the test's clock waits
+ * until the process has lived through it too, however busy the machine is.
+ */
+import assert from 'node:assert/strict'
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { type PacedClock, type SteeredClock, steeredClock } from './predictions/paced-clock.ts'
+
+const READY_WITHIN_MS = 5 * 60_000
+
+export interface FollowedProcess {
+  /** Resolves when it is killed, at any moment of its work up to that many milliseconds of the machine from now. */
+  kill(withinMs: number): Promise<void>
+  /** Resolves when it has ended by itself. */
+  stop(): Promise<void>
+}
+
+/** Starts a script with options as JSON in its first argument; resolves when the process reports that it is ready. */
+export async function startFollowed(
+  clock: PacedClock,
+  script: string,
+  options: object,
+): Promise<FollowedProcess> {
+  const child = fork(script, [JSON.stringify({ ...options, nowMs: clock.now() })], {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
+  const exited = once(child, 'exit')
+  let isReady = false
+  clock.follower = async (nowMs) => {
+    if (!isAlive(child)) return
+    child.send(nowMs, () => {})
+    const [answer] = await Promise.race([once(child, 'message'), exited])
+    isReady = (answer as { isReady?: boolean } | null)?.isReady === true
+  }
+  const end = async (work: Promise<unknown>) => {
+    await clock.during(work)
+    clock.follower = undefined
+  }
+  for (const giveUpMs = clock.now() + READY_WITHIN_MS; !isReady; ) {
+    assert.ok(clock.now() < giveUpMs && isAlive(child), 'the process is not ready')
+    await clock.runUntil(clock.now() + 1_000)
+  }
+  return {
+    async kill(withinMs) {
+      setTimeout(() => child.kill('SIGKILL'), withinMs)
+      await end(exited)
+    },
+    async stop() {
+      child.kill('SIGTERM')
+      await end(exited)
+    },
+  }
+}
+
+const isAlive = ({ exitCode, signalCode }: ChildProcess) => exitCode === null && signalCode === null
+
+/** In the process: its clock, which reports after each step whether it is ready. */
+export function followParent(startMs: number, isReady: () => boolean): SteeredClock {
+  const clock = steeredClock(startMs)
+  process.on('message', (nowMs: number) => {
+    void clock.moveTo(nowMs).then(() => process.send?.({ isReady: isReady() }))
+  })
+  return clock
+}
