@@ -38,7 +38,7 @@ const OWN_PROCESS = new RegExp(
 )
 /** Tests against an accelerated clock, or of when something ends: one after the other, with nothing beside them. */
 const ALONE =
-  /^(src\/ingest\/(exchange\/(determinism|kill|faults)|(prediction|oracle)\/faults[a-z-]*)|test\/e2e\/market-coverage|test\/dashboard\/browser)\.test\.ts$/
+  /^(src\/ingest\/prediction\/faults[a-z-]*|test\/e2e\/market-coverage|test\/dashboard\/browser)\.test\.ts$/
 /** Files that share a process, those that take longest first; all others share one with their folder. */
 const BATCHES = [
   /^test\/e2e\/market-/,
