@@ -56,7 +56,7 @@ test('a toy venue made after the recipe streams, answers and is checked like the
   const range = { fromMs: 0, toMs: 5 }
   assert.deepEqual((await walkAll(venue, { topic: 'trades', symbol: 'BTC', range })).missing, [range])
   const check = await venue.check({ signal: AbortSignal.timeout(2_000) })
-  assert.equal(check.line, `toy (cexa) at ${rest.url}: its clock says 12`)
+  assert.equal(check.line, `toy (cexa) at ${rest.url}: its clock reads 12`)
 })
 
 test('and with nothing but its line it is recorded: trades as they come, the past behind them, and coverage', async () => {
