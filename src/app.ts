@@ -186,7 +186,7 @@ async function startParts(
   }
 }
 
-/** Accounts, keys and the ledger, kept up to date with changes that other processes make. */
+/** Accounts, keys and the ledger, updated with changes that other processes make. */
 function startAccounts(config: Config, { clock, log }: ServiceDeps, shutdown: Shutdown) {
   const { store, plans, accounts } = openAccounts(config, clock)
   shutdown.add('accounts store', () => store.close())

@@ -1,4 +1,4 @@
-/** What an account holder can make again and again has an end: the store keeps all of it. */
+/** What an account holder can create is bounded, because the store retains all of it. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -27,7 +27,7 @@ export interface Accounts {
   listKeys(accountId?: string): Promise<KeyRecord[]>
   getKey(keyId: string): Promise<KeyRecord>
   revokeKey(keyId: string): Promise<KeyRecord>
-  /** A new key with the old one's settings; the old one goes on working for the overlap. */
+  /** A new key with the old one's settings; the old one keeps working for the overlap. */
   rotateKey(
     keyId: string,
     overlapMs: number,
@@ -53,7 +53,7 @@ export interface Balance {
   resetsAtMs: number
 }
 
-/** A request that cannot be carried out, in words for whoever made it. */
+/** A request that cannot be carried out, with a message for the caller. */
 export class AccountsError extends Error {
   override readonly name = 'AccountsError'
 }
@@ -214,7 +214,7 @@ function checkKeyInput(input: NewKeyInput, nowMs: number): void {
   }
 }
 
-/** Every key leaves a record, usage and an entry in the audit log behind, for good. */
+/** Every key leaves a record, usage and an entry in the audit log, permanently. */
 function checkKeyCount(keys: readonly KeyRecord[], nowMs: number): void {
   const usable = keys.filter(
     ({ revokedAtMs, expiresAtMs }) => revokedAtMs === null && (expiresAtMs ?? nowMs + 1) > nowMs,

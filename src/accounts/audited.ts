@@ -2,7 +2,7 @@ import type { Clock } from '../kit/clock.ts'
 import type { AuditRecord, UsersStore } from '../store/users.ts'
 import type { Accounts } from './accounts.ts'
 
-/** Who did what, for ever. */
+/** Records who did what, permanently. */
 export interface AuditLog {
   note(entry: { actor: string; action: string; accountId: string | null; detail: string }): Promise<void>
   /** Newest first, below `before`. */

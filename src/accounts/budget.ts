@@ -65,7 +65,7 @@ export class Budget {
     return Math.max(0, this.#limit - this.used)
   }
 
-  /** A new period starts with nothing spent; what is under way still belongs to the old one. */
+  /** A new period starts with nothing spent; requests in flight still belong to the old one. */
   roll(nowMs: number): void {
     if (nowMs < this.#period.endMs && nowMs >= this.#period.startMs) return
     this.#period = billingPeriod(nowMs, this.billingDay)

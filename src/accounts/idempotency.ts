@@ -14,11 +14,11 @@ const REMEMBERED_MS = 24 * 3_600_000
 const CLAIM_MS = 60_000
 /** Marks a sealed body. */
 const SEALED = 'sealed:'
-/** A longer answer is not kept; that there was one is. */
+/** A longer answer is not stored, only that there was one. */
 const MAX_REPLY_BYTES = 65_536
 /**
- * What one account may have kept, for each request a second that its plan allows: free 50,000 entries and
- * 20 MiB, business ten times that.
+ * What may be stored for one account, per request a second that its plan allows: free 50,000 entries and 20 MiB,
+ * business ten times that.
  */
 const MAX_ENTRIES_PER_RATE = 10_000
 const MAX_BYTES_PER_RATE = 4 * 1024 * 1024
@@ -28,7 +28,7 @@ const KEY_FORM = /^[\x21-\x7e]{1,255}$/
 export interface Idempotency {
   /** The stored answer, or undefined when the caller now holds the claim and has to settle it. */
   begin(claim: IdempotencyScope): Promise<StoredReply | undefined>
-  /** Keeps the answer, or why it cannot be given again: either way the request is not run a second time. */
+  /** Stores the answer, or why it cannot be repeated: in both cases the request does not run a second time. */
   finish(scope: IdempotencyScope, reply: FinishedReply): Promise<void>
   release(scope: IdempotencyScope): Promise<void>
 }
@@ -37,7 +37,7 @@ interface FinishedReply {
   readonly status: number
   readonly headers: StoredReply['headers']
   readonly bytes: number
-  /** Asked for only where it is kept. */
+  /** Requested only where it is stored. */
   readonly body: () => string
 }
 

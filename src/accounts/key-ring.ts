@@ -10,7 +10,7 @@ import type { Ledger } from './ledger.ts'
 import type { PlanBook } from './plans.ts'
 import { RateWindow } from './rate-window.ts'
 
-/** A key with everything that a request needs to know of it, ready for the next request. */
+/** A key with everything that a request needs. */
 export interface Credential {
   readonly accountId: string
   readonly keyId: string
@@ -35,7 +35,7 @@ export function hashKey(text: string): string {
   return hash('sha256', text, 'hex')
 }
 
-/** Finds keys, first in memory. Whatever is changed by any process is forgotten here within a moment. */
+/** Finds keys, first in memory. What any process changes is dropped here within a moment. */
 export class KeyRing {
   readonly #store: AccountsStore
   readonly #plans: PlanBook
@@ -71,8 +71,8 @@ export class KeyRing {
   }
 
   /**
-   * What an account holder is who looks at their own account in the dashboard: the plan's rules hold, but
-   * there is no key, and the rate is counted apart from the keys' one.
+   * An account holder in the dashboard: the plan's rules apply, but there is no key, and the rate is counted apart
+   * from that of the keys.
    */
   async viewer(accountId: string, environment: Environment): Promise<Credential | undefined> {
     const account = await this.#store.getAccount(accountId)

@@ -51,7 +51,7 @@ test('a timer that finds nothing to do does not delay the next charge', async ()
     if (store === undefined) return
     const ledger = new Ledger({ store, clock: systemClock, log })
     for (let i = 0; i < 3; i++) {
-      // Spent to the last credit: nothing is leased any more that would have to be given back.
+      // Spent to the last credit: no lease is left that would have to be returned.
       const payer = payerOn(ledger, 1, `b${i}/test`)
       assert.equal(await ledger.charge(payer, chargeOf(`c${i}`, 1)), true)
       await ledger.flush()

@@ -44,7 +44,7 @@ export function createPasswordResets(deps: {
     },
     find,
     async redeem(token, password, caller) {
-      // Before the password is hashed, which is work: nobody makes us do it without a link.
+      // Checked before the password is hashed, which is expensive: nobody causes it without a link.
       const user = await find(token)
       if (user === undefined) return undefined
       checkPassword(password)

@@ -72,7 +72,7 @@ export class RateWindow {
   }
 
   #expire(nowMs: number): void {
-    // The machine's clock was set back: what it counted lies in the future and would never leave.
+    // The machine's clock was set back: what was counted is in the future and would never expire.
     if (nowMs < this.#lastMs - SECOND_MS) this.#restart()
     while (this.#inSecond > 0 && (this.#times[this.#head] ?? 0) <= nowMs - SECOND_MS) {
       this.#head = (this.#head + 1) % this.perSecond

@@ -4,7 +4,7 @@ import { Lru } from '../kit/lru.ts'
 
 /**
  * Slows guesses at passwords without ever locking an owner out. An attempt is counted before anything is
- * computed for it, so that many at once do not get around it; a success is taken back.
+ * computed for it, so that many at once do not bypass it; a success is uncounted.
  *
  *   sign-in from a device that has signed in with the e-mail before: no wait, for the first wrong passwords
  *   any other: waits by what was counted for its e-mail and for its address (0–3: not at all, then 0.25 s … 10 s).
@@ -139,7 +139,7 @@ function delayAfter(count: number): number {
   return Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(count - FREE_ATTEMPTS, 16))
 }
 
-/** Attempts by name within a window. A flood of new names makes it forget names that nobody uses. */
+/** Attempts by name within a window. A flood of new names evicts names that are not in use. */
 function createCounter(clock: Clock) {
   const known = new Lru<string, { count: number; sinceMs: number }>({ maxEntries: MAX_REMEMBERED })
   const find = (name: string) => {
@@ -189,7 +189,7 @@ function createUnderWay() {
       const full = (Object.entries(names) as [keyof typeof counts, string][]).some(
         ([kind, name]) => (counts[kind].get(name) ?? 0) >= MAX_UNDER_WAY[kind],
       )
-      // What is known has a bound of its own, so that a flood of the unknown never fills its place.
+      // Known names have a bound of their own, so that a flood of unknown ones never displaces them.
       const isFull = full || (names.device === undefined && all >= MAX_UNDER_WAY.all)
       if (isFull) throw new TooManyAttempts(RETRY_AFTER_S)
       change(names, 1)

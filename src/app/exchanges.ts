@@ -22,7 +22,7 @@ export type ExchangesReady = { readonly controlUrl: string } & Readonly<
   Record<ExchangeRole, { readonly restUrl: string; readonly wsUrl: string }>
 >
 
-/** What makes the simulated world what it is; whoever starts a simulator of the same data folder says the same. */
+/** What defines the simulated world; every process that simulates for the same data folder uses the same values. */
 export function sandboxWorld(config: Config): { seed: number; tradesPerSecond: number } {
   return { seed: crc32(config.seed), tradesPerSecond: config.sandboxTrades }
 }

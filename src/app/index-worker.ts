@@ -62,7 +62,7 @@ export function startIndexWorker(options: IndexWorkerOptions): IndexWorker {
   }
 }
 
-/** Bytes that nobody else looks at: the answer's own buffer may be shared with others. */
+/** A copy of the bytes: the answer's own buffer may be shared with others. */
 function own(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return new Uint8Array(bytes)
 }

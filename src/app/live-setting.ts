@@ -1,4 +1,4 @@
-/** What the configuration says about the real venues, with their own hosts where it says nothing. */
+/** The configuration of the real venues, with their own hosts as defaults. */
 import { type Config, ConfigError, type LoadedConfig, showHosts, type VenueHost } from '../config.ts'
 import { nearest } from '../core/nearest.ts'
 import { systemClock } from '../kit/clock.ts'

@@ -28,13 +28,13 @@ export interface RecordOptions {
 
 export interface RecordMessage {
   readonly kind: 'status'
-  /** Without the lists of feeds, which nobody needs so often. */
+  /** Without the lists of feeds, which are not needed so often. */
   readonly sources: readonly (SourceStatus & { readonly notice: string | null })[]
   readonly deadLetters: readonly { venue: string; reason: string; count: number }[]
 }
 
 const STATUS_EVERY_MS = 250
-/** Nobody waits for this thread as callers wait for the API. */
+/** Callers wait for the API and not for this thread. */
 const HOLD_MS = 25
 
 const options = workerData as RecordOptions

@@ -51,7 +51,7 @@ function readNodes(file: string): Nodes {
   }
 }
 
-/** Its port may be somebody else's by now: it has to say its name. */
+/** Its port may belong to another process by now, so it has to identify itself. */
 async function firstRunning(nodes: Nodes): Promise<Nodes[number] | undefined> {
   for (const node of nodes) {
     const signal = AbortSignal.timeout(ANSWER_WITHIN_MS)

@@ -100,7 +100,7 @@ export interface AdmittedRange {
   readonly endGiven: boolean
   /** The earliest instant that the plan may read. */
   readonly earliestMs: number
-  /** A start that is earlier by no more than this is served as asked. */
+  /** A start that is earlier by at most this is served as requested. */
   readonly graceMs: number
   /** Set when the plan's window moved the start. */
   readonly clamp: { readonly originalStartMs: number } | undefined

@@ -45,7 +45,7 @@ function csvLine(fields: readonly string[]): string {
 
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown }
 
-/** Chain amounts can be above 2^53: their digits are kept. */
+/** Chain amounts can be above 2^53 and keep their digits. */
 function keepDigits(_name: string, value: unknown, context?: { source?: string }): unknown {
   if (typeof value !== 'number' || !Number.isInteger(value) || Number.isSafeInteger(value)) return value
   const digits = context?.source ?? ''

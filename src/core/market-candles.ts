@@ -38,7 +38,7 @@ export interface MarketCandle {
 /** Volume in money (Σ price × size) or in pieces (Σ size). */
 export type VolumeUnit = 'money' | 'pieces'
 
-/** Beyond this spread the middle of a book says nothing about the price. */
+/** Beyond this spread the midpoint of a book is not a price. */
 const MAX_MID_SPREAD = MICRO / 10
 
 /** The midpoint of a two-sided book in millionths, where its spread allows one. */

@@ -1,6 +1,6 @@
 /** Longer than any name of ours: nothing of that length is a mistyped one. */
 const MAX_WORD_CHARS = 48
-/** Of many wrong names only the first get a suggestion: looking for one is the dear part of a refusal. */
+/** Of many wrong names only the first get a suggestion: searching for one is the expensive part of a refusal. */
 export const MAX_SUGGESTIONS = 3
 
 /** The known word that a mistyped one most likely meant; undefined when none is near. */

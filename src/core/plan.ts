@@ -112,7 +112,7 @@ export const BUILT_IN_PLANS: readonly Plan[] = [
   },
 ]
 
-/** A tier for people: by the name of its plan, with the tier beside it where that has another one. */
+/** A tier as shown to users: the name of its plan, with the tier's own name beside it where that differs. */
 export function tierInWords(tier: Tier): string {
   const name = BUILT_IN_PLANS.find((plan) => plan.tier === tier)?.name ?? tier
   return name === tier ? `${name} plan` : `${name} plan (tier ${tier})`

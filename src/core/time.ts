@@ -41,7 +41,7 @@ function offsetMinutes(zone: string): number | undefined {
 }
 
 const TWO_DIGITS = Array.from({ length: 100 }, (_, value) => String(value).padStart(2, '0'))
-/** A request speaks of a few days only: their texts are kept, each in the place that its number leads to. */
+/** A request covers only a few days: their texts are cached, each at the index of its day number. */
 const KEPT_DAYS = 64
 const keptDays = new Float64Array(KEPT_DAYS).fill(Number.NaN)
 const keptDates: string[] = new Array(KEPT_DAYS).fill('')

@@ -40,7 +40,7 @@ export class Meter<Services> {
     return this.#run(task, 1, 0)
   }
 
-  /** Charges for a page of the cache; undefined where the balance does not pay for all of it. */
+  /** Charges for a cached page; undefined where the balance does not cover all of it. */
   chargeFor(
     request: ServedRequest<Services>,
     { answer, rendered }: CachedPage<Services>,
@@ -62,7 +62,7 @@ export class Meter<Services> {
       : paid.then((isPaid) => (isPaid ? reply() : undefined))
   }
 
-  /** A POST with an idempotency key runs once; its answer is given again without a charge. */
+  /** A POST with an idempotency key runs once; its answer is repeated without a charge. */
   runOnceAndCharge(task: Task<Services>): GateReply | Promise<GateReply> {
     const key = task.request.headers['idempotency-key']
     return key === undefined ? this.#runReserved(task) : this.#runWithKey(task, String(key))

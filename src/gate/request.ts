@@ -24,7 +24,7 @@ export interface GateRequest {
   /** The caller's address, after the trusted proxies. */
   readonly address: string
   readonly body: Buffer | undefined
-  /** Whether the caller has disconnected: nobody reads the answer. */
+  /** Whether the caller has disconnected, so that nobody would read the answer. */
   readonly isGone?: () => boolean
 }
 

@@ -22,9 +22,9 @@ export interface FollowChainOptions {
   clock: Clock
   wake: Wake
   signal: AbortSignal
-  /** Chain blocks of this long are asked for together. */
+  /** Chain blocks of this long are requested together. */
   gatherMs: number
-  /** The node whose view is followed as long as it is well. */
+  /** The node whose view is followed as long as it is healthy. */
   prefer: () => string | undefined
   /** The chain is followed for the first time, from this block on. */
   onStarted: (block: ChainBlock) => void

@@ -37,7 +37,7 @@ export interface ChainApplied {
 
 export interface Indexer {
   checkpoint(): Promise<ChainBlock | undefined>
-  /** A followed block that many steps below the checkpoint; the oldest kept one where it is further. */
+  /** A followed block that many steps below the checkpoint; the oldest stored one where it is further. */
   chainBlockBelow(steps: number): Promise<ChainBlock | undefined>
   /** Follows from this block on, as the first start or after a gap. */
   startAt(block: ChainBlock, gap: ChainGap | undefined): Promise<void>

@@ -6,13 +6,13 @@ export interface RetentionSettings {
   /** The event log, by time and by size. */
   eventDays: number
   eventBytes: number
-  /** Days of transactions; null keeps all. */
+  /** Days of transactions; null retains all. */
   indexDays: number | null
 }
 
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
-/** Three days at ten blocks per second: longer than any node keeps blocks. */
+/** Three days at ten blocks per second: longer than any node retains blocks. */
 const CHAIN_BLOCKS = 2_600_000
 const SEEN_MS = 6 * HOUR_MS
 const EVERY_MS = 60_000

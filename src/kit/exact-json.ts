@@ -65,7 +65,7 @@ type Open =
   | { readonly items: ExactJson[] }
   | { readonly items: undefined; readonly members: OpenObject; name: string; count: number }
 
-/** Reads value by value with a stack of its own, so that it can stop anywhere and go on later. */
+/** Reads value by value with its own stack, so that it can stop anywhere and continue later. */
 class Reader {
   readonly #text: string
   readonly #limits: JsonLimits

@@ -1,4 +1,4 @@
-/** Stopping does not wait for what cannot be called off, such as names that no name server answers for. */
+/** Stopping does not wait for what cannot be cancelled, such as a name lookup without an answer. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'

@@ -44,7 +44,7 @@ interface Replies {
 
 const CLOSE = 'close'
 const CLOSED = 'closed'
-/** More calls in flight are refused; whoever can wait asks `ready` first. */
+/** More calls in flight are refused; a caller that can wait awaits `ready` first. */
 const MAX_CALLS = 100_000
 /** A thread that has closed everything ends at once, unless the system still looks up a host name for it. */
 const END_WITHIN_MS = 200

@@ -1,10 +1,10 @@
-/** Questions about the chain from a known block on. Answers stay bytes; whoever applies them reads them. */
+/** Queries about the chain after a known block. Answers stay bytes, which the code that applies them parses. */
 import type { CallFailure } from '../upstreams/call-outcome.ts'
 import type { Upstreams } from '../upstreams/pool.ts'
 
 export type ChainAnswer =
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array; readonly node: string }
-  /** The nodes that were asked do not have the block. */
+  /** The queried nodes do not have the block. */
   | { readonly kind: 'unknown_block' }
   | { readonly kind: 'unavailable'; readonly detail: string }
 

@@ -1,7 +1,7 @@
 /**
- * Notifications between the node's socket and the indexer. Blocks keep their order and wait in a
- * bounded queue; of scores that come close together only the newest matters. When the queue is full, it is emptied and
- * marked as broken: what was lost is asked for again, as after a lost connection.
+ * Notifications between the node's socket and the indexer. Blocks keep their order and wait in a bounded queue; of
+ * scores that come close together only the newest matters. When the queue is full, it is emptied and marked as broken:
+ * what was lost is requested again, as after a lost connection.
  */
 import type { Clock } from '../kit/clock.ts'
 

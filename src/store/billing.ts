@@ -5,7 +5,7 @@ export interface BillingLink {
   accountId: string
   /** When the newest event that was applied was created; older ones are out of date. */
   lastEventAtMs: number
-  /** The subscription that decides, and its last status; empty before the first. */
+  /** The subscription that determines the plan, and its last status; empty before the first. */
   subscription: string
   status: string
   /** When the customer's checkout named the account. */

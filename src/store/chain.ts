@@ -75,7 +75,7 @@ export interface ChainWrite {
   /** Chain blocks that left, tip first: what they accepted is pending again. */
   readonly removed?: readonly string[]
   readonly added?: readonly AddedBlock[]
-  /** New in the mempool. One that is known already keeps what is known of it. */
+  /** New in the mempool. A known one keeps its stored state. */
   readonly entered?: readonly TransactionRecord[]
   readonly dropped?: readonly string[]
   /** Blocks of the DAG, in the chain or not; remembered for a while, so that each is reported once. */
@@ -156,10 +156,10 @@ export interface IndexedOutput {
 }
 
 export interface IndexRetention {
-  /** Age of confirmed transactions; null retains them for ever. */
+  /** Age of confirmed transactions; null retains them forever. */
   readonly maxTransactionAgeMs: number | null
   readonly maxDroppedAgeMs: number
-  /** This many blocks of the followed chain are kept, to find a common block after a reorganisation. */
+  /** This many blocks of the followed chain are retained, to find a common block after a reorganisation. */
   readonly chainBlocks: number
   readonly maxSeenAgeMs: number
 }
@@ -175,7 +175,7 @@ export interface ChainStore {
   indexedFromMs(): Promise<number | undefined>
   /** The newest recorded ones, oldest first; at most a thousand unless a limit is given. */
   gaps(limit?: number): Promise<ChainGap[]>
-  /** The chain block that many steps below the checkpoint; the oldest kept one where it is further. */
+  /** The chain block that many steps below the checkpoint; the oldest stored one where it is further. */
   chainBlockBelow(steps: number): Promise<ChainBlock | undefined>
   /** The followed chain above a block (oldest first, the block itself left out); undefined when it is not on it. */
   chainAbove(hash: string): Promise<ChainBlock[] | undefined>

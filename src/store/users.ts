@@ -52,13 +52,13 @@ export interface UsersStore {
   /** Ends one session, or with `userId` all others of that user. */
   deleteSession(hash: string): Promise<void>
   deleteSessionsOf(userId: string, exceptHash?: string): Promise<void>
-  /** Forgets those whose time is over. */
+  /** Deletes expired ones. */
   pruneSessions(): Promise<void>
 
   /** The one invitation of a role: an earlier one ends. */
   putInvitation(invitation: { hash: string; role: Role; accountId: string | null }): Promise<void>
   findInvitation(hash: string): Promise<{ role: Role; accountId: string | null } | undefined>
-  /** True for the first who takes it. */
+  /** True for the first caller. */
   takeInvitation(hash: string): Promise<boolean>
 
   /** The one link of a user that sets the password: an earlier one ends. */

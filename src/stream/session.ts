@@ -119,7 +119,7 @@ export class StreamSession {
     this.#connection.flush()
   }
 
-  /** The connection is gone. */
+  /** The connection is closed. */
   end(): void {
     if (this.#ended) return
     this.#ended = true
@@ -312,7 +312,7 @@ export class StreamSession {
     sub.sentSeq = upToSeq
   }
 
-  /** Waits for the client; false when it was too slow or is gone. */
+  /** Waits for the client; false when it was too slow or has disconnected. */
   async #drained(): Promise<boolean> {
     const { clock } = this.#host
     const endsAt = clock.now() + MAX_STALLED_MS

@@ -1,6 +1,6 @@
 /**
- * The outcome of a call, and how it follows from its tries. A failure is typed: whoever answers a caller never reads a
- * node's text.
+ * The outcome of a call, and how it follows from its tries. A failure is typed: code that answers callers never
+ * interprets a node's text.
  */
 import type { FieldFault } from '../core/chain/field-reader.ts'
 import type { ExactJson } from '../kit/exact-json.ts'
@@ -50,9 +50,9 @@ export interface CallOptions {
   /** Until then there is an outcome. Default: twice the method's time limit. */
   deadlineMs?: number
   signal?: AbortSignal
-  /** Looked at now and then: once true, nobody waits for the outcome any more. Cheaper than a signal. */
+  /** Polled now and then: once true, nobody waits for the outcome any more. Cheaper than a signal. */
   isAbandoned?: (() => boolean) | undefined
-  /** The node to ask first when it is as well as any other. */
+  /** The preferred node among equally healthy ones. */
   prefer?: string | undefined
 }
 

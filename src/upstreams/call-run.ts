@@ -160,7 +160,7 @@ export class CallRun {
     if (!this.#over) this.#start(false)
   }
 
-  /** The next try. With nobody left to ask, and none running, the call has failed. */
+  /** The next attempt. Without a node left, and none running, the call has failed. */
   #start(hedging: boolean): void {
     this.#hedgeAtMs = NEVER
     const node = this.#nextNode(hedging)

@@ -30,7 +30,7 @@ export interface CallNeed {
   readonly exclude?: ReadonlySet<string>
   /** For a second try beside a running one: a node that lags must not win a race with its old answer. */
   readonly wellOnly?: boolean
-  /** First among its equals: whoever follows one node's view asks that node again. */
+  /** First in its class: who follows one node's view queries that node again. */
   readonly prefer?: string | undefined
 }
 
@@ -40,7 +40,7 @@ export interface NodeChoice {
   readonly explain: readonly { readonly node: string; readonly why: string }[]
 }
 
-/** A node that has kept calls waiting this long is treated as unwell before its probe has failed. */
+/** A node on which calls have waited this long is treated as unhealthy before its probe has failed. */
 const SILENT_LIMIT_MS = 1_000
 
 export function choose(nodes: readonly NodeCandidate[], need: CallNeed): NodeChoice {

@@ -17,7 +17,7 @@ export interface HeavyConnectionsOptions {
   clock: Clock
   sockets: number
   maxWaiting: number
-  /** An idle socket is kept this long. */
+  /** An idle socket stays open this long. */
   idleMs?: number
 }
 

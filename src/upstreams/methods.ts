@@ -33,7 +33,7 @@ export interface RpcMethod {
   readonly needsUtxoIndex: boolean
   /** How long one node may take; after that it counts as hanging. */
   readonly timeoutMs: number
-  /** How long an answer may be given again; 0 = never. Only what the node itself keeps for as long. */
+  /** How long an answer may be cached; 0 = never. Only what the node itself caches for as long. */
   readonly cacheMs: number
   readonly params: TSchema
 }

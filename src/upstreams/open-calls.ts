@@ -1,6 +1,6 @@
 /**
- * The calls of one socket: what has not left yet, what waits for its answer, what the caller gave up. No I/O and no
- * clock: whoever holds it passes the time and sends what `takeLeaving` returns.
+ * The calls of one socket: what has not left yet, what waits for its answer, what the caller gave up. No I/O and no clock: the owner
+ * passes the time and sends what `takeLeaving` returns.
  *
  *   ask ──▶ leaving ──takeLeaving──▶ sent ──settle──▶ answered
  *              └────────────────────────┴──── cancel, expire, failAll ──▶ answered with a fault
@@ -32,7 +32,7 @@ export class OpenCalls {
   #leaving: OpenCall[] = []
   #nextId = 1
 
-  /** Calls not answered, also those nobody waits for any more. */
+  /** Unanswered calls, including abandoned ones. */
   get size(): number {
     return this.#calls.size
   }
@@ -56,7 +56,7 @@ export class OpenCalls {
     return open
   }
 
-  /** The texts to send now. Calls that were given up before they left are forgotten. */
+  /** The texts to send now. Calls that were abandoned before they were sent are dropped. */
   takeLeaving(): string[] {
     const calls = this.#leaving
     this.#leaving = []

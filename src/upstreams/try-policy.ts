@@ -14,7 +14,7 @@ export const HEDGE_SHARE = 0.2
 
 const MIN_WRITE_ATTEMPT_MS = 500
 const HEDGE_QUANTILE = 0.95
-/** A heavy answer may just be large: two copies of 50 MB on the way help nobody. */
+/** A heavy answer may just be large: two copies of 50 MB in flight help nobody. */
 const HEDGE_FLOOR_MS = { light: 25, heavy: 2_000 } as const
 /** A backup is not asked for a hiccup of a healthy primary. */
 const HEDGE_TO_BACKUP_FLOOR_MS = 300

@@ -70,7 +70,7 @@ export class WrpcSocket {
     return this.#state
   }
 
-  /** Calls not answered, also those nobody waits for any more. */
+  /** Unanswered calls, including abandoned ones. */
   get inFlight(): number {
     return this.#calls.size
   }

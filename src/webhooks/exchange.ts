@@ -29,7 +29,7 @@ export type ExchangeResult =
       readonly isComplete: boolean
     }
   | { readonly kind: 'failed'; readonly error: string }
-  /** The receiver closed a kept connection before it answered anything: the request may be sent again. */
+  /** The receiver closed an idle connection before it answered anything: the request may be sent again. */
   | { readonly kind: 'stale' }
 
 export interface Exchange {

@@ -1,6 +1,6 @@
 import type { AccountsStore, KeyRecord } from '../store/accounts.ts'
 
-/** Follows a chain of rotations up to here; nobody rotates a key so often. */
+/** Follows a chain of rotations up to this length; no key is rotated so often. */
 const MAX_ROTATIONS = 1_000
 
 /**

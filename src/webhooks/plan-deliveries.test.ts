@@ -36,7 +36,7 @@ function loseLog({ folder }: Rig): void {
   for (const end of ['', '-wal', '-shm']) rmSync(join(folder, `test-chain.db${end}`), { force: true })
 }
 
-/** What the log says now, by the id of the event. */
+/** The texts in the log now, by the id of the event. */
 async function logged({ events }: Rig): Promise<[id: string, text: string][]> {
   const page = await events.after({ afterSeq: 0, limit: 1_000 })
   return page.events.map(({ id, text }) => [id, text])

@@ -81,7 +81,7 @@ export async function startPlanner(deps: {
     return isPlanned
   }
 
-  /** Nobody wants what the log has up to here. */
+  /** No subscription selects an event up to here. */
   function skip(): void {
     position = Math.max(position, deps.tailSeq())
   }

@@ -1,4 +1,7 @@
-/** Must hold: connections are kept and never mixed up, a kept one that just closed is not a failure, TLS is checked. */
+/**
+ * Proves that connections are reused and never mixed up, that an idle one that just closed is not a failure, and that
+ * TLS is checked.
+ */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'

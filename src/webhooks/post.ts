@@ -187,7 +187,7 @@ function connectorTo(url: URL, guard: Guard): Pool['connect'] {
     port: url.port,
     ...(isIP(hostname) === 0 ? { servername: hostname } : {}),
   }
-  // It gives the socket back at once, which its type does not say.
+  // It returns the socket at once, although its type does not say so.
   return (callback) => connect(target, callback) as unknown as Socket
 }
 

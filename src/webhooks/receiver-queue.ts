@@ -12,7 +12,7 @@ export interface BufferedJob extends Job {
 
 /**
  * The deliveries of one subscription. Each has its own slots and its own breaker: a receiver that is slow or dead
- * fills its own queue and nobody else's.
+ * fills its own queue and no other.
  */
 export interface ReceiverQueue {
   readonly id: string
@@ -81,7 +81,7 @@ export function claimNow(queue: ReceiverQueue): number {
   return queue.buffer.length < size / 2 ? size : 0
 }
 
-/** When many attempts are under way, queues that wait for their first slots come before the others' next. */
+/** When many attempts are in flight, queues waiting for their first slots come before the others' next. */
 export function slotsOf(queue: ReceiverQueue, isCrowded: boolean): number {
   if (queue.subscription.batch) return 1
   return queue.slow || isCrowded ? SLOW_SLOTS : FAST_SLOTS

@@ -1,4 +1,4 @@
-/** Replays are deliveries like any others: each event waits once, is paid for, and there is an end to them. */
+/** Replays are deliveries like any others: each event is pending once, is charged, and their number is bounded. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { accept, startReceiver, status, until } from '../../test/fakes/receiver.ts'

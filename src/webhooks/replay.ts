@@ -89,7 +89,7 @@ export async function replayEvents(
   }
 }
 
-/** Each delivery costs a credit: no more are planned than the credits pay for. */
+/** Each delivery costs a credit: only as many are planned as the credits cover. */
 async function roomFor(deps: ReplayDeps, subscription: SubscriptionRecord): Promise<number> {
   const { id: subscriptionId, accountId } = subscription
   const { subscription: ofOne, account: ofAll } = MAX_REPLAY_BACKLOG

@@ -181,7 +181,7 @@ export function createWebhookSubscriptions(deps: WebhookSubscriptionsDeps): Webh
         ...(selection === undefined ? {} : { kinds: selection.kinds, addresses: selection.addresses }),
         ...(batch === undefined ? {} : { batch }),
         ...(active === undefined ? {} : { active }),
-        // Whoever switches it on again starts with a clean record.
+        // Re-activation resets the failures.
         ...(active === true ? { disabledReason: null, disabledAtMs: null, failingSinceMs: null } : {}),
         // The key that created it has ended: it now belongs to the one that switches it on.
         ...(active === true && isKeyEnd(found.disabledReason) ? { keyId: owner.keyId } : {}),

@@ -153,7 +153,7 @@ for (const [name, first] of [
     const tookMs = performance.now() - startedMs
     assert.ok(tookMs < 3_000, `${tookMs} ms`)
     assert.ok(dead.received.length > 70 * first, 'the others were tried as well')
-    // One that comes when all tries of the others are old has no less room.
+    // One that arrives when all attempts of the others are old has as many slots.
     await new Promise((resolve) => setTimeout(resolve, 2_500))
     const late = await startReceiver()
     await subscribe(late)

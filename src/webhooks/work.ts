@@ -38,7 +38,7 @@ export interface Worker {
   refresh(subscriptions: ReadonlyMap<string, SubscriptionRecord>): void
   /** Why a subscription gets nothing for now. */
   pauseOf(subscriptionId: string): DeliveryPauseReason | undefined
-  /** Ends what is under way, gives the rest back. */
+  /** Ends attempts in flight and releases the rest. */
   close(): Promise<void>
 }
 
@@ -243,7 +243,7 @@ class DeliveryWorker implements Worker {
     const attempt = await this.#attempt(queue, jobs)
     if (attempt.delivered) await reserved.charge(jobs.map((job) => job.id))
     else reserved.release()
-    // An attempt that our own end cut short says nothing about the receiver.
+    // An attempt that our own shutdown cut short is no failure of the receiver.
     if (this.#isCutShort && !attempt.delivered) this.#writer.giveBack(jobs)
     else this.#record(queue, jobs, attempt)
   }

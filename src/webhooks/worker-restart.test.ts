@@ -23,7 +23,7 @@ test('the jobs of a worker that died return when their claim runs out, by defaul
   }
   await until('a failed try', async () => (await attempts()) === 1)
   receiver.answer = accept
-  // Claimed as a worker does that then dies: nobody settles it.
+  // Claimed like a worker that then dies: nobody settles it.
   const [delivery] = await rig.jobs.deliveries({ subscriptionId: subscription.id, limit: 1 })
   assert.equal(await rig.jobs.retryNow(subscription.id, delivery?.id ?? ''), true)
   const claimUntilMs = Date.now() + 2_000

@@ -74,7 +74,7 @@ export class FieldReader {
   }
 }
 
-/** The value, or the sentence that says why there is none. */
+/** The value, or the sentence that explains why there is none. */
 function readUnsigned(value: unknown): bigint | string {
   if (typeof value === 'bigint') return value < 0n ? 'must not be negative' : value
   if (typeof value === 'number') {

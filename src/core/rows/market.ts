@@ -20,7 +20,7 @@ export const MARKET_TYPES = ['5m', '15m', '1h', '4h', '24h'] as const
 export type MarketType = (typeof MARKET_TYPES)[number]
 export const MARKET_STATUSES = ['upcoming', 'open', 'closed', 'resolved'] as const
 export type MarketStatus = (typeof MARKET_STATUSES)[number]
-/** What a venue says; which of the served states a market is in follows from it and the clock. */
+/** What a venue reports; which of the served states a market is in follows from it and the clock. */
 const VENUE_STATUSES = ['open', 'closed', 'resolved'] as const
 export type VenueStatus = (typeof VENUE_STATUSES)[number]
 

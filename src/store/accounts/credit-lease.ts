@@ -24,9 +24,9 @@ export function leaseCredits(request: CreditLeaseRequest, use: BudgetUse): Credi
 }
 
 /**
- * A sole process takes everything. Several take half of what is free, so that both go on without asking for
- * each request. Where another one waits, only what a waiting charge needs is taken, and all or nothing: two
- * processes that each hold a part that is too small would refuse what the budget could pay.
+ * A sole process takes everything. Several take half of what is free, so that all continue without a round trip per
+ * request. Where another one waits, only what a waiting charge needs is taken, and all or nothing: two processes that
+ * each hold a part that is too small would refuse what the budget could pay.
  */
 function shareOf(available: number, need: number, use: BudgetUse): number {
   if (available < need) return 0

@@ -1,5 +1,5 @@
 /**
- * What an idempotency key gives to whoever presents it.
+ * What a request with an idempotency key gets.
  *
  * free ──claim──▶ in progress ──finish──▶ done ──expiry──▶ free
  *                     └──release, or the claim's own time runs out (its process died)──▶ free

@@ -1,5 +1,5 @@
 /**
- * Numbers and texts as bytes: a number takes seven bits a byte, the lowest first, the eighth bit says that more
+ * Numbers and texts as bytes: a number takes seven bits a byte, the lowest first, the eighth bit marks that more
  * follow. Small numbers are one byte, and every whole number that JavaScript holds exactly has a place.
  */
 export interface VarintWriter {

@@ -24,7 +24,7 @@ export interface TransactionTexts {
   remove(tx: number): void
   /** Drops the blocks that hold only transactions below this one. */
   dropBlocksBelow(tx: number): void
-  /** A transaction was undone: blocks that were packed in it are gone. */
+  /** A transaction was rolled back, with the blocks that it packed. */
   forget(): void
 }
 

@@ -46,7 +46,7 @@ export function environmentWrites(database: DatabaseSync): Writes<EnvironmentOpe
     feeds.forget()
     rows.forget()
   }
-  /** What is remembered of the file holds as long as no other connection writes. */
+  /** Cached state of the file is valid as long as no other connection writes. */
   const forgetIfOthersWrote = () => {
     const version = Number(dataVersion.get()?.data_version)
     if (version !== lastVersion) forget()

@@ -69,7 +69,7 @@ export function kindTable(database: DatabaseSync) {
       if (!kinds.has(id)) load()
       return kinds.get(id) ?? ''
     },
-    /** A transaction was undone: ids that were given in it are gone. */
+    /** A transaction was rolled back, with the ids that it assigned. */
     forget() {
       ids.clear()
       kinds.clear()
@@ -114,7 +114,7 @@ export function eventBlocks(database: DatabaseSync, kinds: KindTable) {
     newestSeq: (): number => Number(newest.get()?.seq ?? 0),
     /** Blocks that end at this number or later, oldest first. */
     from: (seq: number, limit: number): EventBlock[] => after.all(seq, limit).map(toBlock),
-    /** A transaction was undone: blocks that were packed in it are gone. */
+    /** A transaction was rolled back, with the blocks that it packed. */
     forget() {
       cache = new Lru({ maxEntries: CACHED_BLOCKS })
     },

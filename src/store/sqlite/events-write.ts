@@ -5,7 +5,7 @@ import type { AddressTable } from './chain-addresses.ts'
 import { addressesOf, eventBlocks, eventPacker, kindTable, sizeOf, toParts } from './events-blocks.ts'
 import { logIdOf } from './events-read.ts'
 
-/** What one step of retention forgets at most: a few milliseconds of work. */
+/** What one step of retention deletes at most: a few milliseconds of work. */
 const RETAINED_EVENTS = 500
 const RETAINED_BLOCKS = 4
 

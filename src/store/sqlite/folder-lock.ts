@@ -67,7 +67,7 @@ export function describeHolder({ pid, since, ...rest }: LockHolder): string {
   ].join(', ')
 }
 
-/** May be missing or that of the holder before: it is only for messages. */
+/** May be missing or describe the previous holder: it is only for messages. */
 export function readHolder(file: string): LockHolder | undefined {
   try {
     const read = JSON.parse(readFileSync(file, 'utf8')) as Partial<LockHolder> | null

@@ -24,7 +24,7 @@ type Operations = Record<string, (...args: any[]) => unknown>
 export interface Writes<Ops extends Operations> {
   /** Each runs inside a transaction that is begun and committed here. */
   readonly operations: Ops
-  /** Something was undone: what is cached of the file may be wrong. */
+  /** Something was rolled back: what is cached of the file may be wrong. */
   forget?(): void
 }
 

@@ -110,7 +110,7 @@ export function rowWriter(database: DatabaseSync, feeds: FeedTable, books: BookW
         if (outcome !== 'unchanged') firstChanged = Math.min(firstChanged, row.ts)
       }
       const rows = unpack(packed)
-      // Rows that are stored already mostly arrive many at a time: from the first one on, rows are inserted one by one.
+      // Rows that are stored already mostly arrive many at a time: from the first such row on, rows are inserted one by one.
       let allNew = !grouped
       for (let i = 0; i < rows.length; ) {
         const chunk = allNew ? rows.slice(i, i + MANY) : []

@@ -49,7 +49,10 @@ export interface PageReader {
 }
 
 type Row = (string | number | null)[]
-/** A short page is a text: bytes outside of the heap, taken and dropped with every request, wake the collector. */
+/**
+ * A short page is a text: bytes outside the heap, allocated and dropped with every request, trigger garbage
+ * collection.
+ */
 const MAX_TEXT_ROWS = 200
 const KEY = ['ts', 'rank', 'instrument', 'seq']
 

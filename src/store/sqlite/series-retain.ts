@@ -2,11 +2,11 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { BookWriter } from './books-write.ts'
 import { HOUR_MS } from './series-append.ts'
 
-/** One transaction deletes at most this many rows, so that nobody waits long for the lock. */
+/** One transaction deletes at most this many rows, so that no other writer waits long for the lock. */
 const ROWS_AT_ONCE = 5_000
 const GROUPS_AT_ONCE = 200
 
-/** Deletes a slice of what is older; true when more is left. Everything beside the rows goes with the last. */
+/** Deletes a slice of what is older; true when more is left. Revisions and activity are deleted with the last slice. */
 export function retainStep(
   database: DatabaseSync,
   books: BookWriter,

@@ -14,7 +14,7 @@ export const WRITE_DELAY_MS = 15_000
 
 export const NO_COVERAGE: CoverageMeta = { from: null, to: null, complete: true, gaps: [] }
 
-/** Of `covered`, as far as it lies in the past. */
+/** `meta.coverage` of the part of `covered` that is in the past. */
 export function coverageMeta(coverage: Coverage, covered: Span, nowMs: number): CoverageMeta {
   const toMs = Math.max(covered.from, Math.min(covered.to, nowMs))
   const gaps = coverage.gaps.filter((gap) => !isNotYetWritten(gap, toMs, nowMs))
