@@ -104,11 +104,7 @@ export function createHub(options: {
       }
     },
     produce(fromMs, toMs) {
-      const streams = [...live.values()]
-      const sockets = new Set(streams.flatMap(({ listeners }) => [...listeners].map(({ socket }) => socket)))
-      for (const socket of sockets) socket.hold()
-      for (const { producer } of streams) producer(fromMs, toMs, publish)
-      for (const socket of sockets) socket.release()
+      for (const { producer } of live.values()) producer(fromMs, toMs, publish)
     },
     streams: () => [...live.keys()],
   }

@@ -36,9 +36,6 @@ export interface VenueSocket {
   reply(text: string): void
   /** Sends market data or the answer to a heartbeat. */
   sendData(frame: { text: string; isBroken?: boolean }): void
-  /** Between the two, frames wait for each other and leave together: many frames a tick, few packets. */
-  hold(): void
-  release(): void
   cut(): void
 }
 
@@ -113,10 +110,21 @@ export function createSockets(options: {
     ignoreSocketErrors(ws)
     const bornMs = clock.now()
     const mayReceive = createRateLimit(rules.messages, clock)
+    let isHeld = false
     const send = (text: string) => {
       if (ws.readyState !== WebSocket.OPEN || isHung()) return
       if (ws.bufferedAmount > MAX_BUFFERED_BYTES) return ws.close(SLOW_READER, 'slow reader')
+      // The frames of one tick leave together, after those of all sockets were made: many frames, few packets.
+      if (!isHeld) {
+        isHeld = true
+        wire.cork()
+        process.nextTick(release)
+      }
       ws.send(text)
+    }
+    const release = () => {
+      isHeld = false
+      wire.uncork()
     }
     const socket: VenueSocket = {
       reply: send,
@@ -125,8 +133,6 @@ export function createSockets(options: {
         entry.lastDataMs = clock.now()
         send(isBroken === true ? text.slice(0, Math.ceil(text.length * 0.6)) : text)
       },
-      hold: () => wire.cork(),
-      release: () => wire.uncork(),
       cut: () => ws.terminate(),
     }
     const entry = { ws, bornMs, lastDataMs: bornMs, lastPongMs: bornMs, lastPingMs: bornMs }

@@ -85,17 +85,24 @@ interface LevelChange {
   readonly price: number
   readonly change: number
   readonly side: 'yes' | 'no'
-  readonly timeMs: number
 }
 
-export const deltaMessage = (market: StrikeMarket, { price, change, side, timeMs }: LevelChange) => ({
+/** When a book changed, as its messages have it. */
+interface Moment {
+  readonly ts: string
+  readonly ts_ms: number
+}
+
+export const momentOf = (timeMs: number): Moment => ({ ts: isoMicros(timeMs), ts_ms: timeMs })
+
+export const deltaMessage = (market: StrikeMarket, { price, change, side }: LevelChange, moment: Moment) => ({
   market_ticker: market.ticker,
   market_id: market.id,
   price_dollars: dollars(price),
   delta_fp: contracts(change),
   side,
-  ts: isoMicros(timeMs),
-  ts_ms: timeMs,
+  ts: moment.ts,
+  ts_ms: moment.ts_ms,
 })
 
 /** One message per level that differs between two slots, removals first. */
@@ -108,24 +115,23 @@ export function changesOf(
 ): { deltas: object[]; nextDraw: number } {
   life.fill(from, oldBids, oldAsks)
   const nextDraw = life.fill(to, bids, asks)
-  const timeMs = life.timeOf(to)
+  const moment = momentOf(life.timeOf(to))
   const removed: object[] = []
   const rest: object[] = []
   for (let price = 1; price < 1_000; price++) {
     const [oldBid, bid] = [oldBids[price] as number, bids[price] as number]
     if (oldBid !== bid)
       (bid === 0 ? removed : rest).push(
-        deltaMessage(market, { price, change: bid - oldBid, side: 'yes', timeMs }),
+        deltaMessage(market, { price, change: bid - oldBid, side: 'yes' }, moment),
       )
     const [oldAsk, ask] = [oldAsks[price] as number, asks[price] as number]
     if (oldAsk !== ask)
       (ask === 0 ? removed : rest).push(
-        deltaMessage(market, {
-          price: useYesPrice ? price : 1_000 - price,
-          change: ask - oldAsk,
-          side: 'no',
-          timeMs,
-        }),
+        deltaMessage(
+          market,
+          { price: useYesPrice ? price : 1_000 - price, change: ask - oldAsk, side: 'no' },
+          moment,
+        ),
       )
   }
   return { deltas: [...removed, ...rest], nextDraw }

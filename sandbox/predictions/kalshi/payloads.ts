@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import { SYMBOL_NAMES } from '../../../src/core/symbol.ts'
 import { delayedMs, type PredictionVenue } from '../venue.ts'
-import { LEVELS, type Life, type MarketTrade } from '../world/life.ts'
+import type { Life, MarketTrade } from '../world/life.ts'
 import { decimalsOf, type StrikeEvent, type StrikeMarket } from '../world/strikes.ts'
 
 export type Status = 'initialized' | 'active' | 'closed' | 'determined' | 'finalized'
@@ -14,10 +14,16 @@ const DETERMINED_BEFORE_MS = 6_000
 /** Share of the volume that stays open. */
 const OPEN_SHARE = 0.6
 
+const DOLLARS = Array.from({ length: 1_001 }, (_, i) => (i / 1_000).toFixed(4))
 /** Thousandths of a dollar, four decimals. */
-export const dollars = (thousandths: number): string => (thousandths / 1_000).toFixed(4)
-/** Hundredths of a contract, two decimals. */
-export const contracts = (hundredths: number): string => (hundredths / 100).toFixed(2)
+export const dollars = (thousandths: number): string =>
+  DOLLARS[thousandths] ?? (thousandths / 1_000).toFixed(4)
+/** Whole hundredths of a contract, two decimals. */
+export function contracts(hundredths: number): string {
+  const cents = Math.abs(hundredths) % 100
+  const whole = (Math.abs(hundredths) - cents) / 100
+  return `${hundredths < 0 ? '-' : ''}${whole}.${cents < 10 ? '0' : ''}${cents}`
+}
 export const iso = (timeMs: number): string => new Date(timeMs).toISOString().replace('.000Z', 'Z')
 /** Microseconds, as trades and deltas have them. */
 export const isoMicros = (timeMs: number): string =>
@@ -56,13 +62,14 @@ export interface Top {
 }
 
 const EMPTY_TOP: Top = { bid: 0, ask: 1_000, bidSize: 0, askSize: 0 }
-const scratch = { bids: new Int32Array(LEVELS), asks: new Int32Array(LEVELS) }
-
 export function topOf(life: Life, slot: number | undefined): Top {
   if (slot === undefined) return EMPTY_TOP
-  life.fill(slot, scratch.bids, scratch.asks)
-  const [bid, ask] = [life.bid(slot), life.ask(slot)]
-  return { bid, ask, bidSize: scratch.bids[bid] ?? 0, askSize: scratch.asks[ask] ?? 0 }
+  return {
+    bid: life.bid(slot),
+    ask: life.ask(slot),
+    bidSize: life.bidSize(slot),
+    askSize: life.askSize(slot),
+  }
 }
 
 export function tradeIdOf(market: StrikeMarket, trade: MarketTrade): string {
@@ -93,10 +100,18 @@ function grouped(value: number, decimals: number): string {
   return format.format(value)
 }
 
+const SUB_TITLES = new WeakMap<StrikeMarket, string>()
+
 function subTitleOf(venue: PredictionVenue, market: StrikeMarket): string {
+  if (!knowsStrike(venue, market)) return 'Target price: TBD'
+  const known = SUB_TITLES.get(market) ?? strikeText(market)
+  SUB_TITLES.set(market, known)
+  return known
+}
+
+function strikeText(market: StrikeMarket): string {
   const decimals = decimalsOf(market.event.series.symbol)
   const text = (value: number | undefined) => `$${grouped(value ?? 0, decimals)}`
-  if (!knowsStrike(venue, market)) return 'Target price: TBD'
   if (market.strikeType === 'greater_or_equal') return `Target price: ${text(market.floor)}`
   if (market.strikeType === 'greater') return `${text(market.floor)} or above`
   if (market.strikeType === 'less') return `${text(market.cap)} or below`
@@ -107,6 +122,24 @@ const titleOf = (event: StrikeEvent): string =>
   event.series.kind === '15M'
     ? `${event.series.symbol} price up in next 15 mins?`
     : `${SYMBOL_NAMES[event.series.symbol]} price on ${iso(event.closeMs)}?`
+
+/** What never changes of an event: contracts are listed by the hundred, again and again. */
+const EVENT_TEXTS = new WeakMap<StrikeEvent, EventTexts>()
+type EventTexts = ReturnType<typeof makeTexts>
+const makeTexts = (event: StrikeEvent) => ({
+  title: titleOf(event),
+  created: iso(event.createdMs),
+  opens: iso(event.openMs),
+  closes: iso(event.closeMs),
+  expected: iso(event.closeMs + 300_000),
+  expires: iso(event.closeMs + 7 * 24 * HOUR_MS),
+})
+
+function textsOf(event: StrikeEvent): EventTexts {
+  const texts = EVENT_TEXTS.get(event) ?? makeTexts(event)
+  EVENT_TEXTS.set(event, texts)
+  return texts
+}
 
 export function marketJson(venue: PredictionVenue, market: StrikeMarket): Record<string, unknown> {
   const { event } = market
@@ -122,21 +155,22 @@ export function marketJson(venue: PredictionVenue, market: StrikeMarket): Record
   const isYes = isKnown && venue.world.strikes.isYes(market)
   const strike = knowsStrike(venue, market)
   const subTitle = subTitleOf(venue, market)
+  const texts = textsOf(event)
   return {
     ticker: market.ticker,
     event_ticker: event.ticker,
     market_type: 'binary',
-    title: titleOf(event),
+    title: texts.title,
     subtitle: subTitle,
     yes_sub_title: subTitle,
     no_sub_title: subTitle,
-    created_time: iso(event.createdMs),
+    created_time: texts.created,
     updated_time: iso(Math.max(event.createdMs, slot === undefined ? 0 : life.timeOf(slot))),
-    open_time: iso(event.openMs),
-    close_time: iso(event.closeMs),
-    expected_expiration_time: iso(event.closeMs + 300_000),
-    expiration_time: iso(event.closeMs + 7 * 24 * HOUR_MS),
-    latest_expiration_time: iso(event.closeMs + 7 * 24 * HOUR_MS),
+    open_time: texts.opens,
+    close_time: texts.closes,
+    expected_expiration_time: texts.expected,
+    expiration_time: texts.expires,
+    latest_expiration_time: texts.expires,
     ...(status === 'finalized' ? { settlement_ts: iso(settledMsOf(venue, event)) } : {}),
     settlement_timer_seconds: 60,
     status,
@@ -168,7 +202,7 @@ export function marketJson(venue: PredictionVenue, market: StrikeMarket): Record
     price_ranges: [{ start: '0.0000', end: '1.0000', step: '0.0100' }],
     response_price_units: 'usd_cent',
     exchange_index: 2,
-    rules_primary: `If the simple average of the sixty seconds of the index before ${iso(event.closeMs)} fits "${subTitle}", then the market resolves to Yes.`,
+    rules_primary: `If the simple average of the sixty seconds of the index before ${texts.closes} fits "${subTitle}", then the market resolves to Yes.`,
     rules_secondary: '',
   }
 }

@@ -13,6 +13,7 @@ import {
   changesOf,
   deltaMessage,
   isSameTop,
+  momentOf,
   snapshotMessage,
   tickerMessage,
   tradeMessage,
@@ -111,12 +112,10 @@ export class Publisher {
 
   /** Everything that happened up to a time. */
   publish(toMs: number): void {
-    for (const client of this.#clients) {
-      client.socket.hold()
+    for (const client of this.#clients)
       for (const subscription of client.subscriptions.values())
-        for (const sent of subscription.markets.values()) this.#publishMarket(subscription, sent, toMs)
-      client.socket.release()
-    }
+        for (const sent of subscription.markets.values())
+          if (toMs >= sent.quietUntilMs) this.#publishMarket(subscription, sent, toMs)
   }
 
   #presentSlot(market: StrikeMarket, life: Life): number | undefined {
@@ -125,7 +124,6 @@ export class Publisher {
   }
 
   #publishMarket(subscription: KalshiSubscription, sent: SentMarket, toMs: number): void {
-    if (toMs < sent.quietUntilMs) return
     const { market, life } = sent
     const target = slotAt(life, Math.min(toMs, market.event.closeMs - 1))
     if (target === undefined || target === sent.slot) {
@@ -165,7 +163,7 @@ export class Publisher {
     const about = { channel: 'orderbook_delta', symbol: market.event.series.symbol }
     if (target > from && this.#faults.hit('crossed-book', 'kalshi', about)) {
       const change = { price: Math.min(990, life.ask(target)), change: CROSSING_SIZE, side: 'yes' } as const
-      const body = deltaMessage(market, { ...change, timeMs: life.timeOf(target) })
+      const body = deltaMessage(market, change, momentOf(life.timeOf(target)))
       this.#sendNumbered(subscription, 'orderbook_delta', market, body)
     }
   }

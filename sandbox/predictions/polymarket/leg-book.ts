@@ -49,15 +49,33 @@ export function createLegBook(market: UpDown, life: Life): LegBook {
   /** Each made when it is first read. */
   const texts: (SideText | undefined)[] = []
   let slot = Number.NEGATIVE_INFINITY
+  /** Of the first leg; 0 and 1000 for empty sides. */
+  let upBid = 0
+  let upAsk = 1_000
   /** Before this slot no size changes, unless the top or the tick does. */
   let nextDraw = Number.NEGATIVE_INFINITY
   let lastTrades: [string, string] = ['0', '0']
   let tradeCount = 0
   let tick = '0.01'
 
+  function bidBelow(price: number): number {
+    let next = price - 1
+    while (next > 0 && bids[next] === 0) next--
+    return next
+  }
+  function askAbove(price: number): number {
+    let next = price + 1
+    while (next < 1_000 && asks[next] === 0) next++
+    return next
+  }
+
   function put(isBid: boolean, price: number, size: number): void {
     const sizes = isBid ? bids : asks
     sizes[price] = size
+    if (isBid && size !== 0) upBid = Math.max(upBid, price)
+    else if (isBid && price === upBid) upBid = bidBelow(price)
+    else if (!isBid && size !== 0) upAsk = Math.min(upAsk, price)
+    else if (!isBid && price === upAsk) upAsk = askAbove(price)
     const rank = isBid ? price : 1_000 - price
     texts[isBid ? UP_BIDS : UP_ASKS]?.set(rank, size)
     texts[isBid ? DOWN_ASKS : DOWN_BIDS]?.set(rank, size)
@@ -66,8 +84,6 @@ export function createLegBook(market: UpDown, life: Life): LegBook {
   function arrive(at: number): void {
     slot = at
     tick = life.tick(at) === 1 ? '0.001' : '0.01'
-    // Hundreds of windows are followed before they start, and hardly change.
-    if (at < 0) texts.length = 0
     const count = life.tradesUntil(at)
     if (count === tradeCount) return
     tradeCount = count
@@ -100,13 +116,6 @@ export function createLegBook(market: UpDown, life: Life): LegBook {
     return digest('sha1', hashed.subarray(0, end))
   }
 
-  const best = (sizes: Int32Array, from: number, step: number): number => {
-    for (let price = from; price > 0 && price < 1_000; price += step) if (sizes[price] !== 0) return price
-    return step < 0 ? 0 : 1_000
-  }
-  const upBid = () => best(bids, 999, -1)
-  const upAsk = () => best(asks, 1, 1)
-
   return {
     get slot() {
       return slot
@@ -137,8 +146,8 @@ export function createLegBook(market: UpDown, life: Life): LegBook {
     },
     apply: (change) => put(change.isBid, change.price, change.size),
     arrive,
-    bestBid: (leg) => priceText(leg === 0 ? upBid() : 1_000 - upAsk()),
-    bestAsk: (leg) => priceText(leg === 0 ? upAsk() : 1_000 - upBid()),
+    bestBid: (leg) => priceText(leg === 0 ? upBid : 1_000 - upAsk),
+    bestAsk: (leg) => priceText(leg === 0 ? upAsk : 1_000 - upBid),
     restText: (leg, timeMs) =>
       `${head(leg, timeMs, hash(leg, timeMs))}${bidsOf(leg)}],"asks":[${asksOf(leg)}${tail(leg)}`,
     hash,

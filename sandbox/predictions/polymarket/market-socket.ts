@@ -16,7 +16,6 @@ const MAX_ASSETS = 2_000
 const LISTING_CHECK_MS = 5_000
 
 interface Listener {
-  readonly socket: VenueSocket
   readonly publish: Deliver<VenueFrame>
   /** market index → which legs. */
   readonly legs: Map<number, Set<Leg>>
@@ -79,7 +78,7 @@ export function createMarketSocket(
   function open(socket: VenueSocket): Session {
     const deliver = (frame: VenueFrame) => socket.sendData(frame)
     const publish = createFrameFaults({ venue: 'polymarket', faults, clock, signal, deliver })
-    const listener: Listener = { socket, publish, legs: new Map(), wantsExtraEvents: false }
+    const listener: Listener = { publish, legs: new Map(), wantsExtraEvents: false }
     listeners.add(listener)
     return {
       receive(text) {
@@ -109,7 +108,6 @@ export function createMarketSocket(
   }
 
   function produce(_fromMs: number, toMs: number): void {
-    for (const { socket } of listeners) socket.hold()
     for (const entry of live.values()) {
       for (const frame of entry.feed.produce(toMs))
         for (const listener of entry.listeners) {
@@ -123,7 +121,6 @@ export function createMarketSocket(
       }
     }
     if (toMs - listedUntilMs >= LISTING_CHECK_MS) publishListed(toMs)
-    for (const { socket } of listeners) socket.release()
   }
 
   function publishResolved({ market, listeners: concerned }: Live): void {

@@ -32,6 +32,8 @@ export class SideText {
   #end = 0
   /** Of each level with its comma, by rank; 0 where there is none. */
   readonly #lengths = new Uint8Array(LEVELS)
+  /** Of all levels of each 32 ranks together: where a level begins is the sum of few of them. */
+  readonly #blockLengths = new Uint16Array(Math.ceil(LEVELS / 32))
   readonly #isRising: boolean
 
   /** `isRising`: the price of a level is its rank, otherwise 1000 less its rank. Sizes are hundredths, 0 for no level. */
@@ -44,8 +46,10 @@ export class SideText {
   }
 
   set(rank: number, size: number): void {
+    const block = rank >> 5
     let at = 0
-    for (let before = 1; before < rank; before++) at += this.#lengths[before] as number
+    for (let before = 0; before < block; before++) at += this.#blockLengths[before] as number
+    for (let before = block << 5; before < rank; before++) at += this.#lengths[before] as number
     this.#replace(rank, size, at)
   }
 
@@ -53,11 +57,13 @@ export class SideText {
     const price = priceText(this.#isRising ? rank : 1_000 - rank)
     const text = size === 0 ? '' : `{"price":"${price}","size":"${sizeText(size)}"},`
     const oldLength = this.#lengths[rank] as number
-    const end = this.#end + text.length - oldLength
+    const growth = text.length - oldLength
+    const end = this.#end + growth
     if (end > this.#bytes.length) this.#grow()
     this.#bytes.copyWithin(at + text.length, at + oldLength, this.#end)
     this.#bytes.write(text, at, 'latin1')
     this.#lengths[rank] = text.length
+    this.#blockLengths[rank >> 5] = (this.#blockLengths[rank >> 5] as number) + growth
     this.#end = end
   }
 

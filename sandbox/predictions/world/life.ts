@@ -161,6 +161,18 @@ export class Life {
     return this.#nextDrawn
   }
 
+  /** Of the best bid; 0 without bids. */
+  bidSize(slot: number): number {
+    const price = this.bid(slot)
+    return price > 0 ? this.#sizeOf(price, slot, false) : 0
+  }
+
+  /** Of the best ask; 0 without asks. */
+  askSize(slot: number): number {
+    const price = this.ask(slot)
+    return price < 1_000 ? this.#sizeOf(ASKS + price, slot, false) : 0
+  }
+
   /** How many trades happened up to and including the slot. */
   tradesUntil(slot: number): number {
     if (slot <= -this.#spec.earlySlots) return 0
