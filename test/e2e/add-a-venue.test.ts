@@ -126,5 +126,5 @@ test('the service records it live and fills its past, and callers get it', async
 })
 
 test('tapeline venues check knows the toy', async () => {
-  assert.match(await checked, /toy \(cexa\) at http:\S+: its clock says \d+/)
+  assert.match(await checked, /toy \(cexa\) at http:\S+: its clock reads \d+/)
 })
