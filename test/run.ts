@@ -18,7 +18,11 @@ const wanted = args.filter((arg) => !arg.startsWith('--'))
 const files = globSync(['{src,sandbox,test}/**/*.test.ts'])
   .filter((file) => !file.endsWith('.live.test.ts'))
   .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
-  .sort()
+  // Within a batch too: services before the browser.
+  .sort(
+    (a, b) =>
+      Number(a.startsWith('test/dashboard/')) - Number(b.startsWith('test/dashboard/')) || a.localeCompare(b),
+  )
 
 // Once, before many services start at the same time and would each build the page.
 await builtSite(createLogger({ level: 'silent' }))
@@ -34,24 +38,28 @@ const OWN_PROCESS = new RegExp(
     'src/webhooks/subscription-book',
     'sandbox/node/(chain|node|rust-client)',
     'test/e2e/(chain-burst|chain-statuses|loop-hold|stream-floods|webhook-list)',
+    // Most of what they run is in processes that they start.
+    'test/e2e/(add-a-venue|chain-kill|cli|damaged-files|install|live-credentials|metering|one-service)',
+    'test/e2e/(resets|sandbox-nodes|shared-credits|shutdown|webhook-kill|whole-service)',
   ].join('|')})\\.test\\.ts$`,
 )
 /** Tests against an accelerated clock, or of when something ends: one after the other, with nothing beside them. */
 const ALONE =
-  /^(src\/ingest\/prediction\/faults[a-z-]*|test\/e2e\/market-coverage|test\/dashboard\/browser)\.test\.ts$/
-/** Files that share a process, those that take longest first; all others share one with their folder. */
+  /^(src\/ingest\/prediction\/faults[a-z-]*|test\/e2e\/market-coverage|test\/dashboard\/first-chart)\.test\.ts$/
+/** Files that share a process; all others share one with their folder. */
 const BATCHES = [
+  // Share the sandbox: the first while it fills its past, the last when it is there.
+  /^test\/(e2e\/(recording-status|try-it)|dashboard\/browser)\./,
   /^test\/e2e\/market-/,
   /^src\/webhooks\//,
   /^test\/dashboard\/(explorer|user|status-page)/,
   /^test\/dashboard\//,
-  /^test\/e2e\/(chain|rpc|submit)/,
-  /^test\/e2e\/(node|stream|webhook)/,
+  /^test\/e2e\/(chain|node|rpc|submit)/,
+  /^test\/e2e\//,
 ]
 /** Start first, so that the run does not end with one of them alone on the machine. */
 const LONG = [
   'test/e2e/recording-status',
-  'test/e2e/try-it',
   'test/e2e/sandbox-nodes',
   'test/e2e/live-credentials',
   'test/e2e/cli',

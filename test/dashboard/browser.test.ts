@@ -8,21 +8,20 @@ import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { SOURCES } from '../../src/core/source.ts'
 import { type Receiver, startReceiver, until } from '../fakes/receiver.ts'
-import { type ChildService, dataFolder, spawnService } from '../fakes/service.ts'
+import { useSandboxService } from '../fakes/sandbox-service.ts'
+import type { ChildService } from '../fakes/service.ts'
 import { becomeOperator, createKey, createWebhook, operatorToken, signUp } from './acts.ts'
 import { skip, useChromium } from './browser.ts'
-import { firstChartMs, isOverloaded } from './first-chart.ts'
 import { countColors } from './png-colors.ts'
 import { HOLDER_VIEWS, OPERATOR_VIEWS, openView } from './views.ts'
 
 const CANDLES_WITHIN_MS = 60_000
-const FIRST_CHART_MS = 1_500
 const FIRST_LOAD_BYTES = 150_000
 const PHONE = { width: 360, height: 740 }
 const CANDLE_COLORS = { up: [0x12, 0x92, 0x6f], down: [0xd3, 0x45, 0x3d] } as const
 
 describe('the dashboard in Chromium', { skip }, () => {
-  const folder = dataFolder()
+  const sandbox = useSandboxService()
   const chromium = useChromium()
   let service: ChildService
   let receiver: Receiver
@@ -32,22 +31,12 @@ describe('the dashboard in Chromium', { skip }, () => {
 
   before(async () => {
     receiver = await startReceiver((_received, response) => void response.end('thank you'))
-    service = await spawnService(folder.path, {
-      env: {
-        TAPELINE_SANDBOX: 'on',
-        TAPELINE_ALLOW_PRIVATE_WEBHOOKS: 'on',
-        TAPELINE_SIGN_UP_PLAN: 'business',
-      },
-    })
+    service = (await sandbox()).service
     holder = (await chromium.open(service.url)).page
     operator = (await chromium.open(service.url)).page
     await becomeOperator(operator, await operatorToken(service))
   })
-  after(async () => {
-    await service?.kill('SIGTERM')
-    await receiver?.close()
-    folder.remove()
-  })
+  after(() => receiver?.close())
 
   const statusOf = async () =>
     (await fetch(`${service.url}/v1/sources`, { headers: { 'X-API-Key': key } })).status
@@ -323,19 +312,6 @@ describe('the dashboard in Chromium', { skip }, () => {
     await until('the revocation', async () => (await statusOf()) === 401)
     await operator.goto('/#/operator')
     await operator.getByText('account.paused').first().waitFor()
-  })
-
-  test('the first chart of the explorer is there within 1.5 s (median of 3 first loads)', async (t) => {
-    await holder.goto('about:blank')
-    await operator.goto('about:blank')
-    const cookies = await holder.context().cookies()
-    let elapsedMs = await firstChartMs(chromium, service.url, cookies)
-    if (elapsedMs > FIRST_CHART_MS && (await isOverloaded())) {
-      t.diagnostic(`first chart after ${Math.round(elapsedMs)} ms on a busy machine: once more`)
-      elapsedMs = await firstChartMs(chromium, service.url, cookies)
-    }
-    t.diagnostic(`first chart after ${Math.round(elapsedMs)} ms`)
-    assert.ok(elapsedMs <= FIRST_CHART_MS, `first chart after ${Math.round(elapsedMs)} ms`)
   })
 })
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { after, afterEach, before } from 'node:test'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { share, stopSharedAfterFile } from '../fakes/shared.ts'
 
 const CHROMIUM = process.env.TAPELINE_CHROMIUM ?? '/usr/bin/chromium'
 export const skip = existsSync(CHROMIUM)
@@ -29,7 +30,8 @@ export interface Watched {
   faults: string[]
 }
 
-const STEP_LIMIT_MS = 20_000
+/** Ends a step that hangs; how long a step takes is not measured. */
+const STEP_LIMIT_MS = 60_000
 
 /** A page of its own session that remembers everything it should not have done. */
 export async function openPage(
@@ -69,20 +71,31 @@ export interface Chromium {
   open(url: string, options?: PageOptions): Promise<Watched>
 }
 
-/** One browser for the tests of a file. After each of them no page may have a fault. */
+const sharedBrowser = share(async () => {
+  const value = await startBrowser()
+  return { value, stop: () => value.close() }
+})
+
+/** One browser for the files of a process. After each test no page may have a fault; after a file its pages are closed. */
 export function useChromium(): Chromium {
   let browser: Browser | undefined
+  const contexts: BrowserContext[] = []
   const faults: string[] = []
   before(async () => {
-    browser = await startBrowser()
+    browser = await sharedBrowser()
   })
   afterEach(() => assert.deepEqual(faults.splice(0), []))
-  after(() => browser?.close())
+  after(async () => {
+    for (const context of contexts) await context.close()
+  })
+  stopSharedAfterFile()
   return {
     faults,
     async open(url, options) {
       assert.ok(browser)
-      return openPage(browser, url, options, faults)
+      const watched = await openPage(browser, url, options, faults)
+      contexts.push(watched.context)
+      return watched
     },
   }
 }

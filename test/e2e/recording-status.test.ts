@@ -1,55 +1,35 @@
 /**
  * What operators and callers see of a recording in trouble: `/v1/status` and `/ready` change when a venue, a feed or
- * the disk stops, and change back; frames that cannot be read are counted and stored. One service for all of it. Its
- * disk is a small one of its own (a mount namespace), really full.
+ * the disk stops, and change back; frames that cannot be read are counted and stored. One service for all of it, whose
+ * disk is really full.
  */
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { ask } from '../fakes/client.ts'
-import { type ChildService, dataFolder, printedKey, spawnService } from '../fakes/service.ts'
+import { canMount, type SandboxService, useSandboxService } from '../fakes/sandbox-service.ts'
+import type { ChildService } from '../fakes/service.ts'
 
-const DISK = 'mount -t tmpfs -o size=768m tmpfs "$TAPELINE_DATA" && exec "$@"'
-const OWN_DISK = ['unshare', '--user', '--map-root-user', '--mount', 'sh', '-c']
-const canMount = spawnSync(OWN_DISK[0] ?? '', [
-  ...OWN_DISK.slice(1),
-  'd=$(mktemp -d) && mount -t tmpfs tmpfs "$d" && umount "$d"; s=$?; rmdir "$d"; exit $s',
-]).status
-const skip = canMount === 0 ? false : 'needs mount namespaces'
+const skip = canMount() ? false : 'needs mount namespaces'
 const EXCHANGES = ['cexa', 'cexa_futures', 'perpdex']
 const WITHIN_MS = 45_000
-const TOKEN = 'a-token-for-metrics'
 const DAY_MS = 24 * 3_600_000
 
+const sandbox = useSandboxService()
+let used: SandboxService
 let service: ChildService
 let key: string
-const folder = dataFolder()
-const data = join(folder.path, 'data')
 
 before(async () => {
-  mkdirSync(data)
-  service = await spawnService(folder.path, {
-    env: {
-      TAPELINE_DATA: data,
-      TAPELINE_SANDBOX: 'on',
-      TAPELINE_LOG_LEVEL: 'info',
-      TAPELINE_METRICS_TOKEN: TOKEN,
-    },
-    ...(skip === false ? { wrap: [...OWN_DISK, DISK, 'sh'] } : {}),
-  })
-  key = await printedKey(service)
+  used = await sandbox()
+  service = used.service
+  key = used.key
   await becomes(
     'every exchange is healthy',
     async () => (await statesOf()).join() === 'healthy,healthy,healthy',
   )
-})
-
-after(async () => {
-  await service?.kill('SIGTERM')
-  folder.remove()
 })
 
 async function statesOf(): Promise<string[]> {
@@ -76,16 +56,15 @@ async function becomes(what: string, isSo: () => Promise<boolean>): Promise<void
   }
 }
 
-async function setFault(fault: object): Promise<void> {
-  const [, control] = /"control":"(http:[^"]+)"[^\n]*simulated exchanges are up/.exec(service.printed()) ?? []
-  const answer = await ask(`${control}/faults`, { method: 'POST', body: JSON.stringify(fault) })
+async function control(method: string, body?: object): Promise<void> {
+  const [, url] = /"control":"(http:[^"]+)"[^\n]*simulated exchanges are up/.exec(service.printed()) ?? []
+  const answer = await ask(`${url}/faults`, { method, ...(body ? { body: JSON.stringify(body) } : {}) })
   assert.ok(answer.status < 300, answer.text)
 }
+const setFault = (fault: object) => control('POST', fault)
+const clearFaults = () => control('DELETE')
 
 const isWell = async () => (await statesOf()).every((state) => state === 'healthy') && !(await complaint())
-
-/** The data folder as the service sees it, through its own mounts. */
-const dataInside = () => (skip === false ? join(`/proc/${service.pid}/root`, data) : data)
 
 async function until<T>(look: () => T | undefined | Promise<T | undefined>, what: string): Promise<T> {
   const endMs = performance.now() + WITHIN_MS
@@ -105,7 +84,9 @@ const lines = () =>
     .map((line) => JSON.parse(line) as Record<string, unknown>)
 
 async function metric(name: string): Promise<number | undefined> {
-  const answer = await fetch(`${service.url}/metrics`, { headers: { authorization: `Bearer ${TOKEN}` } })
+  const answer = await fetch(`${service.url}/metrics`, {
+    headers: { authorization: `Bearer ${used.metricsToken}` },
+  })
   const found = (await answer.text()).split('\n').find((line) => line.startsWith(`${name} `))
   return found === undefined ? undefined : Number(found.split(' ').at(-1))
 }
@@ -116,7 +97,7 @@ test('frames that cannot be read are counted, logged and stored; trades continue
   await setFault({ kind: 'malformed', venue: 'spot', channel: 'aggTrade', count: 3 })
   const letters = 'tapeline_dead_letters_total{environment="test",venue="binance-spot",reason="malformed"}'
   await until(async () => ((await metric(letters)) === 3 ? true : undefined), 'three letters are counted')
-  const file = join(dataInside(), 'dead-letters', 'test-binance-spot.ndjson')
+  const file = join(used.dataInside, 'dead-letters', 'test-binance-spot.ndjson')
   // The file is written a moment after the count.
   const kept = await until(() => {
     const found = existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : []
@@ -151,9 +132,11 @@ test('a venue that cuts every line is down, and healthy again when it lets us ba
 })
 
 test('a feed that falls silent makes its source stale, and healthy when it sends again', async () => {
-  await setFault({ kind: 'mute', venue: 'perp', symbol: 'BTC', channel: 'l2Book', durationMs: 30_000 })
-  await becomes('perpdex is stale', async () => (await statesOf())[2] === 'stale')
-  assert.match((await complaint()) ?? '', /^perpdex is stale \(\d+ of \d+ channels\)/)
+  // Candles of a second are missed after 5 s of silence, sooner than any other channel.
+  await setFault({ kind: 'mute', venue: 'spot', symbol: 'BTC', channel: 'kline' })
+  await becomes('cexa is stale', async () => (await statesOf())[0] === 'stale')
+  assert.match((await complaint()) ?? '', /^cexa is stale \(\d+ of \d+ channels\)/)
+  await clearFaults()
   await becomes('all is well', isWell)
 })
 
@@ -177,7 +160,7 @@ test('the past is filled as many days back as is set, and a request for more is 
 test('a full disk: nothing is recorded and everybody sees it; with room again it continues', {
   skip,
 }, async () => {
-  const ballast = join(dataInside(), 'ballast')
+  const ballast = join(used.dataInside, 'ballast')
   fillDisk(ballast)
   await becomes('the store is full', async () => (await statesOf()).every((state) => state === 'down'))
   assert.match((await complaint()) ?? '', /cexa cannot be written: .*full/)

@@ -4,29 +4,20 @@ import { after, before, test } from 'node:test'
 import { ask } from '../fakes/client.ts'
 import { documentSchemas } from '../fakes/document-schemas.ts'
 import { type Receiver, startReceiver } from '../fakes/receiver.ts'
-import { type ChildService, dataFolder, printedKey, spawnService } from '../fakes/service.ts'
+import { useSandboxService } from '../fakes/sandbox-service.ts'
 import { type Document, type Tried, tryAll } from '../fakes/try-it.ts'
 
 /** All values are there a few seconds after the start; a loaded machine takes longer. */
 const START_MS = 60_000
 
-const folder = dataFolder()
-let service: ChildService
+const sandbox = useSandboxService()
 let receiver: Receiver
 let document: Document
 let tried: Tried[]
 
 before(async () => {
   receiver = await startReceiver()
-  service = await spawnService(folder.path, {
-    env: {
-      TAPELINE_SANDBOX: 'on',
-      TAPELINE_FIRST_FILL_DAYS: '1',
-      // The receiver is on this machine; nothing else is given that a user would not have.
-      TAPELINE_ALLOW_PRIVATE_WEBHOOKS: 'on',
-    },
-  })
-  const key = await printedKey(service)
+  const { service, key } = await sandbox()
   const endsAt = performance.now() + START_MS
   for (;;) {
     document = (await ask(`${service.url}/openapi.json`)).json as unknown as Document
@@ -37,11 +28,7 @@ before(async () => {
   }
   tried = await tryAll(service.url, key, document, { receiver: receiver.url })
 })
-after(async () => {
-  await service.kill('SIGKILL')
-  await receiver.close()
-  folder.remove()
-})
+after(() => receiver?.close())
 
 /** What a person would have to fill in. The id of a webhook is told by the answer that creates it. */
 function withoutExample({ paths }: Document): string[] {

@@ -1,0 +1,70 @@
+/**
+ * The whole service with its simulated venues and nodes, as `npm start` runs it, in a process of its own. Files that
+ * run in one process share it. Its disk is a small one of its own (a mount namespace) where the machine allows it.
+ */
+import { spawnSync } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { type ChildService, dataFolder, printedKey, spawnService } from './service.ts'
+import { share, stopSharedAfterFile } from './shared.ts'
+
+const DISK = 'mount -t tmpfs -o size=768m tmpfs "$TAPELINE_DATA" && exec "$@"'
+const OWN_DISK = ['unshare', '--user', '--map-root-user', '--mount', 'sh', '-c']
+
+export interface SandboxService {
+  readonly service: ChildService
+  /** The key that the first start printed. */
+  readonly key: string
+  readonly metricsToken: string
+  /** Whether the data folder is a small disk of its own. */
+  readonly hasOwnDisk: boolean
+  /** The data folder as the service sees it, through its own mounts. */
+  readonly dataInside: string
+}
+
+/** Whether this machine has mount namespaces. */
+export function canMount(): boolean {
+  const [command = '', ...args] = OWN_DISK
+  const attempt = 'd=$(mktemp -d) && mount -t tmpfs tmpfs "$d" && umount "$d"; s=$?; rmdir "$d"; exit $s'
+  return spawnSync(command, [...args, attempt]).status === 0
+}
+
+const METRICS_TOKEN = 'a-token-for-metrics'
+
+const shared = share<SandboxService>(async () => {
+  const folder = dataFolder()
+  const data = join(folder.path, 'data')
+  mkdirSync(data)
+  const hasOwnDisk = canMount()
+  const service = await spawnService(folder.path, {
+    env: {
+      TAPELINE_DATA: data,
+      TAPELINE_SANDBOX: 'on',
+      TAPELINE_LOG_LEVEL: 'info',
+      TAPELINE_METRICS_TOKEN: METRICS_TOKEN,
+      // Receivers are on this machine.
+      TAPELINE_ALLOW_PRIVATE_WEBHOOKS: 'on',
+      TAPELINE_SIGN_UP_PLAN: 'business',
+    },
+    ...(hasOwnDisk ? { wrap: [...OWN_DISK, DISK, 'sh'] } : {}),
+  })
+  return {
+    value: {
+      service,
+      key: await printedKey(service),
+      metricsToken: METRICS_TOKEN,
+      hasOwnDisk,
+      dataInside: hasOwnDisk ? join(`/proc/${service.pid}/root`, data) : data,
+    },
+    stop: async () => {
+      await service.kill('SIGTERM')
+      folder.remove()
+    },
+  }
+})
+
+/** To be called where the tests are declared; what it returns is called in a `before` hook. */
+export function useSandboxService(): () => Promise<SandboxService> {
+  stopSharedAfterFile()
+  return shared
+}

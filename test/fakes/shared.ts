@@ -1,0 +1,42 @@
+/**
+ * What takes long to start and is not broken by the tests that use it. The first file that needs it starts it; the
+ * files that run in the same process (`batch.ts`) use the same one, which is stopped after the last of them.
+ */
+import { after } from 'node:test'
+
+export interface Started<T> {
+  readonly value: T
+  stop(): Promise<unknown>
+}
+
+const running: Promise<Started<unknown>>[] = []
+let isBatch = false
+
+/** `batch.ts` calls this first: files no longer stop what they share when they end. */
+export function stopSharedAfterAll(): void {
+  isBatch = true
+  after(stopAll)
+}
+
+/** To be called where the tests are declared; what it returns resolves with the shared value. */
+export function share<T>(start: () => Promise<Started<T>>): () => Promise<T> {
+  let started: Promise<Started<T>> | undefined
+  return async () => {
+    if (started === undefined) {
+      started = start()
+      running.push(started)
+    }
+    return (await started).value
+  }
+}
+
+/** For a file that runs without `batch.ts`. */
+export function stopSharedAfterFile(): void {
+  after(async () => {
+    if (!isBatch) await stopAll()
+  })
+}
+
+async function stopAll(): Promise<void> {
+  for (const one of running.splice(0).reverse()) await (await one.catch(() => undefined))?.stop()
+}
