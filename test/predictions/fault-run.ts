@@ -11,6 +11,7 @@ import type { TrueMarket } from '../sandbox/prediction-truth.ts'
 import { compareWindow, readRows, type StoredSnapshot, snapshotFeedOf, sourceOf } from './compare.ts'
 import { type PacedClock, pacedClock } from './paced-clock.ts'
 import {
+  FEW_STRIKES,
   type PredictionsRecording,
   type PredictionsWorld,
   type PredictionVenue,
@@ -51,7 +52,10 @@ export async function runFaults(options: {
   oracleBackMs?: number
 }): Promise<FaultRun> {
   const { startMs } = options
-  const world = await startPredictionsWorld(pacedClock(startMs, options.stepMs), { slotMs: options.slotMs })
+  const world = await startPredictionsWorld(pacedClock(startMs, options.stepMs), {
+    slotMs: options.slotMs,
+    ...FEW_STRIKES,
+  })
   const { clock, sandbox } = world
   const recording = await startPredictionsRecording(world, {
     venues: options.venues,

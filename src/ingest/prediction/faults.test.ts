@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import { compareCatalogue, compareTrades, compareWindow } from '../../../test/predictions/compare.ts'
 import { type PacedClock, pacedClock } from '../../../test/predictions/paced-clock.ts'
 import {
+  FEW_STRIKES,
   type PredictionsRecording,
   type PredictionsWorld,
   startPredictionsRecording,
@@ -24,7 +25,7 @@ let recording: PredictionsRecording
 let market: TrueMarket
 
 before(async () => {
-  world = await startPredictionsWorld(pacedClock(START_MS), { slotMs: 1_000 })
+  world = await startPredictionsWorld(pacedClock(START_MS, 500), { slotMs: 1_000, ...FEW_STRIKES })
   const { clock, sandbox } = world
   recording = await startPredictionsRecording(world, {
     venues: ['polymarket', 'chainlink'],

@@ -40,6 +40,8 @@ export interface RestLimits {
   readonly tries: number
   readonly backoff: BackoffPolicy
   readonly answerWithinMs: number
+  /** Measures that; left out: the system's clock, since responses take real time. */
+  readonly answerClock?: Clock
   readonly inFlight: number
   readonly maxAnswerBytes: number
   /** A longer halt fails the request at once instead of being waited for. */
@@ -168,8 +170,8 @@ export function createRestClient(options: {
   async function askOnce(question: RestRequest, signal: AbortSignal): Promise<Reply | { fault: string }> {
     const limit = new AbortController()
     const answered = new AbortController()
-    // Responses take real time, whatever the clock; time in which this thread could not read does not count.
-    sleepReading(systemClock, limits.answerWithinMs, answered.signal).then(
+    // Time in which this thread could not read does not count.
+    sleepReading(limits.answerClock ?? systemClock, limits.answerWithinMs, answered.signal).then(
       () => limit.abort(),
       () => {},
     )
