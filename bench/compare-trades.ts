@@ -1,4 +1,4 @@
-/** What a service recorded of the simulated exchanges, asked for over HTTP and held against what happened. */
+/** What a service recorded of the simulated exchanges, requested over HTTP and compared with what happened. */
 import { crc32 } from 'node:zlib'
 import { createWorld } from '../sandbox/exchanges/world/world.ts'
 import { type AssetSymbol, SYMBOLS } from '../src/core/symbol.ts'
@@ -26,7 +26,7 @@ interface RecordedRange {
 }
 type Row = Record<string, unknown> & { timestamp: string }
 
-/** How many trades lie in seconds that are stored, closed and equal to what happened; and what is wrong, in words. */
+/** How many trades are in seconds that are stored, closed and equal to what happened; and what is wrong. */
 export async function rightTrades(range: RecordedRange): Promise<{ trades: number; wrong: string[] }> {
   const { tradesPerSecond, fromMs, toMs } = range
   const world = createWorld({ seed: SEED, tradesPerSecond })

@@ -10,7 +10,7 @@ const PLANS = Object.values(VENUES)
   .filter((plan) => plan.kind === 'exchange')
 const MONTH_MS = 32 * 86_400_000
 
-/** A store of exchanges whose past was filled long ago: a service that starts on it has the present to record. */
+/** A store of exchanges whose history is complete: a service that starts on it only records the present. */
 export async function coverPast(folder: string): Promise<void> {
   const store = await openStores(parseStoreAddress(folder), systemClock).environment('test')
   const nowMs = Date.now()

@@ -4,14 +4,14 @@
  */
 export interface Figure {
   name: string
-  /** The bound that the figure has to keep; undefined for figures that are only reported. */
+  /** The bound of the figure; undefined for figures that are only reported. */
   atLeast?: number
   atMost?: number
   value: number
   detail: string
 }
 
-/** `full` takes the sizes of the bounds; the usual size is smaller and quicker. */
+/** `full` uses the sizes that the bounds are defined for; the default is smaller and quicker. */
 export type Size = 'usual' | 'full'
 
 /** A service that runs for days is warm; a figure is not taken while code is still being compiled. */

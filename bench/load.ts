@@ -1,9 +1,9 @@
 import { connect, type Socket } from 'node:net'
 
 /**
- * A lean client: connections that are kept and each send the next request when the answer to the last one is
- * complete. It parses no more than it must, so that it measures the server and not itself. It speaks HTTP/1.1
- * unless another wire is given (`socket-wire.ts`).
+ * A lean client: keep-alive connections that each send the next request when the last answer is complete. It parses
+ * no more than it must, so that it measures the server and not itself. It speaks HTTP/1.1 unless another wire is
+ * given (`socket-wire.ts`).
  */
 export interface LoadResult {
   requestsPerSecond: number

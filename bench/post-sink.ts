@@ -1,4 +1,4 @@
-/** A receiver in a process of its own that takes every POST. */
+/** A receiver in its own process that accepts every POST. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 

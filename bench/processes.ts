@@ -153,7 +153,7 @@ function createKey(environment: Record<string, string>, keyFor: string): string 
         encoding: 'utf8',
       }),
     )
-  // A folder that was kept has accounts already.
+  // A folder that is reused has accounts already.
   const email = `bench-${randomUUID()}@example.com`
   const { id = '' } = tapeline('accounts', 'create', '--email', email, '--plan', 'bench')
   const { key = '' } = tapeline('keys', 'create', '--account', id, '--environment', keyFor, '--name', 'bench')

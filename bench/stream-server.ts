@@ -38,7 +38,7 @@ async function startHub(): Promise<(count: number) => Promise<void>> {
     log,
   })
   const [plan] = BUILT_IN_PLANS.map((known) => ({ ...known, streamConnections: 100_000 }))
-  // Keys are not what is measured here: everybody is let in.
+  // Keys are not measured here: everybody is admitted.
   const credential = { accountId: 'bench', plan, environment: 'test' }
   const gate = {
     enter: async () => ({ credential, recheck: async () => undefined }),

@@ -26,7 +26,7 @@ const DAY_MS = 24 * HOUR_MS
 const FROM_MS = Date.parse('2026-11-15T10:00:00Z')
 const TO_MS = FROM_MS + SAMPLED_MS
 const SYMBOLS_COUNT = 4
-/** Of hundreds of strikes, every so many-th is looked at. */
+/** Of hundreds of strikes, only every n-th is measured. */
 const STRIKES_LOOKED_AT = 10
 const GIB = 1024 ** 3
 
@@ -41,7 +41,7 @@ interface Kind {
 
 /**
  * Books of one symbol's markets, sampled as the recorder does on the grid of half a second (a row when a book differs
- * from the row before, or a minute after it), stored, and the size of the file counted up to a day of all symbols.
+ * from the row before, or a minute after it), stored, and the size of the file extrapolated to a day of all symbols.
  */
 export async function bookFigures(): Promise<Figure[]> {
   const sandbox = await startTestPredictions({ seed: 3 })

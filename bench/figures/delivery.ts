@@ -91,11 +91,11 @@ async function startCrowd(mode: 'hub' | 'bare') {
 const MATCHES_PER_ROUND = 200_000
 const FEW = 100
 const MANY = 100_000
-/** Prime to the numbers of subscriptions: neighbours follow each other nowhere, and every one has its turn. */
+/** Coprime to the numbers of subscriptions: neighbours never follow each other, and every one is used. */
 const SPREAD = 48_271
 
 /**
- * Finding who wants an event, with few and with many subscriptions. Once with the same events: what then differs
+ * Finding the subscriptions of an event, with few and with many of them. Once with the same events: what then differs
  * is the number of subscriptions alone. Once with events for all of them in turn: then the many no longer fit into
  * the processor's caches, which is shown without a bound.
  */
@@ -141,7 +141,7 @@ const POSTS_PER_ROUND = 2_000
 const POSTS_AT_ONCE = 16
 const POST_ROUNDS = 5
 
-/** Deliveries from the log, signed, charged and settled, against a loop of bare POSTs on kept connections. */
+/** Deliveries from the log, signed, charged and settled, against a loop of bare POSTs on keep-alive connections. */
 export async function webhookFigures(): Promise<Figure[]> {
   const sink = await startChild('post-sink.ts')
   const rig = await startRig()
@@ -156,7 +156,7 @@ export async function webhookFigures(): Promise<Figure[]> {
     const measured = await ratio(POST_ROUNDS, {
       limit: () => barePosts(sink.port),
       subject: async () => {
-        // Making the events is the indexer's work; the way from the log to the receiver is measured.
+        // Creating the events is the indexer's work; what is measured is the path from the log to the receiver.
         const events = Array.from({ length: POSTS_PER_ROUND }, (_, index) => blockEvent(index))
         const seq = await appendEvents(rig.chain, events)
         const startedMs = performance.now()

@@ -94,7 +94,7 @@ async function measure(service: BenchService, startMs: number, idle: readonly La
       detail: `${after.toFixed(0)} of ${before.toFixed(0)} MiB, the simulated venues and nodes in it`,
     },
     pageFigure('candle page while recording / idle, p50', pages, idle, 'p50', { atMost: 3 }),
-    // Two callers who never pause take a core and a half of the two: what the slowest wait for is the other half.
+    // Two callers who never pause take a core and a half of the two: the slowest wait for the other half.
     pageFigure('candle page while recording / idle, p95', pages, idle, 'p95', {}),
   ]
 }
@@ -181,7 +181,7 @@ async function pageLatency(
   return { p50: at(0.5), p95: at(0.95) }
 }
 
-/** What the process allocated; the pages of database files that it maps are the kernel's to give and take. */
+/** What the process allocated; mapped pages of database files are managed by the kernel. */
 function anonymousBytes(pid: number): number {
   const line = /RssAnon:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))
   return Number(line?.[1]) * 1_024

@@ -4,7 +4,7 @@ import type { Figure } from '../frame.ts'
 const ROUNDS = 7
 const WORST_SHOWN = 3
 
-/** The longest that any single hostile request or message keeps the loop from others. */
+/** The longest time that a single hostile request or message blocks the event loop. */
 export async function loopHoldFigures(): Promise<Figure[]> {
   const seed = Math.floor(Math.random() * 2 ** 31)
   const holds = (await measureHolds(seed, ROUNDS)).sort((a, b) => b.ms - a.ms)

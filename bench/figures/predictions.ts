@@ -37,8 +37,9 @@ interface Sizes {
 }
 
 /**
- * The recorders of both prediction markets and of the oracle as the service runs them, over sockets, into a file: what
- * the whole database grows by, every dataset in it, counted up to a day. Of one symbol, or with `full` of all four.
+ * The recorders of both prediction markets and of the oracle as the service runs them, over sockets, into a file:
+ * what the whole database grows by, every dataset in it, extrapolated to a day. Of one symbol, or with `full` of all
+ * four.
  */
 export async function predictionFigures(size: Size): Promise<Figure[]> {
   const symbols = size === 'full' ? SYMBOLS : SYMBOLS.slice(0, 1)
@@ -99,7 +100,7 @@ function sizesOf(file: string): Sizes {
   }
 }
 
-/** What waits beside the file to be taken into it. */
+/** The write-ahead log beside the file. */
 function logBytes(file: string): number {
   const folder = join(file, '..')
   return readdirSync(folder)

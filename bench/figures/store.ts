@@ -118,13 +118,13 @@ function bareTable(file: string) {
   }
 }
 
-/** The longest turn of the caller's event loop while rows are appended. On a busy machine it says nothing. */
+/** The longest turn of the caller's event loop while rows are appended. Meaningless on a busy machine. */
 async function longestHold(store: EnvironmentStore, from: number): Promise<number> {
   const batches = [candles(from, BATCH_ROWS), candles(from + BATCH_ROWS, BATCH_ROWS)]
   let done = false
   let longest = 0
   const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
-  // Otherwise what the measurement itself has left behind is collected in the middle of it.
+  // Otherwise garbage of the measurement itself would be collected in the middle of it.
   collectGarbage()
   await turn()
   const appended = Promise.all(batches.map((rows) => store.write({ rows: [{ feed: FEED, rows }] }))).then(

@@ -2,8 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { SecretBox } from '../kit/secret-box.ts'
 
 /**
- * Marks a browser in which a user has signed in before. It grants no access: it only spares its owner the wait behind
- * those who guess the password. The e-mail in it is encrypted, so that nobody else can create one.
+ * Marks a browser in which a user has signed in before. It grants no access: it only spares its owner the wait that
+ * others' guesses cause. The e-mail in it is encrypted, so that nobody else can create one.
  */
 const NAME = 'tapeline_device'
 const PURPOSE = 'device '

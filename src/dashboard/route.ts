@@ -29,7 +29,7 @@ export interface DashboardReply {
   encoded?: EncodedFile
 }
 
-/** What a person may read about why something did not work. */
+/** What the user is shown when something failed. */
 export class DashboardError extends Error {
   override readonly name = 'DashboardError'
   readonly status: number
@@ -59,7 +59,7 @@ export interface SignedIn extends RouteContext {
 
 type RouteAccess = 'open' | 'user' | 'operator'
 
-/** A call of the dashboard. Whatever is not a GET needs the CSRF token; the dispatcher sees to that. */
+/** A call of the dashboard. Everything but GET needs the CSRF token; the dispatcher enforces it. */
 export interface DashboardRoute {
   readonly method: string
   readonly path: string

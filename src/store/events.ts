@@ -1,6 +1,6 @@
 /**
- * The event log: every event has one number, given in the order of writing, without gaps at the end. Readers
- * (the stream, the webhooks) each have a position of their own. Only one process writes; any number read.
+ * The event log: every event has one number, assigned in the order of writing, without gaps at the end. Readers (the
+ * stream, the webhooks) each have their own position. Only one process writes; any number read.
  */
 export interface NewEvent {
   readonly kind: string
@@ -16,14 +16,14 @@ export interface StoredEvent {
   readonly kind: string
   readonly addresses: readonly string[]
   readonly createdAtMs: number
-  /** The whole event as JSON: the one serialisation that every reader sends on. */
+  /** The whole event as JSON: the one serialisation that every reader forwards. */
   readonly text: string
 }
 
 /** One filter of a reader: a kind, and for kinds that have addresses perhaps only some of them. */
 export interface EventFilter {
   readonly kinds: readonly string[]
-  /** Left out: whatever the addresses. Otherwise at least one must be among the event's own. */
+  /** Left out: any addresses. Otherwise at least one must be among the event's own. */
   readonly addresses?: readonly string[]
 }
 
@@ -31,7 +31,7 @@ export interface EventQuery {
   readonly afterSeq: number
   /** Inclusive; left out: the newest. */
   readonly untilSeq?: number
-  /** An event is returned when any of them wants it; left out: every event. */
+  /** An event is returned when any of them matches; left out: every event. */
   readonly filters?: readonly EventFilter[]
   /** Events returned at most. */
   readonly limit: number
@@ -41,16 +41,16 @@ export interface EventQuery {
 
 export interface EventPage {
   readonly events: readonly StoredEvent[]
-  /** Everything up to here was looked at: the position to go on from, also when nothing was found. */
+  /** Everything up to here was checked: the position to continue from, also when nothing was found. */
   readonly upToSeq: number
-  /** There is more to look at after `upToSeq`, within the query. */
+  /** There is more to check after `upToSeq`, within the query. */
   readonly more: boolean
 }
 
 export interface LogBounds {
-  /** The oldest number that is still kept; newestSeq + 1 in an empty log. */
+  /** The oldest number that is still stored; newestSeq + 1 in an empty log. */
   readonly oldestSeq: number
-  /** The newest number ever given; 0 before the first. */
+  /** The newest number ever assigned; 0 before the first. */
   readonly newestSeq: number
   readonly bytes: number
 }
@@ -68,9 +68,12 @@ export interface EventStore {
   bounds(): Promise<LogBounds>
   /** The log's own random name: another one is another log, which may give the same numbers to other events. */
   logId(): Promise<string>
-  /** The next number is above this one. For a log that was lost or restored: numbers it gave before are not given again. */
+  /**
+   * The next number is above this one. For a log that was lost or restored: numbers it assigned before are not
+   * reused.
+   */
   numberAbove(seq: number): Promise<void>
-  /** The number of the last event before that time (0 if none is kept): to read on from a time. */
+  /** The number of the last event before that time (0 if none is stored): to continue from a time. */
   seqBefore(timeMs: number): Promise<number>
   /** Deletes a bounded number of the oldest events; to be repeated while `more`. */
   retain(retention: Retention): Promise<{ deleted: number; more: boolean }>

@@ -22,7 +22,7 @@ export interface SubscriptionRecord {
   readonly disabledReason: string | null
   readonly disabledAtMs: number | null
   readonly createdAtMs: number
-  /** Signing secrets, sealed. The previous one signs too until its time is over. */
+  /** Signing secrets, sealed. The previous one signs too until it expires. */
   readonly secret: string
   readonly previousSecret: string | null
   readonly previousUntilMs: number | null
@@ -57,8 +57,8 @@ export type SubscriptionPatch = Partial<
 >
 
 /**
- * An event as it is delivered: its text is final. A job keeps the very text that it was planned with: a log that
- * was lost may have given the same number to another event.
+ * An event as it is delivered: its text is final. A job keeps the text that it was planned with: a log that was lost
+ * may have assigned the same number to another event.
  */
 export interface EventText {
   readonly seq: number
@@ -78,7 +78,7 @@ export interface NewJob {
 }
 
 export interface PlannedJobs {
-  /** The position that the jobs follow; another one means that somebody else was faster. */
+  /** The position that the jobs follow; another one means that another planner was faster. */
   readonly after: number
   readonly upTo: number
   readonly events: readonly EventText[]
@@ -86,12 +86,12 @@ export interface PlannedJobs {
 }
 
 export interface Job {
-  /** `dlv_…`, unique for ever: also the id of the charge. */
+  /** `dlv_…`, never reused: also the id of the charge. */
   readonly id: string
   readonly subscriptionId: string
-  /** Tries that have failed. */
+  /** Failed attempts. */
   readonly failures: number
-  /** Proves the claim when the job is settled; means nothing outside of the store. */
+  /** Proves the claim when the job is settled; opaque outside the store. */
   readonly claim: number
   readonly event: EventText
 }
@@ -103,7 +103,7 @@ export interface JobClaim {
   readonly claimMs: number
 }
 
-/** A job as the worker that claimed it names it. */
+/** Identifies a claimed job. */
 export type ClaimedJob = Pick<Job, 'id' | 'subscriptionId' | 'claim'>
 
 export interface JobAttempt {
@@ -147,7 +147,7 @@ export interface DeliveryRecord {
   readonly durationMs: number | null
   readonly nextAttemptAtMs: number | null
   readonly createdAtMs: number
-  /** Of the last try: the header lines that were sent, and how the answer's head and body began. */
+  /** Of the last attempt: the header lines that were sent, and how the answer's head and body began. */
   readonly lastRequestHead: string | null
   readonly lastResponseHead: string | null
   readonly lastResponse: string | null
@@ -167,7 +167,7 @@ export interface JobsStore {
   /** False when the account has that many already. */
   createSubscription(subscription: NewSubscription, maxOfAccount: number): Promise<boolean>
   getSubscription(id: string): Promise<SubscriptionRecord | undefined>
-  /** Of all accounts, oldest first. With their addresses all together are too much to be read at once. */
+  /** Of all accounts, oldest first. Ids only: all records with their addresses would be too much for one read. */
   subscriptionIds(): Promise<string[]>
   /** Those of an account that come after a place in that order. */
   subscriptionPlaces(query: {
@@ -184,9 +184,10 @@ export interface JobsStore {
   /** How far the event log is planned; undefined before the first time. */
   position(): Promise<number | undefined>
   /**
-   * Where to read on in this log, which ends with `newestSeq`: at its end the first time, where reading stopped
-   * afterwards. Of another log than the one that was read all is new; of one that went back, what is still to come.
-   * `before` is the position that was read before `newestSeq`: when somebody else has moved it, theirs holds.
+   * Where to continue in this log, which ends with `newestSeq`: at its end the first time, later where reading
+   * stopped. Another log than the one that was read is read from its beginning; one that went back (an older copy was
+   * restored), from its end. `before` is the position that was read before `newestSeq`: when another process has
+   * moved it, the stored one counts.
    */
   startAt(log: LogEnd, before: number | undefined): Promise<number>
   /** The highest number of the event log that is known here; 0 before the first. */
@@ -194,8 +195,8 @@ export interface JobsStore {
   /** False when `after` is not the position any more: nothing was written. */
   plan(planned: PlannedJobs): Promise<boolean>
   /**
-   * Jobs beside the position: a replay. An event that waits for the subscription already is not added again.
-   * Gives the deliveries that bring the events, in order.
+   * Jobs beside the position: a replay. An event that waits for the subscription already is not added again. Returns
+   * the deliveries of the events, in order.
    */
   enqueue(planned: Pick<PlannedJobs, 'events' | 'jobs'>): Promise<Enqueued[]>
   /** How many jobs wait for a subscription, and for all active ones of the account; counted up to `limit`. */
@@ -209,7 +210,7 @@ export interface JobsStore {
   /** Newest first, after the place `before` in that order. */
   deliveries(query: { subscriptionId: string; limit: number; before?: string }): Promise<DeliveryRecord[]>
   delivery(subscriptionId: string, deliveryId: string): Promise<DeliveryRecord | undefined>
-  /** The event of a delivery, while it is kept here: as long as one waits for it. */
+  /** The event of a delivery, stored as long as a job waits for it. */
   eventText(event: { readonly seq: number; readonly eventId: string }): Promise<EventText | undefined>
   /** A pending delivery becomes due now; false when it is not pending any more. */
   retryNow(subscriptionId: string, deliveryId: string): Promise<boolean>

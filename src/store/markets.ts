@@ -11,7 +11,7 @@ export interface MarketFilter {
   state?: { atMs: number; active?: boolean; status?: MarketStatus }
 }
 
-/** How far a list has come. Markets are listed by end (a perpetual has the latest), source, id. */
+/** The position in a list. Markets are listed by end (a perpetual has the latest), source, id. */
 export interface MarketPosition {
   /** End in milliseconds; null for a perpetual. */
   endMs: number | null

@@ -50,7 +50,7 @@ export interface Stores {
   chain(environment: Environment, options?: { inline?: boolean }): ChainStores
   jobs(environment: Environment): JobsStore
   accounts(): AccountsStore & UsersStore & BillingStore
-  /** The files of these environments that exist, for whoever watches over them. */
+  /** The existing files of these environments, for the check that they are not replaced. */
   files(environments: readonly Environment[]): string[]
 }
 

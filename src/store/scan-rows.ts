@@ -9,7 +9,10 @@ import type { Position, RowFilters, SeriesStore, TimeRange } from './series.ts'
 const PAGE_ROWS = 5_000
 const PAGE_MARKETS = 500
 
-/** The rows of a feed in their order, page by page; what is written meanwhile behind the scan is in it. */
+/**
+ * The rows of a feed in their order, page by page; rows written meanwhile after the position of the scan are
+ * included.
+ */
 export async function* scanRows<D extends Dataset>(
   series: Pick<SeriesStore, 'page'>,
   feed: Feed<D>,

@@ -6,7 +6,7 @@ import type { Dataset, Feed, FeedInterval } from '../core/feed.ts'
 import type { Source } from '../core/source.ts'
 import type { AssetSymbol } from '../core/symbol.ts'
 
-/** How far a walk has come: the key of a row in the order of pages. Numbers and text only, so it fits a cursor. */
+/** The position of a walk: the key of a row in the order of pages. Numbers and text only, so it fits a cursor. */
 export interface Position {
   ts: number
   source: Source

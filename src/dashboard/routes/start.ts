@@ -9,9 +9,9 @@ const MAX_VIEWS = 4
 const CREDITS_EXHAUSTED = 402
 
 /**
- * What a page needs first, in one answer that it can ask for before its code is there: the session, and for
- * somebody who is signed in the views that are named in the query. A view that fails is left out: the page
- * asks for it again where it can show why. Nothing is charged here: nobody has asked for anything yet.
+ * What a page needs first, in one answer that it can request before its code has loaded: the session, and for
+ * somebody who is signed in the views that are named in the query. A view that fails is left out: the page requests
+ * it again where it can show why. Nothing is charged here: nobody has asked for anything yet.
  */
 export function startRoutes(deps: {
   session: SessionDeps

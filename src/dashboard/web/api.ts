@@ -47,7 +47,7 @@ async function send(method: string, path: string, body?: unknown, isAgain = fals
   const problem = (await response.json().catch(() => ({}))) as { error?: string; message?: string }
   if (response.status === 401 && problem.error === 'signed_out') onOtherSession()
   if (problem.error === 'csrf' && !isAgain) {
-    // The cookie was renewed in another tab, or has expired: its token is asked for once more.
+    // The cookie was renewed in another tab, or has expired: its token is requested again.
     const before = owner
     await callSession('GET', 'session')
     if (owner === before) return send(method, path, body, true)
@@ -145,7 +145,7 @@ export async function view<T>(
   return { value: (await response.json()) as T, price: Number(response.headers.get('X-Credits-Price') ?? 0) }
 }
 
-/** The session, and the first chart with it: the page's head has asked for this before its code was there. */
+/** The session and the first chart, which the page's head has requested before the code had loaded. */
 export async function callStart(): Promise<SessionView> {
   const { session, environment, views, allowance: given } = await call<StartView>('GET', START_CALL)
   take(session)

@@ -8,7 +8,7 @@ import { loadExplorer, Shell } from './shell.tsx'
 import { ResetPassword } from './views/reset-password.tsx'
 import { SignIn } from './views/sign-in.tsx'
 
-/** The first chart waits for nothing that can go on beside it: the explorer's code loads meanwhile. */
+/** The first chart waits for nothing that can be done in parallel: the explorer's code loads meanwhile. */
 export function startEarly(): Promise<SessionView> {
   const [place] = readPath().split(/[/?]/)
   if (place === '' || place === 'explorer') void loadExplorer()

@@ -5,7 +5,7 @@ const short = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFract
 
 export const count = (value: number) => whole.format(value)
 export const compact = (value: number) => short.format(value)
-/** `1 candle`, `1,200 candles`; words that take more than an s say how: `plural(2, 'try', 'tries')`. */
+/** `1 candle`, `1,200 candles`; irregular plurals are passed: `plural(2, 'try', 'tries')`. */
 export const plural = (value: number, one: string, many = `${one}s`) =>
   `${count(value)} ${value === 1 ? one : many}`
 /** The plan by its name, with the name that market data uses for its tier beside it where that is another one. */

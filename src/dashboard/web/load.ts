@@ -6,7 +6,7 @@ export interface Loaded<T> {
   reload: () => void
 }
 
-/** What has not answered by then is asked for again. */
+/** A request without an answer by then is repeated. */
 const MAX_WAIT_MS = 60_000
 
 /**
@@ -19,7 +19,7 @@ export function useLoad<T>(load: () => Promise<T>, deps: readonly unknown[], eve
   const [turn, setTurn] = useState(0)
   const startedAtMs = useRef(0)
   const reload = useCallback(() => setTurn((before) => before + 1), [])
-  // What went wrong with another question is no answer to this one.
+  // An error of another request is not shown for this one.
   useEffect(() => setError(undefined), deps)
   useEffect(() => {
     let current = true

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** The page's places live behind the `#` of its address: they survive a reload, and a link to one can be sent on. */
+/** The page's places are the fragment of its address: they survive a reload, and a link to one can be shared. */
 export const readPath = () => location.hash.replace(/^#\/?/, '')
 
 export const hashOf = (path: string) => `#/${path}`

@@ -2,8 +2,8 @@ import type { Job, JobOutcome, PlannedJobs } from '../jobs.ts'
 import { deliveryId, deliveryNumber } from './delivery-id.ts'
 
 /**
- * How jobs and outcomes cross to the writer thread and back: as rows of plain values. An object would carry the
- * names of its members along every time, and there are thousands of them a second.
+ * How jobs and outcomes cross to the writer thread and back: as rows of plain values. Objects would repeat the names
+ * of their members, thousands of times a second.
  */
 export type ClaimedRow = readonly [
   number: number,

@@ -1,4 +1,4 @@
-/** The order of pages: (time, source, instrument, sequence), and where a walk over several feeds goes on. */
+/** The order of pages: (time, source, instrument, sequence), and where a walk over several feeds continues. */
 import type { Feed } from '../../core/feed.ts'
 import { SOURCES, type Source } from '../../core/source.ts'
 import type { Position, SeriesQuery, TimeRange } from '../series.ts'
@@ -33,7 +33,7 @@ export function endOf(range: TimeRange): number {
   return range.toInclusive ? range.to + 1 : range.to
 }
 
-/** What a walk needs to know to find where it goes on. */
+/** What a walk needs to find where it continues. */
 type WalkQuery = Pick<SeriesQuery, 'range' | 'order'> & { position?: Position | undefined }
 
 export interface Edge {

@@ -6,7 +6,7 @@
 import type { Position, SeriesQuery } from '../series.ts'
 import { type Arm, comparePositions, endOf, isAfter } from './arms.ts'
 
-/** What sampling asks of rows, wherever they lie. */
+/** What sampling needs of rows, wherever they are stored. */
 export interface Samples<Row extends { position: Position }> {
   /** Time of the first (last) row of an arm between two times, both included. */
   nearest(arm: Arm, order: 'asc' | 'desc', from: number, to: number): number | undefined

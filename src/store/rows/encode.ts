@@ -60,7 +60,7 @@ export async function encodeBatch(batch: readonly FeedRows[], holdMs: number): P
     }
     flush(feed, encoded, firstIndex)
   }
-  // Sending a batch to another thread copies it, which takes time of its own.
+  // Sending a batch to another thread copies it, which takes time as well.
   if (performance.now() - holdingSince > holdMs / 2) await nextTurn()
   return { transactions: transactions.filter((rows) => rows.length > 0), refused }
 }

@@ -33,7 +33,7 @@ const CANDLES = 128
 const MAX_BLOCKS_READ = 128
 const LINE_BREAK = 10
 
-/** The rows of a feed in [from, to), joined by the separator with one behind the last, and their times. */
+/** The rows of a feed in [from, to), joined by the separator with one after the last, and their times. */
 interface JoinedRows {
   bytes: Buffer
   times: number[]
@@ -161,7 +161,7 @@ function blockOf(
   let count = 0
   for (const ts of times) {
     const own = (ts - from) / step
-    // Candles that begin off the grid, or two of one time, have no place here.
+    // Candles off the grid, or two of one time, are not stored here.
     if (!Number.isInteger(own) || own < candle) return undefined
     for (; candle <= own; candle++) {
       starts[candle] = offset

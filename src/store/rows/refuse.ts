@@ -1,6 +1,6 @@
 /**
- * Rows that passed every check and that the database still will not take. Rows are written together; only when that
- * fails because of a row, and not because of the file or the disk, is each tried alone to find those at fault.
+ * Rows that passed every check and that the database still refuses. Rows are written together; only when that fails
+ * because of a row, and not because of the file or the disk, is each tried alone to find those at fault.
  */
 import { bytesOf, joinBytes, type PackedRows } from './packed.ts'
 

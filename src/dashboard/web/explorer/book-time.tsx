@@ -9,7 +9,7 @@ import { TimeField } from './time-field.tsx'
 const GRID_MS = 500
 /** Recording is written with a short delay. */
 const BEHIND_MS = 3_000
-/** The slider is asked about where it rests: plans limit requests by the second. */
+/** A request is sent where the slider rests: plans limit requests by the second. */
 const SETTLE_MS = 120
 const EARLIEST_EVERY_MS = 15_000
 const SPANS = {
@@ -123,7 +123,7 @@ async function earliestOf(environment: EnvironmentName, series: string): Promise
     const [row] = value.data
     return row === undefined ? null : Date.parse(row.timestamp)
   } catch (error) {
-    // That nothing is recorded yet is no fault.
+    // It is not an error that nothing is recorded yet.
     if (error instanceof CallError && error.code === 'data_not_available') return null
     throw error
   }

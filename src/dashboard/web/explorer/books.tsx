@@ -31,7 +31,7 @@ interface Snapshot {
 
 type BookSource = (typeof BOOK_SOURCES)[number]
 const SIDES = { perpdex: [], predmkt_a: ['Up', 'Down'], predmkt_b: ['Yes', 'No'] } as const
-/** A book that is older than this at the asked moment is no picture of it. */
+/** A book that is older than this at the requested moment is not shown for it. */
 const FRESH_MS = 5_000
 const LAST_LOOK_MS = 1_000
 

@@ -37,7 +37,7 @@ interface Series {
   interval: CandleInterval
   /** Whether prices are probabilities: no less than 0, no more than 1. */
   ofProbabilities: boolean
-  /** Whether the reader has asked for older candles. */
+  /** Whether the reader has loaded older candles. */
   isPast: boolean
 }
 

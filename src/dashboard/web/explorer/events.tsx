@@ -20,14 +20,14 @@ interface Frame {
 }
 
 interface ShownEvent extends ChainEvent {
-  /** As it came: numbers above 2^53 would not survive a parser. */
+  /** As it was received: numbers above 2^53 would not survive a parser. */
   text: string
 }
 
 const KEPT = 200
 const RETRY_MS = 2_000
 const TYPING_MS = 500
-/** The stream's word for it; a call finds out whether the session has ended. */
+/** The stream's close code; a call then finds out whether the session has ended. */
 const SIGNED_OUT = 4401
 
 /** The tail of the stream: the same socket protocol that keys use, opened with the session's cookie. */

@@ -33,7 +33,7 @@ export function Explorer({ path }: { path: string }) {
     tabs.current?.querySelector('[aria-current]')?.scrollIntoView({ inline: 'center', block: 'nearest' })
   }, [tab])
   const market = opened?.market
-  // A market has one symbol, whatever the address says beside it.
+  // A market has one symbol, whatever else is in the address.
   const symbol: AssetSymbol = market?.symbol ?? asked.symbol ?? FIRST_CHART.symbol
   const place: Place = {
     ...asked,

@@ -43,8 +43,7 @@ const NO_GAPS: GapSpan[] = []
 const NO_ROWS: ChartCandle[] = []
 
 /**
- * The page that the path asks for, again and again where it is the newest; older ones when the reader goes back
- * in time. Newest first.
+ * The page of the path, refreshed where it is the newest; older ones when the reader goes back in time. Newest first.
  */
 export function useCandles(environment: EnvironmentName, path: string | undefined, isNewest: boolean) {
   const page = useLoad(

@@ -31,7 +31,7 @@ export interface OpenedMarket {
 
 const EVERY_MS = 60_000
 
-/** The market that the address names, asked for by that name: it need not be in any list. */
+/** The market that the address names, requested by that name: it need not be in any list. */
 export function useOpenedMarket({ market: identifier, source }: Place): OpenedMarket | undefined {
   const { environment } = useSession()
   const among = source !== undefined && PREDICTION_SOURCES.includes(source) ? `?source=${source}` : ''

@@ -8,8 +8,8 @@ export const TABS = ['candles', 'books', 'markets', 'events'] as const
 export type Tab = (typeof TABS)[number]
 
 /**
- * Everything that decides what the explorer shows. It lives in the address, so that a reload, the back button
- * and a link that was sent to somebody all open the same: `explorer/books?source=predmkt_a&market=0x…&time=…`.
+ * Everything that decides what the explorer shows. It is part of the address, so that a reload, the back button and a
+ * shared link all open the same view: `explorer/books?source=predmkt_a&market=0x…&time=…`.
  */
 export interface Place {
   tab: Tab

@@ -23,7 +23,7 @@ export function useAddress(asked: Place, shown: Place): void {
 
 const timeless = (place: Place) => placePath({ ...place, time: undefined })
 
-/** Whether the address is the one that a view was drawn for: the reader may have gone on meanwhile. */
+/** Whether the address is the one that a view was drawn for: the reader may have moved on. */
 function isStill(asked: Place): boolean {
   const path = readPath()
   return (path === '' || path.startsWith('explorer')) && timeless(readPlace(path)) === timeless(asked)

@@ -4,8 +4,8 @@ import { Icon } from '../icons.tsx'
 import { Problem, useAction } from './parts.tsx'
 
 /**
- * The platform's own modal dialog: focus stays inside, Escape closes. It begins at the first field of its form,
- * and whoever opened it has the focus again afterwards, however it ends.
+ * The platform's own modal dialog: focus stays inside, Escape closes. It begins at the first field of its form, and
+ * the focus returns to what opened it, however it ends.
  */
 export function Dialog(props: {
   title: string

@@ -1,4 +1,4 @@
-/** Leafs through pages by cursor. `before`: the cursors of the pages up to this one; none on the first. */
+/** Pages through a list by cursor. `before`: the cursors of the pages up to this one; none on the first. */
 export function Turn(props: {
   before: readonly string[]
   next: string | null | undefined

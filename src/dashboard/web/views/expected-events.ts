@@ -9,7 +9,7 @@ import { useSession } from '../session.ts'
 const BY_ADDRESSES = 'depends on the addresses'
 const DAYS_PER_MONTH = 30
 
-/** What the chosen kinds bring and cost in a day, in words. */
+/** Events and cost of the chosen kinds per day, as text. */
 export function useExpected(chosen: readonly string[], hasAddresses: boolean) {
   const { environment, session } = useSession()
   const { value } = useLoad(

@@ -31,7 +31,7 @@ export function ReplayForm(props: { webhookId: string; onDone: (note: string) =>
   const [by, setBy] = useState<By>('time')
   const [times, setTimes] = useState({ from: inputTime(Date.now() - HOUR_MS), to: '' })
   const [numbers, setNumbers] = useState({ from: '', to: '' })
-  /** What one call did not reach. */
+  /** What one call did not cover. */
   const [rest, setRest] = useState<ReplayRange>()
   const path = `/v1/webhooks/${props.webhookId}/replay`
   const range = by === 'time' ? rangeOfTimes(times) : rangeOfNumbers(numbers)

@@ -4,7 +4,7 @@ import { useSession } from '../session.ts'
 import { Field, Problem, useAction } from '../ui/parts.tsx'
 
 type SignInForm = 'sign-in' | 'sign-up' | 'welcome'
-/** Places that signing in leaves. */
+/** Places that a user leaves by signing in. */
 const SIGNED_OUT_PLACES = ['', 'sign-in', 'sign-up', 'welcome', 'reset']
 
 /** Sign-in, sign-up, and the operator's one-time link. */
