@@ -3,7 +3,7 @@
  * the same serialised text) for all of them.
  *
  *   writer ──announce(seq)──▶ tail ──read on, in order──▶ every listener
- *                                └─ nobody wants events: not read, the place moves on
+ *                                └─ nobody listens: not read, the position moves on
  */
 import { type Clock, runAfter } from '../kit/clock.ts'
 import type { EventStore, StoredEvent } from '../store/events.ts'
@@ -24,7 +24,7 @@ type MissedListener = (afterSeq: number, upToSeq: number) => void
 
 interface ListenOptions {
   onMissed?: MissedListener
-  /** Whether nobody behind the listener wants events now. While all listeners are idle they get no events, only calls. */
+  /** Whether the listener needs no events now. While all listeners are idle they get no events, only calls. */
   isIdle?: () => boolean
 }
 
@@ -63,7 +63,7 @@ export async function createEventTail(options: EventTailOptions): Promise<EventT
         limit: BATCH_EVENTS,
         maxBytes: BATCH_BYTES,
       })
-      // Asked after the reading: whatever the log dropped meanwhile is noticed.
+      // Checked after the read, so that what the log dropped meanwhile is noticed.
       const { oldestSeq } = await store.bounds()
       if (closed) return
       if (oldestSeq > seq + 1) {

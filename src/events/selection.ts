@@ -56,7 +56,7 @@ export async function parseSelection(
   return { ok: true, selection: { kinds: kinds as EventKind[], addresses: [...addresses] } }
 }
 
-/** How many addresses are checked between two looks at the clock. */
+/** How many addresses are checked between two readings of the clock. */
 const ENTRIES_PER_CHECK = 64
 
 function countFaults({ kinds, addresses }: SelectionInput, limits: SelectionLimits): InputFault[] {

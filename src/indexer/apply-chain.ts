@@ -87,7 +87,7 @@ async function planOf(
     return { tip, removed: own.slice(common).reverse(), firstAdded: common }
   }
   if (!force && isLighter(answer, tip)) return undefined
-  // What lies below the first followed block was never applied.
+  // Blocks below the first followed one were never applied.
   const followed = await store.followed(answer.removed)
   return { tip, removed: [...own.reverse(), ...followed], firstAdded: 0 }
 }

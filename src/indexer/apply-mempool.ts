@@ -1,6 +1,6 @@
 /**
- * The mempool by difference: what is new becomes an event and a pending row; what has been gone for a while and was
- * not accepted is dropped. The while covers the time between leaving the mempool for a block and acceptance,
+ * The mempool by difference: what is new becomes an event and a pending row; what has been missing for a while and
+ * was not accepted is dropped. That time covers the interval between leaving the mempool for a block and acceptance,
  * and a change to a node that has not got the transaction yet.
  */
 
@@ -60,7 +60,7 @@ export async function applyMempool(options: ApplyMempoolOptions): Promise<number
   const present: string[] = []
   for (const entry of fresh) {
     const before = known.get(entry.txId)
-    // The mempool of a node that is behind: the index knows better.
+    // The mempool of a node that is behind: the index is newer.
     if (before?.status === 'confirmed') continue
     present.push(entry.txId)
     if (before?.status === 'pending' && before.hasMempoolEvent) continue
@@ -71,7 +71,7 @@ export async function applyMempool(options: ApplyMempoolOptions): Promise<number
     entered.length > 0 || dropped.length > 0
       ? await store.write({ atMs, expects, entered, dropped, events: batch.events })
       : undefined
-  // Only now: what could not be written is new again at the next poll.
+  // Only after the write: what could not be written is new again at the next poll.
   for (const txId of present) state.pending.set(txId, atMs)
   for (const txId of dropped) state.pending.delete(txId)
   return written?.newestSeq

@@ -40,7 +40,7 @@ export async function applyNotifications(
 export interface BlocksApplied {
   readonly newestSeq: number | undefined
   readonly count: number
-  /** The last block of the answer that is in the chain: where the next question starts. */
+  /** The last block of the answer that is in the chain: where the next query starts. */
   readonly lastChainBlock: string | undefined
 }
 

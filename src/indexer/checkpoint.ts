@@ -1,7 +1,7 @@
 /**
- * Where to go on when the nodes do not know the last followed block. A node may have died with a block that
- * never left it: then an older block of the followed chain is known. Only when none is known, not even the
- * oldest kept one, the chain in between is lost: a gap.
+ * Where to continue when the nodes do not know the last followed block. A node may have died with a block that never
+ * left it: then an older block of the followed chain is known. Only when none is known, not even the oldest stored
+ * one, the chain in between is lost: a gap.
  */
 import type { ChainAnswer, ChainQueries } from '../relay/chain-queries.ts'
 import type { ChainBlock, ChainGap } from '../store/chain.ts'
@@ -12,7 +12,7 @@ export type Resumption =
   | { readonly kind: 'lost'; readonly oldestTried: ChainBlock }
   | { readonly kind: 'unavailable'; readonly detail: string }
 
-/** Asks at doubling distances below the checkpoint. */
+/** Queries at doubling distances below the checkpoint. */
 export async function findKnownBlock(
   indexer: Pick<Indexer, 'chainBlockBelow'>,
   queries: ChainQueries,
@@ -39,7 +39,7 @@ export async function startFirst(indexer: Indexer, queries: ChainQueries): Promi
 }
 
 /**
- * Goes on from the oldest block that the node still has, and records what lies between as a gap. A node whose
+ * Continues from the oldest block that the node still has, and records what is in between as a gap. A node whose
  * chain ends below ours may only be behind: with `patient` it is given time, and nothing is done.
  */
 export async function startAfterGap(

@@ -25,7 +25,7 @@ export interface FollowBlocksOptions {
   prefer: () => string | undefined
   /** From where blocks may be missing; taken once. Undefined: none are. */
   takeMissing: () => string | undefined
-  /** From where to ask again when notifications had to be given up. */
+  /** From where to query again when notifications had to be dropped. */
   recover: () => string | undefined
   onWritten: (newestSeq: number) => void
   /** No node has these blocks any more: they were not recorded. */

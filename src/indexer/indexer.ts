@@ -1,6 +1,6 @@
 /**
- * Turns the node's answers into index rows and events. It does no network: answers come in as the bytes that
- * the node sent, so that it can run in a thread of its own. One piece of work at a time, in order.
+ * Turns the node's answers into index rows and events. It does no networking: answers come in as the bytes that
+ * the node sent, so that it can run in its own thread. One piece of work at a time, in order.
  *
  * The path of a block from the node to a webhook:
  *
@@ -134,7 +134,7 @@ export async function createIndexer(options: IndexerOptions): Promise<Indexer> {
   }
 }
 
-/** A recorded gap has its place in the log. */
+/** A recorded gap has a position in the log. */
 function gapRows(gaps: readonly ChainGap[]): Pick<ChainWrite, 'gaps' | 'events'> {
   return { gaps, events: gaps.map(gapEvent) }
 }

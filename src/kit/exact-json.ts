@@ -55,7 +55,7 @@ export async function parseExactInSlices(text: string, limits: JsonLimits): Prom
   return reader.result
 }
 
-/** Characters between two looks at the clock. */
+/** Characters between two readings of the clock. */
 const STEP_CHARS = 16_384
 
 type OpenObject = Record<string, ExactJson>

@@ -270,7 +270,7 @@ export class StreamSession {
       limit: PAGE_EVENTS,
       maxBytes: PAGE_BYTES,
     })
-    // Asked after the reading: whatever the log dropped meanwhile is noticed.
+    // Checked after the read, so that what the log dropped meanwhile is noticed.
     const { oldestSeq } = await events.bounds()
     if (this.#ended || sub.ended) return true
     if (oldestSeq > sub.sentSeq + 1 && sub.sentSeq < untilSeq) {

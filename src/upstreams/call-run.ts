@@ -276,7 +276,7 @@ export class CallRun {
     this.#over = true
     this.#waits?.abort()
     this.#options.signal?.removeEventListener('abort', this.#onAbort)
-    // A light read that lost its race goes on, answered or not: only so does the breaker learn of a node that hangs.
+    // A light read that lost its race continues: only then does the breaker notice a node that hangs.
     const watchLosers = winner !== undefined && this.#call.method.connection === 'light'
     if (!watchLosers) for (const { ticket } of this.#running) ticket?.cancel()
     this.#context.onEnd(this)

@@ -32,8 +32,8 @@ test('healthy primaries come first by expected wait, then healthy backups, then 
 })
 
 test('never none: if only unhealthy nodes are left they are used', () => {
-  const unwell = (['lagging', 'unsynced', 'down'] as const).map((state) => node(state, { state }))
-  assert.equal(order(unwell).length, 3)
+  const unhealthy = (['lagging', 'unsynced', 'down'] as const).map((state) => node(state, { state }))
+  assert.equal(order(unhealthy).length, 3)
   assert.equal(order([node('a', { breaker: 'open' }), node('b', { breaker: 'open' })]).length, 2)
 })
 

@@ -1,9 +1,9 @@
 /**
  * Which node gets a call, in which order. Pure, and it explains itself.
  *
- * Nodes fall into classes; inside a class the one with the least expected wait comes first. A node that is
- * unwell is put last, not out: as long as one connected node of the right network exists, there is somebody
- * to ask. Only what cannot or must not answer is left out: not connected, another network, never probed.
+ * Nodes fall into classes; inside a class the one with the least expected wait comes first. An unhealthy node comes
+ * last and is not excluded: as long as one connected node of the right network exists, calls have a target. Only nodes
+ * that cannot or must not answer are left out: not connected, another network, never probed.
  */
 import type { BreakerState } from '../kit/breaker.ts'
 import type { NodeState } from './health.ts'
@@ -76,8 +76,8 @@ const RANKS = {
   healthyBackup: 1,
   brokenPrimary: 2,
   brokenBackup: 3,
-  unwellPrimary: 4,
-  unwellBackup: 5,
+  unhealthyPrimary: 4,
+  unhealthyBackup: 5,
   withoutIndex: 6,
 }
 
@@ -93,7 +93,7 @@ function rank(node: NodeCandidate, need: CallNeed): { rank: number | undefined; 
   const trouble = troubleOf(node)
   if (trouble !== undefined) {
     if (need.wellOnly) return { rank: undefined, why: `not beside another: ${trouble}` }
-    return { rank: primary ? RANKS.unwellPrimary : RANKS.unwellBackup, why: `last resort: ${trouble}` }
+    return { rank: primary ? RANKS.unhealthyPrimary : RANKS.unhealthyBackup, why: `last resort: ${trouble}` }
   }
   if (node.breaker === 'open') {
     const why = 'put back: calls to it kept failing'

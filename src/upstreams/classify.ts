@@ -167,7 +167,7 @@ const OTHERS: readonly Rule[] = [
 ]
 
 const REJECTED = new RegExp(`^Rejected transaction (?<id>${ID}): (?<inner>.*)$`, 's')
-/** No text of the node is longer; what is cut was an echo of somebody's input. */
+/** No text of the node is longer; what is cut was an echo of the caller's input. */
 const MAX_TEXT = 2_000
 
 export function classifyRefusal(message: string): NodeRefusal {

@@ -113,7 +113,7 @@ test(`${ROUNDS} random requests (seed ${SEED}): none throws, none that passes is
     seen.passed++
     assert.ok(deserialises(name, prepared.call.paramsText), `${name} ${prepared.call.paramsText}`)
   }
-  // The fuzz is worth something only if all three ways are taken often.
+  // The fuzz is meaningful only if all three outcomes occur often.
   assert.ok(Math.min(seen.unparsed, seen.refused, seen.passed) > ROUNDS / 20, JSON.stringify(seen))
 })
 

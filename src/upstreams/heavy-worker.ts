@@ -13,7 +13,7 @@ export interface HeavyThreadData {
   readonly maxWaitingPerNode: number
 }
 
-/** An answer on its way to the main thread: a result is a range of memory that is moved, not copied. */
+/** An answer for the main thread: a result is a range of memory that is moved, not copied. */
 export type TransferredAnswer =
   | { kind: 'result'; memory: ArrayBuffer; offset: number; length: number }
   | Exclude<NodeAnswer, { kind: 'result' }>

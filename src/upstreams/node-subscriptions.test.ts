@@ -117,7 +117,7 @@ test('the feed leaves a node that hangs, lags or loses sync when a healthy one e
   if (last !== undefined) last.state.isSynced = false
   await until(() => pool.nodes()[first]?.state === 'unsynced', 'unsynced')
   await new Promise((resolve) => setTimeout(resolve, 200))
-  assert.equal(listener.log.length, 5, 'both unwell: a move would only make a gap')
+  assert.equal(listener.log.length, 5, 'both unhealthy: a move would only make a gap')
 })
 
 test('watching addresses needs a node with the UTXO index; without it a node sends nothing', async (t) => {

@@ -6,7 +6,7 @@
  *                                  └── backoff ◀── lost (socket, or moved) ─┘
  *
  * Every loss is announced before the next `onRegained`: what happened between the two was not seen, and the
- * listener has to catch up by calls. The subscriptions move away from a node that is unwell when a healthy one
+ * listener has to catch up by calls. The subscriptions move away from a node that is unhealthy when a healthy one
  * exists, and stay where they are otherwise (each move is a gap).
  */
 import { decodeAddress } from '../core/chain/address.ts'

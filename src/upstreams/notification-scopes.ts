@@ -1,4 +1,4 @@
-/** What can be subscribed to, in the node's spelling (PascalCase tags, snake_case members). */
+/** The node's notifications, in its own spelling (PascalCase tags, snake_case members). */
 const NOTIFICATION_NAMES = [
   'BlockAdded',
   'VirtualChainChanged',

@@ -37,7 +37,7 @@ export interface UpstreamSettings {
   heavyWaiting: number
   probeEveryMs: number
   probeTimeoutMs: number
-  /** DAA scores behind the best node at which a node is put last, and at which it returns. */
+  /** DAA scores behind the best node at which a node is used last, and at which it returns. */
   lagOut: number
   lagIn: number
   badProbes: number
@@ -93,7 +93,7 @@ export interface Upstreams {
   /** See `FeedListener`. Throws on an address that the network does not have. */
   subscribe(scope: NotificationScope, listener: NotificationListener): NodeSubscription
   nodes(): NodeStatus[]
-  /** The order in which nodes would be asked now, and why. */
+  /** The order in which nodes would be used now, and why. */
   explain(): NodeChoice
   /** True as soon as a node is usable, false when none is by then. */
   ready(timeoutMs: number): Promise<boolean>
@@ -223,7 +223,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
 
 const ABANDONED_EVERY_MS = 50
 
-/** A shared answer under one caller's own deadline and signal; the other callers go on waiting. */
+/** A shared answer under one caller's own deadline and signal; the other callers continue to wait. */
 async function within(
   clock: Clock,
   shared: Promise<CallOutcome>,

@@ -16,7 +16,7 @@ const MIN_WRITE_ATTEMPT_MS = 500
 const HEDGE_QUANTILE = 0.95
 /** A heavy answer may just be large: two copies of 50 MB in flight help nobody. */
 const HEDGE_FLOOR_MS = { light: 25, heavy: 2_000 } as const
-/** A backup is not asked for a hiccup of a healthy primary. */
+/** A backup is not used because of one failure of a healthy primary. */
 const HEDGE_TO_BACKUP_FLOOR_MS = 300
 const HEDGE_UNKNOWN_MS = { light: 250, heavy: 3_000 } as const
 
@@ -28,9 +28,9 @@ const WRITE_ELSEWHERE: ReadonlySet<RefusalReason> = new Set([
   'no_utxo_index',
   'node_fault',
 ])
-/** Asking one more node about these settles it; asking all of them would make every wrong hash expensive. */
+/** Querying one more node is enough for these; querying all would make every wrong hash expensive. */
 const SECOND_OPINION: ReadonlySet<RefusalReason> = new Set(['unknown', 'block_not_found', 'pruned'])
-/** An answer that counts against the node although it came. */
+/** An answer that counts as a fault of the node. */
 const UNFIT: ReadonlySet<RefusalReason> = new Set(['not_synced', 'node_fault'])
 
 export function isUnfit(reason: RefusalReason): boolean {
@@ -45,7 +45,7 @@ export function isFinal(outcome: TryResult, method: RpcMethod, refusals: number)
   return !elsewhere || (refusals > 1 && SECOND_OPINION.has(reason))
 }
 
-/** How long a try may run before another node is asked beside it; `order`: the nodes, best first. */
+/** How long an attempt may run before another node is queried beside it; `order`: the nodes, best first. */
 export function hedgeAfterMs(method: RpcMethod, order: readonly NodeLink[], leftMs: number): number {
   const [best, second] = order
   const usual = best?.latency(method).quantile(HEDGE_QUANTILE)

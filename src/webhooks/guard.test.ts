@@ -1,4 +1,4 @@
-/** Must hold: nothing but public HTTPS targets is reached, whatever form the target is written in. */
+/** Proves that only public HTTPS targets are reached, whatever form the target is written in. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

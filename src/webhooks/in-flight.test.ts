@@ -1,4 +1,4 @@
-/** Must hold: slow receivers never take the room of quick ones, and everybody gets a first slot. */
+/** Proves that slow receivers never take the slots of quick ones, and that each gets a first slot. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '../kit/clock.ts'

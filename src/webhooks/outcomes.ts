@@ -41,7 +41,7 @@ export function outcomesOf(
   }
 }
 
-/** What is pending when a subscription is switched off goes on when it is switched on again. */
+/** What is pending when a subscription is disabled continues when it is enabled again. */
 function failureOf(
   job: Job,
   attempt: DeliveryAttempt,

@@ -1,7 +1,7 @@
 import { ApiError } from '../core/errors.ts'
 import type { JobsStore, SubscriptionRecord } from '../store/jobs.ts'
 
-/** Somebody else's subscription does not exist. */
+/** A subscription of another account counts as unknown. */
 export async function ownSubscription(
   store: Pick<JobsStore, 'getSubscription'>,
   accountId: string,

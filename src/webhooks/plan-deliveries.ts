@@ -5,10 +5,10 @@ import type { EventText, JobsStore, NewJob } from '../store/jobs.ts'
 import type { SubscriptionBook } from './subscription-book.ts'
 
 /**
- * Reads the event log from the webhooks' own position and writes a job for every subscription that wants an
- * event, together with the new position: after a crash no event is skipped and none is planned twice.
+ * Reads the event log from the webhooks' own position and writes a job for every subscription that selects an event,
+ * together with the new position: after a crash no event is skipped and none is planned twice.
  *
- * While no subscription is active the log is not read: the position moves with the end of the log in memory, and is
+ * * While no subscription is active the log is not read: the position moves with the end of the log in memory, and is
  * written now and then, and before the first plan of a new subscription.
  */
 export interface Planner {
@@ -68,7 +68,7 @@ export async function startPlanner(deps: {
     return page.more
   }
 
-  /** False: another process has moved the position, and planning goes on from there. */
+  /** False: another process has moved the position, and planning continues from there. */
   async function write(
     upTo: number,
     wanted: readonly EventText[],
@@ -86,7 +86,7 @@ export async function startPlanner(deps: {
     position = Math.max(position, deps.tailSeq())
   }
 
-  /** Pending jobs have copies of their events, also of a log that is gone; those of the new log are added to them. */
+  /** Pending jobs have copies of their events, also of a lost log; those of the new log are added to them. */
   async function findPosition(): Promise<number> {
     const before = await store.position()
     const { newestSeq } = await events.bounds()

@@ -1,4 +1,4 @@
-/** Must hold: signatures verify with the official library and with ten lines of HMAC; rotations overlap. */
+/** Proves that signatures verify with the official library and with ten lines of HMAC, and that rotations overlap. */
 import assert from 'node:assert/strict'
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { test } from 'node:test'

@@ -23,7 +23,7 @@ import { sampleEvent } from './sample-event.ts'
 import { newSecret, ROTATION_OVERLAP_MS } from './sign.ts'
 import { type SubscriptionPage, subscriptionPage } from './subscription-page.ts'
 
-/** What owners can do with their subscriptions. To anybody else a subscription does not exist. */
+/** What owners can do with their subscriptions. For any other account it does not exist. */
 export interface WebhookSubscriptions {
   create(owner: SubscriptionOwner, asked: NewSubscriptionInput): Promise<SubscriptionWithSecret>
   /** Faults of those members of a body that have the right type. */

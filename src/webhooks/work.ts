@@ -153,7 +153,7 @@ class DeliveryWorker implements Worker {
 
   async #poll(): Promise<void> {
     this.wake(await this.#deps.store.due())
-    // A queue whose breaker was open has a buffer that nothing else would look at.
+    // A queue whose breaker was open has a buffer that nothing else would process.
     for (const queue of this.#queues.values()) if (queue.buffer.length > 0) this.#pump(queue)
   }
 

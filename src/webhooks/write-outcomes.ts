@@ -4,8 +4,8 @@ import type { Job, JobOutcome, JobsStore, ReceiverHealth } from '../store/jobs.t
 import { jobRef } from './outcomes.ts'
 
 /**
- * Writes outcomes of jobs to the store, one write at a time: whatever comes meanwhile goes into the next one. What
- * cannot be written is tried again when its claim has run out; the charges have the ids of the deliveries.
+ * Writes outcomes of jobs to the store, one write at a time: what arrives meanwhile is in the next one. What cannot
+ * be written is tried again when its claim has run out; the charges have the ids of the deliveries.
  */
 export interface OutcomeWriter {
   add(outcomes: readonly JobOutcome[], health?: ReceiverHealth): void

@@ -8,7 +8,7 @@ import type { GateReply } from '../../gate/request.ts'
 export interface DocsFile {
   path: string
   contentType: string
-  /** Read when it is asked for: few do, and it is large. */
+  /** Read when it is requested, which is rare: it is large. */
   read: () => string | Buffer
 }
 

@@ -1,4 +1,4 @@
-/** What becomes of a submission when answers get lost: scripted nodes on real sockets. */
+/** What happens to a submission when answers get lost: scripted nodes on real sockets. */
 import assert from 'node:assert/strict'
 import { suite, type TestContext, test } from 'node:test'
 import { poolOver, until } from '../../../../test/fakes/pool.ts'

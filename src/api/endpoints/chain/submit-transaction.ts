@@ -171,7 +171,7 @@ export function createSubmitter(deps: {
     const leftMs = () => endsAtMs - performance.now()
     for (let misses = 0; leftMs() > 0 && !isAbandoned?.(); misses++) {
       if (await inMempool(txId, Math.min(LOOK_DEADLINE_MS, leftMs()))) return true
-      // A transaction may be accepted between two looks: then it is in no mempool any more.
+      // A transaction may be accepted between two polls: then it is in no mempool any more.
       if (prepared.ok && misses % MISSES_PER_PROBE === 1 && leftMs() > 0) {
         const known = await probe(prepared.call, transaction, Math.min(LOOK_DEADLINE_MS, leftMs()))
         if (known !== undefined) return known
