@@ -44,8 +44,7 @@ const OWN_PROCESS = new RegExp(
   ].join('|')})\\.test\\.ts$`,
 )
 /** Tests against an accelerated clock, or of when something ends: one after the other, with nothing beside them. */
-const ALONE =
-  /^(src\/ingest\/prediction\/faults[a-z-]*|test\/e2e\/market-coverage|test\/dashboard\/first-chart)\.test\.ts$/
+const ALONE = /^(src\/ingest\/prediction\/faults[a-z-]*|test\/dashboard\/first-chart)\.test\.ts$/
 /** Files that share a process; all others share one with their folder. */
 const BATCHES = [
   // Share the sandbox: the first while it fills its past, the last when it is there.

@@ -7,23 +7,16 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { ask } from '../fakes/client.ts'
 import { startTestService, type TestService } from '../fakes/service.ts'
-import {
-  fastClock,
-  type Recording,
-  startRecording,
-  startWorld,
-  until,
-  type World,
-} from '../ingest/recording.ts'
+import { type Recording, startRecording, startWorld, type World } from '../ingest/recording.ts'
+import { type PacedClock, pacedClock } from '../predictions/paced-clock.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS
-const FACTOR = process.env.TAPELINE_SOAK === undefined ? 15 : 5
 const START_MS = Date.parse('2026-11-10T00:02:20Z')
 const MUTE_AT_MS = Date.parse('2026-11-10T00:03:08Z')
 const MUTED_FOR_MS = 26 * SECOND_MS
-/** What a moment of the machine is on a clock that runs this fast. */
-const SLACK_MS = 60 * FACTOR
+const STEP_MS = 100
+const SLACK_MS = 2 * STEP_MS
 const SILENCE_MS = 6 * SECOND_MS
 
 interface Fed {
@@ -75,7 +68,7 @@ interface Gap {
   reason: string
 }
 
-let world: World
+let world: World<PacedClock>
 let recording: Recording
 let service: TestService
 let key: string
@@ -108,7 +101,8 @@ async function notice(): Promise<void> {
 }
 
 before(async () => {
-  world = await startWorld(fastClock({ factor: FACTOR, startMs: START_MS }))
+  const clock = pacedClock(START_MS, STEP_MS)
+  world = await startWorld(clock)
   service = await startTestService({ clock: world.clock })
   key = await service.key()
   recording = await startRecording(world, {
@@ -120,24 +114,24 @@ before(async () => {
       ...{ book: 2 * SILENCE_MS, open_interest: SILENCE_MS },
     },
   })
-  await until(world.clock, MUTE_AT_MS)
+  await clock.runUntil(MUTE_AT_MS)
   for (const venue of ['spot', 'futures', 'perp'] as const)
     mutedMs = world.sandbox.faults.set({
       ...{ kind: 'mute', venue, symbol: 'BTC', durationMs: MUTED_FOR_MS },
     }).startedAtMs
   const noticing = notice()
-  await until(world.clock, mutedMs + MUTED_FOR_MS - 6 * SECOND_MS)
+  await clock.runUntil(mutedMs + MUTED_FOR_MS - 6 * SECOND_MS)
   askedToMs = mutedMs + MUTED_FOR_MS - 12 * SECOND_MS
   for (const fed of FED) during.set(fed, await gapsOf(fed, mutedMs - 10 * SECOND_MS, askedToMs))
-  await noticing
+  await clock.during(noticing)
   const minuteEndMs = Math.ceil((mutedMs + MUTED_FOR_MS) / MINUTE_MS) * MINUTE_MS
-  await until(world.clock, minuteEndMs + 40 * SECOND_MS)
+  await clock.runUntil(minuteEndMs + 40 * SECOND_MS)
   for (const fed of FED) later.set(fed, await gapsOf(fed, mutedMs - 10 * SECOND_MS, minuteEndMs))
 })
 
 after(async () => {
-  await recording?.close()
-  await service?.stop()
+  await world?.clock.during(Promise.resolve(recording?.close()))
+  await world?.clock.during(Promise.resolve(service?.stop()))
   await world?.close()
 })
 
@@ -186,6 +180,8 @@ test('afterwards what the venue cannot tell again is a gap of exactly the muted 
 })
 
 test('what is asked for over REST never had a gap', async () => {
+  // Asked for every two minutes at the longest, and covered up to the last answer.
+  await world.clock.runUntil(mutedMs + MUTED_FOR_MS + 2 * MINUTE_MS + 5 * SECOND_MS)
   for (const each of UNTOUCHED)
     assert.deepEqual(await gapsOf(each, mutedMs - 10 * SECOND_MS, mutedMs + MUTED_FOR_MS), [], each.path)
 })
