@@ -1,7 +1,8 @@
 /** Each fault over a real socket, switched by the API or the control port while the other node stays well. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { eventually, type PlainClient, plainClient } from '../../test/fakes/plain-node-client.ts'
+import { type PlainClient, plainClient } from '../../test/fakes/plain-node-client.ts'
+import { until } from '../../test/until.ts'
 import type { RunningSandboxChain, RunningSandboxNode } from './run.ts'
 import { startSandboxChain, startSandboxNode } from './run.ts'
 
@@ -38,11 +39,11 @@ test('both nodes on one chain know the same sink and relay a submitted payment',
   assert.ok(wallet)
   const id = await sick.pay(wallet.address, 500_000_000n)
   assert.ok(id)
-  await eventually(
-    () => well.truth.transaction(id) !== undefined && sick.truth.transaction(id) !== undefined,
+  await until(
     'acceptance on both',
+    () => well.truth.transaction(id) !== undefined && sick.truth.transaction(id) !== undefined,
   )
-  await eventually(() => sick.truth.sink() === well.truth.sink(), 'the same sink')
+  await until('the same sink', () => sick.truth.sink() === well.truth.sink())
 })
 
 test('hang: requests are taken and not answered; afterwards the answers come', async () => {
@@ -72,7 +73,7 @@ test('lag: the node goes back and stays that far behind; afterwards it catches u
   assert.ok(later > behind, 'it still follows')
   sick.setFaults({ lagDaa: 0 })
   assert.ok((await virtualDaa(client)) >= now)
-  await eventually(() => sick.truth.sink() === well.truth.sink(), 'the same sink again')
+  await until('the same sink again', () => sick.truth.sink() === well.truth.sink())
 })
 
 const virtualDaa = async (from: PlainClient) => Number((await from.call('getServerInfo')).virtualDaaScore)
@@ -111,9 +112,8 @@ test('without an index whatever needs it is refused, and address notifications n
   await new Promise((resolve) => setTimeout(resolve, 400))
   assert.equal(client.frames.filter((frame) => frame.includes('utxosChanged')).length, 0)
   sick.setFaults({ utxoIndex: true })
-  await eventually(
-    () => client.frames.some((frame) => frame.includes('utxosChangedNotification')),
-    'changes again',
+  await until('changes again', () =>
+    client.frames.some((frame) => frame.includes('utxosChangedNotification')),
   )
   await client.call('unsubscribe', { UtxosChanged: { addresses: [] } })
 })
@@ -160,7 +160,7 @@ test('a deep reorganisation on command is sent to subscribers, removed blocks fr
     client.frames
       .map((frame) => (JSON.parse(frame) as Change).params?.VirtualChainChanged)
       .find((change) => (change?.removedChainBlockHashes.length ?? 0) >= 25)
-  await eventually(() => deep() !== undefined, 'the reorganisation')
+  await until('the reorganisation', () => deep() !== undefined)
   const change = deep()
   assert.equal(change?.acceptedTransactionIds.length, change?.addedChainBlockHashes.length)
   const [tip, next] = change?.removedChainBlockHashes ?? []
@@ -206,6 +206,6 @@ test('die: its sockets are cut and nothing listens any more, the other node goes
   await assert.rejects(() => plainClient(sick.url))
   const other = await plainClient(well.url)
   const daa = await virtualDaa(other)
-  await eventually(async () => (await virtualDaa(other)) > daa + 3, 'blocks on the other node')
+  await until('blocks on the other node', async () => (await virtualDaa(other)) > daa + 3)
   other.close()
 })

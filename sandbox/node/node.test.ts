@@ -1,7 +1,8 @@
 /** A node that lost the chain for a while finds back, and newer wire features work end to end. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { eventually, plainClient, stringify } from '../../test/fakes/plain-node-client.ts'
+import { plainClient, stringify } from '../../test/fakes/plain-node-client.ts'
+import { until } from '../../test/until.ts'
 import { Chain } from './chain.ts'
 import { type ChainMessage, localConnection, startOf } from './chain-connection.ts'
 import { type ChainOptions, chainOptions } from './chain-options.ts'
@@ -109,7 +110,7 @@ test('a version 1 covenant and a sequence of 2^64-1 survive submission and come 
   client.send(
     `{"id":77,"method":"submitTransaction","params":{"allowOrphan":false,"transaction":${JSON.stringify(wire.transaction(final, undefined))}}}`,
   )
-  await eventually(() => client.frames.some((frame) => frame.startsWith('{"id":77,')), 'the answer')
+  await until('the answer', () => client.frames.some((frame) => frame.startsWith('{"id":77,')))
   assert.equal(
     client.frames.at(-1),
     `{"id":77,"method":"submitTransaction","params":{"transactionId":"${final.id}"}}`,
@@ -127,7 +128,7 @@ test('a version 1 covenant and a sequence of 2^64-1 survive submission and come 
   })) as { entries: { sending: unknown[]; receiving: unknown[] }[] }
   assert.deepEqual([entries.length, entries[0]?.sending.length, entries[0]?.receiving.length], [1, 2, 2])
   await node.setDwell(0)
-  await eventually(() => node.truth.transaction(born.id) !== undefined, 'acceptance')
+  await until('acceptance', () => node.truth.transaction(born.id) !== undefined)
   const { utxos } = node.truth.address(wire.addressOf(output.scriptPublicKey) ?? '')
   assert.equal(utxos[0]?.covenantId, covenantId)
 })

@@ -7,7 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, test } from 'node:test'
-import { eventually, plainClient } from '../../test/fakes/plain-node-client.ts'
+import { plainClient } from '../../test/fakes/plain-node-client.ts'
+import { until } from '../../test/until.ts'
 
 interface Ready {
   linkPort: number | null
@@ -70,19 +71,19 @@ test('three processes: one node is killed, one stopped and continued; a payment 
   const { transactionId } = (await pay.json()) as { transactionId: string }
   const knows = async (url: string) =>
     (await (await fetch(`${url}/truth/transaction/${transactionId}`)).json()) !== null
-  await eventually(() => knows(b.controlUrl), 'the payment on the other node')
+  await until('the payment on the other node', () => knows(b.controlUrl))
 
   first.child.kill('SIGSTOP')
   const stoppedAt = await daaScore(b.url)
-  await eventually(async () => (await daaScore(b.url)) > stoppedAt + 5, 'blocks while the other is stopped')
+  await until('blocks while the other is stopped', async () => (await daaScore(b.url)) > stoppedAt + 5)
   first.child.kill('SIGCONT')
-  await eventually(async () => (await daaScore(a.url)) > stoppedAt + 5, 'the continued node to catch up')
+  await until('the continued node to catch up', async () => (await daaScore(a.url)) > stoppedAt + 5)
 
   first.child.kill('SIGKILL')
   await once(first.child, 'exit')
   await assert.rejects(() => plainClient(a.url))
   const killedAt = await daaScore(b.url)
-  await eventually(async () => (await daaScore(b.url)) > killedAt + 5, 'blocks after the kill')
+  await until('blocks after the kill', async () => (await daaScore(b.url)) > killedAt + 5)
 
   chain.child.kill('SIGKILL')
   await once(chain.child, 'exit')
@@ -100,7 +101,7 @@ test('three processes: one node is killed, one stopped and continued; a payment 
     ],
   )
   assert.equal(again.ready.resumed, true)
-  await eventually(async () => (await daaScore(b.url)) > frozen + 3, 'the node to follow the restarted chain')
+  await until('the node to follow the restarted chain', async () => (await daaScore(b.url)) > frozen + 3)
   assert.ok(await knows(again.ready.nodes[0]?.controlUrl ?? ''), 'the payment is still known')
 
   again.child.kill('SIGTERM')

@@ -8,6 +8,7 @@ import { createRequire } from 'node:module'
 import { after, before, test } from 'node:test'
 import type * as Sdk from 'kaspa-wasm32-sdk'
 import { WebSocket } from 'ws'
+import { until } from '../../test/until.ts'
 import { type RunningSandboxNode, startSandboxNode } from './run.ts'
 
 const nativeWebSocket = globalThis.WebSocket
@@ -47,18 +48,6 @@ after(async () => {
   await node.close()
   Object.assign(globalThis, { WebSocket: nativeWebSocket })
 })
-
-function until(done: () => boolean, what: string, limitMs = 8000): Promise<void> {
-  const endsAt = performance.now() + limitMs
-  return new Promise((resolve, reject) => {
-    const look = () => {
-      if (done()) resolve()
-      else if (performance.now() > endsAt) reject(new Error(`waited too long for ${what}`))
-      else setTimeout(look, 20)
-    }
-    look()
-  })
-}
 
 /** A signed payment of one of the funded coins; the client still counts on the old, lower relay fee. */
 async function payment(skip: number, fee: bigint): Promise<Sdk.Transaction> {
@@ -162,7 +151,7 @@ test('a transaction built and signed with the client is accepted, mined and conf
     () => rpc.submitTransaction({ transaction: tx }),
     /is already in the mempool|already accepted/,
   )
-  await until(() => node.truth.transaction(transactionId) !== undefined, 'acceptance')
+  await until('acceptance', () => node.truth.transaction(transactionId) !== undefined)
   const { balance } = await rpc.getBalanceByAddress({ address: ADDRESS })
   assert.equal(balance, 5n * COIN - 300_000n)
   await assert.rejects(
@@ -203,7 +192,7 @@ test('a replacement with a higher fee takes the place of the first, which is nam
   } as never)
   assert.equal((entry.mempoolEntry as unknown as { fee: bigint }).fee, 250_000n)
   await node.setDwell(5)
-  await until(() => node.truth.transaction(second.id) !== undefined, 'acceptance of the replacement')
+  await until('acceptance of the replacement', () => node.truth.transaction(second.id) !== undefined)
 })
 
 test('the fee that the client would pay by itself is refused with the required amount', async () => {
@@ -227,7 +216,7 @@ test('a block from the template is accepted by submitBlock', async () => {
     const { block } = await client.getBlockTemplate({ payAddress: ADDRESS, extraData: 'mine' })
     const { report } = await client.submitBlock({ block, allowNonDAABlocks: false } as never)
     assert.deepEqual(report, { type: 'success' })
-    await until(() => quiet.truth.address(ADDRESS).balance > 0n, 'the reward of the mined block')
+    await until('the reward of the mined block', () => quiet.truth.address(ADDRESS).balance > 0n)
     const wrong = { ...block, header: { ...block.header, hashMerkleRoot: '00'.repeat(32) } }
     const refused = await client.submitBlock({ block: wrong, allowNonDAABlocks: false } as never)
     assert.deepEqual(refused.report, { type: 'reject', reason: 'blockInvalid' })
@@ -264,14 +253,14 @@ test('every notification arrives', async () => {
     'pruning-point-utxo-set-override',
     'utxos-changed',
   ]
-  await until(() => node.log.counts().subscribe === 9, 'nine subscriptions')
+  await until('nine subscriptions', () => node.log.counts().subscribe === 9)
   node.publish('conflict', '11'.repeat(32))
   node.publish('conflict_resolved', '22'.repeat(32))
   node.publish('utxo_set_override', '')
   await node.pay(ADDRESS, 700_000_000n)
-  await until(() => expected.every((type) => seen.has(type)), `all of ${expected}; seen ${[...seen.keys()]}`)
+  await until(`all of ${expected}; seen ${[...seen.keys()]}`, () => expected.every((type) => seen.has(type)))
   await rpc.unsubscribeBlockAdded()
-  await until(() => node.log.counts().unsubscribe === 1, 'the unsubscription')
+  await until('the unsubscription', () => node.log.counts().unsubscribe === 1)
   await rpc.ping()
   const before = seen.get('block-added')
   await new Promise((resolve) => setTimeout(resolve, 500))
@@ -284,7 +273,7 @@ test('every notification arrives', async () => {
   await rpc.unsubscribeFinalityConflictResolved()
   await rpc.unsubscribePruningPointUtxoSetOverride()
   await rpc.unsubscribeUtxosChanged([ADDRESS])
-  await until(() => node.log.counts().unsubscribe === 9, 'nine unsubscriptions')
+  await until('nine unsubscriptions', () => node.log.counts().unsubscribe === 9)
 })
 
 test('no method of the client was left out', () => {

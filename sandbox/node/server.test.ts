@@ -1,7 +1,8 @@
 /** The wire as the real node has it: frames, ids, refusals, dropped connections, one request at a time. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { eventually, plainClient } from '../../test/fakes/plain-node-client.ts'
+import { plainClient } from '../../test/fakes/plain-node-client.ts'
+import { until } from '../../test/until.ts'
 import { encodeAddress } from './consensus/address.ts'
 import { METHODS } from './rpc/dispatch.ts'
 import { type RunningSandboxNode, startSandboxNode } from './run.ts'
@@ -35,7 +36,7 @@ test('an id above 2^53 comes back digit by digit, and u64 answers are exact', as
   const client = await plainClient(node.url)
   t.after(() => client.close())
   client.send('{"id":18446744073709551615,"method":"getCoinSupply","params":{},"jsonrpc":"2.0"}')
-  await eventually(() => client.frames.length === 1, 'the answer')
+  await until('the answer', () => client.frames.length === 1)
   const circulating = /"circulatingSompi":(\d+)/.exec(client.frames[0] ?? '')?.[1]
   assert.match(
     client.frames[0] ?? '',
@@ -140,12 +141,12 @@ test('answers come in the order of the requests, and notifications wait behind a
   client.frames.length = 0
   client.send('{"id":100,"method":"ping","params":{}}')
   client.send('{"id":101,"method":"getSink","params":{}}')
-  await eventually(() => client.frames.some((text) => text.startsWith('{"id":101')), 'both answers')
+  await until('both answers', () => client.frames.some((text) => text.startsWith('{"id":101')))
   const kinds = client.frames.map((text) => /^\{"id":(\d+)/.exec(text)?.[1] ?? 'note')
   assert.ok(kinds.indexOf('100') < kinds.indexOf('101'))
   const between = kinds.slice(kinds.indexOf('100') + 1, kinds.indexOf('101')).length
   assert.ok(between < 3, `${between} notifications were written while a request ran`)
-  await eventually(() => client.frames.length > kinds.length + 2, 'the notifications that waited')
+  await until('the notifications that waited', () => client.frames.length > kinds.length + 2)
 })
 
 test('a request without id gets no answer', async (t) => {

@@ -1,8 +1,9 @@
 /** Faults over real sockets: reads succeed while one healthy node is left, and nothing outlives its deadline. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { poolOver, until } from '../../test/fakes/pool.ts'
+import { poolOver } from '../../test/fakes/pool.ts'
 import { type FakeNode, startFakeNode } from '../../test/fakes/wrpc-node.ts'
+import { until } from '../../test/until.ts'
 import type { CallOutcome } from './call-outcome.ts'
 import type { Upstreams } from './pool.ts'
 
@@ -25,7 +26,7 @@ const submitTo = (pool: Upstreams, deadlineMs = 4_000) =>
 async function three(t: TestContext) {
   const nodes = [await startFakeNode(), await startFakeNode(), await startFakeNode()] as const
   const { pool, troubles } = poolOver(t, nodes)
-  await until(() => pool.nodes().every(({ state }) => state === 'healthy'), 'all healthy')
+  await until('all healthy', () => pool.nodes().every(({ state }) => state === 'healthy'))
   return { nodes, pool, troubles }
 }
 
@@ -55,7 +56,7 @@ test('dead at start: reads succeed on the others, and the node joins when it com
   assert.ok(await pool.ready(3_000))
   await readsSucceed(pool)
   await nodes[0].revive()
-  await until(() => pool.nodes()[0]?.state === 'healthy', 'the dead node joined')
+  await until('the dead node joined', () => pool.nodes()[0]?.state === 'healthy')
   clean(nodes)
 })
 
@@ -79,18 +80,18 @@ test('hangs: a hedge answers, the node is moved to the end, and returns when it 
   const startedMs = performance.now()
   await readsSucceed(pool)
   assert.ok(performance.now() - startedMs < 8_000)
-  await until(() => pool.nodes().filter(({ state }) => state === 'down').length === 2, 'both marked down')
+  await until('both marked down', () => pool.nodes().filter(({ state }) => state === 'down').length === 2)
   const outcome = await pool.callRaw('getSink', {}, { deadlineMs: 500 })
   assert.ok(outcome.ok && outcome.node === 'n2' && outcome.attempts === 1)
   nodes[0].resume()
   nodes[1].resume()
-  await until(() => pool.nodes().every(({ state }) => state === 'healthy'), 'all back')
+  await until('all back', () => pool.nodes().every(({ state }) => state === 'healthy'))
 })
 
 test('hangs on one method only: lost races and overdue writes open the breaker', async (t) => {
   const nodes = [await startFakeNode(), await startFakeNode()] as const
   const { pool } = poolOver(t, nodes, { breaker: { failures: 4, openMs: 30_000, maxOpenMs: 30_000 } })
-  await until(() => pool.nodes().every(({ state }) => state === 'healthy'), 'all healthy')
+  await until('all healthy', () => pool.nodes().every(({ state }) => state === 'healthy'))
   const breakerOf = (name: string) => pool.nodes().find((node) => node.name === name)?.breaker
   nodes[0].respond.set('getSink', () => undefined)
   const reads = Array.from({ length: 5 }, () =>
@@ -98,13 +99,13 @@ test('hangs on one method only: lost races and overdue writes open the breaker',
   )
   for (const outcome of await Promise.all(reads)) assert.ok(outcome.ok && outcome.node === 'n1')
   assert.ok(nodes[0].received('getSink') > 0, 'the hanging node was asked')
-  await until(() => breakerOf('n0') === 'open', 'hung reads open the breaker')
+  await until('hung reads open the breaker', () => breakerOf('n0') === 'open')
 })
 
 test('writes that are overdue open the breaker', async (t) => {
   const node = await startFakeNode()
   const { pool } = poolOver(t, [node], { breaker: { failures: 4, openMs: 30_000, maxOpenMs: 30_000 } })
-  await until(() => pool.nodes().every(({ state }) => state === 'healthy'), 'healthy')
+  await until('healthy', () => pool.nodes().every(({ state }) => state === 'healthy'))
   node.respond.set('submitTransaction', () => undefined)
   const writes = Array.from({ length: 4 }, () => submitTo(pool, 1_500))
   for (const outcome of await Promise.all(writes)) assert.ok(!outcome.ok && outcome.inDoubt)
@@ -115,7 +116,7 @@ test('lags 1,000 DAA scores: it gets no calls while another is healthy', async (
   const { nodes, pool } = await three(t)
   nodes[0].state.daaScore -= 1_000
   nodes[1].state.daaScore -= 1_000
-  await until(() => pool.nodes().filter(({ state }) => state === 'lagging').length === 2, 'two lag')
+  await until('two lag', () => pool.nodes().filter(({ state }) => state === 'lagging').length === 2)
   assert.equal(pool.nodes()[0]?.lag, 1_000)
   const before = nodes[0].received('getSink') + nodes[1].received('getSink')
   await readsSucceed(pool)
@@ -125,7 +126,7 @@ test('lags 1,000 DAA scores: it gets no calls while another is healthy', async (
   await new Promise((resolve) => setTimeout(resolve, 400))
   assert.equal(pool.nodes()[0]?.state, 'lagging')
   nodes[0].state.daaScore += 400
-  await until(() => pool.nodes()[0]?.state === 'healthy', 'caught up')
+  await until('caught up', () => pool.nodes()[0]?.state === 'healthy')
 })
 
 test('wrongly reports to be synced: after its refusal the call goes to another node, writes too', async (t) => {
@@ -150,7 +151,7 @@ test('wrongly reports to be synced: after its refusal the call goes to another n
 test('wrong network: it gets no calls, not even as the last node', async (t) => {
   const { nodes, pool } = await three(t)
   nodes[0].state.networkId = 'testnet-10'
-  await until(() => pool.nodes()[0]?.state === 'wrong_network', 'wrong network noticed')
+  await until('wrong network noticed', () => pool.nodes()[0]?.state === 'wrong_network')
   const before = nodes[0].frames.filter((frame) => !frame.includes('getServerInfo')).length
   await readsSucceed(pool)
   await nodes[1].die()
@@ -176,7 +177,7 @@ test('slow: reads are answered by a fast node long before the slow one would hav
 test('when all nodes are unhealthy they are still used', async (t) => {
   const { nodes, pool } = await three(t)
   for (const node of nodes) node.state.isSynced = false
-  await until(() => pool.nodes().every(({ state }) => state === 'unsynced'), 'all unsynced')
+  await until('all unsynced', () => pool.nodes().every(({ state }) => state === 'unsynced'))
   await readsSucceed(pool)
 })
 
@@ -201,7 +202,7 @@ test('a write without an answer is in doubt exactly when it may have been receiv
   const hung = await submitTo(pool, 600)
   assert.ok(!hung.ok && hung.failure.kind === 'timeout' && hung.inDoubt)
   await Promise.all(nodes.map((node) => node.die()))
-  await until(() => pool.nodes().every(({ connected }) => !connected), 'all gone')
+  await until('all gone', () => pool.nodes().every(({ connected }) => !connected))
   const dead = await submitTo(pool, 600)
   assert.ok(!dead.ok && !dead.inDoubt, JSON.stringify(dead))
 })

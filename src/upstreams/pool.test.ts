@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { poolOver, until } from '../../test/fakes/pool.ts'
+import { poolOver } from '../../test/fakes/pool.ts'
 import { startFakeNode } from '../../test/fakes/wrpc-node.ts'
+import { until } from '../../test/until.ts'
 import { RPC_METHODS } from './methods.ts'
 
 const HASH = 'ab'.repeat(32)
@@ -119,11 +120,11 @@ test('concurrent calls for cacheable data share one request to the node', async 
 test('a backup is used only while no primary is healthy', async (t) => {
   const [primary, backup] = [await startFakeNode(), await startFakeNode()]
   const { pool } = poolOver(t, [primary, backup], {}, [1])
-  await until(() => pool.nodes().every(({ state }) => state === 'healthy'), 'both healthy')
+  await until('both healthy', () => pool.nodes().every(({ state }) => state === 'healthy'))
   for (let i = 0; i < 20; i++) assert.ok((await pool.callRaw('getSink', {})).ok)
   assert.equal(backup.received('getSink'), 0)
   primary.state.isSynced = false
-  await until(() => pool.nodes()[0]?.state === 'unsynced', 'primary unsynced')
+  await until('primary unsynced', () => pool.nodes()[0]?.state === 'unsynced')
   const outcome = await pool.callRaw('getSink', {})
   assert.ok(outcome.ok && outcome.node === 'n1')
   assert.match(JSON.stringify(pool.explain()), /last resort: unsynced/)
@@ -140,7 +141,7 @@ test('closing ends every open call and every connection', async (t) => {
   await pool.close()
   for (const outcome of await Promise.all(open)) assert.ok(!outcome.ok)
   assert.ok(performance.now() - startedMs < 2_500)
-  await until(() => node.connections === 0, 'no connection left')
+  await until('no connection left', () => node.connections === 0)
   const late = await pool.callRaw('getSink', {}, { deadlineMs: 300 })
   assert.ok(!late.ok)
 })

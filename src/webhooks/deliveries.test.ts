@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
-import { type Answer, hang, startReceiver, status, until } from '../../test/fakes/receiver.ts'
+import { type Answer, hang, startReceiver, status } from '../../test/fakes/receiver.ts'
 import { startRig } from '../../test/fakes/webhook-rig.ts'
+import { until } from '../../test/until.ts'
 import { ApiError } from '../core/errors.ts'
 
 async function setUp(t: TestContext, answer: Answer, retryDelaysMs: readonly number[]) {

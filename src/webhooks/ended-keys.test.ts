@@ -1,8 +1,9 @@
 /** A webhook lives as long as the key that made it, or the one that took that key's place. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { startReceiver, until } from '../../test/fakes/receiver.ts'
+import { startReceiver } from '../../test/fakes/receiver.ts'
 import { startRig } from '../../test/fakes/webhook-rig.ts'
+import { until } from '../../test/until.ts'
 import { VIEWER_KEY } from '../accounts/key-ring.ts'
 
 async function setUp(t: TestContext) {

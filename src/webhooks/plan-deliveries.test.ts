@@ -3,8 +3,9 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { openEventWriter } from '../../test/fakes/event-writer.ts'
-import { accept, startReceiver, status, until } from '../../test/fakes/receiver.ts'
+import { accept, startReceiver, status } from '../../test/fakes/receiver.ts'
 import { type Rig, startRig } from '../../test/fakes/webhook-rig.ts'
+import { until } from '../../test/until.ts'
 import { createLogger } from '../kit/log.ts'
 
 test('when the event log is replaced, the webhooks read the new one from its beginning and log it', async (t) => {

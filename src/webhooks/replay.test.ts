@@ -1,8 +1,9 @@
 /** Replays are deliveries like any others: each event is pending once, is charged, and their number is bounded. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { accept, startReceiver, status, until } from '../../test/fakes/receiver.ts'
+import { accept, startReceiver, status } from '../../test/fakes/receiver.ts'
 import { startRig } from '../../test/fakes/webhook-rig.ts'
+import { until } from '../../test/until.ts'
 import { ApiError } from '../core/errors.ts'
 
 async function setUp(t: TestContext, answer = accept) {

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
-import { accept, hang, type Receiver, startReceiver, status, until } from '../../test/fakes/receiver.ts'
+import { accept, hang, type Receiver, startReceiver, status } from '../../test/fakes/receiver.ts'
 import { type Rig, type RigOptions, startRig } from '../../test/fakes/webhook-rig.ts'
+import { until } from '../../test/until.ts'
 import { systemClock } from '../kit/clock.ts'
 
 const QUICK = { retryDelaysMs: [50, 50, 50, 50, 50, 50, 50] }

@@ -1,8 +1,9 @@
 /** What survives a worker: claims that run out, and how long a receiver has been failing. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { accept, startReceiver, status, until } from '../../test/fakes/receiver.ts'
+import { accept, startReceiver, status } from '../../test/fakes/receiver.ts'
 import { startRig } from '../../test/fakes/webhook-rig.ts'
+import { until } from '../../test/until.ts'
 import { type Clock, systemClock } from '../kit/clock.ts'
 import { CLAIM_MS, POLL_MS } from './work.ts'
 

@@ -6,11 +6,11 @@ import { systemClock } from '../../src/kit/clock.ts'
 import type { ChainStores } from '../../src/store/chain.ts'
 import { allEvents, caughtUp, settled, startChainRig } from '../fakes/chain-rig.ts'
 import { acceptances, assertAddress, assertLog } from '../fakes/chain-truth.ts'
-import { until } from '../fakes/receiver.ts'
 import { startNodeProcess } from '../fakes/sandbox-processes.ts'
 import { startTestService } from '../fakes/service.ts'
 import { storesIn } from '../fakes/stores.ts'
 import { connectStream } from '../fakes/stream-client.ts'
+import { until } from '../until.ts'
 
 const STREAMED = ['block_added', 'virtual_chain_changed', 'virtual_daa_score_changed']
 const AWAY_MS = process.env.TAPELINE_SOAK === undefined ? 2_000 : 30_000

@@ -7,10 +7,10 @@ import { test } from 'node:test'
 import { startSandboxChain, startSandboxNode } from '../../sandbox/node/run.ts'
 import { caughtUp } from '../fakes/chain-rig.ts'
 import { ask } from '../fakes/client.ts'
-import { until } from '../fakes/receiver.ts'
 import { cliJson, startTestService } from '../fakes/service.ts'
 import { storesIn } from '../fakes/stores.ts'
 import { connectStream } from '../fakes/stream-client.ts'
+import { until } from '../until.ts'
 
 interface IndexStatus {
   coverage_from: string | null

@@ -6,6 +6,7 @@ import { encodeAddress } from '../../src/core/chain/address.ts'
 import { systemClock } from '../../src/kit/clock.ts'
 import { type Answer, ask, assertError } from '../fakes/client.ts'
 import { startTestService, type TestService } from '../fakes/service.ts'
+import { until } from '../until.ts'
 
 interface Item {
   tx_id: string
@@ -33,7 +34,7 @@ before(async () => {
   service = await startTestService({ env: { TAPELINE_NODES: node.url, TAPELINE_NETWORK: 'testnet-10' } })
   key = await liveKey({})
   users = node.wallets().flatMap(({ name, address }) => (name === 'faucet' ? [] : address))
-  await until(async () => (await history(users[0] ?? '')).length >= 5, 'some history')
+  await until('some history', async () => (await history(users[0] ?? '')).length >= 5)
 })
 
 after(async () => {
@@ -50,14 +51,6 @@ async function history(address: string, query = ''): Promise<Item[]> {
   const answer = await get(`/v1/addresses/${address}/transactions${query}`)
   assert.equal(answer.status, 200, answer.text)
   return answer.json.items as Item[]
-}
-
-async function until(holds: () => Promise<boolean>, what: string, limitMs = 15_000): Promise<void> {
-  const endsAt = performance.now() + limitMs
-  while (!(await holds())) {
-    if (performance.now() > endsAt) throw new Error(`${what} did not come`)
-    await systemClock.sleep(50)
-  }
 }
 
 const NAMES = ['transactions', 'address_history'] as const
@@ -217,7 +210,7 @@ test('an unknown transaction is 404 for nothing; one that only the mempool has c
       assert.equal(answer.json.confirmations, 0)
       seen ||= fromMempool
       if (fromMempool) {
-        await until(async () => (await get(`/v1/transactions/${id}`)).json.source === 'index', 'the index')
+        await until('the index', async () => (await get(`/v1/transactions/${id}`)).json.source === 'index')
         const [row] = await history(users[1] ?? '', '?limit=1')
         assert.equal(row?.event_kind, row?.status === 'confirmed' ? 'utxos_changed' : 'mempool_entry')
       }
@@ -329,7 +322,7 @@ test('without nodes the index still answers; what needs a node is 503 for nothin
   assert.equal(indexed.status, 200)
   assert.equal((await get(`/v1/addresses/${address}/transactions`)).status, 200)
   for (const path of [`/v1/transactions/${'cd'.repeat(32)}`, `/v1/addresses/${address}/activity`]) {
-    await until(async () => (await get(path)).status === 503, '503')
+    await until('503', async () => (await get(path)).status === 503)
     const answer = await get(path)
     assertError(answer, 503, 'upstream_unavailable')
     assert.equal(credits(answer) || 0, 0)

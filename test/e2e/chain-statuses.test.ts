@@ -11,10 +11,11 @@ import { hash, writeNext } from '../../src/store/conformance/chain-engine.ts'
 import { openDatabase } from '../../src/store/sqlite/open.ts'
 import { testAddress } from '../fakes/event-writer.ts'
 import type { KeyRequest } from '../fakes/keys.ts'
-import { hang, type Receiver, startReceiver, until } from '../fakes/receiver.ts'
+import { hang, type Receiver, startReceiver } from '../fakes/receiver.ts'
 import { startTestService, type TestService, WIDE_PLAN } from '../fakes/service.ts'
 import { storesIn } from '../fakes/stores.ts'
 import { startFakeNode } from '../fakes/wrpc-node.ts'
+import { until } from '../until.ts'
 
 interface Path {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'

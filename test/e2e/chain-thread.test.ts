@@ -7,8 +7,8 @@ import { INDEX_THREAD } from '../../src/app/index-worker.ts'
 import { allEvents, caughtUp, settled } from '../fakes/chain-rig.ts'
 import { startChainService } from '../fakes/chain-service.ts'
 import { acceptances, assertAddress, assertLog } from '../fakes/chain-truth.ts'
-import { until } from '../fakes/receiver.ts'
 import { storesIn } from '../fakes/stores.ts'
+import { until } from '../until.ts'
 
 const DEATHS = process.env.TAPELINE_SOAK === undefined ? 2 : 30
 

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { loadConfig } from '../../src/config.ts'
 import { appendEvents } from '../../src/store/conformance/chain-engine.ts'
-import { until } from '../fakes/receiver.ts'
 import { dataFolder, startTestService } from '../fakes/service.ts'
 import { storesIn } from '../fakes/stores.ts'
 import { connectStream } from '../fakes/stream-client.ts'
 import { blockEvent } from '../fakes/webhook-rig.ts'
 import { startFakeNode } from '../fakes/wrpc-node.ts'
+import { until } from '../until.ts'
 
 const DAY_MS = 86_400_000
 

@@ -7,9 +7,10 @@ import { copyFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { openEventWriter } from '../fakes/event-writer.ts'
-import { accept, type Received, startReceiver, status, until } from '../fakes/receiver.ts'
+import { accept, type Received, startReceiver, status } from '../fakes/receiver.ts'
 import { startTestService } from '../fakes/service.ts'
 import { connectStream } from '../fakes/stream-client.ts'
+import { until } from '../until.ts'
 
 const ENV = { TAPELINE_ALLOW_PRIVATE_WEBHOOKS: 'on' }
 const ORDER = { op: 'subscribe', kinds: ['block_added'] }

@@ -8,9 +8,9 @@ import { systemClock } from '../../src/kit/clock.ts'
 import { RPC_METHODS } from '../../src/upstreams/methods.ts'
 import { createUpstreams, type Upstreams } from '../../src/upstreams/pool.ts'
 import { assertRefused, goodParams } from '../fakes/all-methods.ts'
-import { until } from '../fakes/pool.ts'
 import { transactionJson } from '../fakes/real-client.ts'
 import { type NodeProcess, startNodeProcess } from '../fakes/sandbox-processes.ts'
+import { until } from '../until.ts'
 
 const sdk = createRequire(import.meta.url)('kaspa-wasm32-sdk') as typeof Sdk
 const KEY = 'b7e151628aed2a6abf7158809cf4f3c762e7160f38b4da56a784d9045190cfef'
@@ -36,7 +36,7 @@ before(async () => {
     nodes: nodes.map(({ name, url }) => ({ name, url, tier: 'primary' })),
     settings: { probeEveryMs: 100, probeTimeoutMs: 500 },
   })
-  await until(() => pool.nodes().every(({ state }) => state === 'healthy'), 'all nodes healthy', 15_000)
+  await until('all nodes healthy', () => pool.nodes().every(({ state }) => state === 'healthy'), 15_000)
 })
 
 after(async () => {
@@ -112,7 +112,7 @@ test('a transaction signed by the real client passes unchanged, also when the fi
     if (stopped !== undefined)
       assert.ok(outcome.inDoubt && outcome.attempts === 2 && outcome.node !== stopped.name)
   }
-  await until(() => pool.nodes().every(({ state }) => state === 'healthy'), 'all nodes healthy', 15_000)
+  await until('all nodes healthy', () => pool.nodes().every(({ state }) => state === 'healthy'), 15_000)
 })
 
 test('notifications flow, and a killed node is left with a gap that is announced', async () => {
@@ -129,15 +129,15 @@ test('notifications flow, and a killed node is left with a gap that is announced
       onLost: ({ node }) => log.push(`lost ${node}`),
     },
   )
-  await until(() => chainEvents > 5, 'chain events')
+  await until('chain events', () => chainEvents > 5)
   const victim = nodes.find(({ name }) => log[0] === `regained ${name}`)
   assert.ok(victim)
   victim.signal('SIGKILL')
-  await until(() => log.length === 3, 'lost and regained')
+  await until('lost and regained', () => log.length === 3)
   assert.equal(log[1], `lost ${victim.name}`)
   assert.notEqual(log[2], `regained ${victim.name}`)
   const before = chainEvents
-  await until(() => chainEvents > before + 3, 'chain events from the other node')
+  await until('chain events from the other node', () => chainEvents > before + 3)
   subscription.close()
 })
 
@@ -161,6 +161,6 @@ test('with one node killed and one stopped, every read succeeds; with none left 
   assert.ok(performance.now() - startedMs < 1_000)
   stopped?.signal('SIGCONT')
   last?.signal('SIGCONT')
-  await until(() => pool.nodes().filter(({ state }) => state === 'healthy').length === 2, 'both back', 15_000)
+  await until('both back', () => pool.nodes().filter(({ state }) => state === 'healthy').length === 2, 15_000)
   assert.ok((await pool.callRaw('getSink', {})).ok)
 })

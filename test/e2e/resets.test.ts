@@ -10,8 +10,8 @@ import { connect, type Socket } from 'node:net'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import { makeKeyBeside } from '../fakes/keys.ts'
-import { until } from '../fakes/receiver.ts'
 import { type ChildService, dataFolder, spawnService } from '../fakes/service.ts'
+import { until } from '../until.ts'
 
 const SEED = Number(process.env.TAPELINE_SOAK_SEED ?? randomBytes(4).readUInt32LE())
 const ROUNDS = process.env.TAPELINE_SOAK === 'on' ? 20_000 : 400

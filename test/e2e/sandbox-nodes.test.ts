@@ -6,6 +6,7 @@ import { addressOfScript } from '../../sandbox/node/consensus/address.ts'
 import { createWallet } from '../../sandbox/node/traffic/wallet.ts'
 import { ask } from '../fakes/client.ts'
 import { type ChildService, cli, cliJson, dataFolder, spawnService } from '../fakes/service.ts'
+import { until } from '../until.ts'
 
 const folder = dataFolder()
 const started: ChildService[] = []
@@ -14,14 +15,6 @@ after(async () => {
   folder.remove()
 })
 const SANDBOX = { env: { TAPELINE_SANDBOX: 'on', TAPELINE_LOG_LEVEL: 'info' } }
-
-async function until(done: () => boolean | Promise<boolean>, what: string, limitMs = 10_000): Promise<void> {
-  const endsAt = performance.now() + limitMs
-  while (!(await done())) {
-    assert.ok(performance.now() < endsAt, `did not happen: ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-}
 
 /** The process of the simulated nodes on this data folder. */
 function nodeProcesses(): number[] {
@@ -49,7 +42,7 @@ async function payAndFind(service: ChildService, key: string): Promise<void> {
   const history = `${service.url}${String(paid.history).replace('GET ', '')}`
   const found = async () =>
     (await ask(history, { key })).json.items as { tx_id: string; amount_sompi: number; direction: string }[]
-  await until(async () => (await found()).length === 1, 'the payment in the history')
+  await until('the payment in the history', async () => (await found()).length === 1)
   const [item] = await found()
   assert.equal(item?.tx_id, paid.transaction_id)
   assert.deepEqual([item?.direction, item?.amount_sompi], ['receive', 1_250_000_000])
@@ -78,7 +71,7 @@ test('two nodes run by default, take payments of test coins, survive each other,
     ...['--environment', 'test', '--name', 'k'],
   ])
   const key = String(made.key)
-  await until(async () => (await ask(`${first.url}/ready`)).status === 200, 'ready')
+  await until('ready', async () => (await ask(`${first.url}/ready`)).status === 200)
   const status = await ask(`${first.url}/v1/status`, { key })
   const nodes = status.json.nodes as { name: string; synced: boolean }[]
   assert.deepEqual(
@@ -94,17 +87,17 @@ test('two nodes run by default, take payments of test coins, survive each other,
 
   const [pid = 0] = nodeProcesses()
   process.kill(pid, 'SIGKILL')
-  await until(() => nodeProcesses().some((other) => other !== pid), 'started again')
-  await until(async () => (await score(first.url, key)) >= before, 'the same chain goes on', 15_000)
+  await until('started again', () => nodeProcesses().some((other) => other !== pid))
+  await until('the same chain goes on', async () => (await score(first.url, key)) >= before, 15_000)
 
   await first.kill('SIGKILL')
-  await until(() => nodeProcesses().length === 0, 'the nodes end with the service')
+  await until('the nodes end with the service', () => nodeProcesses().length === 0)
 
   const second = await spawnService(folder.path, SANDBOX)
   started.push(second)
-  await until(async () => (await score(second.url, key)) >= before, 'the chain of the first start', 15_000)
+  await until('the chain of the first start', async () => (await score(second.url, key)) >= before, 15_000)
   assert.equal(await second.kill('SIGTERM'), 0)
   const stopped = await cli(folder.path, ['sandbox', 'pay', '--to', 'kaspatest:x', '--amount', '1'])
   assert.match(stopped.stderr, /^No sandbox runs on the data folder .* start the service there first/)
-  await until(() => nodeProcesses().length === 0, 'a clean stop takes the nodes along')
+  await until('a clean stop takes the nodes along', () => nodeProcesses().length === 0)
 })

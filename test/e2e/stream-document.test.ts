@@ -6,9 +6,9 @@ import { gapEvent } from '../../src/events/gap-event.ts'
 import { EVENT_KINDS } from '../../src/events/kinds.ts'
 import { appendEvents } from '../../src/store/conformance/chain-engine.ts'
 import { type ChainService, startChainService } from '../fakes/chain-service.ts'
-import { until } from '../fakes/receiver.ts'
 import { storesIn } from '../fakes/stores.ts'
 import { connectStream, type Frame } from '../fakes/stream-client.ts'
+import { until } from '../until.ts'
 
 interface Document {
   components: {

@@ -8,9 +8,9 @@ import { systemClock } from '../../src/kit/clock.ts'
 import { openWrpcSocket } from '../../src/upstreams/wrpc.ts'
 import { dialWebSocket } from '../../src/venues/live/live-limits.ts'
 import { makeKeyBeside } from '../fakes/keys.ts'
-import { until } from '../fakes/receiver.ts'
 import { type ChildService, dataFolder, spawnService } from '../fakes/service.ts'
 import { connectStream } from '../fakes/stream-client.ts'
+import { until } from '../until.ts'
 
 const PENDING = 8
 const PING_BYTES = 125

@@ -14,11 +14,11 @@ import { appendEvents } from '../../src/store/conformance/chain-engine.ts'
 import { createStreamHub } from '../../src/stream/hub.ts'
 import { MAX_STALLED_MS, PING_MS } from '../../src/stream/protocol.ts'
 import { testAddress } from '../fakes/event-writer.ts'
-import { until } from '../fakes/receiver.ts'
 import { silentLog } from '../fakes/service.ts'
 import { storesIn } from '../fakes/stores.ts'
 import { connectStream, type StreamClient } from '../fakes/stream-client.ts'
 import { blockEvent, NETWORK } from '../fakes/webhook-rig.ts'
+import { until } from '../until.ts'
 
 const QUICK_PING_MS = 150
 

@@ -4,9 +4,9 @@ import { after, before, test } from 'node:test'
 import { gapEvent } from '../../src/events/gap-event.ts'
 import { appendEvents } from '../../src/store/conformance/chain-engine.ts'
 import { openEventWriter, testAddress } from '../fakes/event-writer.ts'
-import { until } from '../fakes/receiver.ts'
 import { startTestService, type TestService } from '../fakes/service.ts'
 import { connectStream, type StreamClient } from '../fakes/stream-client.ts'
+import { until } from '../until.ts'
 
 const SOAK = process.env.TAPELINE_SOAK !== undefined
 const CUTS = SOAK ? 1_000 : 60

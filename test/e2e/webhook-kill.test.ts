@@ -15,8 +15,9 @@ import { openDatabase } from '../../src/store/sqlite/open.ts'
 import { CHARGE_NAME } from '../../src/webhooks/credits.ts'
 import { openEventWriter } from '../fakes/event-writer.ts'
 import { makeKey } from '../fakes/keys.ts'
-import { type Answer, accept, hang, type Received, startReceiver, status, until } from '../fakes/receiver.ts'
+import { type Answer, accept, hang, type Received, startReceiver, status } from '../fakes/receiver.ts'
 import { type ChildService, dataFolder, spawnService, WIDE_PLAN } from '../fakes/service.ts'
+import { until } from '../until.ts'
 
 const SOAK = process.env.TAPELINE_SOAK !== undefined
 const EVENTS = SOAK ? 10_000 : 240

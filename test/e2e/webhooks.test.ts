@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import { openEventWriter, testAddress } from '../fakes/event-writer.ts'
-import { type Receiver, startReceiver, until } from '../fakes/receiver.ts'
+import { type Receiver, startReceiver } from '../fakes/receiver.ts'
 import { startTestService, type TestService, WIDE_PLAN } from '../fakes/service.ts'
+import { until } from '../until.ts'
 
 let service: TestService
 let receiver: Receiver

@@ -71,15 +71,3 @@ export function stringify(value: unknown): string {
     typeof found === 'bigint' ? rawJSON(String(found)) : found,
   )
 }
-
-export async function eventually(
-  done: () => boolean | Promise<boolean>,
-  what: string,
-  limitMs = 8000,
-): Promise<void> {
-  const endsAt = performance.now() + limitMs
-  while (!(await done())) {
-    if (performance.now() > endsAt) throw new Error(`waited too long for ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-}

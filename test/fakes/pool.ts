@@ -46,11 +46,3 @@ export function poolOver(
   })
   return { pool, troubles }
 }
-
-export async function until(condition: () => boolean, what: string, limitMs = 8_000): Promise<void> {
-  const endsAt = performance.now() + limitMs
-  while (!condition()) {
-    if (performance.now() > endsAt) throw new Error(`did not happen: ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
-}

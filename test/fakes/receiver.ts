@@ -64,16 +64,3 @@ export async function startReceiver(first: Answer = accept): Promise<Receiver> {
   }
   return receiver
 }
-
-/** Waits until it holds; fails with what was waited for. */
-export async function until(
-  what: string,
-  holds: () => boolean | Promise<boolean>,
-  limitMs = 10_000,
-): Promise<void> {
-  const endsAt = performance.now() + limitMs
-  while (!(await holds())) {
-    if (performance.now() > endsAt) throw new Error(`waited ${limitMs} ms for: ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
-}

@@ -1,6 +1,6 @@
 /** A stream client that records what it received. */
 import { WebSocket } from 'ws'
-import { until } from './receiver.ts'
+import { until } from '../until.ts'
 
 export interface Frame {
   type: string

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { eventually, plainClient } from '../../../test/fakes/plain-node-client.ts'
+import { plainClient } from '../../../test/fakes/plain-node-client.ts'
+import { until } from '../../../test/until.ts'
 import { startSandboxNode } from '../run.ts'
 import { FloatLiteral, parseExact } from './json.ts'
 
@@ -49,7 +50,7 @@ test('every recorded method is answered with the recorded members and types', { 
     warmUpBlocks: 120,
   })
   t.after(() => node.close())
-  await eventually(() => node.status().mempool > 0, 'a transaction in the mempool')
+  await until('a transaction in the mempool', () => node.status().mempool > 0)
   const client = await plainClient(node.url)
   t.after(() => client.close())
   const samples = parseExact(readFileSync(join(folder, 'samples.json'), 'utf8')) as Record<
@@ -121,7 +122,7 @@ test('every recorded notification has the recorded members and types', { skip },
   node.publish('conflict_resolved', '11'.repeat(32))
   node.publish('utxo_set_override', '')
   const ours = () => new Map(client.frames.map((text) => [String(Object(parseExact(text)).method), text]))
-  await eventually(() => [...recorded.keys()].every((method) => ours().has(method)), 'all nine notifications')
+  await until('all nine notifications', () => [...recorded.keys()].every((method) => ours().has(method)))
   const found: string[] = []
   for (const [method, params] of recorded) {
     const frame = parseExact(ours().get(method) ?? '') as { params: Json }

@@ -1,9 +1,10 @@
 /** What happens to a submission when answers get lost: scripted nodes on real sockets. */
 import assert from 'node:assert/strict'
 import { suite, type TestContext, test } from 'node:test'
-import { poolOver, until } from '../../../../test/fakes/pool.ts'
+import { poolOver } from '../../../../test/fakes/pool.ts'
 import { storesIn } from '../../../../test/fakes/stores.ts'
 import { type FakeNode, startFakeNode } from '../../../../test/fakes/wrpc-node.ts'
+import { until } from '../../../../test/until.ts'
 import { readTransaction } from '../../../core/chain/transaction-json.ts'
 import { systemClock } from '../../../kit/clock.ts'
 import { transactionId } from '../../../parser/transaction-id.ts'
@@ -44,7 +45,7 @@ async function over(t: TestContext, count: number) {
   const nodes: FakeNode[] = []
   for (let i = 0; i < count; i++) nodes.push(await startFakeNode())
   const { pool } = poolOver(t, nodes)
-  await until(() => pool.nodes().every(({ state }) => state === 'healthy'), 'all healthy')
+  await until('all healthy', () => pool.nodes().every(({ state }) => state === 'healthy'))
   const { chain, close } = storesIn(':memory:').chain('test')
   t.after(close)
   const submitter = createSubmitter({ upstreams: pool, index: chain, clock: systemClock })
