@@ -71,7 +71,7 @@ test('every source has its datasets, candles of a second apart from the longer o
   for (const source of SOURCES) assert.ok(datasetsOf(source).length > 0, source)
 })
 
-test('each dataset says since when and until when it was observed; one that never was says nothing', async () => {
+test('each dataset has the time since when and until when it was observed; one that never was has none', async () => {
   const clock = manualClock(NOW)
   const store = await storesIn(':memory:', clock).environment('test')
   const feed = (
@@ -88,7 +88,7 @@ test('each dataset says since when and until when it was observed; one that neve
   await store.write({ coverage: [observed(feed('candles', '1m'), NOW - 40 * 24 * HOUR, NOW - 2 * HOUR)] })
   await store.write({ coverage: [observed(feed('snapshots', ''), NOW - HOUR, NOW)] })
   await store.write({ coverage: [observed(feed('snapshots', '', 'ETH'), NOW - HALF_HOUR, NOW - 60_000)] })
-  // Nothing of trades was ever heard; that the venue was down is known.
+  // Nothing of trades was ever received; that the venue was down is known.
   await store.write({ coverage: [gapChange(feed('trades', ''), NOW - HOUR, NOW, 'venue_down')] })
   const datasets = await createSourceCoverage({ coverage: store.coverage, clock })('perpdex')
   const found = (name: string, interval: string | null = null) =>

@@ -2,8 +2,8 @@
  * Runs recorders and restarts those that fail.
  *
  * A recorder (`recorder.ts`) records one venue: `run(signal)` until the signal, `status()` at any time. The three
- * exchanges share one recorder, `exchange/record-exchange.ts`, which reads what to do from a plan (`shared/feeds.ts`); a venue of
- * another kind brings a recorder of its own and nothing here changes. The path of an observation in an exchange:
+ * exchanges share one recorder, `exchange/record-exchange.ts`, which follows a plan (`venues/plan.ts`); a venue of another
+ * kind has a recorder of its own and nothing here changes. The path of an observation in an exchange:
  *
  *   venue.live ──▶ run-live ──▶ record-symbol ──┬─▶ close-minutes ──▶ roll-up ──▶ candles 1m … 1d
  *                     │                         ├─▶ follow-trades ─▶ close-seconds (candles 1s), close-flow
@@ -12,7 +12,7 @@
  *                     ├─▶ watch-silence ──▶ witness ──▶ gap, reconnect
  *                     ╰─▶ track-coverage ──▶ what was observed, what was not and why
  *   venue.history ─▶ record-symbol.close (each minute) and run-backfill (the days before)
- *   all rows ─▶ write-rows (bounded, batched) ─▶ store; coverage follows the rows it speaks of
+ *   all rows ─▶ write-rows (bounded, batched) ─▶ store; coverage is written with its rows
  *
  * To add a venue of the same kind: its folder in venues/, its line in venues/list.ts. To add another kind
  * (prediction markets, an oracle): a kind of plan in venues/plan.ts and a `record-….ts` that returns a Recorder,
@@ -37,7 +37,7 @@ const RESTART = { baseMs: 1_000, capMs: 60_000 }
 const STEADY_AFTER_MS = 60_000
 const DAY_MS = 86_400_000
 const COUNT_GAPS_EVERY_MS = 10_000
-/** No data at all for so long is not normal for any venue. */
+/** No venue sends nothing at all for this long. */
 const STALE_AFTER_MS = 30_000
 
 export interface SourceStatus {

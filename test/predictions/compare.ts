@@ -70,7 +70,7 @@ export async function readRows<T>(
   return (text === '' ? [] : text.split('\n')).map((line) => JSON.parse(line) as T)
 }
 
-/** Every stretch of the window has a row at its start or is a gap; no book is crossed, old or wrong. */
+/** Every part of the window has a row at its start or is a gap; no book is crossed, old or wrong. */
 export async function compareWindow(
   store: EnvironmentStore,
   truth: PredictionTruth,

@@ -99,7 +99,7 @@ export function marketsOf(run: FaultRun, venue: TrueMarket['venue']): TrueMarket
     .filter(({ symbol, startMs }) => symbol === 'BTC' && startMs < toMs)
 }
 
-/** What is wrong with the books: gaps that no gap tells of, wrong ones, crossed ones, one instant twice. */
+/** What is wrong with the books: missing ones outside the gaps, wrong ones, crossed ones, one instant twice. */
 export async function findFaultyBooks(
   run: FaultRun,
   markets: readonly TrueMarket[],

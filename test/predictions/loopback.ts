@@ -1,4 +1,4 @@
-/** Loopback stand-ins: an HTTP and WebSocket server that does what its script says, and a clock that runs faster. */
+/** Loopback stand-ins: an HTTP and WebSocket server that follows a script, and a clock that runs faster. */
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type WebSocket, WebSocketServer } from 'ws'
@@ -21,7 +21,7 @@ export interface Asked {
   readonly body: string
 }
 
-/** What a question is answered with: a status and a value, or the value alone. */
+/** What a request is answered with: a status and a value, or the value alone. */
 export type Answer = { status: number; body: unknown } | object | string | null
 
 export interface Loopback {
@@ -49,9 +49,9 @@ export async function startLoopback(
     let body = ''
     for await (const chunk of request) body += chunk
     const url = new URL(request.url ?? '/', 'http://loopback')
-    const question = { method: request.method ?? '', url, headers: request.headers, body }
-    asked.push(question)
-    const answer = script.answer?.(question)
+    const sent = { method: request.method ?? '', url, headers: request.headers, body }
+    asked.push(sent)
+    const answer = script.answer?.(sent)
     const isPlain = typeof answer !== 'object' || answer === null || !('status' in answer && 'body' in answer)
     const status = answer === undefined ? 404 : isPlain ? 200 : Number(answer.status)
     const value = answer === undefined ? { error: 'not found' } : isPlain ? answer : answer.body

@@ -77,7 +77,7 @@ export function proveFaults(proof: FaultProof): void {
     for (const market of over) assert.deepEqual(await compareCatalogue(run.recording.store, market), [])
   })
 
-  test('no row was refused, no book and no trade rewritten, and a late trade corrects its candles countedly', async () => {
+  test('no row was refused, no book and no trade rewritten, and a late trade corrects its candles, counted', async () => {
     const [status] = run.recording.supervisor.status()
     assert.equal(status?.detail.counts.refused, 0)
     const { series } = run.recording.store
@@ -85,8 +85,8 @@ export function proveFaults(proof: FaultProof): void {
     const range = { from: 0, to: Number.MAX_SAFE_INTEGER }
     const revisionsOf = async (each: typeof feeds) =>
       (await series.revisions({ feeds: each, range, limit: 1_000 })).map(({ text }) => text)
-    const isBar = ({ dataset }: (typeof feeds)[number]) => dataset === 'candles'
-    assert.deepEqual(await revisionsOf(feeds.filter((feed) => !isBar(feed))), [])
-    assert.equal((await revisionsOf(feeds.filter(isBar))).length, status?.detail.counts.corrected)
+    const isCandle = ({ dataset }: (typeof feeds)[number]) => dataset === 'candles'
+    assert.deepEqual(await revisionsOf(feeds.filter((feed) => !isCandle(feed))), [])
+    assert.equal((await revisionsOf(feeds.filter(isCandle))).length, status?.detail.counts.corrected)
   })
 }

@@ -1,4 +1,4 @@
-/** A backfill of prediction markets by hand, over real sockets: what the venue still tells, once, and nothing else. */
+/** A manual backfill of prediction markets over real sockets: what the venue still has, once, and nothing else. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { storesIn } from '../../../test/fakes/stores.ts'
@@ -132,8 +132,8 @@ test('yes/no: results, every trade and the candles of the venue; a second time n
     assert.equal(candles.length, 3)
     const trades = sandbox.truth.trades(market.name, market.startMs, market.endMs) ?? []
     const volume = trades.reduce((sum, { size }) => sum + Number(size), 0)
-    const told = candles.reduce((sum, candle) => sum + (candle.volume ?? 0), 0)
-    assert.ok(Math.abs(told - volume) < 0.001, `${told} ${volume}`)
+    const total = candles.reduce((sum, candle) => sum + (candle.volume ?? 0), 0)
+    assert.ok(Math.abs(total - volume) < 0.001, `${total} ${volume}`)
   }
   for (const feed of [feedOf('trades', 'predmkt_b', 'BTC'), candleFeed('predmkt_b', 'BTC', '15m')]) {
     const { complete } = await store.coverage.read([feed], RANGE.fromMs, RANGE.toMs)
@@ -166,9 +166,9 @@ test('yes/no: open interest of every contract and their sum at each point of the
     }
   }
   assert.ok(above > 50, `${above} figures above 0`)
-  const told = await readRows<OpenInterestRow>(store, feed, [''], range)
-  assert.deepEqual(new Map(told.map((row) => [row.timestamp, row.open_interest])), sums)
-  assert.ok(told.every((row) => row.open_interest_usd === row.open_interest && row.market_id === undefined))
+  const stored = await readRows<OpenInterestRow>(store, feed, [''], range)
+  assert.deepEqual(new Map(stored.map((row) => [row.timestamp, row.open_interest])), sums)
+  assert.ok(stored.every((row) => row.open_interest_usd === row.open_interest && row.market_id === undefined))
   for (const interval of ['5m', '1h'] as const) {
     const each = feedOf('open_interest', 'predmkt_b', 'BTC', interval)
     const { complete } = await store.coverage.read([each], RANGE.fromMs, RANGE.toMs)
@@ -176,7 +176,7 @@ test('yes/no: open interest of every contract and their sum at each point of the
   }
 })
 
-test('yes/no: a contract that nobody traded has the candles of its quotes', async (t) => {
+test('yes/no: a contract without trades has the candles of its quotes', async (t) => {
   const { fill, store, sandbox, markets } = await setUp(t, 'kalshi', (market) => market.kind === '15M')
   const [untraded] = markets
   assert.ok(untraded)

@@ -4,8 +4,8 @@
  *   candles of a contract ──▶ its last figure at or before each grid point of its window ──▶ row of the contract
  *   all contracts      ──▶ their sum at each grid point, where the figure of every one is known
  *
- * Recorded rows are not replaced. Before its first candle a contract has no open interest, if its candles were requested from its
- * beginning on.
+ * Recorded rows are not replaced. Before its first candle a contract has no open interest, provided that its candles were
+ * requested from its start.
  */
 import { add, type Decimal, decimal, decimalText, ZERO } from '../../core/decimal.ts'
 import { INTERVAL_MS } from '../../core/interval.ts'

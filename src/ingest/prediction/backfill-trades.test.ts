@@ -1,4 +1,4 @@
-/** Which gaps are closed by what a venue tells of its trades and midpoints. */
+/** Which gaps are closed by what a venue lists of its trades and midpoints. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -11,12 +11,12 @@ import { type BackfilledMarket, backfillTrades } from './backfill-trades.ts'
 
 const GAP = { from: Date.parse('2026-11-15T10:00:00Z'), to: Date.parse('2026-11-15T10:04:00Z') }
 const TRADES = feedOf('trades', 'predmkt_a', 'BTC')
-const BARS = candleFeed('predmkt_a', 'BTC', '5m')
+const CANDLES = candleFeed('predmkt_a', 'BTC', '5m')
 const WINDOW = { fromMs: GAP.from - 60_000, toMs: GAP.to + 60_000 }
 
 async function backfilled(nowMs: number, mids: (request: HistoryRequest) => HistoryPage): Promise<string[]> {
   const store = await storesIn(':memory:', pacedClock(nowMs)).environment('test')
-  for (const feed of [TRADES, BARS]) {
+  for (const feed of [TRADES, CANDLES]) {
     await store.write({ coverage: [observed(feed, GAP.from - 600_000, GAP.from)] })
     await store.write({ coverage: [gap(feed, GAP.from, GAP.to, 'not_observed')] })
     await store.write({ coverage: [observed(feed, GAP.to, nowMs)] })
@@ -43,7 +43,7 @@ async function backfilled(nowMs: number, mids: (request: HistoryRequest) => Hist
   try {
     await backfillTrades({
       feed: TRADES,
-      candleFeeds: [BARS],
+      candleFeeds: [CANDLES],
       symbol: 'BTC',
       venue: { history },
       coverage: store.coverage,
@@ -63,13 +63,13 @@ async function backfilled(nowMs: number, mids: (request: HistoryRequest) => Hist
 const SOON_MS = GAP.to + 120_000
 
 test('gaps of candles are closed with the trades where the midpoints were sent, else only the trades', async () => {
-  const told = await backfilled(SOON_MS, ({ range }) => ({ observations: [], covered: range, missing: [] }))
-  assert.deepEqual(told, ['trades', 'candles'])
+  const closed = await backfilled(SOON_MS, ({ range }) => ({ observations: [], covered: range, missing: [] }))
+  assert.deepEqual(closed, ['trades', 'candles'])
   const coarse = await backfilled(SOON_MS, () => ({ observations: [], covered: null, missing: [] }))
   assert.deepEqual(coarse, ['trades'])
 })
 
-test('midpoints that cannot be asked for hold the trades up for an hour, not for ever', async () => {
+test('trades wait for midpoints that cannot be requested for an hour, not for ever', async () => {
   const fail = () => {
     throw new Error('no answer')
   }

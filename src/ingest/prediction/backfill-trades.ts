@@ -16,10 +16,10 @@ import type { HistoryRange, Venue } from '../../venues/venue.ts'
 import type { CoverageTracker } from '../shared/track-coverage.ts'
 import { MARKETS_BACK_MS } from './market-feeds.ts'
 
-/** The venues list a trade so long after it happened; a gap waits for that. */
+/** Venues list a trade within this time; a gap is requested only after it. */
 const LISTED_AFTER_MS = 75_000
 const GAPS_AT_ONCE = 4
-/** About as often as gaps are looked at: the place to begin moves on. */
+/** About the interval between two calls: each begins with another gap. */
 const LOOK_MS = 15_000
 const SWEEPS_AT_ONCE = 20
 const MIDS_WITHIN_MS = 3_600_000
@@ -40,7 +40,7 @@ export interface BackfilledMarket {
   /** Its whole list was received. */
   swept(): void
   trade(observation: TradeObservation): void
-  /** When its midpoints make candles. */
+  /** When candles are built from its midpoints. */
   readonly priced: HistoryRange
   mid(observation: MidObservation): void
   /** Puts the candles that have changed. */
@@ -51,13 +51,13 @@ export interface BackfilledMarket {
 
 export interface BackfillTradesOptions {
   readonly feed: Feed<'trades'>
-  /** Candles that trades and midpoints make; none where the venue keeps no midpoints. */
+  /** Candles built from trades and midpoints; none where the venue has no past midpoints. */
   readonly candleFeeds: readonly Feed[]
   readonly symbol: AssetSymbol
   readonly venue: Pick<Venue, 'history'>
   readonly coverage: CoverageStore
   readonly tracker: Pick<CoverageTracker, 'confirm'>
-  /** Which markets there are was last listed then. */
+  /** When the markets were last listed. */
   readonly listedMs: number
   readonly nowMs: number
   readonly signal: AbortSignal
@@ -65,7 +65,7 @@ export interface BackfillTradesOptions {
   readonly markets: () => Iterable<BackfilledMarket>
 }
 
-/** Gives how many gaps were closed. Throws where the venue does not answer. */
+/** Returns how many gaps were closed. Throws if the venue does not answer. */
 export async function backfillTrades(options: BackfillTradesOptions): Promise<number> {
   const { feed, coverage, nowMs } = options
   const lastMs = nowMs - LISTED_AFTER_MS
@@ -74,7 +74,7 @@ export async function backfillTrades(options: BackfillTradesOptions): Promise<nu
     ({ reason, to }) => reason !== 'before_start' && to < lastMs && to < options.listedMs,
   )
   let closed = 0
-  // A gap that stays, because a trade of the venue cannot be stored, must not block the others.
+  // A gap that stays open because a trade cannot be stored must not block the others.
   const first = ended.length <= GAPS_AT_ONCE ? 0 : Math.floor(nowMs / LOOK_MS) % ended.length
   const turn = [...ended.slice(first), ...ended.slice(0, first)]
   for (const gap of turn.slice(0, GAPS_AT_ONCE)) if (await closeGap(options, gap)) closed += 1
@@ -98,7 +98,7 @@ async function closeGap(options: BackfillTradesOptions, gap: Gap): Promise<boole
   // Coverage is written after its rows, so rows that still wait for those of an earlier run are awaited.
   for (const each of concerned) await each.ready()
   const hasMids = await requestMids(options, concerned, gap).catch((error) => {
-    // Trades do not wait for midpoints for ever; without them the gap of the candles stays.
+    // Trades wait for midpoints only so long; without them the gap of the candles stays.
     if (options.signal.aborted || nowMs < gap.to + MIDS_WITHIN_MS) throw error
     return false
   })
@@ -108,7 +108,7 @@ async function closeGap(options: BackfillTradesOptions, gap: Gap): Promise<boole
   return true
 }
 
-/** False where the venue no longer has the midpoints of some market. */
+/** False if the venue no longer has the midpoints of some market. */
 async function requestMids(
   options: BackfillTradesOptions,
   concerned: readonly BackfilledMarket[],
@@ -131,7 +131,7 @@ async function requestMids(
   return true
 }
 
-/** False where the venue's answer does not reach over the whole time. */
+/** False if the venue's answer does not cover the whole range. */
 async function requestTrades(
   options: BackfillTradesOptions,
   each: BackfilledMarket,

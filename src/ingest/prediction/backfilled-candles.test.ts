@@ -1,4 +1,4 @@
-/** Candles of a time that nobody listened to: made of the venue's trades, or of the midpoints that it has kept. */
+/** Candles of a time that was not recorded: made of the venue's trades, or of the midpoints that it still has. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { findMarket, readRows } from '../../../test/predictions/compare.ts'
@@ -20,7 +20,7 @@ const CANDLE_MS = at('10:05:00')
 const MUTE_END_MS = at('10:10:40')
 const END_MS = at('10:13:30')
 const TRADES = feedOf('trades', 'predmkt_a', 'BTC')
-const BARS = candleFeed('predmkt_a', 'BTC', '5m')
+const CANDLES = candleFeed('predmkt_a', 'BTC', '5m')
 
 let world: PredictionsWorld<PacedClock>
 let recording: PredictionsRecording
@@ -42,7 +42,7 @@ after(async () => {
 })
 
 test('trades and candles of the silence are whole', async () => {
-  for (const feed of [TRADES, BARS, candleFeed('predmkt_a', 'BTC', '1h')]) {
+  for (const feed of [TRADES, CANDLES, candleFeed('predmkt_a', 'BTC', '1h')]) {
     const { gaps } = await recording.store.coverage.read([feed], START_MS + 30_000, MUTE_END_MS + 30_000)
     assert.deepEqual(gaps, [], feed.dataset)
   }
@@ -57,7 +57,7 @@ test('a leg without trades in the silence has a candle of midpoints, and the can
     assert.ok((await findMarket(recording.store, market.name)) !== undefined)
     const trades = truth.trades(market.name, CANDLE_MS, CANDLE_MS + 300_000) ?? []
     for (const token of market.tokens ?? []) {
-      const [candle] = await readRows<CandleRow>(recording.store, BARS, [token], range)
+      const [candle] = await readRows<CandleRow>(recording.store, CANDLES, [token], range)
       assert.ok(candle !== undefined, `${market.name} ${token}`)
       if (trades.some(({ instrument }) => instrument === token)) {
         assert.ok((candle.volume ?? 0) > 0)

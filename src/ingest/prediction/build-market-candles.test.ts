@@ -10,11 +10,11 @@ const trade = (minute: number, price: string, size = '10'): MarketTrade => ({
   price,
   size,
 })
-const PRINTS = [trade(1, '0.4'), trade(3, '0.6'), trade(7, '0.3', '5'), trade(16, '0.9')]
+const TRADES = [trade(1, '0.4'), trade(3, '0.6'), trade(7, '0.3', '5'), trade(16, '0.9')]
 const MIDS = [{ timeMs: START_MS + 11 * MINUTE_MS, price: '0.99' }]
 
 test('candles rolled up from candles of 5m are those of the trades themselves', () => {
-  const options = { trades: PRINTS, mids: MIDS, volume: 'money' } as const
+  const options = { trades: TRADES, mids: MIDS, volume: 'money' } as const
   const finer = buildMarketCandles({ ...options, interval: '5m' })
   for (const interval of ['15m', '1h'] as const)
     assert.deepEqual(rollUpMarketCandles(interval, finer), buildMarketCandles({ ...options, interval }))
@@ -22,7 +22,7 @@ test('candles rolled up from candles of 5m are those of the trades themselves', 
 
 test('a trade that comes late changes its candle and every candle above it, and only those are given again', () => {
   const candles = createMarketCandleBuilder('pieces')
-  for (const each of PRINTS) candles.trade(each)
+  for (const each of TRADES) candles.trade(each)
   candles.take()
   assert.deepEqual(candles.take(), [])
   candles.trade(trade(2, '0.8', '1'))
@@ -39,7 +39,7 @@ test('a trade that comes late changes its candle and every candle above it, and 
 test('a stored candle is joined by trades that are found later; one of the venue holds them already', () => {
   const [stored] = buildMarketCandles({
     interval: '5m',
-    trades: PRINTS.slice(0, 2),
+    trades: TRADES.slice(0, 2),
     mids: [],
     volume: 'money',
   })
@@ -55,7 +55,7 @@ test('a stored candle is joined by trades that are found later; one of the venue
   }
 })
 
-test('midpoints that are asked for later take their place in time', () => {
+test('midpoints that are requested later take their place in time', () => {
   const candles = createMarketCandleBuilder('money')
   candles.mid({ timeMs: 100_000, price: '0.5' })
   candles.mid({ timeMs: 110_000, price: '0.6' })

@@ -30,7 +30,7 @@ interface ChangedCandle {
 export interface MarketCandleBuilder {
   trade(trade: MarketTrade): void
   mid(sample: MidSample): void
-  /** A candle of 5m that is known already. A `whole` one holds every trade that there was: later ones are part of it. */
+  /** A candle of 5m that is known already. A `whole` one holds every trade of its time: later trades are part of it already. */
   fix(candle: MarketCandle, isWhole: boolean): void
   take(): ChangedCandle[]
   /** The candles that hold an instant, to be written once more as closed. */
@@ -141,13 +141,13 @@ function extremes(mids: readonly MidSample[]): MidSample[] {
   return mids.filter((mid) => mid === first || mid === last || mid === low || mid === high)
 }
 
-/** Trades that give the candle again, so that a trade found later has something to join. */
+/** Trades that build the same candle, so that a trade found later can be added to it. */
 function tradesOf(candle: MarketCandle, volume: VolumeUnit): MarketTrade[] {
   if (candle.basis === 'mid') return []
   const startMs = candle.openTimeMs
   const endMs = startMs + BASE_MS - 1
   const price = (timeMs: number, text: string): MarketTrade => ({ timeMs, price: text, size: '0' })
-  // All of the volume hangs on a block trade, which is no price: in money it counts as a size at a price of 1.
+  // A block trade, which sets no price, has all of the volume; in money it counts as a size at a price of 1.
   const amount: MarketTrade = {
     timeMs: endMs,
     price: volume === 'money' ? '1' : candle.close,
@@ -163,7 +163,7 @@ function tradesOf(candle: MarketCandle, volume: VolumeUnit): MarketTrade[] {
   ]
 }
 
-/** At the candle's beginning: a candle that still runs goes on after them. */
+/** At the start of the candle, so that a candle that is still running continues after them. */
 function midsOf(candle: MarketCandle): MidSample[] {
   return [
     { timeMs: candle.openTimeMs, price: candle.open },

@@ -1,4 +1,4 @@
-/** A catalogue that does not answer for longer than it looked ahead: windows that nobody saw are not claimed. */
+/** A catalogue that does not answer for longer than it looked ahead: windows that were not listed are a gap. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { readRows } from '../../../test/predictions/compare.ts'
@@ -49,13 +49,13 @@ after(async () => {
   await world?.close()
 })
 
-test('books, trades and candles have a gap from the first window that nobody saw, and none before', () => {
+test('books, trades and candles have a gap from the first window that was not listed, and none before', () => {
   for (const [feed, gaps] of meanwhile) {
     const [first] = gaps
-    const told = `${feed.dataset} ${JSON.stringify(gaps)}`
-    assert.ok(first !== undefined && first.reason === 'venue_down', told)
-    assert.ok(first.from <= UNKNOWN_MS && first.from > UNKNOWN_MS - 16_000, told)
-    assert.equal(gaps.at(-1)?.to, BACK_MS - 20_000, told)
+    const shown = `${feed.dataset} ${JSON.stringify(gaps)}`
+    assert.ok(first !== undefined && first.reason === 'venue_down', shown)
+    assert.ok(first.from <= UNKNOWN_MS && first.from > UNKNOWN_MS - 16_000, shown)
+    assert.equal(gaps.at(-1)?.to, BACK_MS - 20_000, shown)
   }
 })
 
@@ -67,7 +67,7 @@ test('with the first list the books are received again; the gap of the lost wind
   )
 })
 
-test('the window that nobody saw is found afterwards, with all of its trades, and the trades are complete', async () => {
+test('the window that was not listed is found afterwards, with all of its trades, and the trades are complete', async () => {
   assert.deepEqual(await gapsOf(TRADES, BACK_MS), [])
   const lost = world.sandbox.truth
     .markets('polymarket', UNKNOWN_MS + 1, UNKNOWN_MS + 300_001)

@@ -58,7 +58,7 @@ async function setUp(t: TestContext) {
 const BOOKS = snapshotFeed(plan, 'BTC', '5m')
 const OTHER_BOOKS = snapshotFeed(plan, 'BTC', '15m')
 const TRADES = feedOf('trades', 'predmkt_a', 'BTC')
-const BARS = candleFeed('predmkt_a', 'BTC', '5m')
+const CANDLES = candleFeed('predmkt_a', 'BTC', '5m')
 
 test('a window without a listed successor is followed by a gap of books, trades and candles, until one is listed', async (t) => {
   const { windows, run, gaps } = await setUp(t)
@@ -67,7 +67,7 @@ test('a window without a listed successor is followed by a gap of books, trades 
   run(at('12:06:59'))
   assert.equal(windows.unlisted, 0)
   run(at('12:09:00'))
-  for (const feed of [BOOKS, TRADES, BARS])
+  for (const feed of [BOOKS, TRADES, CANDLES])
     assert.deepEqual(await gaps(feed, at('12:09:00')), ['12:05:00 12:09:00 not_observed'], feed.dataset)
   assert.deepEqual(await gaps(OTHER_BOOKS, at('12:09:00')), [])
   windows.knows('5m', at('12:20:00'))
@@ -81,11 +81,11 @@ test('a duration that is never listed has no books to cover; trades and candles 
   windows.knows('15m', at('13:00:00'))
   run(at('12:10:00'))
   assert.deepEqual(await gaps(BOOKS, at('12:10:00')), ['12:00:01 12:10:00 not_observed'])
-  for (const feed of [OTHER_BOOKS, TRADES, BARS, snapshotFeed(plan, 'BTC', '1h')])
+  for (const feed of [OTHER_BOOKS, TRADES, CANDLES, snapshotFeed(plan, 'BTC', '1h')])
     assert.deepEqual(await gaps(feed, at('12:10:00')), [], feed.dataset)
 })
 
-test('a window that ended before we listened says nothing of the time before the start', async (t) => {
+test('a window that ended before the start makes no gap of the time before it', async (t) => {
   const { windows, run, gaps } = await setUp(t)
   windows.knows('5m', at('09:00:00'))
   windows.knows('15m', at('13:00:00'))

@@ -18,7 +18,7 @@ import { isRunning, SAMPLE_BEFORE_MS } from './market-times.ts'
 import type { MarketRecorder } from './record-market.ts'
 import { SAMPLE_GRACE_MS } from './sample-market.ts'
 
-/** Lists come every half minute: after so long without one, a window may have begun that we do not know. */
+/** Lists come every half minute: after this time without one, an unknown window may have begun. */
 export const LISTED_WITHIN_MS = 2 * 60_000
 
 /** A successor is listed before the window ends, or with the next list. */

@@ -115,7 +115,7 @@ async function setUp(t: TestContext, startMs: number) {
 
 const NOWHERE = { rest: 'http://127.0.0.1:1', stream: 'ws://127.0.0.1:1' }
 
-function tell(recorder: MarketsRecorder, seen: MarketInput): void {
+function sendMarket(recorder: MarketsRecorder, seen: MarketInput): void {
   recorder.observe({ kind: 'market', ...about(seen.marketId, seen.startTime ?? 0), market: seen })
 }
 
@@ -138,7 +138,7 @@ const OPENED = at('12:05:00')
 test('candles of an hour, four hours and a day of a five-minute market are closed when they end, and final only then', async (t) => {
   const { start, rows, closed, store } = await setUp(t, at('12:03:00'))
   const { recorder, run } = await start()
-  tell(recorder, market(OPENED))
+  sendMarket(recorder, market(OPENED))
   tradeMarket(recorder, OPENED)
   await run(at('12:11:00'))
   recorder.observe({ kind: 'swept', ...about('0xaa', at('12:11:00')) })
@@ -174,17 +174,17 @@ test('candles of an hour, four hours and a day of a five-minute market are close
   )
 })
 
-test('what a run has left open is closed by the next one, of a market that nobody tells any more', async (t) => {
+test('what a run has left open is closed by the next one, of a market that is no longer listed', async (t) => {
   const { start, closed, clock } = await setUp(t, at('12:03:00'))
   const first = await start()
-  tell(first.recorder, market(OPENED))
+  sendMarket(first.recorder, market(OPENED))
   tradeMarket(first.recorder, OPENED)
   await first.run(at('12:11:00'))
   first.recorder.observe({ kind: 'swept', ...about('0xaa', at('12:11:00')) })
   await first.run(at('12:50:00'))
   first.kill()
   const second = await start()
-  tell(second.recorder, market(at('12:50:00'), { marketId: '0xbb', tokens: [] }))
+  sendMarket(second.recorder, market(at('12:50:00'), { marketId: '0xbb', tokens: [] }))
   await second.run(at('12:59:00'))
   assert.deepEqual((await closed())['1h'], [false, false])
   await second.run(at('13:02:00'))
@@ -193,7 +193,7 @@ test('what a run has left open is closed by the next one, of a market that nobod
   // A day and a half without a process.
   await clock.moveTo(at('02:00:00', 17))
   const third = await start()
-  tell(third.recorder, market(at('02:00:00', 17), { marketId: '0xcc', tokens: [] }))
+  sendMarket(third.recorder, market(at('02:00:00', 17), { marketId: '0xcc', tokens: [] }))
   await third.run(at('02:01:00', 17))
   const all = Object.values(await closed()).flat()
   assert.ok(all.length === 10 && all.every((isClosed) => isClosed === true), JSON.stringify(all))
@@ -202,7 +202,7 @@ test('what a run has left open is closed by the next one, of a market that nobod
 test('killed inside a market: its candles are closed with the trades that are found and the midpoints that were seen', async (t) => {
   const { start, rows, closed, clock, past } = await setUp(t, at('12:03:00'))
   const first = await start()
-  tell(first.recorder, market(OPENED))
+  sendMarket(first.recorder, market(OPENED))
   tradeMarket(first.recorder, OPENED)
   await first.run(at('12:07:00'))
   assert.deepEqual((await closed())['5m'], [false, false])
@@ -211,7 +211,7 @@ test('killed inside a market: its candles are closed with the trades that are fo
   past.push(trade(OPENED + 4.5 * MINUTE_MS, '0.9', '10'))
   const second = await start()
   second.recorder.unresolved(market(OPENED, { status: 'resolved', active: false, winner: 'Up' }))
-  tell(second.recorder, market(at('12:20:00'), { marketId: '0xbb', tokens: [] }))
+  sendMarket(second.recorder, market(at('12:20:00'), { marketId: '0xbb', tokens: [] }))
   await second.run(at('13:02:00'))
   assert.deepEqual(await closed(), {
     '5m': [true, true],
@@ -238,7 +238,7 @@ test('rows that stand open in a range that was called final are closed after a s
   await store.write({ finalize: [{ feed: feed, before: at('12:00:00') }] })
   const [before] = await store.series.finality([feed])
   const { recorder, run } = await start()
-  tell(recorder, market(at('12:00:00'), { marketId: '0xbb', tokens: [] }))
+  sendMarket(recorder, market(at('12:00:00'), { marketId: '0xbb', tokens: [] }))
   await run(at('12:02:30'))
   assert.deepEqual((await closed())['1h'], [true, true, true])
   const [after] = await store.series.finality([feed])

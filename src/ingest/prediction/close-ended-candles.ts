@@ -7,7 +7,7 @@
  *                                        ╰─▶ of any other: written closed, as they are
  *
  * The store itself is the list of open candles, so nothing is held in memory and nothing is lost with the process. A
- * start checks everything that may be open.
+ * start checks everything that may still be open.
  */
 import { type CandleInterval, candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import type { CandleInput, CandleRow } from '../../core/rows/candle.ts'
@@ -19,7 +19,7 @@ import { COARSE_INTERVALS, candleFeed } from '../shared/feeds.ts'
 import type { RowWriter } from '../shared/write-rows.ts'
 import { MARKETS_BACK_MS, type PredictionPlan } from './market-feeds.ts'
 
-/** By then a recorder has closed its own candles: those of half a minute ago, when it shows them next. */
+/** By then a recorder has closed its own candles. */
 const CLOSED_AFTER_MS = 60_000
 const DAY_MS = 86_400_000
 /** A short candle stays open only if the process died; a long one also when its market was shorter. */
@@ -58,7 +58,7 @@ export function closeEndedCandles(options: {
     return Math.max(feed.firstTs, candleStart(feed.lastTs - LOOKED_BACK_MS(interval), interval))
   }
 
-  /** Gives until when no row is open. */
+  /** Returns the time before which no row is open. */
   async function closeBetween(interval: CandleInterval, fromMs: number, toMs: number): Promise<number> {
     const feed = candleFeed(plan.source, symbol, interval)
     let closedToMs = toMs

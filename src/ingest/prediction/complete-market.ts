@@ -1,4 +1,4 @@
-/** Fills in what a venue leaves out of a market, from what we recorded of it. Gives the same object for no change. */
+/** Adds what a venue leaves out of a market, from what was recorded of it. Returns the same object if nothing changes. */
 import type { MarketInput } from '../../core/rows/market.ts'
 
 /** The prices of the asset at both ends of the window, where the venue does not send them. */

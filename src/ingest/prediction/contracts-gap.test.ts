@@ -1,4 +1,4 @@
-/** A gap in the numbers of a subscription: every book of it is suspect until the venue has told it anew. */
+/** A gap in the numbers of a subscription: every book of it is suspect until the venue has sent it again. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import {
@@ -19,7 +19,7 @@ import type { TrueMarket } from '../../../test/sandbox/prediction-truth.ts'
 import { feedOf } from '../shared/feeds.ts'
 
 const START_MS = Date.parse('2026-11-15T10:01:00Z')
-const HEARD_MS = START_MS + 30_000
+const RECEIVED_MS = START_MS + 30_000
 const ONE_GAP_MS = START_MS + 50_000
 /** Two within a minute cost the socket. */
 const TWO_GAPS_MS = START_MS + 130_000
@@ -43,7 +43,7 @@ before(async () => {
   await clock.during(recording.stop())
   running = sandbox.truth
     .markets('kalshi', END_MS, END_MS + 86_400_000)
-    .filter(({ symbol, startMs }) => symbol === 'BTC' && startMs < HEARD_MS)
+    .filter(({ symbol, startMs }) => symbol === 'BTC' && startMs < RECEIVED_MS)
 })
 
 after(async () => {
@@ -56,7 +56,7 @@ test('outside the gaps every book of every contract is the one of its instant', 
   const wrong: string[] = []
   let rows = 0
   for (const market of running) {
-    const range = { fromMs: HEARD_MS, toMs: END_MS - 10_000 }
+    const range = { fromMs: RECEIVED_MS, toMs: END_MS - 10_000 }
     const found = await compareWindow(recording.store, world.sandbox.truth, market, range)
     wrong.push(...found.wrong)
     rows += found.rows
@@ -91,7 +91,7 @@ test('trades do not suffer: they have no numbers', async () => {
         recording.store,
         world.sandbox.truth,
         { ...market, endMs: END_MS - 20_000 },
-        HEARD_MS,
+        RECEIVED_MS,
       )),
     )
   assert.deepEqual(wrong.slice(0, 5), [])

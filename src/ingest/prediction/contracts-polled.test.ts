@@ -1,4 +1,4 @@
-/** Without a key trades are only asked for: they are all there, and while they cannot be asked for that is a gap. */
+/** Without a key trades are polled: all of them are stored, and while requests fail there is a gap. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { readRows } from '../../../test/predictions/compare.ts'
@@ -15,7 +15,7 @@ import type { Gap } from '../../store/coverage.ts'
 import { feedOf } from '../shared/feeds.ts'
 
 const START_MS = Date.parse('2026-11-15T10:01:00Z')
-const HEARD_MS = START_MS + 30_000
+const RECEIVED_MS = START_MS + 30_000
 const FAILS_MS = START_MS + 110_000
 const FAILS_END_MS = FAILS_MS + 100_000
 const END_MS = FAILS_END_MS + 210_000
@@ -37,13 +37,13 @@ before(async () => {
     ...{ venues: ['kalshi'], symbols: ['BTC'], hasKey: false },
   })
   await clock.runUntil(FAILS_MS)
-  gaps.before = await gapsOf(HEARD_MS, FAILS_MS - POLLED_WITHIN_MS)
+  gaps.before = await gapsOf(RECEIVED_MS, FAILS_MS - POLLED_WITHIN_MS)
   const durationMs = FAILS_END_MS - FAILS_MS
   sandbox.faults.set({ kind: 'http-error', venue: 'kalshi', status: 503, durationMs })
   await clock.runUntil(FAILS_END_MS)
   gaps.meanwhile = await gapsOf(FAILS_MS, FAILS_END_MS - 10_000)
   await clock.runUntil(END_MS)
-  gaps.after = await gapsOf(HEARD_MS, FAILS_END_MS + 60_000)
+  gaps.after = await gapsOf(RECEIVED_MS, FAILS_END_MS + 60_000)
   await clock.during(recording.stop())
 })
 
@@ -52,12 +52,12 @@ after(async () => {
   await world?.close()
 })
 
-test('the status says that only asking is possible, and no socket was opened', () => {
+test('no socket was opened', () => {
   const { kalshi } = world.sandbox.state() as { kalshi: { connectionsOpened: number } }
   assert.equal(kalshi.connectionsOpened, 0)
 })
 
-test('while the questions fail the trades have a gap, and before that none', () => {
+test('while requests fail the trades have a gap, and before that none', () => {
   assert.deepEqual(gaps.before, [])
   const [gap] = gaps.meanwhile
   assert.ok(gap !== undefined, 'no gap')
@@ -67,17 +67,17 @@ test('while the questions fail the trades have a gap, and before that none', () 
   )
 })
 
-test('afterwards all of them are there, each once, and the gap is closed', async () => {
+test('afterwards all of them are stored, each once, and the gap is closed', async () => {
   assert.deepEqual(gaps.after, [])
   const wrong: string[] = []
   let trades = 0
   const { truth } = world.sandbox
   for (const market of truth.markets('kalshi', END_MS, END_MS + 86_400_000)) {
-    if (market.symbol !== 'BTC' || market.startMs > HEARD_MS) continue
-    const range = { from: HEARD_MS - 60_000, to: END_MS }
+    if (market.symbol !== 'BTC' || market.startMs > RECEIVED_MS) continue
+    const range = { from: RECEIVED_MS - 60_000, to: END_MS }
     const rows = await readRows<TradeRow>(recording.store, TRADES, [market.name], range)
     const stored = rows.map(({ trade_id: id }) => id)
-    const real = truth.trades(market.name, HEARD_MS, END_MS - 120_000) ?? []
+    const real = truth.trades(market.name, RECEIVED_MS, END_MS - 120_000) ?? []
     trades += real.length
     wrong.push(...real.filter(({ id }) => !stored.includes(id)).map(({ id }) => `${market.name} lacks ${id}`))
     if (new Set(stored).size !== stored.length) wrong.push(`${market.name}: a trade is there twice`)

@@ -1,4 +1,4 @@
-/** A key that is revoked under way: contracts are asked for instead of heard, and heard again once it is accepted. */
+/** A key that is revoked during the recording: contracts are polled, and streamed again once it is accepted. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { readRows, type StoredSnapshot } from '../../../test/predictions/compare.ts'
@@ -14,7 +14,7 @@ import type { TradeRow } from '../../core/rows/trade.ts'
 import { feedOf } from '../shared/feeds.ts'
 
 const START_MS = Date.parse('2026-11-15T10:01:00Z')
-const HEARD_MS = START_MS + 30_000
+const RECEIVED_MS = START_MS + 30_000
 const REVOKED_MS = START_MS + 60_000
 const ACCEPTED_MS = REVOKED_MS + 120_000
 const BACK_MS = ACCEPTED_MS + 45_000
@@ -48,35 +48,35 @@ after(async () => {
   await world?.close()
 })
 
-test('books are there while the key is rejected, more seldom, and as before afterwards', async () => {
+test('books are stored while the key is rejected, less often, and as before afterwards', async () => {
   const market = world.sandbox.truth
     .markets('kalshi', END_MS, END_MS + 3_600_000)
     .find(({ symbol, kind, startMs }) => symbol === 'BTC' && kind === '15M' && startMs < START_MS)
   assert.ok(market)
   const rowsIn = async (from: number, to: number) =>
     (await readRows<StoredSnapshot>(recording.store, BOOKS, [market.name], { from, to })).length
-  const [polled, heard] = [
+  const [polled, streamed] = [
     await rowsIn(ACCEPTED_MS - 60_000, ACCEPTED_MS),
     await rowsIn(BACK_MS, BACK_MS + 50_000),
   ]
-  assert.ok(polled >= 8 && polled <= 14, `${polled} rows in a minute of asking every five seconds`)
-  assert.ok(heard > 20, `${heard} rows in fifty seconds of listening`)
+  assert.ok(polled >= 8 && polled <= 14, `${polled} rows in a minute of requests every five seconds`)
+  assert.ok(streamed > 20, `${streamed} rows in fifty seconds of the stream`)
 })
 
-test('the trades are complete, each once, and count as asked for soon after the socket was lost', async () => {
+test('the trades are complete, each once, and count as polled soon after the socket was lost', async () => {
   assert.ok(
     meanwhile.every(({ to }) => to < ACCEPTED_MS - POLLED_WITHIN_MS),
-    `trades are not told to be asked for: ${JSON.stringify(meanwhile)}`,
+    `trades do not count as polled: ${JSON.stringify(meanwhile)}`,
   )
   const wrong: string[] = []
   let trades = 0
   const { truth } = world.sandbox
   for (const market of truth.markets('kalshi', END_MS, END_MS + 86_400_000)) {
-    if (market.symbol !== 'BTC' || market.startMs > HEARD_MS) continue
-    const range = { from: HEARD_MS, to: END_MS }
+    if (market.symbol !== 'BTC' || market.startMs > RECEIVED_MS) continue
+    const range = { from: RECEIVED_MS, to: END_MS }
     const rows = await readRows<TradeRow>(recording.store, TRADES, [market.name], range)
     const stored = rows.map(({ trade_id: id }) => id)
-    const real = truth.trades(market.name, HEARD_MS, BACK_MS) ?? []
+    const real = truth.trades(market.name, RECEIVED_MS, BACK_MS) ?? []
     trades += real.length
     wrong.push(...real.filter(({ id }) => !stored.includes(id)).map(({ id }) => `${market.name} lacks ${id}`))
     if (new Set(stored).size !== stored.length) wrong.push(`${market.name}: a trade is there twice`)

@@ -1,4 +1,4 @@
-/** A recorder that starts in the first candle of an hour, where the venue has no finished candle to tell of. */
+/** A recorder that starts in the first candle of an hour, where the venue has no finished candle yet. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { readRows } from '../../../test/predictions/compare.ts'
@@ -30,7 +30,7 @@ after(async () => {
   await world?.close()
 })
 
-test('the trades of the candle that runs are asked for at the start, of every contract', async () => {
+test('the trades of the current candle are requested at the start, of every contract', async () => {
   const { truth } = world.sandbox
   const running = truth
     .markets('kalshi', START_MS, START_MS + 26 * 3_600_000)

@@ -1,8 +1,8 @@
 /**
  * Which trades of a market are known, and their total value.
  *
- * Where a venue gives trades no name, theirs is made of transaction, token and place in the transaction; and the
- * stream may send one trade where the list has several. So a transaction stays as the stream sent it, and the list
+ * Where a venue gives trades no id, ours is made of transaction, token and position in the transaction; and the stream
+ * may send one trade where the list has several. So a transaction stays as the stream sent it, and the list
  * adds only transactions that are not known yet.
  */
 import { add, type Decimal, decimal, decimalText, multiply, ZERO } from '../../core/decimal.ts'

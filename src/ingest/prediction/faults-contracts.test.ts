@@ -1,6 +1,6 @@
 /**
  * Every fault switch of the simulated venue of yes/no contracts. Whatever happens: rows and gaps together cover each
- * contract, every book outside the gaps is the one of its instant, none is crossed, no trade is missing or there
+ * contract, every book outside the gaps is the one of its instant, none is crossed, no trade is missing or stored
  * twice, and every result is found.
  */
 import type { FaultCase } from '../../../test/predictions/fault-run.ts'
@@ -9,7 +9,7 @@ import { proveFaults } from '../../../test/predictions/prove-faults.ts'
 const venue = 'kalshi'
 const symbol = 'BTC'
 const isLong = process.env.TAPELINE_SOAK !== undefined
-/** A contract of a quarter of an hour ends under way. */
+/** A contract of a quarter of an hour ends during the run. */
 const START_MS = Date.parse('2026-11-15T10:05:20Z')
 
 const CASES: readonly FaultCase[] = [

@@ -53,7 +53,7 @@ after(async () => {
   await world?.close()
 })
 
-test('a winner that is not announced is asked for', async () => {
+test('a winner that is not announced is requested', async () => {
   assert.deepEqual(await compareCatalogue(recording.store, market), [])
 })
 

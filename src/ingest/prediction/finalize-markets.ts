@@ -1,4 +1,4 @@
-/** Up to where books, trades, candles and open interest of the prediction markets of a symbol cannot change any more. */
+/** Marks the books, trades, candles and open interest of a symbol's prediction markets as final. */
 import { type CandleInterval, candleStart } from '../../core/interval.ts'
 import { MARKET_TYPES } from '../../core/rows/market.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
@@ -15,7 +15,7 @@ export function finalizeMarkets(options: {
   writer: RowWriter
   series: SeriesStore
   nowMs: number
-  /** No trade before this is found any more. */
+  /** No trade before this will be found. */
   tradesMs: number
   /** Every candle before this is closed. */
   closedTo: (interval: CandleInterval) => number

@@ -11,7 +11,7 @@ import type { Venue } from '../../venues/venue.ts'
 import { MARKETS_BACK_MS, type PredictionPlan } from './market-feeds.ts'
 
 const ASK_EVERY_MS = 60_000
-/** A winner is published within some minutes; what ended just now is the live side's. */
+/** A winner is published within some minutes; what has just ended is followed live. */
 const MARGIN_MS = 60_000
 /** A market that has a winner may still have been waiting for its last sweep. */
 const SWEPT_AFTER_MS = 16 * 60_000

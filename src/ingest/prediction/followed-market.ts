@@ -10,9 +10,9 @@
 import type { MarketWindow } from './market-times.ts'
 import type { MarketRecorder } from './record-market.ts'
 
-/** The recorder of a swept market is kept until its last sweep is surely over. */
+/** By then the last sweep of a market is over, so its recorder can be dropped. */
 const KEPT_AFTER_END_MS = 30 * 60_000
-/** A market that could not be swept for a day is not waited for any longer. */
+/** After a day without a sweep a market is given up. */
 const SWEPT_WITHIN_MS = 25 * 3_600_000
 /**
  * Trades that the stream lost are found by a round over all markets, every few minutes, and by the sweeps until a
@@ -22,7 +22,7 @@ const TRADES_FINAL_AFTER_MS = 16 * 60_000
 
 export interface MarketProgress {
   readonly window: MarketWindow
-  /** What an earlier run and the venue know of it is counted. */
+  /** What an earlier run stored and the venue listed is counted. */
   isReady: boolean
   /** What was traded before this run is known. */
   isRestored: boolean
@@ -44,7 +44,7 @@ export const needsOwnSweep = ({ window, isRestored }: MarketProgress, startedMs:
 export const isDone = ({ window, isReady, isSwept }: MarketProgress, nowMs: number): boolean =>
   isReady && nowMs >= window.endMs + (isSwept ? KEPT_AFTER_END_MS : SWEPT_WITHIN_MS)
 
-/** No trade before this will be found any more. */
+/** No trade before this will be found. */
 export function tradesFinalMs(state: {
   readonly markets: Iterable<MarketProgress>
   /** All trades before this were received, of every market that the venue lists. */

@@ -1,4 +1,4 @@
-/** A recorder of prediction markets that is killed again and again: what it stored is true, what it missed it says. */
+/** A recorder of prediction markets that is killed again and again: what it stored is true, what it missed is a gap. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -112,7 +112,7 @@ test('rows and gaps together cover each window, and each book is the one of its 
 
 test('the trades of markets that ended are those of the venue, each once: the sweep found what was missed', async () => {
   const wrong: string[] = []
-  // What a contract of the second venue had before our first start is not asked for.
+  // What a contract of the second venue had before our first start is not requested.
   for (const market of ended)
     wrong.push(
       ...(await compareTrades(
@@ -127,14 +127,14 @@ test('the trades of markets that ended are those of the venue, each once: the sw
 
 test('the candles of the oracle are those of its rounds, without a gap', async () => {
   for (const interval of ['5m', '15m'] as const) {
-    // Of the last moments nothing is claimed.
+    // The last moments are not covered yet.
     const whole = { fromMs: START_MS - 10 * MINUTE_MS, toMs: range.toMs - 5_000 }
     assert.deepEqual(await compareOracle(store, world.sandbox.truth, interval, whole), [])
     assert.deepEqual(await readGaps(store, candleFeed('oracle', 'BTC', interval), whole), [])
   }
 })
 
-test('the time between a kill and the next start is a gap in what cannot be asked for again', async () => {
+test('the time between a kill and the next start is a gap in what cannot be requested afterwards', async () => {
   for (const source of ['predmkt_a', 'predmkt_b'] as const) {
     const gaps = await readGaps(store, feedOf('snapshots', source, 'BTC', '15m'), range)
     assert.ok(gaps.length >= 1, `${source} ${JSON.stringify(gaps)}`)

@@ -4,7 +4,7 @@ const MAX_KEPT = 256
 
 export interface LatestBefore<T> {
   received(timeMs: number, value: T): void
-  /** The newest figure at or before an instant; undefined where all that is kept is newer. */
+  /** The newest figure at or before an instant; undefined if all in memory are newer. */
   at(timeMs: number): T | undefined
 }
 

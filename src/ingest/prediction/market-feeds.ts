@@ -1,4 +1,4 @@
-/** What follows from the plan of a venue of prediction markets: channels, stored series, and how they hang together. */
+/** What follows from the plan of a venue of prediction markets: channels, stored feeds, and which channels a feed needs. */
 import type { Feed } from '../../core/feed.ts'
 import { type CandleInterval, storedInterval } from '../../core/interval.ts'
 import { MARKET_TYPES, type MarketType } from '../../core/rows/market.ts'
@@ -8,9 +8,9 @@ import type { PredictionPlan } from '../../venues/plan.ts'
 import type { TrackedFeed } from '../shared/feed-coverage.ts'
 import { COARSE_INTERVALS, candleFeed, feedOf } from '../shared/feeds.ts'
 
-/** The candles that all longer ones are made of. */
+/** All longer candles are built from these. */
 export const BASE_INTERVAL = '5m' satisfies CandleInterval
-/** The past is looked at so far when markets are found that were not followed to their end. */
+/** How far back markets are searched that were not followed to their end. */
 export const MARKETS_BACK_MS = 26 * 3_600_000
 
 export type { PredictionPlan } from '../../venues/plan.ts'
@@ -36,7 +36,7 @@ export function trackedMarketFeeds(plan: PredictionPlan, symbol: AssetSymbol): T
       feed: snapshotFeed(plan, symbol, type),
       channels: [key('book'), windowsKey(symbol, type)],
     })),
-    // Trades may pause for long, books do not: their silence is the only sign that a symbol was muted.
+    // Trades may pause for long, books do not: only their silence shows that a symbol was muted.
     { feed: feedOf('trades', plan.source, symbol), channels: trades },
     ...COARSE_INTERVALS.map((interval) => ({
       feed: candleFeed(plan.source, symbol, interval),

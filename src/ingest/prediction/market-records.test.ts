@@ -49,7 +49,7 @@ const about = (instrument: string, timeMs: number) => ({
   receivedMs: timeMs,
   key: null,
 })
-const told = (row: MarketInput, atMs: number): DataObservation => ({
+const marketSent = (row: MarketInput, atMs: number): DataObservation => ({
   kind: 'market',
   ...about(row.marketId, atMs),
   market: row,
@@ -121,9 +121,9 @@ test('a market that is listed without tokens is a gap in its window, and recorde
   const { clock, store, run } = await setUp(t, { atMs: START_MS - 30_000 })
   const { recorder, pass, save, close } = run()
   t.after(close)
-  recorder.observe(told(market({ tokens: [] }), clock.now()))
+  recorder.observe(marketSent(market({ tokens: [] }), clock.now()))
   await pass(90_000)
-  recorder.observe(told(market(), clock.now()))
+  recorder.observe(marketSent(market(), clock.now()))
   await pass(2_000)
   const booksMs = clock.now()
   for (const index of [0, 1] as const) recorder.observe(bookOf(index, booksMs))
@@ -143,7 +143,7 @@ test('a market that is listed without tokens is a gap in its window, and recorde
 test('the last liquidity before the end and the winner outlast a list without them; so do tokens', async (t) => {
   const { clock, store, run } = await setUp(t, { atMs: START_MS - 30_000 })
   const first = run()
-  first.recorder.observe(told(market(), clock.now()))
+  first.recorder.observe(marketSent(market(), clock.now()))
   await first.save()
   await first.close()
   await clock.runUntil(END_MS + 60_000)
@@ -166,39 +166,39 @@ test('a volume that the venue leaves out is what was traded, once all trades wer
     await save()
     return (await store.markets.get('0xaa'))?.market.volume
   }
-  recorder.observe(told(market({ volume: 0.5 }), clock.now()))
+  recorder.observe(marketSent(market({ volume: 0.5 }), clock.now()))
   recorder.observe(trade('0x1-11000000-0', START_MS + 1_234, '2'))
   await pass(400_000)
   const over = market({ status: 'resolved', active: false, winner: 'Up', volume: null, liquidity: null })
-  recorder.observe(told(over, clock.now()))
+  recorder.observe(marketSent(over, clock.now()))
   await pass(1_000)
   assert.equal(await volume(), null, 'a figure from before the end is not that of the end')
   recorder.observe(trade('0x2-11000000-0', START_MS + 2_000, '7', true))
   recorder.observe({ kind: 'swept', ...about('0xaa', clock.now()) })
   await pass(1_000)
   assert.equal(await volume(), 4.5)
-  recorder.observe(told(over, clock.now()))
+  recorder.observe(marketSent(over, clock.now()))
   await pass(1_000)
   assert.equal(await volume(), 4.5)
 })
 
 test('after a restart a transaction that the stream sent is kept, however the list counts its trades', async (t) => {
   const listed = [
-    // The stream told the second of two as its first.
+    // The stream sent the second of two as its first.
     trade('0x1-11000000-0', START_MS + 1_000, '3', true),
     trade('0x1-11000000-1', START_MS + 1_000, '2', true),
     trade('0x2-11000000-0', START_MS + 4_000, '9', true),
   ]
   const { clock, store, run } = await setUp(t, { atMs: START_MS - 30_000, listed })
   const first = run()
-  first.recorder.observe(told(market({ volume: 0 }), clock.now()))
+  first.recorder.observe(marketSent(market({ volume: 0 }), clock.now()))
   await first.pass(35_000)
   first.recorder.observe(trade('0x1-11000000-0', START_MS + 1_234, '2'))
   await first.save()
   await first.close()
   const second = run()
   t.after(second.close)
-  second.recorder.observe(told(market({ volume: 2 }), clock.now()))
+  second.recorder.observe(marketSent(market({ volume: 2 }), clock.now()))
   await second.pass(5_000)
   for (const each of listed) second.recorder.observe(each)
   await second.pass(5_000)

@@ -3,9 +3,9 @@ import type { MarketInput } from '../../core/rows/market.ts'
 import type { HistoryRange } from '../../venues/venue.ts'
 import type { PredictionPlan } from './market-feeds.ts'
 
-/** Books are sampled from so long before the window on: a market that has not begun is of little use. */
+/** Books are sampled from this time before the window on: earlier ones are of little use. */
 export const SAMPLE_BEFORE_MS = 60_000
-/** Longer markets with tokens are followed from one length before they begin. */
+/** Markets with tokens that are longer than this are followed from one length before their start. */
 const LONG_MARKET_MS = 15 * 60_000
 
 /** From the start of a market, inclusive, to its end, exclusive. */
@@ -38,8 +38,8 @@ export function followedRange(plan: PredictionPlan, window: MarketWindow): Histo
 }
 
 /**
- * Whether rows of a market that is met now may be stored already: by an earlier run, or before its recorder was
- * dropped. So may the early trades of one that has not begun.
+ * Whether rows of a market that is listed now may be stored already: by an earlier run, or before its recorder was
+ * dropped. A market that has not begun may have early trades.
  */
 export function mayHaveRows(
   plan: PredictionPlan,
@@ -49,7 +49,7 @@ export function mayHaveRows(
   return firstTradeMs(plan, window) < startedMs || window.endMs < nowMs
 }
 
-/** A market that is traded a day ahead is sent alone: those before it may still be unknown. */
+/** A market that opens a day ahead is listed on its own: markets before it may still be unknown. */
 export function isListedWithAll(plan: PredictionPlan, window: MarketWindow, nowMs: number): boolean {
   const lengthMs = window.endMs - window.startMs
   return !plan.hasTokens || window.startMs <= nowMs + plan.followed.beforeMs + lengthMs

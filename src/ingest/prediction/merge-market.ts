@@ -19,7 +19,7 @@ export function mergeKnown(seen: MarketInput, known: MarketInput): MarketInput {
     ...base,
     tokens: tokens ?? [],
     resolvedAt: base.resolvedAt ?? known.resolvedAt ?? null,
-    // A figure from while it was open is not that of the end.
+    // A volume from before the close is not the final one.
     volume: base.volume ?? (base.status === known.status ? (known.volume ?? null) : null),
     liquidity: base.liquidity ?? known.liquidity ?? null,
     referencePriceStart: base.referencePriceStart ?? known.referencePriceStart ?? null,
@@ -28,7 +28,7 @@ export function mergeKnown(seen: MarketInput, known: MarketInput): MarketInput {
   }
 }
 
-/** As far as it matters for what is known. */
+/** The fields that `mergeKnown` uses. */
 export function marketOfRow(row: MarketRow): MarketInput {
   return {
     marketId: row.market_id,

@@ -1,4 +1,4 @@
-/** One reference price falls silent while the others are told: the channel is down for as long, and comes back with it. */
+/** One reference price falls silent while the others are sent: the channel is down for as long, and comes back with it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { storesIn } from '../../../test/fakes/stores.ts'
@@ -26,7 +26,7 @@ test('a mean that is not sent any more shows in the status of the source', async
   assert.equal(channelsDown(), 0)
   const channel = 'crypto_prices_twap_sixty'
   sandbox.faults.set({ kind: 'mute', venue: 'polymarket', channel, durationMs: 40_000 })
-  // The topic may be silent for ten seconds, and its channel then for ten more. From then on, whatever the others tell and however often the line is renewed.
+  // The topic may be silent for ten seconds, and its channel then for ten more. From then on it is down, whatever the others send and however often the socket is renewed.
   for (let second = 53; second < 70; second++) {
     await clock.runUntil(START_MS + second * 1_000)
     assert.equal(channelsDown(), 1, `second ${second}`)

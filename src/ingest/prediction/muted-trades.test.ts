@@ -1,4 +1,4 @@
-/** A symbol that falls mute on a healthy socket: its trades are not claimed, and come back with what REST tells. */
+/** A symbol that falls silent on a healthy socket: its trades are a gap, which REST closes. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { readRows } from '../../../test/predictions/compare.ts'

@@ -12,7 +12,7 @@ import {
 } from '../../../test/predictions/recording.ts'
 
 const START_MS = Date.parse('2026-11-15T10:04:00Z')
-const HEARD_MS = START_MS + 60_000
+const RECEIVED_MS = START_MS + 60_000
 const END_MS = START_MS + 7.5 * 60_000
 
 let world: PredictionsWorld<PacedClock>
@@ -34,13 +34,13 @@ for (const venue of ['polymarket', 'kalshi'] as const)
   test(`${venue}: candles without trades are those of the midpoints, the others those of the trades`, async () => {
     const { truth } = world.sandbox
     const markets = truth
-      .markets(venue, HEARD_MS, END_MS + 26 * 3_600_000)
+      .markets(venue, RECEIVED_MS, END_MS + 26 * 3_600_000)
       .filter(({ symbol, startMs }) => symbol === 'BTC' && startMs < END_MS)
     const wrong: string[] = []
     let [traded, quoted] = [0, 0]
     // There are many contracts, and a look at every book takes long.
     for (const market of markets.filter((_, index) => venue === 'polymarket' || index % 2 === 0)) {
-      const about = { interval: '5m', fromMs: HEARD_MS, toMs: END_MS, withMids: true } as const
+      const about = { interval: '5m', fromMs: RECEIVED_MS, toMs: END_MS, withMids: true } as const
       const found = await compareCandles(recording.store, truth, market, about)
       wrong.push(...found.wrong)
       traded += found.traded

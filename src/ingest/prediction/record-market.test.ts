@@ -211,15 +211,15 @@ test('a wide book gives a contract its candle, as the candles of the venue do, a
 
 test('after a restart a trade that was negotiated away from the book is volume, and still no price', async (t) => {
   const { recorderOf, rows, store } = await setUp(t)
-  const told = [trade(START_MS + 1_000, '0.5'), trade(START_MS + 2_000, '0.9', true)]
+  const sent = [trade(START_MS + 1_000, '0.5'), trade(START_MS + 2_000, '0.9', true)]
   const first = recorderOf('kalshi')
-  for (const each of told) first.trade(each)
+  for (const each of sent) first.trade(each)
   first.show(START_MS + 5_000)
   const [open] = await rows<CandleRow>(candleFeed('predmkt_b', 'BTC', '5m'))
   assert.deepEqual([open?.close, open?.volume, open?.closed], [0.5, 20, false])
 
   async function* history(request: Parameters<Venue['history']>[0]): AsyncGenerator<HistoryPage> {
-    if (request.topic === 'trades') yield { observations: told, covered: request.range, missing: [] }
+    if (request.topic === 'trades') yield { observations: sent, covered: request.range, missing: [] }
   }
   const second = recorderOf('kalshi')
   await restoreMarket({
@@ -249,17 +249,17 @@ test('a trade of nothing is left out and counted; one that makes no sense is a g
       ...{ plan: VENUES[name].plan, market: MARKETS[name], writer, referencePrice: () => null },
       ...{ lastBookMs: () => START_MS, onEmptyTrade: () => void empty++ },
     })
-    const tell = (ms: number, price: string, size: string) =>
+    const record = (ms: number, price: string, size: string) =>
       recorder.trade({
         ...trade(START_MS + ms, price),
         ...about(name, instrument, START_MS + ms),
         price,
         size,
       })
-    tell(1_000, '0.5', '10')
-    for (const price of ['0', '0.9']) tell(2_000 + Number(price), price, '0.00')
-    tell(301_000, '0.5', '10')
-    tell(302_000, '0.6', '-3')
+    record(1_000, '0.5', '10')
+    for (const price of ['0', '0.9']) record(2_000 + Number(price), price, '0.00')
+    record(301_000, '0.5', '10')
+    record(302_000, '0.6', '-3')
     clock.advance(3_600_000)
     recorder.show(clock.now())
     assert.equal(empty, 2)

@@ -18,12 +18,12 @@ export interface MarketRecorder extends MarketWindow {
   readonly sampler: MarketSampler
   readonly instruments: readonly string[]
   market: MarketInput
-  /** What was paid in all trades that are known; of markets with tokens. */
+  /** Value of all known trades; only for markets with tokens. */
   readonly traded: string
   observe(observation: DataObservation): void
   /** False for a trade that is known by its id. */
   trade(observation: TradeObservation): boolean
-  /** A trade that is stored already; with its candle known as a whole it is not counted again. */
+  /** A trade that is stored already; it is not counted again if its candle is known. */
   known(observation: TradeObservation, isInCandle: boolean): void
   /** A candle of 5m that is known already. */
   fix(instrument: string, candle: MarketCandle, isWhole: boolean): void

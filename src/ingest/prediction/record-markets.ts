@@ -37,7 +37,7 @@ const SECOND_MS = 1_000
 const FINALIZE_EVERY_MS = 10_000
 const BACKFILL_EVERY_MS = 15_000
 const BACKFILL_AGAIN_MS = 60_000
-/** The ticks around an instant have arrived after this. */
+/** By then the ticks around an instant have arrived. */
 const TICKS_AFTER_MS = 3_000
 
 export interface SymbolMarketsParts extends RestoreMarketsParts {
@@ -46,7 +46,7 @@ export interface SymbolMarketsParts extends RestoreMarketsParts {
 }
 
 export interface MarketsRecorder extends LiveRecorder {
-  /** A market of an earlier run. It does not show which markets exist now. */
+  /** A market of an earlier run. It does not count as a list of the current markets. */
   unresolved(market: MarketInput): void
   /** The unresolved markets of an earlier run were listed. */
   listedUnresolved(): void
@@ -222,7 +222,7 @@ class SymbolMarkets implements MarketsRecorder {
     if (followed.isReady) catalogue.put(recorder.market)
   }
 
-  /** Just after its creation a market may be listed without its tokens; what records them begins with them. */
+  /** A market may be listed without its tokens just after its creation; its recorder starts again with them. */
   #hasTokensNow({ recorder }: FollowedMarket, seen: MarketInput): boolean {
     return this.#parts.plan.hasTokens && recorder.instruments.length === 0 && (seen.tokens?.length ?? 0) > 0
   }
@@ -348,7 +348,7 @@ class SymbolMarkets implements MarketsRecorder {
     }
   }
 
-  /** Nothing is final before it is known which markets there are. */
+  /** Nothing is final before the markets were listed. */
   #tradesFinalMs(nowMs: number): number {
     if (!this.#hasListed || !this.#hasUnresolved) return 0
     return tradesFinalMs({

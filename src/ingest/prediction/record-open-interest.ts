@@ -9,9 +9,9 @@ import { createLatestBefore, type LatestBefore } from './latest-before.ts'
 import type { PredictionPlan } from './market-feeds.ts'
 
 const GRID_MS = INTERVAL_MS['5m']
-/** Figures of the instant itself may still be on their way. */
+/** Figures of the grid point itself may arrive this late. */
 const GRACE_MS = 5_000
-/** A grid point that was passed so long ago was not observed. */
+/** A grid point that is older than this was not observed. */
 const LATE_MS = 30_000
 
 export interface OpenInterestRecorder {

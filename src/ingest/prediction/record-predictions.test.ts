@@ -1,6 +1,6 @@
 /**
- * A stretch of the simulated prediction markets over real sockets: what is stored is what happened, what is missing
- * is said. With TAPELINE_SOAK an hour of all symbols, as dense as the service's own sandbox; else some minutes of one
+ * Some minutes of the simulated prediction markets over real sockets: what is stored is what happened, what is missing
+ * is a gap. With TAPELINE_SOAK an hour of all symbols, as dense as the service's own sandbox; else some minutes of one
  * symbol around a full hour.
  */
 import assert from 'node:assert/strict'
@@ -43,8 +43,8 @@ const isLong = process.env.TAPELINE_SOAK !== undefined
 const RECORDED: readonly AssetSymbol[] = isLong ? SYMBOLS : ['BTC']
 const START_MS = Date.parse('2026-11-15T09:59:20Z')
 const END_MS = START_MS + (isLong ? 66 * MINUTE_MS : 520_000)
-/** Everything is heard from here on. */
-const HEARD_MS = START_MS + 40_000
+/** Everything is received from here on. */
+const RECEIVED_MS = START_MS + 40_000
 /** A market that ended before this is resolved and swept. */
 const DONE_MS = END_MS - 2.5 * MINUTE_MS
 
@@ -74,7 +74,7 @@ before(async () => {
   }
   await clock.during(recording.close())
   ended = (['polymarket', 'kalshi'] as const)
-    .flatMap((venue) => sandbox.truth.markets(venue, HEARD_MS, DONE_MS))
+    .flatMap((venue) => sandbox.truth.markets(venue, RECEIVED_MS, DONE_MS))
     .filter(({ symbol }) => RECORDED.includes(symbol))
   service = await startMarketService({ nowMs: END_MS, folder: folder.path })
   ajv = new Ajv2020({ strict: false })
@@ -130,7 +130,7 @@ test('every market that ended is in the catalogue under all its names, with the 
 })
 
 test('an Up/Down market has the prices that it began and ended with', async () => {
-  const whole = ended.filter(({ kind, startMs }) => kind === '5m' && startMs >= HEARD_MS)
+  const whole = ended.filter(({ kind, startMs }) => kind === '5m' && startMs >= RECEIVED_MS)
   assert.ok(whole.length >= 1)
   // The relay leaves some seconds out; then the price is not known, and not another second's.
   let known = 0
@@ -151,7 +151,7 @@ test('rows and gaps cover each window; each book is the one of its instant', asy
   let rows = 0
   for (const market of ended) {
     const found = await compareWindow(service.store, world.sandbox.truth, market, {
-      fromMs: HEARD_MS,
+      fromMs: RECEIVED_MS,
       toMs: END_MS,
     })
     wrong.push(...found.wrong)
@@ -176,7 +176,7 @@ test('every market that runs has a row for each of its changes on the grid of ha
     const range = { from: fromMs, to: toMs }
     const rows = await readRows(service.store, snapshotFeedOf(market, type), [idOf(market)], range)
     const expected = trueSamples(truth, market, fromMs, toMs)
-    // What is told just after a grid point belongs to the next; an unchanged book is written once a minute.
+    // What is sent just after a grid point belongs to the next; an unchanged book is written once a minute.
     if (rows.length < expected * 0.95 - 1 || rows.length > expected + 2)
       wrong.push(`${market.name}: ${rows.length} rows, ${expected} changes`)
     if (market.kind === '5m' || market.kind === '15m' || market.kind === '15M')
@@ -218,7 +218,7 @@ test('a market is found by each of its identifiers over HTTP', async () => {
   assert.equal((await service.get(`/v1/markets/0x${'0'.repeat(64)}`)).status, 404)
 })
 
-test('candles of contracts that had begun before the first start say what they lack', async () => {
+test('candles of contracts that had begun before the first start have a gap before it', async () => {
   const dayMs = Math.floor(START_MS / 86_400_000) * 86_400_000
   for (const interval of ['4h', '1d'] as const) {
     const path = `/v1/candles?source=predmkt_b&symbol=BTC&interval=${interval}&start=${new Date(dayMs).toISOString()}`
@@ -239,7 +239,7 @@ test('candles of contracts that had begun before the first start say what they l
 
 test('after the sweep the trades are those of the venue, each once', async () => {
   const wrong: string[] = []
-  for (const market of ended.filter(({ venue, startMs }) => venue === 'polymarket' || startMs >= HEARD_MS))
+  for (const market of ended.filter(({ venue, startMs }) => venue === 'polymarket' || startMs >= RECEIVED_MS))
     wrong.push(...(await compareTrades(service.store, world.sandbox.truth, market)))
   assert.deepEqual(wrong.slice(0, 10), [])
 })
@@ -268,7 +268,7 @@ for (const [source, path, side, kind] of [
       .markets(source, END_MS, END_MS + 15 * MINUTE_MS)
       .find((each) => each.symbol === 'BTC' && each.kind === kind)
     assert.ok(market)
-    const start = new Date(HEARD_MS).toISOString()
+    const start = new Date(RECEIVED_MS).toISOString()
     const seen = await all<Record<typeof side, TextBook> & { diffs: ServedDiffs }>(
       `${path}&symbol=BTC&market_id=${idOf(market)}&include_diffs=true&start=${start}&limit=101`,
     )
@@ -305,20 +305,20 @@ test('candles: a symbol has many rows a candle, a market both legs, a token one 
   assert.ok(Math.abs((candle?.volume ?? 0) - volume) < 0.001, `${candle?.volume} ${volume}`)
 })
 
-/** Markets whose window, or the time just before it, lies in what was heard. */
-const heard = (venue: 'polymarket' | 'kalshi') =>
+/** Markets whose window, or the time just before it, was recorded. */
+const recorded = (venue: 'polymarket' | 'kalshi') =>
   world.sandbox.truth
-    .markets(venue, HEARD_MS, END_MS + 26 * 60 * MINUTE_MS)
+    .markets(venue, RECEIVED_MS, END_MS + 26 * 60 * MINUTE_MS)
     .filter(({ symbol, startMs }) => RECORDED.includes(symbol) && startMs < END_MS)
 
 for (const venue of ['polymarket', 'kalshi'] as const)
   test(`${venue}: every closed candle of every leg is that of its trades, else of its midpoints`, async () => {
     const wrong: string[] = []
     let traded = 0
-    for (const [index, market] of heard(venue).entries())
+    for (const [index, market] of recorded(venue).entries())
       for (const interval of ['5m', '15m', '1h'] as const) {
         const withMids = interval === '5m' && (venue === 'polymarket' || index % (isLong ? 31 : 3) === 0)
-        const about = { interval, fromMs: HEARD_MS, toMs: END_MS, withMids }
+        const about = { interval, fromMs: RECEIVED_MS, toMs: END_MS, withMids }
         const found = await compareCandles(service.store, world.sandbox.truth, market, about)
         wrong.push(...found.wrong)
         traded += found.traded
@@ -331,16 +331,16 @@ for (const symbol of RECORDED)
   test(`${symbol}: open interest is that of every open contract at its instant, and their sum`, async () => {
     const { truth } = world.sandbox
     const feed = feedOf('open_interest', 'predmkt_b', symbol, '5m')
-    const path = `/v1/open-interest?source=predmkt_b&interval=5m&start=${new Date(HEARD_MS).toISOString()}`
+    const path = `/v1/open-interest?source=predmkt_b&interval=5m&start=${new Date(RECEIVED_MS).toISOString()}`
     const sums = await get<OpenInterestRow>(`${path}&symbol=${symbol}`)
-    const told = new Map(sums.data.map((row) => [Date.parse(row.timestamp), row.open_interest]))
+    const served = new Map(sums.data.map((row) => [Date.parse(row.timestamp), row.open_interest]))
     const wrong: string[] = []
     let points = 0
-    for (let atMs = HEARD_MS; atMs < END_MS - 10_000; atMs += 5 * MINUTE_MS) {
+    for (let atMs = RECEIVED_MS; atMs < END_MS - 10_000; atMs += 5 * MINUTE_MS) {
       const open = truth
         .markets('kalshi', atMs + 1, atMs + 26 * 60 * MINUTE_MS)
         .filter((market) => market.symbol === symbol && market.startMs <= atMs)
-      // A slow machine may hear the first figures after the first point: then it is not claimed.
+      // A slow machine may receive the first figures after the first point: then it is not covered.
       if (!(await service.store.coverage.read([feed], atMs, atMs + 1)).complete) continue
       points += 1
       const names = open.map(({ name }) => name)
@@ -348,7 +348,7 @@ for (const symbol of RECORDED)
       const figures = new Map(rows.map((row) => [row.market_id, row.open_interest]))
       let sum = 0
       for (const { name, startMs } of open) {
-        // Figures are told a few times a second: what was traded just before the point is told with what comes after.
+        // Figures are sent a few times a second: what was traded just before the point is sent with what comes after.
         const real = Array.from({ length: 11 }, (_, step) => truth.openInterest(name, atMs - 50 * step) ?? 0)
         const contracts = figures.get(name)
         sum += contracts ?? 0
@@ -357,7 +357,7 @@ for (const symbol of RECORDED)
         if (contracts === undefined || !real.includes(contracts))
           wrong.push(`${name} at ${atMs}: ${contracts}, but ${real[0]}`)
       }
-      if (told.get(atMs) !== sum) wrong.push(`sum at ${atMs}: ${told.get(atMs)}, but ${sum}`)
+      if (served.get(atMs) !== sum) wrong.push(`sum at ${atMs}: ${served.get(atMs)}, but ${sum}`)
       const one = rows.find((row) => row.open_interest > 0)
       const alone = await get<OpenInterestRow>(`${path}&symbol=${one?.market_id}`)
       assert.deepEqual(

@@ -22,7 +22,7 @@ import { type MarketsRecorder, recordMarkets } from './record-markets.ts'
 import { createMarketWriter } from './write-markets.ts'
 
 const CATALOGUE_EVERY_MS = 500
-/** The time until the sockets are open counts as not provided, unless data of it arrives. */
+/** The time until the sockets are open counts as not provided, unless data of that time arrives. */
 const CONNECTS_WITHIN_MS = 3_000
 
 export interface PredictionsOptions {

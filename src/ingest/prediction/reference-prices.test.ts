@@ -45,7 +45,7 @@ test('each market gets the price that it is settled on, and no other', () => {
   )
 })
 
-test('a market that does not say: hours and days on the exchange, the others on the mean over a minute', () => {
+test('a market that names no price: hours and days on the exchange, the others on the mean over a minute', () => {
   const prices = heardAll()
   for (const marketType of ['1h', '24h'] as const) assert.equal(prices.before({ marketType }, NOW_MS), '1')
   for (const marketType of ['5m', '15m', '4h'] as const)

@@ -14,7 +14,7 @@ export interface ReferencePrices {
   receive(observation: ReferencePriceObservation): void
   /** The newest tick at or before an instant, while it is fresh. */
   before(market: Settled, timeMs: number): string | null
-  /** The tick of that very second: the relay leaves some out, and another second's price is another price. */
+  /** The tick of exactly that second: the relay skips some, and the price of another second would be wrong. */
   at(market: Settled, timeMs: number): string | null
 }
 
@@ -26,7 +26,7 @@ interface Tick {
 const nameOf = ({ of, windowSeconds }: SettlementPrice) => `${of} ${windowSeconds ?? 'spot'}`
 
 export function createReferencePrices(usual: PredictionPlan['usualSettlement']): ReferencePrices {
-  /** There are as many as there are topics. */
+  /** By name of the price; as many as there are topics. */
   const kept = new Map<string, Tick[]>()
   const ticksOf = ({ settlement, marketType }: Settled): readonly Tick[] => {
     const price = settlement ?? usual?.[marketType ?? '5m']

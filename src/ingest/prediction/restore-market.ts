@@ -29,9 +29,9 @@ export async function restoreMarket(options: {
   venue: Venue
   /** Everything from here on is received live. */
   nowMs: number
-  /** Since when the symbol is recorded; undefined at the first start of all. */
+  /** Since when the symbol is recorded; undefined at the very first start. */
   recordedFromMs: number | undefined
-  /** Trades before this were final when we started; those after it may have been lost without a trace. */
+  /** Trades before this were final when we started; later ones may have been lost unnoticed. */
   finalBeforeMs: number
   signal: AbortSignal
 }): Promise<void> {
@@ -72,8 +72,8 @@ export async function restoreMarket(options: {
   }
 
   async function requestFromVenue(): Promise<void> {
-    // A yes/no contract may be a day old, and there are hundreds: at the first start of all, the venue's own candles of the
-    // current hour and the trades of the current candle are requested; earlier ones are before our start.
+    // A yes/no contract may be a day old, and there are hundreds. So at the very first start only the venue's own candles of
+    // the current hour and the trades of the current candle are requested; earlier ones are before our start.
     const bucketMs = candleStart(nowMs, BASE_INTERVAL)
     const missedMs = storedToMs ?? recordedFromMs
     const sinceMs = candleStart(

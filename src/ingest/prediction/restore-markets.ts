@@ -1,6 +1,6 @@
 /**
- * Restores the followed markets of a symbol, one after the other: the first run of all has nothing stored, any other
- * continues what an earlier one stored.
+ * Restores the markets of a symbol that may have rows already, one after the other, so that a start does not send
+ * hundreds of requests at once.
  */
 import type { MarketInput } from '../../core/rows/market.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
@@ -43,7 +43,7 @@ export function createMarketRestorer(parts: RestoreMarketsParts): MarketRestorer
   const recordedFrom = store.coverage
     .read([candleFeed(plan.source, symbol, BASE_INTERVAL)], startedMs - 2 * MARKETS_BACK_MS, startedMs)
     .then(({ observed }) => observed[0]?.from)
-  /** What an earlier run has called final stays so. */
+  /** What an earlier run marked as final stays final. */
   const finalBefore = Promise.resolve(series.finality([feedOf('trades', plan.source, symbol)])).then(
     ([known]) => known?.before ?? 0,
   )

@@ -12,7 +12,7 @@ import type { MarketRecorder } from './record-market.ts'
 
 export interface RestoredTrades {
   stored(row: TradeRow, isInCandle: boolean): void
-  /** The oldest that waits; infinity for none. */
+  /** Time of the oldest trade that waits; infinity if none does. */
   firstMs(): number
   /** A trade from the venue: stored and counted where it is new. */
   received(trade: TradeObservation): void
@@ -20,7 +20,7 @@ export interface RestoredTrades {
   done(): void
 }
 
-/** `hasBlocks`: whether the venue has negotiated trades. Where it has none, nothing is to wait for. */
+/** `hasBlocks`: whether the venue has negotiated trades. Where it has none, no trade waits. */
 export function restoreTrades(recorder: MarketRecorder, hasBlocks: boolean): RestoredTrades {
   const waiting = new Map<string, TradeObservation>()
   return {

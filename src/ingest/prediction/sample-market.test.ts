@@ -46,17 +46,17 @@ function setUp() {
     sampler.lost({ kind: 'book_lost', ...about(timeMs), reason, sinceMs })
   return {
     ...{ sampler, samples, snapshot, change, lost },
-    hear: (timeMs: number) => {
+    receive: (timeMs: number) => {
       receivedToMs = timeMs
     },
   }
 }
 
 test('an unchanged book is written a minute after its last row, to the millisecond, however late that is noticed', () => {
-  const { sampler, samples, snapshot, hear } = setUp()
+  const { sampler, samples, snapshot, receive } = setUp()
   snapshot(10_100, '0.4')
   sampler.tick(11_600)
-  hear(75_900)
+  receive(75_900)
   sampler.tick(75_900)
   assert.deepEqual(
     samples.map(([timeMs]) => timeMs),
@@ -65,10 +65,10 @@ test('an unchanged book is written a minute after its last row, to the milliseco
 })
 
 test('a change that comes first does not take the place of the minute before it', () => {
-  const { sampler, samples, snapshot, change, hear } = setUp()
+  const { sampler, samples, snapshot, change, receive } = setUp()
   snapshot(10_100, '0.4')
   sampler.tick(11_600)
-  hear(70_400)
+  receive(70_400)
   change(70_700, '0.5', '1')
   sampler.tick(72_000)
   assert.deepEqual(samples, [
@@ -86,7 +86,7 @@ test('while nothing at all is received, an old book is not called unchanged', ()
   assert.equal(samples.length, 1)
 })
 
-test('a book that was in doubt over a point of the grid says so, even if it is known again at once', () => {
+test('a book that was in doubt over a point of the grid is reported, even if it is known again at once', () => {
   const { sampler, snapshot, change, lost } = setUp()
   snapshot(10_100, '0.4')
   change(12_200, '0.5', '1')

@@ -6,7 +6,7 @@
  *        ╰── book_lost ─╯  no sample until the next snapshot
  *
  * A sample holds every change up to its instant by the venue's time: it is taken when a later change arrives, or
- * `GRACE_MS` after the grid point. Changes that come later than that go to the next grid point. An unchanged market
+ * `SAMPLE_GRACE_MS` after the grid point. Changes that come later than that go to the next grid point. An unchanged market
  * gives a sample a minute, to the millisecond, as long as the venue sends anything; a crossed book gives none.
  */
 
@@ -19,7 +19,7 @@ import type {
 import { CARRY_FORWARD_MS, GRID_MS, gridOf } from '../shared/sample-grid.ts'
 
 export const SAMPLE_GRACE_MS = 1_000
-/** A pause between two frames that is no silence yet. */
+/** A pause of this length between two frames is no silence yet. */
 const PAUSE_MS = 5_000
 
 export interface MarketSampler {
@@ -30,7 +30,7 @@ export interface MarketSampler {
   lost(observation: BookLostObservation): void
   /** Takes the samples that are due. */
   tick(nowMs: number): void
-  /** Stretches with a point of the grid in which the books were not surely right, and which are over. */
+  /** Ranges that are over, hold a point of the grid, and in which the books may have been wrong. */
   takeDoubts(): readonly { fromMs: number; toMs: number }[]
   readonly isLive: boolean
   /** Until when all books were known, while one is not; undefined before the first was. */
@@ -52,7 +52,7 @@ export function sampleMarket(options: {
   let lastGridMs = Number.NEGATIVE_INFINITY
   let doubts: { fromMs: number; toMs: number }[] = []
 
-  /** A market whose books are not known yet has none that could be live. */
+  /** A market without known instruments has no live book. */
   const isLive = () => books.size > 0 && live.size === books.size
 
   function take(gridMs: number, isCarried: boolean): void {
@@ -61,7 +61,7 @@ export function sampleMarket(options: {
     if (options.onSample(gridMs, isCarried)) lastGridMs = gridMs
   }
 
-  /** Before a change of an instant: whatever was before it belongs to the grid points before it. */
+  /** Takes the samples that are due before a change: what was known until then belongs to earlier grid points. */
   function before(timeMs: number): number {
     const atMs = Math.max(timeMs, lastGridMs + 1, changedMs)
     carryForward(Math.min(atMs - 1, options.receivedToMs() + PAUSE_MS))

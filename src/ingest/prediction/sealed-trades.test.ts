@@ -67,7 +67,7 @@ before(async () => {
   const { clock, sandbox } = world
   recording = await startPredictionsRecording(world, { venues: ['polymarket', 'kalshi'], symbols: ['BTC'] })
   await clock.runUntil(LOST_MS)
-  // Trades are lost one by one while the books go on: nothing tells that they are missing.
+  // Trades are lost one by one while the books go on: nothing shows that they are missing.
   const durationMs = LOST_END_MS - LOST_MS
   sandbox.faults.set({ kind: 'mute', venue: 'polymarket', channel: 'last_trade_price', durationMs })
   sandbox.faults.set({ kind: 'mute', venue: 'kalshi', channel: 'trade', durationMs })

@@ -2,7 +2,7 @@
  * Candles of one market on their way to the store.
  *
  *   changed ──▶ written open ──`CLOSE_AFTER_MS` after its end──▶ written closed; late data writes it again
- *   holds a trade that cannot be stored ──▶ refused: whatever else it holds, it is not right
+ *   holds a trade that cannot be stored ──▶ refused, since it cannot be right
  */
 import { type CandleInterval, candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import type { MarketCandle, MidSample } from '../../core/market-candles.ts'
@@ -13,7 +13,7 @@ import type { RowWriter } from '../shared/write-rows.ts'
 import { createMarketCandleBuilder } from './build-market-candles.ts'
 import type { PredictionPlan } from './market-feeds.ts'
 
-/** A candle is closed so long after its end: trades arrive late, those on a chain later still. */
+/** Trades arrive late, those on a chain even later. */
 const CLOSE_AFTER_MS = 30_000
 
 export interface MarketCandleWriter {

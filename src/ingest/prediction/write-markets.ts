@@ -1,11 +1,11 @@
-/** Writes the catalogue: entries wait a moment and are written together; the newest of a market counts. */
+/** Writes the catalogue in groups; of several entries of a market only the newest is written. */
 import type { MarketInput } from '../../core/rows/market.ts'
 import type { Logger } from '../../kit/log.ts'
 import type { EnvironmentStore } from '../../store/environment.ts'
 
 export interface MarketWriter {
   put(market: MarketInput): void
-  /** Writes what waits. What the store refuses now is tried again next time. */
+  /** Writes all waiting entries. */
   flush(): Promise<void>
 }
 
