@@ -21,6 +21,8 @@ import { compress, decompress } from './consensus/block-record.ts'
 import type { Block } from './consensus/model.ts'
 
 const FORMAT = 2
+/** A block is a few kilobytes: a small window finds as much in it, and is set up ten times a second. */
+const JOURNAL = { windowBits: 13, memLevel: 5 }
 
 interface Saved {
   format: number
@@ -89,7 +91,7 @@ export function openStateFolder(folder: string, options: ChainOptions): StateFol
   save()
   const stop = chain.on((event) => {
     if (event.kind !== 'block') return
-    const body = compress(event.block)
+    const body = compress(event.block, JOURNAL)
     const head = Buffer.alloc(4)
     head.writeUInt32LE(body.length)
     writeSync(journal, Buffer.concat([head, body]))

@@ -293,7 +293,10 @@ export class Traffic {
     const coins: Coin[] = []
     const mature = ledger.virtual.daaScore - BigInt(ledger.rules.coinbaseMaturity)
     for (const [key, entry] of ledger.utxos.ofScript(owner.script)) {
-      if (entry.isCoinbase ? entry.blockDaaScore > mature : options.coinbase) continue
+      const isImmature = entry.isCoinbase && entry.blockDaaScore > mature
+      // Outputs come in the order of their blocks: what follows is immature too, and there is much of it.
+      if (isImmature && options.coinbase) break
+      if (isImmature || (options.coinbase && !entry.isCoinbase)) continue
       if (entry.covenantId !== null || mempool.isSpent(key)) continue
       if (!options.coinbase && !options.small && entry.amount < kas(12)) continue
       coins.push({ key, entry, owner })
