@@ -30,6 +30,8 @@ if (found === undefined) {
   if (process.argv[2] === 'serve') {
     const { useCompileCache } = await import('./prepare-cache.mjs')
     useCompileCache(at('build/compile-cache'))
+    // For child processes: memory that one thread has freed is used again by the others.
+    process.env.MALLOC_ARENA_MAX ??= '1'
   }
   await import(new URL('src/main.ts', root).href)
 } else {

@@ -4,6 +4,7 @@
  * its stdin was a pipe.
  */
 import { parseArgs } from 'node:util'
+import { setFlagsFromString } from 'node:v8'
 import { decodeAddress } from './consensus/address.ts'
 import { isNetworkId } from './networks.ts'
 import {
@@ -114,4 +115,9 @@ export async function main(argv: readonly string[]): Promise<void> {
   process.stdout.write(`${JSON.stringify(ready)}\n`)
 }
 
-if (import.meta.main) await main(process.argv.slice(2))
+if (import.meta.main) {
+  // The chain is small and its garbage plenty. Set here because as an option of the process it would make the compile
+  // cache of the service useless for it.
+  setFlagsFromString('--optimize-for-size')
+  await main(process.argv.slice(2))
+}
