@@ -74,7 +74,7 @@ function readMessages<T>(socket: Socket, receive: (message: T) => void): void {
   })
 }
 
-export interface ChainLink {
+interface ChainLink {
   port: number
   close(): Promise<void>
 }

@@ -42,26 +42,10 @@ const routesOf = (node: RunningSandboxNode): ControlRoutes => ({
       throw new RangeError('address and amount (sompi) are needed')
     return { transactionId: (await node.pay(address, BigInt(String(amount)))) ?? null }
   },
-  'POST /dwell': async (request) => {
-    await node.setDwell(Number(bodyOf(request).blocks ?? 0))
-    return {}
-  },
-  'POST /notify': (request) => {
-    const { kind, hash } = bodyOf(request)
-    if (kind !== 'conflict' && kind !== 'conflict_resolved' && kind !== 'utxo_set_override')
-      throw new RangeError('kind is conflict, conflict_resolved or utxo_set_override')
-    node.publish(kind, typeof hash === 'string' ? hash : node.truth.sink())
-    return {}
-  },
   'GET /log': () => ({ counts: node.log.counts(), recent: node.log.recent() }),
-  'DELETE /log': () => {
-    node.log.clear()
-    return {}
-  },
   'GET /wallets': () => node.wallets(),
   'GET /truth/address': ({ rest }) => node.truth.address(rest),
   'GET /truth/transaction': ({ rest }) => node.truth.transaction(rest) ?? null,
-  'GET /truth/chain': ({ query }) => node.truth.chain(query.get('from') ?? undefined),
 })
 
 export const startControl = (node: RunningSandboxNode, port: number): Promise<HttpServer> =>

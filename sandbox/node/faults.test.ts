@@ -118,18 +118,15 @@ test('without an index whatever needs it is refused, and address notifications n
   await client.call('unsubscribe', { UtxosChanged: { addresses: [] } })
 })
 
-test('it can refuse everything, or every connection', async () => {
+test('it can refuse everything', async () => {
   sick.setFaults({ refuse: 'out of order' })
   assert.equal((await client.ask('ping')).error?.message, 'out of order')
-  sick.setFaults({ refuse: null, refuseConnections: true })
-  await assert.rejects(() => plainClient(sick.url))
-  sick.setFaults({ refuseConnections: false })
+  sick.setFaults({ refuse: null })
 })
 
-test('a huge answer is valid JSON of the wanted size, and can be slow', async () => {
-  sick.setFaults({ hugeBlocksBytes: 8_000_000, bytesPerSecond: 40_000_000 })
+test('a huge answer is valid JSON of the wanted size', async () => {
+  sick.setFaults({ hugeBlocksBytes: 8_000_000 })
   const low = well.truth.chain().at(-20)?.hash
-  const startedAt = performance.now()
   const answer = (await client.call('getBlocks', {
     lowHash: low,
     includeBlocks: true,
@@ -137,10 +134,9 @@ test('a huge answer is valid JSON of the wanted size, and can be slow', async ()
   })) as {
     blocks: unknown[]
   }
-  assert.ok(performance.now() - startedAt > 150)
   assert.ok((client.frames.at(-1)?.length ?? 0) >= 8_000_000)
   assert.ok(answer.blocks.length > 100)
-  sick.setFaults({ hugeBlocksBytes: 0, bytesPerSecond: 0 })
+  sick.setFaults({ hugeBlocksBytes: 0 })
 })
 
 test('a deep reorganisation on command is sent to subscribers, removed blocks from the tip backwards', async () => {

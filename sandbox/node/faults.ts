@@ -16,13 +16,9 @@ export interface Faults {
   network: NetworkId | null
   /** The text with which every request is refused. */
   refuse: string | null
-  /** New connections are dropped. */
-  refuseConnections: boolean
   utxoIndex: boolean
   /** getBlocks answers are at least this large. */
   hugeBlocksBytes: number
-  /** Answers leave at this rate; 0 = at once. */
-  bytesPerSecond: number
 }
 
 export const NO_FAULTS: Faults = {
@@ -33,10 +29,8 @@ export const NO_FAULTS: Faults = {
   transitional: false,
   network: null,
   refuse: null,
-  refuseConnections: false,
   utxoIndex: true,
   hugeBlocksBytes: 0,
-  bytesPerSecond: 0,
 }
 
 const SAME_TYPE: Record<keyof Faults, (value: unknown) => boolean> = {
@@ -47,10 +41,8 @@ const SAME_TYPE: Record<keyof Faults, (value: unknown) => boolean> = {
   transitional: (value) => typeof value === 'boolean',
   network: (value) => value === null || typeof value === 'string',
   refuse: (value) => value === null || typeof value === 'string',
-  refuseConnections: (value) => typeof value === 'boolean',
   utxoIndex: (value) => typeof value === 'boolean',
   hugeBlocksBytes: isCount,
-  bytesPerSecond: isCount,
 }
 
 function isCount(value: unknown): boolean {

@@ -30,7 +30,7 @@ export interface SubmitRules {
   trusted: boolean
 }
 
-export interface MempoolLimits {
+interface MempoolLimits {
   maxTransactions: number
   maxOrphans: number
   orphanLifeDaa: number

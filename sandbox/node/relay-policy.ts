@@ -1,11 +1,14 @@
 /** What a node relays beyond what consensus allows: standard scripts, the fee floor, the mass of a block. */
 import { classify } from './consensus/address.ts'
+import { fromHex } from './consensus/bytes.ts'
 import { BLOCK_MASS_LIMIT, MINIMUM_FEERATE, transientMass } from './consensus/mass.ts'
 import type { Tx, UtxoEntry } from './consensus/model.ts'
 import { TxRefusal } from './consensus/validate.ts'
-import { countSigOps } from './script/count-sig-ops.ts'
+import { parseScript } from './script/push.ts'
 
 const MAX_P2SH_SIGOPS = 15
+const SIGNATURE_CHECKS = new Set([0xab, 0xac, 0xad])
+const MULTISIG_CHECKS = new Set([0xa9, 0xae])
 
 export const tooHeavy = (kind: string, mass: bigint, limit: bigint) =>
   new TxRefusal(`transaction ${kind} mass of ${mass} is larger than max allowed size of ${limit}`)
@@ -58,4 +61,18 @@ export function checkFee(tx: Tx, fee: bigint): void {
       ? `compute mass ${compute}`
       : `normalized transient mass ${transient} (proportional to transaction byte size)`
   throw notStandard(tx, `${under} for ${what}`)
+}
+
+/** Signature operators in the script that a pay-to-script-hash input reveals. */
+function countSigOps(signatureScript: string): number {
+  const revealed = parseScript(fromHex(signatureScript))?.at(-1)?.data
+  const instructions = revealed === undefined ? undefined : parseScript(revealed)
+  let count = 0
+  instructions?.forEach(({ opcode }, i) => {
+    if (SIGNATURE_CHECKS.has(opcode)) count += 1
+    if (!MULTISIG_CHECKS.has(opcode)) return
+    const keys = instructions[i - 1]?.opcode ?? 0
+    count += keys >= 0x51 && keys <= 0x60 ? keys - 0x50 : 20
+  })
+  return count
 }

@@ -17,15 +17,13 @@ import type { SandboxNode } from './node.ts'
 import { answer, METHODS, type Request, readParams, readRequest, refusal, served } from './rpc/dispatch.ts'
 import { NodePanic, RpcError } from './rpc/errors.ts'
 import { type NodeEvent, Subscriptions } from './rpc/notifications.ts'
-import { padBlocks } from './rpc/pad-blocks.ts'
 
 const MAX_MESSAGE_BYTES = 128 * 1024 * 1024
 /** What may wait in one socket's queue and in its send buffer before the node gives the client up. */
 const MAX_QUEUED = 20_000
 const MAX_BUFFERED_BYTES = 512 * 1024 * 1024
-const SLICES_PER_SECOND = 20
 
-export interface NodeServer {
+interface NodeServer {
   port: number
   /** Ends abruptly: sockets are cut, nothing is answered any more. */
   die(): Promise<void>
@@ -70,9 +68,6 @@ export async function startServer(options: Shared & { port: number }): Promise<N
   const http = await startHttpServer({
     port: options.port,
     handle: (_request, response) => void response.writeHead(426).end(),
-    connected(socket) {
-      if (options.faults().refuseConnections) socket.destroy()
-    },
     upgrade(request, socket, head) {
       ignoreSocketErrors(socket)
       sockets.handleUpgrade(request, socket, head, (accepted) => accept(accepted, socket))
@@ -161,13 +156,12 @@ class Session {
   }
 
   async #serve(request: Request): Promise<void> {
-    const { latencyMs, bytesPerSecond, hugeBlocksBytes } = this.#shared.faults()
+    const { latencyMs, hugeBlocksBytes } = this.#shared.faults()
     if (latencyMs > 0) await this.#shared.clock.sleep(latencyMs, this.#ended.signal)
-    let text = this.#answer(request)
+    const text = this.#answer(request)
     if (text === undefined || request.id === undefined) return
-    if (hugeBlocksBytes > 0 && request.method === 'getBlocks') text = padBlocks(text, hugeBlocksBytes)
-    if (bytesPerSecond > 0) await this.#sendSlowly(text, bytesPerSecond)
-    else this.#send(text)
+    const isHuge = hugeBlocksBytes > 0 && request.method === 'getBlocks'
+    this.#send(isHuge ? padBlocks(text, hugeBlocksBytes) : text)
   }
 
   #answer(request: Request): string | undefined {
@@ -201,15 +195,17 @@ class Session {
     this.#shared.node.counters.bytesOut += text.length
     this.#socket.send(text, { binary: false })
   }
+}
 
-  async #sendSlowly(text: string, bytesPerSecond: number): Promise<void> {
-    const bytes = Buffer.from(text)
-    const slice = Math.max(1024, Math.ceil(bytesPerSecond / SLICES_PER_SECOND))
-    for (let at = 0; at < bytes.length; at += slice) {
-      const fin = at + slice >= bytes.length
-      this.#socket.send(bytes.subarray(at, at + slice), { binary: false, fin })
-      this.#shared.node.counters.bytesOut += slice
-      if (!fin) await this.#shared.clock.sleep(1000 / SLICES_PER_SECOND, this.#ended.signal)
-    }
-  }
+/** Makes a getBlocks answer as large as the real ones get, by repeating its blocks. */
+function padBlocks(frame: string, wantedBytes: number): string {
+  const marker = '"blocks":['
+  const at = frame.indexOf(marker)
+  if (at < 0 || frame.length >= wantedBytes) return frame
+  const from = at + marker.length
+  const end = frame.lastIndexOf(']')
+  const blocks = frame.slice(from, end)
+  if (blocks.length === 0) return frame
+  const times = Math.ceil((wantedBytes - frame.length) / (blocks.length + 1))
+  return `${frame.slice(0, from)}${`${blocks},`.repeat(times)}${blocks}${frame.slice(end)}`
 }

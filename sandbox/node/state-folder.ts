@@ -33,7 +33,7 @@ interface Saved {
   snapshot: ChainSnapshot
 }
 
-export interface StateFolder {
+interface StateFolder {
   chain: Chain
   resumed: boolean
   save(): void

@@ -39,7 +39,7 @@ export const PREDICTION_FAULTS = {
   'lying-provider': 'a provider (all without `provider`) answers with prices 3 % too high',
   'chain-halt': 'no blocks and no rounds (with `provider`: as that one sees the chain)',
 }
-export type FaultKind = keyof typeof EXCHANGE_FAULTS | keyof typeof PREDICTION_FAULTS
+type FaultKind = keyof typeof EXCHANGE_FAULTS | keyof typeof PREDICTION_FAULTS
 
 export type FaultVenue = 'spot' | 'futures' | 'perp' | 'polymarket' | 'kalshi' | 'ethereum'
 

@@ -1,6 +1,6 @@
 /** A loopback HTTP server, and bodies with a limit. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { ignoreConnectionErrors } from '../../src/kit/socket-errors.ts'
 
@@ -18,7 +18,6 @@ export async function startHttpServer(options: {
   handle: (incoming: IncomingMessage, response: ServerResponse) => Promise<void> | void
   /** Without it upgrades are cut. */
   upgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void
-  connected?: (socket: Socket) => void
 }): Promise<HttpServer> {
   const server = createServer(async (incoming, response) => {
     try {
@@ -28,7 +27,6 @@ export async function startHttpServer(options: {
     }
   })
   ignoreConnectionErrors(server)
-  if (options.connected !== undefined) server.on('connection', options.connected)
   server.on('upgrade', options.upgrade ?? ((_request, socket) => socket.destroy()))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)

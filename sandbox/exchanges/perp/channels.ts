@@ -14,7 +14,7 @@ const CONTEXT_MS = 1_000
 const CANDLE_MS = 800
 const REPLAYED_TRADES = 30
 
-export interface PerpSubscription {
+interface PerpSubscription {
   /** As the venue echoes it, defaults filled in. */
   readonly echo: Record<string, unknown>
   readonly stream: string

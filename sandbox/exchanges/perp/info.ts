@@ -6,7 +6,7 @@ import type { World } from '../world/world.ts'
 import { PERP_INTERVALS } from './channels.ts'
 import { bookRow, candleRow, decimalText, tradeRow } from './payloads.ts'
 
-export interface InfoAnswer {
+interface InfoAnswer {
   readonly status: number
   readonly body: unknown
   readonly weight: number

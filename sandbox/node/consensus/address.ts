@@ -69,7 +69,7 @@ export function encodeAddress(prefix: AddressPrefix, version: number, payload: U
   return text
 }
 
-export type Decoded =
+type Decoded =
   | { ok: true; prefix: AddressPrefix; version: number; payload: Uint8Array }
   /** `panics`: what makes the real node end its process instead of answering. */
   | { ok: false; panics: boolean }

@@ -19,7 +19,7 @@ const SUBSIDY = 300_000_000n
 export const BITS = 0x1e7fffff
 export const BLOCK_VERSION = 2
 
-export interface BlockParts {
+interface BlockParts {
   parents: readonly string[]
   transactions: readonly Tx[]
   timestamp: number

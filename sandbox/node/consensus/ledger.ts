@@ -23,7 +23,7 @@ export interface LedgerRules {
   workPerBlock: bigint
 }
 
-export interface Virtual extends Ghostdag {
+interface Virtual extends Ghostdag {
   parents: string[]
   acceptance: Acceptance
 }

@@ -6,7 +6,7 @@ export const BLOCK_MASS_LIMIT = { compute: 500_000n, storage: 500_000n, transien
 export const MINIMUM_FEERATE = 100n
 const STORAGE_MASS_PARAMETER = 1_000_000_000_000n
 
-export interface SpentAmount {
+interface SpentAmount {
   amount: bigint
   scriptPublicKey: string
   covenantId: string | null

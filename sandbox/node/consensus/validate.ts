@@ -83,7 +83,7 @@ function checkLane(tx: TxBody): void {
   }
 }
 
-export interface PointOfView {
+interface PointOfView {
   daaScore: bigint
   pastMedianTime: number
   coinbaseMaturity: number

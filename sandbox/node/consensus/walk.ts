@@ -2,7 +2,7 @@
 import type { BlockRecord } from './block-record.ts'
 import type { Ledger } from './ledger.ts'
 
-export interface ChainPath {
+interface ChainPath {
   removed: string[]
   added: string[]
 }

@@ -64,7 +64,7 @@ const TICKS = ['TAPE', 'NACHO', 'KASPY', 'GHOST', 'DAGK'] as const
 const LANE = `74617065${'00'.repeat(16)}`
 const kas = (amount: number) => BigInt(Math.round(amount * 1e8))
 
-export interface TrafficWorld {
+interface TrafficWorld {
   ledger: Ledger
   mempool: Mempool
   random: Random

@@ -48,7 +48,7 @@ function unlock(coin: Coin, signature: string): string {
   return entry === undefined ? signature + pushData(program) : enterContract(signature, entry, program)
 }
 
-export interface Draft {
+interface Draft {
   version: 0 | 1
   coins: readonly Coin[]
   outputs: readonly TxOutput[]

@@ -11,7 +11,7 @@ const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 const SLOTS_PER_STEP = 5
 
-export interface CandleQuery {
+interface CandleQuery {
   /** Minutes. */
   readonly period: Period
   readonly fromMs: number

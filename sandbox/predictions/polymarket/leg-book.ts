@@ -16,7 +16,7 @@ export interface Change {
   readonly size: number
 }
 
-export interface LegBook {
+interface LegBook {
   readonly slot: number
   /** Moves to a slot in one step. */
   load(slot: number): void

@@ -15,7 +15,7 @@
  */
 import { createSmoothReader, hash32 } from '../../exchanges/world/hash.ts'
 
-export interface LifeSpec {
+interface LifeSpec {
   readonly seed: number
   /** Separates this market's random numbers from all others. */
   readonly stream: number

@@ -37,7 +37,7 @@ export function fromNewYork(wallMs: number): number {
   return wallMs - newYorkOffsetMs(guess)
 }
 
-export interface WallTime {
+interface WallTime {
   readonly year: number
   /** 0 to 11. */
   readonly month: number

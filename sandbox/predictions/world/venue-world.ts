@@ -10,7 +10,7 @@ import { createStrikes, type StrikeMarket, type Strikes } from './strikes.ts'
 import { createUnderlying, type Underlying } from './underlying.ts'
 import { createUpDowns, type Tenor, type UpDown, type UpDowns } from './up-down.ts'
 
-export interface WorldOptions {
+interface WorldOptions {
   readonly seed: number
   /** As given to the sandbox exchanges: their candles settle the hourly and daily questions. */
   readonly tradesPerSecond: number
