@@ -4,11 +4,41 @@
  */
 export const MICRO = 1_000_000
 
-const MICRO_TEXT = /^-?(?:\d{1,9}(?:\.\d{0,6}0*)?|\.\d{1,6}0*)$/
+const [MINUS, POINT, ZERO] = [45, 46, 48]
+const MAX_WHOLE_DIGITS = 9
+const DECIMALS = 6
 
-/** Undefined for text that is no decimal number, or that has more than six decimals or nine whole digits. */
+/**
+ * Undefined for text that is no decimal number, or that has more than six decimals (zeros aside) or nine whole digits.
+ * Read digit by digit: every level of every book passes here.
+ */
 export function microOf(text: string): number | undefined {
-  return MICRO_TEXT.test(text) ? Math.round(Number(text) * MICRO) : undefined
+  const { length } = text
+  const isNegative = text.charCodeAt(0) === MINUS
+  const start = isNegative ? 1 : 0
+  let at = start
+  let value = 0
+  for (; at < length; at++) {
+    const digit = text.charCodeAt(at) - ZERO
+    if (digit < 0 || digit > 9) break
+    value = value * 10 + digit
+  }
+  const wholeDigits = at - start
+  if (wholeDigits > MAX_WHOLE_DIGITS) return undefined
+  let decimals = 0
+  if (at < length) {
+    if (text.charCodeAt(at) !== POINT) return undefined
+    for (at++; at < length; at++) {
+      const digit = text.charCodeAt(at) - ZERO
+      if (digit < 0 || digit > 9) return undefined
+      decimals++
+      if (decimals <= DECIMALS) value = value * 10 + digit
+      else if (digit !== 0) return undefined
+    }
+  }
+  if (wholeDigits + decimals === 0) return undefined
+  for (; decimals < DECIMALS; decimals++) value *= 10
+  return isNegative ? -value : value
 }
 
 /** A probability in millionths; undefined for what is no number from 0 to 1. */

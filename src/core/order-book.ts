@@ -28,7 +28,7 @@ export class OrderBook {
     asks: { keys: [], sizes: [] },
   }
 
-  replace(bids: Iterable<MicroLevel>, asks: Iterable<MicroLevel>): void {
+  replace(bids: readonly MicroLevel[], asks: readonly MicroLevel[]): void {
     this.fill('bids', bids)
     this.fill('asks', asks)
   }
@@ -91,12 +91,25 @@ export class OrderBook {
     return { bids: this.microSide('bids'), asks: this.microSide('asks') }
   }
 
-  private fill(name: BookSide, levels: Iterable<MicroLevel>): void {
+  /** Of levels with the same price the last one counts. */
+  private fill(name: BookSide, levels: readonly MicroLevel[]): void {
+    const side = this.sides[name]
+    side.keys = []
+    side.sizes = []
+    for (const [price, size] of levels) {
+      if (size <= 0) continue
+      side.keys.push(keyOf(name, price))
+      side.sizes.push(size)
+    }
+    // Books come in order, the best level last or first.
+    if (isAscending(side.keys)) return
+    side.keys.reverse()
+    side.sizes.reverse()
+    if (isAscending(side.keys)) return
     const sizes = new Map<number, number>()
     for (const [price, size] of levels) if (size > 0) sizes.set(keyOf(name, price), size)
-    const keys = [...sizes.keys()].sort((a, b) => a - b)
-    this.sides[name].keys = keys
-    this.sides[name].sizes = keys.map((key) => sizes.get(key) ?? 0)
+    side.keys = [...sizes.keys()].sort((a, b) => a - b)
+    side.sizes = side.keys.map((key) => sizes.get(key) ?? 0)
   }
 
   private microSide(name: BookSide): MicroSide {
@@ -115,6 +128,11 @@ export class OrderBook {
         return false
     return true
   }
+}
+
+function isAscending(keys: readonly number[]): boolean {
+  for (let i = 1; i < keys.length; i++) if ((keys[i - 1] ?? 0) >= (keys[i] ?? 0)) return false
+  return true
 }
 
 function lowerBound(keys: readonly number[], key: number): number {

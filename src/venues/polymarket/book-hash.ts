@@ -2,7 +2,7 @@
  * The venue's fingerprint of a book: SHA-1 of its compact JSON with an empty hash, over a fixed set of keys. The
  * set has changed over the years and will again, so a match is proof and a mismatch is only a hint.
  */
-import { createHash } from 'node:crypto'
+import { hash as digest } from 'node:crypto'
 
 export const HASH_KEYS = {
   '2026': [
@@ -37,7 +37,7 @@ export function bookHash(book: Readonly<Record<string, unknown>>, keys: readonly
   const covered: Record<string, unknown> = {}
   for (const key of keys)
     if (key === 'hash' || Object.hasOwn(book, key)) covered[key] = key === 'hash' ? '' : book[key]
-  return createHash('sha1').update(JSON.stringify(covered)).digest('hex')
+  return digest('sha1', JSON.stringify(covered))
 }
 
 /** The rule under which the book's own hash is right; null when it is wrong under all, undefined without a hash. */
@@ -48,9 +48,10 @@ export function matchingRule(
   const reported = book.hash
   if (typeof reported !== 'string' || reported === '') return undefined
   const hash = reported.replace(/^0x/, '')
-  for (const candidate of [book, { ...terms, ...book }, { ...USUAL_TERMS, ...terms, ...book }])
-    for (const rule of Object.keys(HASH_KEYS) as HashRule[])
-      if (bookHash(candidate, HASH_KEYS[rule]) === hash) return rule
+  // The likeliest first: today's rule, with the terms that the stream leaves out.
+  const candidates = [{ ...terms, ...book }, { ...USUAL_TERMS, ...terms, ...book }, book]
+  for (const rule of Object.keys(HASH_KEYS) as HashRule[])
+    for (const candidate of candidates) if (bookHash(candidate, HASH_KEYS[rule]) === hash) return rule
   return null
 }
 

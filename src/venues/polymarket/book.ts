@@ -28,6 +28,11 @@ const MAX_WAITING_CHANGES = 4_096
 
 export type TokenObservation = BookSnapshotObservation | BookDeltaObservation | BookLostObservation
 
+export interface BookSides {
+  readonly bids: readonly MicroLevel[]
+  readonly asks: readonly MicroLevel[]
+}
+
 interface WaitingChange {
   readonly timeMs: number
   readonly change: ChangeWire
@@ -61,8 +66,12 @@ export class TokenBook {
   }
 
   /** Undefined for levels that are no numbers. */
-  replace(wire: BookWire, via: 'stream' | 'rest', receivedMs: number): TokenObservation | undefined {
-    const sides = readSides(wire)
+  replace(
+    wire: BookWire,
+    via: 'stream' | 'rest',
+    receivedMs: number,
+    sides = readSides(wire),
+  ): TokenObservation | undefined {
     if (sides === undefined) return undefined
     const timeMs = bookTimeOf(wire, receivedMs)
     if (this.#isLive && timeMs < this.#frameMs) return this.#lost('out_of_order', receivedMs, timeMs)
@@ -125,13 +134,13 @@ export class TokenBook {
 
   /** Whether a REST book differs from ours and is later. */
   isBehind(wire: BookWire): boolean {
-    return bookTimeOf(wire, 0) > this.#frameMs && this.#differsFrom(wire)
+    return bookTimeOf(wire, 0) > this.#frameMs && this.#differsFrom(readSides(wire))
   }
 
   /** Whether a REST book of the very state that we have, by its hash, has other levels. */
-  isWrong(wire: BookWire): boolean {
+  isWrong(wire: BookWire, sides?: BookSides): boolean {
     if (!wire.hash || wire.hash !== this.#frameHash) return false
-    const isWrong = this.#differsFrom(wire)
+    const isWrong = this.#differsFrom(sides ?? readSides(wire))
     if (!isWrong) this.#provenMs = this.#frameMs
     return isWrong
   }
@@ -176,8 +185,7 @@ export class TokenBook {
     return [side, [price, size]]
   }
 
-  #differsFrom(wire: BookWire): boolean {
-    const sides = readSides(wire)
+  #differsFrom(sides: BookSides | undefined): boolean {
     if (sides === undefined) return false
     const theirs = new OrderBook()
     theirs.replace(sides.bids, sides.asks)
@@ -196,7 +204,7 @@ export class TokenBook {
   }
 
   /** A full book and the waiting changes from an instant on; false when the top is not the one that the last change reports. */
-  #rebuild(sides: { bids: MicroLevel[]; asks: MicroLevel[] }, wire: BookWire, fromMs: number): boolean {
+  #rebuild(sides: BookSides, wire: BookWire, fromMs: number): boolean {
     this.#waiting = this.#waiting.filter((each) => each.timeMs >= fromMs).sort((a, b) => a.timeMs - b.timeMs)
     this.levels.replace(sides.bids, sides.asks)
     for (const { change } of this.#waiting) this.#apply(change)
@@ -211,7 +219,7 @@ function bookTimeOf(wire: BookWire, otherwise: number): number {
 }
 
 /** Old frames call the sides buys and sells. The order on the wire does not matter: the best may be last. */
-function readSides(wire: BookWire): { bids: MicroLevel[]; asks: MicroLevel[] } | undefined {
+export function readSides(wire: BookWire): BookSides | undefined {
   const bids = microLevels(wire.bids ?? wire.buys ?? [])
   const asks = microLevels(wire.asks ?? wire.sells ?? [])
   return bids === undefined || asks === undefined ? undefined : { bids, asks }

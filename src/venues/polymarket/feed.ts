@@ -29,6 +29,8 @@ interface TokenFeedStats {
 
 export class TokenFeed {
   readonly symbol: AssetSymbol
+  readonly #bookChannel: string
+  readonly #tradesChannel: string
   readonly #actions: TokenFeedActions
   readonly #tokens = new Map<string, FollowedToken>()
   readonly #context: MessageContext
@@ -41,6 +43,8 @@ export class TokenFeed {
 
   constructor(symbol: AssetSymbol, actions: TokenFeedActions) {
     this.symbol = symbol
+    this.#bookChannel = `book:${symbol}`
+    this.#tradesChannel = `trades:${symbol}`
     this.#actions = actions
     this.#context = {
       symbol,
@@ -142,9 +146,9 @@ export class TokenFeed {
     }
     const reading: Reading = { items: [] }
     if (silentMs > TIMES.socketSilenceMs) this.#loseAll(reading, 'silence', receivedMs)
-    for (const message of Array.isArray(parsed) ? parsed : [parsed])
-      this.#readMessage(message, receivedMs, reading)
-    if (reading.refused === undefined) this.#sentMs = Math.max(this.#sentMs, newestOf(parsed))
+    const messages: readonly unknown[] = Array.isArray(parsed) ? parsed : [parsed]
+    for (const message of messages) this.#readMessage(message, receivedMs, reading)
+    if (reading.refused === undefined) this.#sentMs = Math.max(this.#sentMs, newestOf(messages))
     if (reading.refused === 'wrong_shape') this.#loseAll(reading, 'damaged', receivedMs)
     return outcomeOf(reading)
   }
@@ -168,8 +172,8 @@ export class TokenFeed {
   }
 
   #push(reading: Reading, observation: DataObservation): void {
-    const topic = observation.kind === 'trade' ? 'trades' : 'book'
-    reading.items.push({ channel: `${topic}:${this.symbol}`, observation })
+    const channel = observation.kind === 'trade' ? this.#tradesChannel : this.#bookChannel
+    reading.items.push({ channel, observation })
     if (observation.kind !== 'book_lost') return
     const { reason, instrument } = observation
     this.#lostCounts[reason] = (this.#lostCounts[reason] ?? 0) + 1
@@ -216,12 +220,14 @@ function outcomeOf({ items, refused: reason }: Reading): FrameOutcome {
   return reason === undefined ? ignored('nothing for us') : refused(reason)
 }
 
-/** The newest venue time in a frame. */
-function newestOf(parsed: unknown): number {
-  const times = (Array.isArray(parsed) ? parsed : [parsed]).map((message) =>
-    AnyMessage.is(message) ? Number((message as { timestamp?: unknown }).timestamp) : 0,
-  )
-  return Math.max(0, ...times.filter(Number.isFinite))
+/** The newest venue time in a frame that was read. */
+function newestOf(messages: readonly unknown[]): number {
+  let newestMs = 0
+  for (const message of messages) {
+    const timeMs = Number((message as { timestamp?: unknown }).timestamp)
+    if (Number.isFinite(timeMs)) newestMs = Math.max(newestMs, timeMs)
+  }
+  return newestMs
 }
 
 function greetingFrame(tokenIds: readonly string[]): string {
