@@ -5,6 +5,7 @@
 import type { MarketInput } from '../../core/rows/market.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { MarketObservation } from '../observation.ts'
+import { KnownMarkets } from '../prediction/known-markets.ts'
 import { type RestAccess, readRows, requestTyped, unknownRow } from '../rest/typed-request.ts'
 import { KALSHI_TIMES, QUESTION_TOKENS, TICKERS_PER_SYMBOL } from './describe.ts'
 import { mapMarket, marketObservation } from './mapper.ts'
@@ -31,11 +32,12 @@ export interface KalshiCatalogue {
   resolve(symbol: AssetSymbol, nowMs: number, signal: AbortSignal): Promise<void>
   wanted(symbol: AssetSymbol, nowMs: number): string[]
   get(ticker: string): KnownContract | undefined
-  of(symbol: AssetSymbol): KnownContract[]
+  /** The same list until a contract of the symbol changes. */
+  of(symbol: AssetSymbol): readonly KnownContract[]
 }
 
 export function createKalshiCatalogue(asker: RestAccess): KalshiCatalogue {
-  const known = new Map<string, KnownContract>()
+  const known = new KnownMarkets<KnownContract>()
   const texts = new Map<string, string>()
   const nextAskMs = new Map<string, number>()
 
@@ -51,7 +53,7 @@ export function createKalshiCatalogue(asker: RestAccess): KalshiCatalogue {
     const isSame = before !== undefined && texts.get(market.marketId) === text
     const observation = isSame ? before.observation : marketObservation(market, receivedMs)
     texts.set(market.marketId, text)
-    known.set(market.marketId, { market, observation, series, lastPrice, receivedMs })
+    known.set(series.symbol, market.marketId, { market, observation, series, lastPrice, receivedMs })
   }
 
   async function list(
@@ -80,14 +82,14 @@ export function createKalshiCatalogue(asker: RestAccess): KalshiCatalogue {
   }
 
   /** What is long resolved is forgotten, so that the list does not grow. */
-  function forget(nowMs: number): void {
-    for (const [ticker, { market }] of known) {
+  function forget(symbol: AssetSymbol, nowMs: number): void {
+    for (const { market } of known.of(symbol)) {
       const sinceMs = nowMs - (market.endTime ?? 0)
       const isDone = market.status === 'resolved' ? sinceMs > 3_600_000 : sinceMs > KALSHI_TIMES.resolveForMs
       if (!isDone) continue
-      known.delete(ticker)
-      texts.delete(ticker)
-      nextAskMs.delete(ticker)
+      known.delete(symbol, market.marketId)
+      texts.delete(market.marketId)
+      nextAskMs.delete(market.marketId)
     }
   }
 
@@ -99,8 +101,8 @@ export function createKalshiCatalogue(asker: RestAccess): KalshiCatalogue {
       }
     },
     async resolve(symbol, nowMs, signal) {
-      forget(nowMs)
-      const due = [...known.values()].filter((each) => each.series.symbol === symbol && isDue(each, nowMs))
+      forget(symbol, nowMs)
+      const due = known.of(symbol).filter((each) => isDue(each, nowMs))
       for (const contract of due) {
         const sinceMs = nowMs - (contract.market.endTime ?? 0)
         const isSlow = sinceMs > KALSHI_TIMES.resolvePatienceMs
@@ -120,17 +122,18 @@ export function createKalshiCatalogue(asker: RestAccess): KalshiCatalogue {
       }
     },
     wanted(symbol, nowMs) {
-      return [...known.values()]
-        .filter(({ market, series }) => {
+      return known
+        .of(symbol)
+        .filter(({ market }) => {
           const fromMs = (market.startTime ?? 0) - KALSHI_TIMES.followBeforeOpenMs
           const toMs = (market.endTime ?? 0) + KALSHI_TIMES.followAfterCloseMs
-          return series.symbol === symbol && market.status === 'open' && nowMs >= fromMs && nowMs < toMs
+          return market.status === 'open' && nowMs >= fromMs && nowMs < toMs
         })
         .sort((a, b) => (a.market.endTime ?? 0) - (b.market.endTime ?? 0))
         .slice(0, TICKERS_PER_SYMBOL)
         .map(({ market }) => market.marketId)
     },
     get: (ticker) => known.get(ticker),
-    of: (symbol) => [...known.values()].filter((each) => each.series.symbol === symbol),
+    of: (symbol) => known.of(symbol),
   }
 }

@@ -48,7 +48,7 @@ export interface FollowContractsOptions {
 export function followContracts(options: FollowContractsOptions): VenueTasks {
   const { feeds, clock, catalogue, rest, rejected } = options
   const isPolling = (symbol: AssetSymbol) => options.isKeyless || rejected.has(symbol)
-  const changes = createMarketChanges((symbol) => catalogue.of(symbol).map(({ observation }) => observation))
+  const changes = createMarketChanges(catalogue.of)
   const sweeps = createTradeSweeps({
     catalogue,
     rest,

@@ -85,6 +85,8 @@ export function createTradeSweeps(options: {
   const failing = new Set<AssetSymbol>()
   const volumes = new Map<string, string>()
   const swept = new Set<string>()
+  /** The contracts as they were known when what is unknown was last forgotten. */
+  const lists = new Map<AssetSymbol, readonly KnownContract[]>()
 
   function sweepsOf(all: Map<AssetSymbol, PendingSweeps>, symbol: AssetSymbol): PendingSweeps {
     const known = all.get(symbol) ?? createPendingSweeps()
@@ -139,6 +141,15 @@ export function createTradeSweeps(options: {
     const before = volumes.get(ticker)
     volumes.set(ticker, volume)
     return before !== volume && Number(volume) > 0
+  }
+
+  /** What the catalogue has forgotten: looked for only when it has changed. */
+  function forgetUnknown(symbol: AssetSymbol): void {
+    const list = catalogue.of(symbol)
+    if (lists.get(symbol) === list) return
+    lists.set(symbol, list)
+    for (const ticker of swept) if (catalogue.get(ticker) === undefined) swept.delete(ticker)
+    for (const ticker of volumes.keys()) if (catalogue.get(ticker) === undefined) volumes.delete(ticker)
   }
 
   async function sweep(
@@ -214,8 +225,7 @@ export function createTradeSweeps(options: {
         const about = aboutOf(symbol, id, receivedMs)
         session.emit(`trades:${symbol}`, { kind: 'swept', ...about, venueTimeMs: receivedMs, key: null })
       }
-      for (const ticker of swept) if (catalogue.get(ticker) === undefined) swept.delete(ticker)
-      for (const ticker of volumes.keys()) if (catalogue.get(ticker) === undefined) volumes.delete(ticker)
+      forgetUnknown(symbol)
     },
     disconnected(symbol, sinceMs) {
       const fromMs = Math.min(gaps.get(symbol)?.fromMs ?? sinceMs, sinceMs)

@@ -3,6 +3,7 @@
  * they have closed, and asked about until they have a winner.
  */
 import type { AssetSymbol } from '../../core/symbol.ts'
+import { KnownMarkets } from '../prediction/known-markets.ts'
 import { type RestAccess, readRows, requestTyped, unknownRow } from '../rest/typed-request.ts'
 import type { HistoryRange } from '../venue.ts'
 import { POLYMARKET_TIMES as TIMES, TOKENS_PER_SOCKET } from './describe.ts'
@@ -31,7 +32,8 @@ export interface PolymarketCatalogue {
   /** The venue reports a winner of this market: it is requested at once. */
   resolveNow(marketId: string): void
   wanted(symbol: AssetSymbol, nowMs: number): Leg[]
-  of(symbol: AssetSymbol): KnownMarket[]
+  /** The same list until a market of the symbol changes. */
+  of(symbol: AssetSymbol): readonly KnownMarket[]
   /** Every window that is listed but not known yet: it may be traded a day before it begins. */
   ahead(symbol: AssetSymbol, nowMs: number, signal: AbortSignal): Promise<UpDownMarket[]>
   /** A window of `ahead` is to be known before its time. */
@@ -91,11 +93,11 @@ export async function listSeries(
 }
 
 export function createPolymarketCatalogue(askers: PolymarketAskers): PolymarketCatalogue {
-  const known = new Map<string, KnownMarket>()
+  const known = new KnownMarkets<KnownMarket>()
 
   function keep(seen: UpDownMarket, receivedMs: number, isProvisional = false): void {
-    const { marketId } = seen.market
-    known.set(marketId, mergeMarket(known.get(marketId), seen, receivedMs, isProvisional))
+    const { marketId, symbol } = seen.market
+    known.set(symbol, marketId, mergeMarket(known.get(marketId), seen, receivedMs, isProvisional))
   }
 
   async function askAgain(market: KnownMarket, nowMs: number, signal: AbortSignal): Promise<void> {
@@ -149,9 +151,10 @@ export function createPolymarketCatalogue(askers: PolymarketAskers): PolymarketC
       }
     },
     async resolve(symbol, nowMs, signal) {
-      for (const [marketId, market] of known) if (isPast(market, nowMs)) known.delete(marketId)
-      for (const market of known.values()) {
-        if (market.market.symbol !== symbol || !isResolveDue(market, nowMs)) continue
+      for (const market of known.of(symbol))
+        if (isPast(market, nowMs)) known.delete(symbol, market.market.marketId)
+      for (const market of known.values(symbol)) {
+        if (!isResolveDue(market, nowMs)) continue
         market.tries += 1
         market.nextAskMs = nextResolveMs(market, nowMs)
         try {
@@ -166,8 +169,9 @@ export function createPolymarketCatalogue(askers: PolymarketAskers): PolymarketC
       if (market !== undefined) market.nextAskMs = 0
     },
     wanted(symbol, nowMs) {
-      return [...known.values()]
-        .filter((market) => market.market.symbol === symbol && isFollowed(market, nowMs))
+      return known
+        .of(symbol)
+        .filter((market) => isFollowed(market, nowMs))
         .sort((a, b) => (a.market.endTime ?? 0) - (b.market.endTime ?? 0))
         .flatMap(({ legs }) => legs)
         .slice(0, TOKENS_PER_SOCKET)
@@ -180,12 +184,12 @@ export function createPolymarketCatalogue(askers: PolymarketAskers): PolymarketC
         const { found } = await listSeries(askers, series, { range, closed: false, nowMs, signal })
         listed.push(...found)
       }
-      return listed.filter(({ market }) => !known.has(market.marketId))
+      return listed.filter(({ market }) => known.get(market.marketId) === undefined)
     },
     add(market, receivedMs) {
-      if (!known.has(market.market.marketId)) keep(market, receivedMs)
+      if (known.get(market.market.marketId) === undefined) keep(market, receivedMs)
     },
-    of: (symbol) => [...known.values()].filter(({ market }) => market.symbol === symbol),
+    of: (symbol) => known.of(symbol),
     get: (marketId) => known.get(marketId.toLowerCase()),
   }
 }

@@ -34,7 +34,7 @@ export interface FollowWindowsOptions {
 
 export function followWindows(options: FollowWindowsOptions): VenueTasks {
   const { clock, catalogue, rest } = options
-  const changes = createMarketChanges((symbol) => catalogue.of(symbol).map(({ observation }) => observation))
+  const changes = createMarketChanges(catalogue.of)
   const sweeper = createWindowSweeper({ catalogue, rest, clock, emitMarkets })
   let io: SessionIo | undefined
 

@@ -10,17 +10,25 @@ export interface MarketChanges {
   take(symbol: AssetSymbol): MarketObservation[]
 }
 
-/** `of` gives the same object for a market until something of it has changed. */
-export function createMarketChanges(
-  of: (symbol: AssetSymbol) => readonly MarketObservation[],
-): MarketChanges {
-  const emitted = new Map<AssetSymbol, ReadonlySet<MarketObservation>>()
+interface Known {
+  /** The same object until something of the market has changed. */
+  readonly observation: MarketObservation
+}
+
+/** `of` gives the same list until a market of the symbol has changed. */
+export function createMarketChanges(of: (symbol: AssetSymbol) => readonly Known[]): MarketChanges {
+  const emitted = new Map<
+    AssetSymbol,
+    { list: readonly Known[]; observations: ReadonlySet<MarketObservation> }
+  >()
   return {
     take(symbol) {
-      const known = of(symbol)
+      const list = of(symbol)
       const before = emitted.get(symbol)
-      emitted.set(symbol, new Set(known))
-      return before === undefined ? [...known] : known.filter((each) => !before.has(each))
+      if (before?.list === list) return []
+      const known = list.map(({ observation }) => observation)
+      emitted.set(symbol, { list, observations: new Set(known) })
+      return before === undefined ? known : known.filter((each) => !before.observations.has(each))
     },
   }
 }

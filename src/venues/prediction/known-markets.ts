@@ -1,0 +1,48 @@
+/**
+ * The markets that a catalogue knows, by id and by symbol. They are looked through every second and change every half
+ * minute, so the list of a symbol is the same array until one of its markets changes.
+ */
+import type { AssetSymbol } from '../../core/symbol.ts'
+
+export class KnownMarkets<T> {
+  readonly #byId = new Map<string, T>()
+  readonly #bySymbol = new Map<AssetSymbol, Map<string, T>>()
+  readonly #lists = new Map<AssetSymbol, readonly T[]>()
+
+  get(id: string): T | undefined {
+    return this.#byId.get(id)
+  }
+
+  set(symbol: AssetSymbol, id: string, market: T): void {
+    if (this.#byId.get(id) === market) return
+    this.#byId.set(id, market)
+    this.#of(symbol).set(id, market)
+    this.#lists.delete(symbol)
+  }
+
+  delete(symbol: AssetSymbol, id: string): void {
+    this.#byId.delete(id)
+    this.#of(symbol).delete(id)
+    this.#lists.delete(symbol)
+  }
+
+  /** In the order in which they became known. */
+  of(symbol: AssetSymbol): readonly T[] {
+    const known = this.#lists.get(symbol)
+    if (known !== undefined) return known
+    const list = [...this.#of(symbol).values()]
+    this.#lists.set(symbol, list)
+    return list
+  }
+
+  /** As `of`, but what changes while they are read is seen. */
+  values(symbol: AssetSymbol): Iterable<T> {
+    return this.#of(symbol).values()
+  }
+
+  #of(symbol: AssetSymbol): Map<string, T> {
+    const markets = this.#bySymbol.get(symbol) ?? new Map<string, T>()
+    this.#bySymbol.set(symbol, markets)
+    return markets
+  }
+}
