@@ -12,7 +12,7 @@
  */
 
 import { MICRO, microOf, probabilityOf } from '../../core/micro.ts'
-import { type BookSide, type MicroLevel, OrderBook } from '../../core/order-book.ts'
+import { type BookSide, type MicroLevel, type MicroLevels, OrderBook } from '../../core/order-book.ts'
 import { MAX_LEVELS } from '../../core/rows/book.ts'
 import type {
   BookDeltaObservation,
@@ -27,11 +27,6 @@ import type { BookWire, ChangeWire } from './wire.ts'
 const MAX_WAITING_CHANGES = 4_096
 
 export type TokenObservation = BookSnapshotObservation | BookDeltaObservation | BookLostObservation
-
-export interface BookSides {
-  readonly bids: readonly MicroLevel[]
-  readonly asks: readonly MicroLevel[]
-}
 
 interface WaitingChange {
   readonly timeMs: number
@@ -70,7 +65,7 @@ export class TokenBook {
     wire: BookWire,
     via: 'stream' | 'rest',
     receivedMs: number,
-    sides = readSides(wire),
+    sides = wireLevelsOf(wire),
   ): TokenObservation | undefined {
     if (sides === undefined) return undefined
     const timeMs = bookTimeOf(wire, receivedMs)
@@ -116,7 +111,7 @@ export class TokenBook {
   /** Undefined when the REST book is older than what was applied already, or cannot be read. */
   repair(wire: BookWire, receivedMs: number): TokenObservation | undefined {
     const timeMs = bookTimeOf(wire, 0)
-    const sides = readSides(wire)
+    const sides = wireLevelsOf(wire)
     if (sides === undefined || timeMs < Math.max(this.#frameMs, this.#droppedMs)) return undefined
     if (!this.#rebuild(sides, wire, timeMs)) {
       this.#isLive = false
@@ -134,13 +129,13 @@ export class TokenBook {
 
   /** Whether a REST book differs from ours and is later. */
   isBehind(wire: BookWire): boolean {
-    return bookTimeOf(wire, 0) > this.#frameMs && this.#differsFrom(readSides(wire))
+    return bookTimeOf(wire, 0) > this.#frameMs && this.#differsFrom(wireLevelsOf(wire))
   }
 
   /** Whether a REST book of the very state that we have, by its hash, has other levels. */
-  isWrong(wire: BookWire, sides?: BookSides): boolean {
+  isWrong(wire: BookWire, sides?: MicroLevels): boolean {
     if (!wire.hash || wire.hash !== this.#frameHash) return false
-    const isWrong = this.#differsFrom(sides ?? readSides(wire))
+    const isWrong = this.#differsFrom(sides ?? wireLevelsOf(wire))
     if (!isWrong) this.#provenMs = this.#frameMs
     return isWrong
   }
@@ -185,7 +180,7 @@ export class TokenBook {
     return [side, [price, size]]
   }
 
-  #differsFrom(sides: BookSides | undefined): boolean {
+  #differsFrom(sides: MicroLevels | undefined): boolean {
     if (sides === undefined) return false
     const theirs = new OrderBook()
     theirs.replace(sides.bids, sides.asks)
@@ -204,7 +199,7 @@ export class TokenBook {
   }
 
   /** A full book and the waiting changes from an instant on; false when the top is not the one that the last change reports. */
-  #rebuild(sides: BookSides, wire: BookWire, fromMs: number): boolean {
+  #rebuild(sides: MicroLevels, wire: BookWire, fromMs: number): boolean {
     this.#waiting = this.#waiting.filter((each) => each.timeMs >= fromMs).sort((a, b) => a.timeMs - b.timeMs)
     this.levels.replace(sides.bids, sides.asks)
     for (const { change } of this.#waiting) this.#apply(change)
@@ -219,7 +214,7 @@ function bookTimeOf(wire: BookWire, otherwise: number): number {
 }
 
 /** Old frames call the sides buys and sells. The order on the wire does not matter: the best may be last. */
-export function readSides(wire: BookWire): BookSides | undefined {
+export function wireLevelsOf(wire: BookWire): MicroLevels | undefined {
   const bids = microLevels(wire.bids ?? wire.buys ?? [])
   const asks = microLevels(wire.asks ?? wire.sells ?? [])
   return bids === undefined || asks === undefined ? undefined : { bids, asks }

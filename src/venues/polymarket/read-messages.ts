@@ -3,7 +3,7 @@ import type { AssetSymbol } from '../../core/symbol.ts'
 import type { DeadLetterReason } from '../dead-letter.ts'
 import type { FrameItem } from '../live/frame.ts'
 import type { DataObservation } from '../observation.ts'
-import { readSides, type TokenBook } from './book.ts'
+import { type TokenBook, wireLevelsOf } from './book.ts'
 import { type HashedTerms, hasAllTerms, matchingRule } from './book-hash.ts'
 import { mapLastTrade } from './mapper.ts'
 import { readSlug } from './slug.ts'
@@ -72,7 +72,7 @@ export const READERS: Readonly<Record<string, ReadMessage>> = {
     if (!BookMessage.is(message)) return false
     const token = feed.noteReceived(message.asset_id, receivedMs)
     if (token === undefined) return true
-    const sides = readSides(message)
+    const sides = wireLevelsOf(message)
     const wrong = token.book.isWrong(message, sides) ? token.book.lose('hash_mismatch', receivedMs) : null
     if (wrong !== null) feed.push(reading, wrong)
     const observation = token.book.replace(message, 'stream', receivedMs, sides)
