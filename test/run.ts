@@ -40,7 +40,7 @@ const OWN_PROCESS = new RegExp(
     'test/e2e/(chain-burst|chain-statuses|loop-hold|stream-floods|webhook-list)',
     // Most of what they run is in processes that they start.
     'test/e2e/(add-a-venue|chain-kill|cli|damaged-files|install|live-credentials|metering|one-service)',
-    'test/e2e/(resets|sandbox-nodes|shared-credits|shutdown|webhook-kill|whole-service)',
+    'test/e2e/(resets|shared-credits|shutdown|webhook-kill|whole-service)',
   ].join('|')})\\.test\\.ts$`,
 )
 /** Tests against an accelerated clock, or of when something ends: one after the other, with nothing beside them. */
@@ -48,7 +48,7 @@ const ALONE = /^(src\/ingest\/prediction\/faults[a-z-]*|test\/dashboard\/first-c
 /** Files that share a process; all others share one with their folder. */
 const BATCHES = [
   // Share the sandbox: the first while it fills its past, the last when it is there.
-  /^test\/(e2e\/(recording-status|try-it)|dashboard\/browser)\./,
+  /^test\/(e2e\/(recording-status|sandbox-nodes|try-it)|dashboard\/browser)\./,
   /^test\/e2e\/market-/,
   /^src\/webhooks\//,
   /^test\/dashboard\/(explorer|user|status-page)/,
@@ -59,7 +59,7 @@ const BATCHES = [
 /** Start first, so that the run does not end with one of them alone on the machine. */
 const LONG = [
   'test/e2e/recording-status',
-  'test/e2e/sandbox-nodes',
+  'test/e2e/whole-service',
   'test/e2e/live-credentials',
   'test/e2e/cli',
   'test/e2e/one-service',

@@ -1,4 +1,4 @@
-/** What a newcomer does: start, the README's lines as printed, stop. */
+/** What a newcomer does: start, the README's lines as printed, kill, start again, stop. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -6,19 +6,22 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import { ask } from '../fakes/client.ts'
-import { type ChildService, dataFolder, printedKey, spawnService } from '../fakes/service.ts'
+import { chainScore, nodeProcesses } from '../fakes/node-processes.ts'
+import { type ChildService, cli, dataFolder, printedKey, spawnService } from '../fakes/service.ts'
+import { until } from '../until.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const run = promisify(execFile)
 const folder = dataFolder()
+const env = { TAPELINE_SANDBOX: 'on', TAPELINE_FIRST_FILL_DAYS: '31' }
 let service: ChildService
+let key: string
 before(async () => {
-  service = await spawnService(folder.path, {
-    env: { TAPELINE_SANDBOX: 'on', TAPELINE_FIRST_FILL_DAYS: '31' },
-  })
+  service = await spawnService(folder.path, { env })
+  key = await printedKey(service)
 })
 after(async () => {
-  await service.kill('SIGKILL')
+  await service?.kill('SIGKILL')
   folder.remove()
 })
 
@@ -33,7 +36,6 @@ function readmeLines(): string[] {
 }
 
 test('three curl lines of the README work as printed, while the past is still being filled', async () => {
-  const key = await printedKey(service)
   const candles = () => ask(`${service.url}/v1/candles?symbol=BTC&source=cexa&limit=1`, { key })
   const endsAt = performance.now() + 30_000
   while ((await candles()).headers.get('x-rows-returned') !== '1' && performance.now() < endsAt) {
@@ -55,11 +57,11 @@ test('three curl lines of the README work as printed, while the past is still be
 })
 
 test('the command line runs through npm and through the bin, with the Node that the project pins', async () => {
-  const env = { ...process.env, TAPELINE_DATA: folder.path }
-  const byNpm = await run('npm', ['run', '-s', 'tapeline', '--', 'config', '--json'], { cwd: ROOT, env })
+  const own = { ...process.env, TAPELINE_DATA: folder.path }
+  const byNpm = await run('npm', ['run', '-s', 'tapeline', '--', 'config', '--json'], { cwd: ROOT, env: own })
   const settings = JSON.parse(byNpm.stdout) as { setting: string }[]
   assert.ok(settings.length > 10)
-  const byBin = await run(join(ROOT, 'bin/tapeline'), ['config', '--json'], { env })
+  const byBin = await run(join(ROOT, 'bin/tapeline'), ['config', '--json'], { env: own })
   assert.deepEqual(JSON.parse(byBin.stdout), settings)
   const { version } = JSON.parse(
     readFileSync(join(ROOT, 'node_modules', `node-linux-${process.arch}`, 'package.json'), 'utf8'),
@@ -78,9 +80,24 @@ test('the lock file has the pinned Node for both kinds of machine', () => {
   }
 })
 
+test('the simulated nodes end with a service that is killed, and the next one continues their chain', async () => {
+  const before = await chainScore(service.url, key)
+  assert.ok(before > 0)
+  await service.kill('SIGKILL')
+  await until('the nodes end with the service', () => nodeProcesses(folder.path).length === 0)
+  service = await spawnService(folder.path, { env })
+  await until('the chain of the first start', async () => (await chainScore(service.url, key)) >= before)
+})
+
 test('in the middle of filling its past the whole service stops in time', async () => {
   const startedMs = performance.now()
   const code = await service.kill('SIGTERM')
   assert.equal(code, 0, service.printed())
   assert.ok(performance.now() - startedMs < 10_000, `${performance.now() - startedMs} ms`)
+})
+
+test('a clean stop ends the simulated nodes, and the command line says that none run', async () => {
+  const stopped = await cli(folder.path, ['sandbox', 'pay', '--to', 'kaspatest:x', '--amount', '1'])
+  assert.match(stopped.stderr, /^No sandbox runs on the data folder .* start the service there first/)
+  await until('a clean stop takes the nodes along', () => nodeProcesses(folder.path).length === 0)
 })

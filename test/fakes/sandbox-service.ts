@@ -18,6 +18,8 @@ export interface SandboxService {
   readonly metricsToken: string
   /** Whether the data folder is a small disk of its own. */
   readonly hasOwnDisk: boolean
+  /** The data folder as it was given to the service. */
+  readonly data: string
   /** The data folder as the service sees it, through its own mounts. */
   readonly dataInside: string
 }
@@ -54,6 +56,7 @@ const shared = share<SandboxService>(async () => {
       key: await printedKey(service),
       metricsToken: METRICS_TOKEN,
       hasOwnDisk,
+      data,
       dataInside: hasOwnDisk ? join(`/proc/${service.pid}/root`, data) : data,
     },
     stop: async () => {
