@@ -1,11 +1,12 @@
 /** Writes the catalogue in groups; of several entries of a market only the newest is written. */
 import type { MarketInput } from '../../core/rows/market.ts'
+import { RowError } from '../../core/rows/row-error.ts'
 import type { Logger } from '../../kit/log.ts'
 import type { EnvironmentStore } from '../../store/environment.ts'
 
 export interface MarketWriter {
   put(market: MarketInput): void
-  /** Writes all waiting entries. */
+  /** Writes all waiting entries. If the store fails, they wait for the next call; what it refuses is dropped. */
   flush(): Promise<void>
 }
 
@@ -16,15 +17,20 @@ export function createMarketWriter(options: {
   const { store, log } = options
   let waiting = new Map<string, MarketInput>()
 
-  /** One entry that cannot be written must not hold up the others. */
+  /** One entry that cannot be written must not hold up the others: while the store fails it is tried last. */
   async function oneByOne(entries: readonly MarketInput[]): Promise<void> {
-    for (const market of entries) {
+    for (const [index, market] of entries.entries()) {
       try {
         await store.write({ markets: [market] })
       } catch (error) {
         log.error({ market: market.marketId, err: error }, 'a market could not be written')
+        if (!(error instanceof RowError)) return putBack([...entries.slice(index + 1), market])
       }
     }
+  }
+
+  function putBack(entries: readonly MarketInput[]): void {
+    for (const market of entries) if (!waiting.has(market.marketId)) waiting.set(market.marketId, market)
   }
 
   return {
