@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { MarketInput } from '../../src/core/rows/market.ts'
-import { recordMarket } from '../../src/ingest/prediction/record-market.ts'
+import { MarketRecorder } from '../../src/ingest/prediction/record-market.ts'
 import { createRowWriter } from '../../src/ingest/shared/write-rows.ts'
 import { manualClock } from '../../src/kit/clock.ts'
 import { createLogger } from '../../src/kit/log.ts'
@@ -113,7 +113,7 @@ async function fill(store: EnvironmentStore): Promise<void> {
     kalshi: recorderOf('kalshi'),
   }
   function recorderOf(name: 'polymarket' | 'kalshi') {
-    return recordMarket({
+    return new MarketRecorder({
       plan: VENUES[name].plan,
       market: MARKETS[name],
       writer,

@@ -17,7 +17,7 @@ import type { RowWriter } from '../shared/write-rows.ts'
 import type { PastOpenInterest } from './backfill-open-interest.ts'
 import { BASE_INTERVAL, type PredictionPlan } from './market-feeds.ts'
 import { firstTradeMs, lastTradeMs, windowOf } from './market-times.ts'
-import { type MarketRecorder, recordMarket } from './record-market.ts'
+import { MarketRecorder } from './record-market.ts'
 import { marketCandleOfRow } from './restore-market.ts'
 import { type RestoredTrades, restoreTrades } from './restore-trades.ts'
 
@@ -41,7 +41,13 @@ export async function backfillMarket(
   const { plan, venue, writer, range, signal } = parts
   const { symbol, marketId } = market
   const window = windowOf(market)
-  const recorder = recordMarket({ plan, market, writer, referencePrice: () => null, lastBookMs: () => 0 })
+  const recorder = new MarketRecorder({
+    plan,
+    market,
+    writer,
+    referencePrice: () => null,
+    lastBookMs: () => 0,
+  })
   const part = {
     fromMs: candleStart(Math.max(range.fromMs, firstTradeMs(plan, window)), BASE_INTERVAL),
     toMs: Math.min(range.toMs, lastTradeMs(plan, window) + 1),

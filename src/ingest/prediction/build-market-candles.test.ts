@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { buildMarketCandles, type MarketTrade, rollUpMarketCandles } from '../../core/market-candles.ts'
-import { createMarketCandleBuilder } from './build-market-candles.ts'
+import { MarketCandleBuilder } from './build-market-candles.ts'
 
 const MINUTE_MS = 60_000
 const START_MS = Date.parse('2026-11-15T10:00:00Z')
@@ -21,7 +21,7 @@ test('candles rolled up from candles of 5m are those of the trades themselves', 
 })
 
 test('a trade that comes late changes its candle and every candle above it, and only those are given again', () => {
-  const candles = createMarketCandleBuilder('pieces')
+  const candles = new MarketCandleBuilder('pieces')
   for (const each of TRADES) candles.trade(each)
   candles.take()
   assert.deepEqual(candles.take(), [])
@@ -45,7 +45,7 @@ test('a stored candle is joined by trades that are found later; one of the venue
   })
   assert.ok(stored)
   for (const isWhole of [false, true]) {
-    const candles = createMarketCandleBuilder('money')
+    const candles = new MarketCandleBuilder('money')
     candles.fix(stored, isWhole)
     candles.trade(trade(2, '0.1', '10'))
     const candle = candles.at(START_MS, '5m')
@@ -56,7 +56,7 @@ test('a stored candle is joined by trades that are found later; one of the venue
 })
 
 test('midpoints that are requested later take their place in time', () => {
-  const candles = createMarketCandleBuilder('money')
+  const candles = new MarketCandleBuilder('money')
   candles.mid({ timeMs: 100_000, price: '0.5' })
   candles.mid({ timeMs: 110_000, price: '0.6' })
   for (const [timeMs, price] of [

@@ -27,15 +27,7 @@ interface ChangedCandle {
   readonly candle: MarketCandle
 }
 
-export interface MarketCandleBuilder {
-  trade(trade: MarketTrade): void
-  mid(sample: MidSample): void
-  /** A candle of 5m that is known already. A `whole` one holds every trade of its time: later trades are part of it already. */
-  fix(candle: MarketCandle, isWhole: boolean): void
-  take(): ChangedCandle[]
-  /** The candles that hold an instant, to be written once more as closed. */
-  at(timeMs: number, interval: CandleInterval): MarketCandle | undefined
-}
+const NOTHING: readonly ChangedCandle[] = []
 
 interface Bucket {
   trades: MarketTrade[]
@@ -46,32 +38,87 @@ interface Bucket {
   isWhole: boolean
 }
 
-export function createMarketCandleBuilder(volume: VolumeUnit): MarketCandleBuilder {
-  const buckets = new Map<number, Bucket>()
-  const dirty = new Set<number>()
+export class MarketCandleBuilder {
+  readonly #volume: VolumeUnit
+  readonly #buckets = new Map<number, Bucket>()
+  readonly #dirty = new Set<number>()
 
-  function bucketAt(timeMs: number): Bucket {
+  constructor(volume: VolumeUnit) {
+    this.#volume = volume
+  }
+
+  trade(trade: MarketTrade): void {
+    if (this.#buckets.get(candleStart(trade.timeMs, BASE_INTERVAL))?.isWhole) return
+    this.#bucketAt(trade.timeMs).trades.push(trade)
+  }
+
+  mid(sample: MidSample): void {
+    const start = candleStart(sample.timeMs, BASE_INTERVAL)
+    const known = this.#buckets.get(start)
+    if (known?.trades.some((trade) => trade.isBlock !== true)) return
+    const last = known?.mids.at(-1)
+    const isLate = last !== undefined && sample.timeMs < last.timeMs
+    if (!isLate && last?.price === sample.price) return
+    const bucket = this.#bucketAt(sample.timeMs)
+    const mids = [...bucket.mids, sample]
+    bucket.mids = extremes(isLate ? mids.sort((a, b) => a.timeMs - b.timeMs) : mids)
+  }
+
+  /** A candle of 5m that is known already. A `whole` one holds every trade of its time: later trades are part of it already. */
+  fix(candle: MarketCandle, isWhole: boolean): void {
+    const bucket = this.#bucketAt(candle.openTimeMs)
+    bucket.isWhole = isWhole
+    bucket.candle = candle
+    bucket.isDirty = false
+    bucket.trades = tradesOf(candle, this.#volume)
+    bucket.mids = candle.basis === 'mid' ? midsOf(candle) : []
+  }
+
+  take(): readonly ChangedCandle[] {
+    if (this.#dirty.size === 0) return NOTHING
+    const taken: ChangedCandle[] = []
+    for (const start of this.#dirty)
+      for (const candle of this.#candleAt(start)) taken.push({ interval: BASE_INTERVAL, candle })
+    for (const interval of LONGER) {
+      const starts = new Set([...this.#dirty].map((start) => candleStart(start, interval)))
+      for (const start of starts) {
+        const candle = this.#longer(start, interval)
+        if (candle !== undefined) taken.push({ interval, candle })
+      }
+    }
+    this.#dirty.clear()
+    return taken
+  }
+
+  /** The candles that hold an instant, to be written once more as closed. */
+  at(timeMs: number, interval: CandleInterval): MarketCandle | undefined {
+    return interval === BASE_INTERVAL
+      ? this.#candleAt(candleStart(timeMs, BASE_INTERVAL))[0]
+      : this.#longer(timeMs, interval)
+  }
+
+  #bucketAt(timeMs: number): Bucket {
     const start = candleStart(timeMs, BASE_INTERVAL)
-    dirty.add(start)
-    const known = buckets.get(start)
+    this.#dirty.add(start)
+    const known = this.#buckets.get(start)
     if (known !== undefined) {
       known.isDirty = true
       return known
     }
     const bucket: Bucket = { trades: [], mids: [], candle: undefined, isDirty: true, isWhole: false }
-    buckets.set(start, bucket)
+    this.#buckets.set(start, bucket)
     return bucket
   }
 
-  function candleAt(start: number): MarketCandle[] {
-    const bucket = buckets.get(start)
+  #candleAt(start: number): MarketCandle[] {
+    const bucket = this.#buckets.get(start)
     if (bucket === undefined) return []
     if (bucket.isDirty) {
       const [candle] = buildMarketCandles({
         interval: BASE_INTERVAL,
         trades: bucket.trades,
         mids: bucket.mids,
-        volume,
+        volume: this.#volume,
       })
       bucket.candle = candle
       bucket.isDirty = false
@@ -79,53 +126,11 @@ export function createMarketCandleBuilder(volume: VolumeUnit): MarketCandleBuild
     return bucket.candle === undefined ? [] : [bucket.candle]
   }
 
-  function longer(start: number, interval: CandleInterval): MarketCandle | undefined {
+  #longer(start: number, interval: CandleInterval): MarketCandle | undefined {
     const from = candleStart(start, interval)
     const finer: MarketCandle[] = []
-    for (let at = from; at < from + INTERVAL_MS[interval]; at += BASE_MS) finer.push(...candleAt(at))
+    for (let at = from; at < from + INTERVAL_MS[interval]; at += BASE_MS) finer.push(...this.#candleAt(at))
     return rollUpMarketCandles(interval, finer)[0]
-  }
-
-  return {
-    trade(trade) {
-      if (buckets.get(candleStart(trade.timeMs, BASE_INTERVAL))?.isWhole) return
-      bucketAt(trade.timeMs).trades.push(trade)
-    },
-    mid(sample) {
-      const start = candleStart(sample.timeMs, BASE_INTERVAL)
-      const known = buckets.get(start)
-      if (known?.trades.some((trade) => trade.isBlock !== true)) return
-      const last = known?.mids.at(-1)
-      const isLate = last !== undefined && sample.timeMs < last.timeMs
-      if (!isLate && last?.price === sample.price) return
-      const bucket = bucketAt(sample.timeMs)
-      const mids = [...bucket.mids, sample]
-      bucket.mids = extremes(isLate ? mids.sort((a, b) => a.timeMs - b.timeMs) : mids)
-    },
-    fix(candle, isWhole) {
-      const bucket = bucketAt(candle.openTimeMs)
-      bucket.isWhole = isWhole
-      bucket.candle = candle
-      bucket.isDirty = false
-      bucket.trades = tradesOf(candle, volume)
-      bucket.mids = candle.basis === 'mid' ? midsOf(candle) : []
-    },
-    take() {
-      const taken: ChangedCandle[] = []
-      for (const start of dirty)
-        for (const candle of candleAt(start)) taken.push({ interval: BASE_INTERVAL, candle })
-      for (const interval of LONGER) {
-        const starts = new Set([...dirty].map((start) => candleStart(start, interval)))
-        for (const start of starts) {
-          const candle = longer(start, interval)
-          if (candle !== undefined) taken.push({ interval, candle })
-        }
-      }
-      dirty.clear()
-      return taken
-    },
-    at: (timeMs, interval) =>
-      interval === BASE_INTERVAL ? candleAt(candleStart(timeMs, BASE_INTERVAL))[0] : longer(timeMs, interval),
   }
 }
 

@@ -8,37 +8,37 @@
 import { add, type Decimal, decimal, decimalText, multiply, ZERO } from '../../core/decimal.ts'
 import type { TradeObservation } from '../../venues/observation.ts'
 
-export interface TradeDeduplicator {
-  /** False for a trade that is known. */
-  add(observation: TradeObservation, isStored?: boolean): boolean
+export class TradeDeduplicator {
+  readonly #hasTransactions: boolean
+  readonly #ids = new Set<string>()
+  readonly #streamed = new Set<string>()
+  #money: Decimal = ZERO
+
+  constructor(hasTransactions: boolean) {
+    this.#hasTransactions = hasTransactions
+  }
+
   /** What was paid for all of them. */
-  readonly money: string
+  get money(): string {
+    return decimalText(this.#money)
+  }
+
+  /** False for a trade that is known. */
+  add(observation: TradeObservation, isStored = false): boolean {
+    const { id, price, size } = observation
+    if (this.#ids.has(id)) return false
+    if (this.#hasTransactions) {
+      const transaction = id.slice(0, id.lastIndexOf('-'))
+      if (isOfStream(observation, isStored)) this.#streamed.add(transaction)
+      else if (this.#streamed.has(transaction)) return false
+      this.#money = add(this.#money, multiply(decimal(price), decimal(size)))
+    }
+    this.#ids.add(id)
+    return true
+  }
 }
 
-export function createTradeDeduplicator(hasTransactions: boolean): TradeDeduplicator {
-  const ids = new Set<string>()
-  const streamed = new Set<string>()
-  let money: Decimal = ZERO
-
-  /** A stored trade does not show where it came from; but lists have whole seconds only. */
-  const isOfStream = ({ isSwept, venueTimeMs }: TradeObservation, isStored: boolean) =>
-    isSwept !== true && !(isStored && venueTimeMs % 1_000 === 0)
-
-  return {
-    add(observation, isStored = false) {
-      const { id, price, size } = observation
-      if (ids.has(id)) return false
-      if (hasTransactions) {
-        const transaction = id.slice(0, id.lastIndexOf('-'))
-        if (isOfStream(observation, isStored)) streamed.add(transaction)
-        else if (streamed.has(transaction)) return false
-        money = add(money, multiply(decimal(price), decimal(size)))
-      }
-      ids.add(id)
-      return true
-    },
-    get money() {
-      return decimalText(money)
-    },
-  }
+/** A stored trade does not show where it came from; but lists have whole seconds only. */
+function isOfStream({ isSwept, venueTimeMs }: TradeObservation, isStored: boolean): boolean {
+  return isSwept !== true && !(isStored && venueTimeMs % 1_000 === 0)
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createLatestBefore } from './latest-before.ts'
+import { LatestBefore } from './latest-before.ts'
 
 test('the figure of an instant is the newest at or before it, in whatever order figures came', () => {
-  const latest = createLatestBefore<string>()
+  const latest = new LatestBefore<string>()
   assert.equal(latest.at(1_000), undefined)
   latest.received(1_000, 'a')
   latest.received(3_000, 'c')
@@ -16,7 +16,7 @@ test('the figure of an instant is the newest at or before it, in whatever order 
 })
 
 test('a minute is kept, and the figure that stood at its beginning; a flood is bounded', () => {
-  const latest = createLatestBefore<number>()
+  const latest = new LatestBefore<number>()
   for (let timeMs = 0; timeMs <= 300_000; timeMs += 7_000) latest.received(timeMs, timeMs)
   assert.equal(latest.at(240_000), 238_000)
   assert.equal(latest.at(200_000), undefined)

@@ -16,7 +16,7 @@ import type { HistoryPage, Venue } from '../../venues/venue.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
 import { createCoverageTracker } from '../shared/track-coverage.ts'
 import { createRowWriter } from '../shared/write-rows.ts'
-import { recordMarket } from './record-market.ts'
+import { MarketRecorder } from './record-market.ts'
 import { recordMarkets } from './record-markets.ts'
 import { createReferencePrices } from './reference-prices.ts'
 import { restoreMarket } from './restore-market.ts'
@@ -93,7 +93,7 @@ async function setUp(t: TestContext) {
   const writer = createRowWriter({ store, clock, log })
   t.after(() => store.close())
   const recorderOf = (name: Name, referencePrice: (timeMs: number) => string | null = () => null) =>
-    recordMarket({
+    new MarketRecorder({
       plan: VENUES[name].plan,
       market: MARKETS[name],
       writer,
@@ -245,7 +245,7 @@ test('a trade of nothing is left out and counted; one that makes no sense is a g
     const { marketId, source, tokens = [] } = MARKETS[name]
     const instrument = tokens[0]?.tokenId ?? marketId
     let empty = 0
-    const recorder = recordMarket({
+    const recorder = new MarketRecorder({
       ...{ plan: VENUES[name].plan, market: MARKETS[name], writer, referencePrice: () => null },
       ...{ lastBookMs: () => START_MS, onEmptyTrade: () => void empty++ },
     })

@@ -28,7 +28,7 @@ import {
   SAMPLE_BEFORE_MS,
 } from './market-times.ts'
 import { mergeKnown } from './merge-market.ts'
-import { type MarketRecorder, recordMarket } from './record-market.ts'
+import { MarketRecorder } from './record-market.ts'
 import { type OpenInterestRecorder, recordOpenInterest } from './record-open-interest.ts'
 import { createReferencePrices, type ReferencePrices } from './reference-prices.ts'
 import { createMarketRestorer, type MarketRestorer, type RestoreMarketsParts } from './restore-markets.ts'
@@ -229,7 +229,7 @@ class SymbolMarkets implements MarketsRecorder {
 
   #follow(market: MarketInput): FollowedMarket {
     const { plan, writer, clock } = this.#parts
-    const recorder = recordMarket({
+    const recorder = new MarketRecorder({
       plan,
       market,
       writer,

@@ -5,7 +5,7 @@ import type { OpenInterestInput } from '../../core/rows/open-interest.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import { COARSE_INTERVALS, feedOf } from '../shared/feeds.ts'
 import type { RowWriter } from '../shared/write-rows.ts'
-import { createLatestBefore, type LatestBefore } from './latest-before.ts'
+import { LatestBefore } from './latest-before.ts'
 import type { PredictionPlan } from './market-feeds.ts'
 
 const GRID_MS = INTERVAL_MS['5m']
@@ -33,7 +33,7 @@ export function recordOpenInterest(options: {
   let nextMs: number | undefined
 
   function received(marketId: string, timeMs: number, openInterest: string): void {
-    const known = figures.get(marketId) ?? createLatestBefore<string>()
+    const known = figures.get(marketId) ?? new LatestBefore<string>()
     known.received(timeMs, openInterest)
     figures.set(marketId, known)
   }

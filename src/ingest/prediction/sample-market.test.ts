@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { microLevels } from '../../../test/predictions/levels.ts'
 import type { BookLostReason } from '../../venues/observation.ts'
-import { sampleMarket } from './sample-market.ts'
+import { MarketSampler } from './sample-market.ts'
 
 const TOKEN = 'token'
 const about = (timeMs: number) => ({
@@ -19,7 +19,7 @@ const about = (timeMs: number) => ({
 function setUp() {
   const samples: [timeMs: number, bid: number | null][] = []
   let receivedToMs = 0
-  const sampler = sampleMarket({
+  const sampler = new MarketSampler({
     instruments: [TOKEN],
     receivedToMs: () => receivedToMs,
     onSample(gridMs) {

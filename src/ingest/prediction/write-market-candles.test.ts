@@ -6,7 +6,7 @@ import type { CandleInput } from '../../core/rows/candle.ts'
 import type { MarketInput } from '../../core/rows/market.ts'
 import { kalshiPlan } from '../../venues/kalshi/plan.ts'
 import type { TradeObservation } from '../../venues/observation.ts'
-import { createMarketCandleWriter } from './write-market-candles.ts'
+import { MarketCandleWriter } from './write-market-candles.ts'
 
 const START_MS = Date.parse('2026-11-15T12:00:00Z')
 const CANDLE_MS = 300_000
@@ -36,7 +36,7 @@ const trade = (timeMs: number, price: string): TradeObservation => ({
 function setUp() {
   const written: CandleInput[] = []
   const refused: string[] = []
-  const candles = createMarketCandleWriter({
+  const candles = new MarketCandleWriter({
     plan: kalshiPlan,
     instruments: [MARKET.marketId],
     market: () => MARKET,

@@ -10,22 +10,11 @@ import type { MarketInput } from '../../core/rows/market.ts'
 import type { TradeObservation } from '../../venues/observation.ts'
 import { COARSE_INTERVALS, candleFeed } from '../shared/feeds.ts'
 import type { RowWriter } from '../shared/write-rows.ts'
-import { createMarketCandleBuilder } from './build-market-candles.ts'
+import { MarketCandleBuilder } from './build-market-candles.ts'
 import type { PredictionPlan } from './market-feeds.ts'
 
 /** Trades arrive late, those on a chain even later. */
 const CLOSE_AFTER_MS = 30_000
-
-export interface MarketCandleWriter {
-  trade(observation: TradeObservation): void
-  mid(instrument: string, sample: MidSample): void
-  /** A candle of 5m that is known already. */
-  fix(instrument: string, candle: MarketCandle, isWhole: boolean): void
-  /** A trade that cannot be stored: no candle of its time is written. */
-  refuseAt(observation: TradeObservation): void
-  /** Puts the candles that have changed or ended. */
-  show(nowMs: number): void
-}
 
 interface CandlePlace {
   readonly instrument: string
@@ -41,40 +30,83 @@ const isCandleClosed = (
   nowMs: number,
 ): boolean => nowMs >= openTimeMs + INTERVAL_MS[interval] + CLOSE_AFTER_MS
 
-export function createMarketCandleWriter(options: {
-  plan: PredictionPlan
-  instruments: readonly string[]
+interface CandleWriterOptions {
+  readonly plan: PredictionPlan
+  readonly instruments: readonly string[]
   /** As it is known now. */
-  market: () => MarketInput
-  writer: Pick<RowWriter, 'put' | 'refuse'>
-}): MarketCandleWriter {
-  const { plan, writer } = options
-  const builders = new Map(
-    options.instruments.map((instrument) => [instrument, createMarketCandleBuilder(plan.volume)]),
-  )
-  const tokens = options.market().tokens ?? []
-  /** Written open: written once more when they have ended. */
-  const open = new Map<string, CandlePlace>()
-  const refused = new Set<string>()
+  readonly market: () => MarketInput
+  readonly writer: Pick<RowWriter, 'put' | 'refuse'>
+}
 
-  function refuse({ interval, openTimeMs }: CandlePlace): void {
-    const feed = candleFeed(plan.source, options.market().symbol, interval)
-    writer.refuse(feed, openTimeMs)
+export class MarketCandleWriter {
+  readonly #options: CandleWriterOptions
+  readonly #builders: ReadonlyMap<string, MarketCandleBuilder>
+  /** Written open: written once more when they have ended. */
+  readonly #open = new Map<string, CandlePlace>()
+  #refused: Set<string> | undefined
+
+  constructor(options: CandleWriterOptions) {
+    this.#options = options
+    this.#builders = new Map(
+      options.instruments.map((instrument) => [instrument, new MarketCandleBuilder(options.plan.volume)]),
+    )
   }
 
-  function put(instrument: string, interval: CandleInterval, candle: MarketCandle, nowMs: number): void {
+  trade({ instrument, price, size, venueTimeMs: timeMs, isBlock }: TradeObservation): void {
+    const trade = { timeMs, price, size, ...(isBlock === true ? { isBlock } : {}) }
+    this.#builders.get(instrument)?.trade(trade)
+  }
+
+  mid(instrument: string, sample: MidSample): void {
+    this.#builders.get(instrument)?.mid(sample)
+  }
+
+  /** A candle of 5m that is known already. */
+  fix(instrument: string, candle: MarketCandle, isWhole: boolean): void {
+    this.#builders.get(instrument)?.fix(candle, isWhole)
+  }
+
+  /** A trade that cannot be stored: no candle of its time is written. */
+  refuseAt({ instrument, venueTimeMs }: TradeObservation): void {
+    this.#refused ??= new Set()
+    for (const interval of COARSE_INTERVALS) {
+      const place = { instrument, interval, openTimeMs: candleStart(venueTimeMs, interval) }
+      this.#refused.add(nameOf(place))
+      this.#refuse(place)
+    }
+  }
+
+  /** Puts the candles that have changed or ended. */
+  show(nowMs: number): void {
+    for (const [instrument, builder] of this.#builders)
+      for (const { interval, candle } of builder.take()) this.#put(instrument, interval, candle, nowMs)
+    for (const place of this.#open.values()) {
+      if (!isCandleClosed(place, nowMs)) continue
+      const { instrument, interval, openTimeMs } = place
+      const candle = this.#builders.get(instrument)?.at(openTimeMs, interval)
+      if (candle !== undefined) this.#put(instrument, interval, candle, nowMs)
+    }
+  }
+
+  #refuse({ interval, openTimeMs }: CandlePlace): void {
+    const { plan, market, writer } = this.#options
+    writer.refuse(candleFeed(plan.source, market().symbol, interval), openTimeMs)
+  }
+
+  #put(instrument: string, interval: CandleInterval, candle: MarketCandle, nowMs: number): void {
     const place = { instrument, interval, openTimeMs: candle.openTimeMs }
     const name = nameOf(place)
-    if (refused.has(name)) {
-      refuse(place)
-      open.delete(name)
+    if (this.#refused?.has(name)) {
+      this.#refuse(place)
+      this.#open.delete(name)
       return
     }
     const closed = isCandleClosed(place, nowMs)
-    if (closed) open.delete(name)
-    else open.set(name, place)
-    const { symbol, marketId, slug, question } = options.market()
-    const token = tokens.find(({ tokenId }) => tokenId === instrument)
+    if (closed) this.#open.delete(name)
+    else this.#open.set(name, place)
+    const { plan, writer } = this.#options
+    const { symbol, marketId, slug, question, tokens } = this.#options.market()
+    const token = tokens?.find(({ tokenId }) => tokenId === instrument)
     const market = {
       marketId,
       slug: slug ?? null,
@@ -85,30 +117,5 @@ export function createMarketCandleWriter(options: {
     const { openTimeMs: time, high, low, close, volume } = candle
     const row = { time, open: candle.open, high, low, close, volume, closed, market }
     writer.put(candleFeed(plan.source, symbol, interval), [row])
-  }
-
-  return {
-    trade({ instrument, price, size, venueTimeMs: timeMs, isBlock }) {
-      builders.get(instrument)?.trade({ timeMs, price, size, ...(isBlock === true ? { isBlock } : {}) })
-    },
-    mid: (instrument, sample) => builders.get(instrument)?.mid(sample),
-    fix: (instrument, candle, isWhole) => builders.get(instrument)?.fix(candle, isWhole),
-    refuseAt({ instrument, venueTimeMs }) {
-      for (const interval of COARSE_INTERVALS) {
-        const place = { instrument, interval, openTimeMs: candleStart(venueTimeMs, interval) }
-        refused.add(nameOf(place))
-        refuse(place)
-      }
-    },
-    show(nowMs) {
-      for (const [instrument, builder] of builders)
-        for (const { interval, candle } of builder.take()) put(instrument, interval, candle, nowMs)
-      for (const place of [...open.values()]) {
-        if (!isCandleClosed(place, nowMs)) continue
-        const { instrument, interval, openTimeMs } = place
-        const candle = builders.get(instrument)?.at(openTimeMs, interval)
-        if (candle !== undefined) put(instrument, interval, candle, nowMs)
-      }
-    },
   }
 }

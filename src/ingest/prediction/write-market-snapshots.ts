@@ -7,62 +7,89 @@ import type { OrderBook } from '../../core/order-book.ts'
 import type { MarketInput } from '../../core/rows/market.ts'
 import type { DataObservation, MarketTickerObservation } from '../../venues/observation.ts'
 import type { RowWriter } from '../shared/write-rows.ts'
-import { createLatestBefore } from './latest-before.ts'
+import { LatestBefore } from './latest-before.ts'
 import { type PredictionPlan, snapshotFeed } from './market-feeds.ts'
-import { SAMPLE_BEFORE_MS, windowOf } from './market-times.ts'
-import { type MarketSampler, sampleMarket } from './sample-market.ts'
+import { type MarketWindow, SAMPLE_BEFORE_MS, windowOf } from './market-times.ts'
+import { MarketSampler } from './sample-market.ts'
 
-export interface MarketSnapshotWriter {
-  readonly sampler: MarketSampler
-  /** Books and figures; anything else is ignored. */
-  observe(observation: DataObservation): void
+interface SnapshotWriterOptions {
+  readonly plan: PredictionPlan
+  readonly instruments: readonly string[]
+  /** As it is known now. */
+  readonly market: () => MarketInput
+  readonly writer: Pick<RowWriter, 'put'>
+  readonly lastPrice: (instrument: string, timeMs: number) => string | null
+  /** The price of the asset at an instant. */
+  readonly referencePrice: (timeMs: number) => string | null
+  /** When a book of any market of the symbol was last received. */
+  readonly lastBookMs: () => number
+  /** The middle of a book that was written. */
+  readonly onMid: (instrument: string, sample: MidSample) => void
 }
 
-export function createMarketSnapshotWriter(options: {
-  plan: PredictionPlan
-  instruments: readonly string[]
-  /** As it is known now. */
-  market: () => MarketInput
-  writer: Pick<RowWriter, 'put'>
-  lastPrice: (instrument: string, timeMs: number) => string | null
-  /** The price of the asset at an instant. */
-  referencePrice: (timeMs: number) => string | null
-  /** When a book of any market of the symbol was last received. */
-  lastBookMs: () => number
-  /** The middle of a book that was written. */
-  onMid: (instrument: string, sample: MidSample) => void
-}): MarketSnapshotWriter {
-  const { plan, instruments, writer, lastPrice } = options
-  const { symbol, marketType } = options.market()
-  const { startMs, endMs } = windowOf(options.market())
-  const feed: Feed<'snapshots'> = snapshotFeed(plan, symbol, marketType ?? '24h')
-  const figures = createLatestBefore<Pick<MarketTickerObservation, 'lastPrice' | 'volume' | 'openInterest'>>()
+export class MarketSnapshotWriter {
+  readonly sampler: MarketSampler
+  readonly #options: SnapshotWriterOptions
+  readonly #feed: Feed<'snapshots'>
+  readonly #window: MarketWindow
+  readonly #figures = new LatestBefore<
+    Pick<MarketTickerObservation, 'lastPrice' | 'volume' | 'openInterest'>
+  >()
   /** The books of the last row. */
-  let written: readonly MicroBook[] = []
+  #written: readonly MicroBook[] = []
 
-  const sampler = sampleMarket({
-    instruments,
-    receivedToMs: options.lastBookMs,
-    onSample(gridMs, isCarried) {
-      if (gridMs < startMs - SAMPLE_BEFORE_MS || gridMs > endMs) return false
-      const books = instruments.flatMap((instrument) => sampler.book(instrument) ?? [])
-      if (!isCarried && isSame(written, books)) return false
-      const row = compose(gridMs)
-      if (row === undefined) return false
-      written = 'yes' in row ? [row.yes] : [row.up, row.down]
-      writer.put(feed, [row])
-      for (const instrument of instruments) reportMid(instrument, gridMs)
-      return true
-    },
-  })
+  constructor(options: SnapshotWriterOptions) {
+    this.#options = options
+    const { symbol, marketType } = options.market()
+    this.#window = windowOf(options.market())
+    this.#feed = snapshotFeed(options.plan, symbol, marketType ?? '24h')
+    this.sampler = new MarketSampler({
+      instruments: options.instruments,
+      receivedToMs: options.lastBookMs,
+      onSample: (gridMs, isCarried) => this.#write(gridMs, isCarried),
+    })
+  }
 
-  function compose(timeMs: number) {
-    const { marketId, slug, question } = options.market()
+  /** Books and figures; anything else is ignored. */
+  observe(observation: DataObservation): void {
+    switch (observation.kind) {
+      case 'book_snapshot':
+        this.sampler.snapshot(observation)
+        break
+      case 'book_delta':
+        this.sampler.change(observation)
+        break
+      case 'book_lost':
+        this.sampler.lost(observation)
+        this.#written = []
+        break
+      case 'market_ticker':
+        this.#figures.received(observation.venueTimeMs, observation)
+    }
+  }
+
+  #write(gridMs: number, isCarried: boolean): boolean {
+    const { instruments, writer } = this.#options
+    const { startMs, endMs } = this.#window
+    if (gridMs < startMs - SAMPLE_BEFORE_MS || gridMs > endMs) return false
+    const books = instruments.flatMap((instrument) => this.sampler.book(instrument) ?? [])
+    if (!isCarried && isSame(this.#written, books)) return false
+    const row = this.#compose(gridMs)
+    if (row === undefined) return false
+    this.#written = 'yes' in row ? [row.yes] : [row.up, row.down]
+    writer.put(this.#feed, [row])
+    for (const instrument of instruments) this.#reportMid(instrument, gridMs)
+    return true
+  }
+
+  #compose(timeMs: number) {
+    const { plan, instruments, lastPrice } = this.#options
+    const { marketId, slug, question } = this.#options.market()
     const [first = '', second = ''] = instruments
-    const book = sampler.book(first)
+    const book = this.sampler.book(first)
     if (book === undefined) return undefined
     if (!plan.hasTokens) {
-      const known = figures.at(timeMs)
+      const known = this.#figures.at(timeMs)
       return composeYesNo(timeMs, {
         ticker: marketId,
         book,
@@ -71,7 +98,7 @@ export function createMarketSnapshotWriter(options: {
         openInterest: known?.openInterest ?? null,
       })
     }
-    const down = sampler.book(second)
+    const down = this.sampler.book(second)
     if (down === undefined) return undefined
     return composeUpDown(timeMs, {
       marketId,
@@ -83,36 +110,16 @@ export function createMarketSnapshotWriter(options: {
       down,
       lastUp: lastPrice(first, timeMs),
       lastDown: lastPrice(second, timeMs),
-      referencePrice: options.referencePrice(timeMs),
+      referencePrice: this.#options.referencePrice(timeMs),
     })
   }
 
-  function reportMid(instrument: string, timeMs: number): void {
-    const book = sampler.book(instrument)
+  #reportMid(instrument: string, timeMs: number): void {
+    const book = this.sampler.book(instrument)
     if (book === undefined) return
     // The middle of a wide book is no price of a token; for a contract the venue's own candles use it too.
-    const price = (plan.hasTokens ? midOf : anyMidOf)(book.best('bids'), book.best('asks'))
-    if (price !== null) options.onMid(instrument, { timeMs, price })
-  }
-
-  return {
-    sampler,
-    observe(observation) {
-      switch (observation.kind) {
-        case 'book_snapshot':
-          sampler.snapshot(observation)
-          break
-        case 'book_delta':
-          sampler.change(observation)
-          break
-        case 'book_lost':
-          sampler.lost(observation)
-          written = []
-          break
-        case 'market_ticker':
-          figures.received(observation.venueTimeMs, observation)
-      }
-    },
+    const price = (this.#options.plan.hasTokens ? midOf : anyMidOf)(book.best('bids'), book.best('asks'))
+    if (price !== null) this.#options.onMid(instrument, { timeMs, price })
   }
 }
 
