@@ -11,6 +11,7 @@ import { Worker } from 'node:worker_threads'
 import { SYMBOLS } from '../src/core/symbol.ts'
 import { getJson, openKalshi, openMarkets } from '../test/sandbox/client.ts'
 import { type Json, openSocket } from '../test/sandbox/open-socket.ts'
+import { until } from '../test/until.ts'
 import type { MarketsReady } from './markets.ts'
 
 type Ready = Required<MarketsReady>
@@ -107,15 +108,18 @@ test('20,000 trades a second are sent without falling behind', { skip: noProc },
   const [trades, cpu, at] = [count(), cpuMs(child.pid), performance.now()]
   await wait(1_500)
   const seconds = (performance.now() - at) / 1_000
-  const rate = (count() - trades) / seconds
-  const last = clients[0]?.frames().at(-1)?.data as { E: number }
-  const lagMs = Date.now() - last.E
+  const [sent, cpuSeconds] = [count() - trades, (cpuMs(child.pid) - cpu) / 1_000]
+  const lagMs = () => {
+    const last = clients[0]?.frames().at(-1)?.data as { E: number } | undefined
+    return Date.now() - (last?.E ?? 0)
+  }
   t.diagnostic(
-    `${Math.round(rate)} trades/s, ${Math.round(((cpuMs(child.pid) - cpu) / seconds / 1_000) * 100)} % of a core, lag ${lagMs} ms`,
+    `${Math.round(sent / seconds)} trades/s, ${Math.round((cpuSeconds / seconds) * 100)} % of a core, lag ${lagMs()} ms`,
   )
+  // By processor time: a busy machine gives the process less of it, and that is not the process falling behind.
+  assert.ok(sent / cpuSeconds > 20_000, `${sent} trades in ${cpuSeconds} s of CPU`)
+  await until('the newest trades are sent', () => lagMs() < 3_000)
   for (const client of [...clients, perpClient]) client.close()
-  assert.ok(rate > 10_000, `${rate}`)
-  assert.ok(lagMs < 3_000, `${lagMs}`)
 })
 
 test('a client of every stream and every running market costs a small part of a core', {

@@ -36,6 +36,9 @@ async function signIn(email: string, password: string, address: string, device =
   }
 }
 
+/** What any other device waits after the guesses below. */
+const WAIT_NOW_MS = 2_000
+
 test('concurrent guesses in many spellings are slowed; the owner passes, on a known device without waiting', async () => {
   const session = await visit(service.url)
   const { status } = await session.enter('sign-up', { email: 'owner@example.com', password: PASSWORD })
@@ -55,14 +58,13 @@ test('concurrent guesses in many spellings are slowed; the owner passes, on a kn
   assert.ok(slowest >= 500, `the last of them waits half a second: ${slowest}`)
 
   // Sealed by this service for one e-mail: nothing else will do.
-  const [forged, known] = await Promise.all([
-    signIn('owner@example.com', 'a wrong password', '192.0.2.9', 'tapeline_device=AAAA'),
-    signIn('owner@example.com', PASSWORD, '192.0.2.1', first.device),
-  ])
-  assert.equal(known.status, 200)
+  const forged = await signIn('owner@example.com', 'a wrong password', '192.0.2.9', 'tapeline_device=AAAA')
   assert.equal(forged.status, 401)
-  assert.ok(forged.ms - known.ms > 500, `${forged.ms} and ${known.ms}`)
+  assert.ok(forged.ms > 500, `${forged.ms}`)
+  const known = await signIn('owner@example.com', PASSWORD, '192.0.2.1', first.device)
+  assert.equal(known.status, 200)
+  assert.ok(known.ms < WAIT_NOW_MS, `the known device waited: ${known.ms}`)
   const stranger = await signIn('owner@example.com', PASSWORD, '192.0.2.3')
   assert.equal(stranger.status, 200, 'the right password passes, after its wait')
-  assert.ok(stranger.ms >= 2_000)
+  assert.ok(stranger.ms >= WAIT_NOW_MS)
 })
