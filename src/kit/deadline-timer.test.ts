@@ -7,26 +7,28 @@ import { createDeadlineTimer } from './deadline-timer.ts'
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-test('ticks while there is something to check, and again after a restart', async () => {
+test('looks while there is a deadline, at the nearest, and again after a restart', async () => {
   let left = 3
   let ticks = 0
-  const timer = createDeadlineTimer(systemClock, 2, () => {
+  const timer = createDeadlineTimer(systemClock, 2, (nowMs) => {
     ticks++
-    return --left > 0
+    return --left > 0 ? nowMs : undefined
   })
+  const lookIn = (ms: number) => timer.lookAt(performance.now() + ms)
   const ticked = async (count: number) => {
     while (ticks < count) await pause(2)
     await pause(10)
     assert.equal(ticks, count)
   }
-  timer.start()
-  timer.start()
+  lookIn(60_000)
+  lookIn(0)
+  lookIn(1)
   await ticked(3)
   left = 1
-  timer.start()
+  lookIn(0)
   await ticked(4)
   left = 1_000
-  timer.start()
+  lookIn(0)
   timer.stop()
   await pause(30)
   assert.equal(ticks, 4)
@@ -41,9 +43,9 @@ test('after the event loop was blocked, received data is read before the tick', 
   client.on('data', () => order.push('data'))
   const timer = createDeadlineTimer(systemClock, 5, () => {
     order.push('tick')
-    return false
+    return undefined
   })
-  timer.start()
+  timer.lookAt(performance.now())
   peer.write('pong')
   const untilMs = performance.now() + 120
   while (performance.now() < untilMs);

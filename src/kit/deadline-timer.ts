@@ -1,51 +1,54 @@
 /**
- * One timer for many deadlines: ticks while there is something to check. When a tick is late because the loop was
- * blocked, the sockets are read first: what arrived in the meantime is not overdue.
+ * One timer for many deadlines: looks when the nearest one has come, which may have been met long before. When a look
+ * is late because the loop was blocked, the sockets are read first: what arrived in the meantime is not overdue.
  */
 import { type Clock, elapsedMs, runAfter } from './clock.ts'
 
 export interface DeadlineTimer {
-  /** Ticks until `tick` returns false. */
-  start(): void
+  /** There is a deadline at this time of the clock (see `elapsedMs`). */
+  lookAt(atMs: number): void
   stop(): void
 }
 
 const LATE_MS = 40
 
-/** @param tick returns whether there is still something to check */
+/**
+ * @param minWaitMs how exact it is
+ * @param look returns the nearest deadline that is left; undefined without one
+ */
 export function createDeadlineTimer(
   clock: Clock,
-  everyMs: number,
-  tick: (nowMs: number) => boolean,
+  minWaitMs: number,
+  look: (nowMs: number) => number | undefined,
 ): DeadlineTimer {
   let cancel = () => {}
   let again: NodeJS.Immediate | undefined
-  let running = false
-  let dueMs = 0
+  let dueMs = Number.POSITIVE_INFINITY
 
-  function wait(): void {
-    dueMs = elapsedMs(clock) + everyMs
-    cancel = runAfter(clock, everyMs, onTimer)
-  }
   function onTimer(): void {
-    if (elapsedMs(clock) - dueMs > LATE_MS) again = setImmediate(look)
-    else look()
+    if (elapsedMs(clock) - dueMs > LATE_MS) again = setImmediate(lookNow)
+    else lookNow()
   }
-  function look(): void {
-    if (!running) return
-    running = tick(elapsedMs(clock))
-    if (running) wait()
+  function lookNow(): void {
+    dueMs = Number.POSITIVE_INFINITY
+    const nextMs = look(elapsedMs(clock))
+    if (nextMs !== undefined) lookAt(nextMs)
+  }
+  function lookAt(atMs: number): void {
+    if (atMs >= dueMs) return
+    const nowMs = elapsedMs(clock)
+    const waitMs = Math.max(minWaitMs, atMs - nowMs)
+    if (nowMs + waitMs >= dueMs) return
+    cancel()
+    dueMs = nowMs + waitMs
+    cancel = runAfter(clock, waitMs, onTimer)
   }
   return {
-    start() {
-      if (running) return
-      running = true
-      wait()
-    },
+    lookAt,
     stop() {
-      running = false
       cancel()
       clearImmediate(again)
+      dueMs = Number.POSITIVE_INFINITY
     },
   }
 }

@@ -45,6 +45,8 @@ export interface CallContext {
   /** Takes a token; false when hedges have used up their share. */
   readonly mayHedge: () => boolean
   readonly onEnd: (run: CallRun) => void
+  /** A deadline of a call is at this time. */
+  readonly checkAt: (atMs: number) => void
 }
 
 interface Try {
@@ -105,7 +107,15 @@ export class CallRun {
     else void this.#awaitNode()
   }
 
-  /** Called every few milliseconds while the call runs. */
+  /** When the next deadline of the call is; at once for a caller that has to be asked whether it is still there. */
+  get nextCheckMs(): number {
+    if (this.#options.isAbandoned !== undefined) return 0
+    let next = Math.min(this.#endsAtMs, this.#hedgeAtMs)
+    for (const { limitAtMs } of this.#running) next = Math.min(next, limitAtMs)
+    return next
+  }
+
+  /** Called when a deadline has come, and more often. */
   checkDeadlines(nowMs: number): void {
     const overdue = this.#running.find(({ limitAtMs }) => nowMs >= limitAtMs)
     if (nowMs >= this.#endsAtMs) this.#finish(undefined, 'deadline')
@@ -214,6 +224,7 @@ export class CallRun {
     const limitAtMs = method.write ? sentMs + writeLimitMs(method, this.#leftMs()) : NEVER
     const one: Try = { node, sentMs, limitAtMs, ranOut: false, ticket: undefined }
     this.#running.push(one)
+    this.#context.checkAt(this.nextCheckMs)
     const ticket = node.ask(method, paramsText, (answer) => this.#answered(one, answer))
     one.ticket = ticket
   }

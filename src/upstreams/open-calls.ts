@@ -87,6 +87,13 @@ export class OpenCalls {
     return undefined
   }
 
+  /** When the time of the first one is over; undefined when none is open. */
+  firstEndMs(): number | undefined {
+    let first: number | undefined
+    for (const { endsAtMs } of this.#calls.values()) first = Math.min(first ?? endsAtMs, endsAtMs)
+    return first
+  }
+
   failAll(detail: string): void {
     this.#leaving = []
     const open = [...this.#calls.values()]

@@ -22,16 +22,18 @@ export interface RequesterOptions {
 
 export type Requester = (call: ValidCall, options: CallOptions) => Promise<CallOutcome>
 
-/** How exact deadlines and hedges are. */
-const CHECK_EVERY_MS = 5
+/** How exact deadlines and hedges are, and how soon a caller that has left is noticed. */
+const CHECK_STEP_MS = 5
 
 export function createRequester(options: RequesterOptions): Requester {
   const { nodes, clock, nextChange, onTrouble = () => {} } = options
   const running = new Set<CallRun>()
   let hedgeTokens = HEDGE_BURST
-  const timer = createDeadlineTimer(clock, CHECK_EVERY_MS, (nowMs) => {
+  const timer = createDeadlineTimer(clock, CHECK_STEP_MS, (nowMs) => {
     for (const run of running) run.checkDeadlines(nowMs)
-    return running.size > 0
+    let next: number | undefined
+    for (const run of running) next = Math.min(next ?? Number.POSITIVE_INFINITY, run.nextCheckMs)
+    return next
   })
   const context: CallContext = {
     nodes,
@@ -39,6 +41,7 @@ export function createRequester(options: RequesterOptions): Requester {
     clock,
     nextChange,
     onTrouble,
+    checkAt: timer.lookAt,
     mayHedge: () => {
       if (hedgeTokens < 1) return false
       hedgeTokens--
@@ -52,7 +55,7 @@ export function createRequester(options: RequesterOptions): Requester {
       hedgeTokens = Math.min(HEDGE_BURST, hedgeTokens + HEDGE_SHARE)
       const run = new CallRun(context, call, callOptions, resolve)
       running.add(run)
-      timer.start()
+      timer.lookAt(run.nextCheckMs)
       run.begin()
     })
 }

@@ -39,7 +39,7 @@ const MAX_FRAME_BYTES = 128 * 1024 * 1024
 const DEFAULT_PING_MS = 5_000
 const DEFAULT_CONNECT_TIMEOUT_MS = 4_000
 /** How exact the time limits of calls are. */
-const TICK_MS = 20
+const LIMIT_STEP_MS = 20
 
 export class WrpcSocket {
   readonly #options: WrpcOptions
@@ -59,10 +59,10 @@ export class WrpcSocket {
     this.#clock = options.clock
     this.#socket = this.#connect()
     this.#stopPinging = runEvery(this.#clock, options.pingMs ?? DEFAULT_PING_MS, () => this.#ping())
-    this.#limits = createDeadlineTimer(this.#clock, TICK_MS, (nowMs) => {
+    this.#limits = createDeadlineTimer(this.#clock, LIMIT_STEP_MS, (nowMs) => {
       const expired = this.#calls.expire(nowMs)
       if (expired !== undefined) this.#end(expired)
-      return this.#state !== 'closed' && this.#calls.size > 0
+      return this.#state === 'closed' ? undefined : this.#calls.firstEndMs()
     })
   }
 
@@ -98,7 +98,7 @@ export class WrpcSocket {
     if (this.#calls.size === 0) this.#lastProgressMs = nowMs
     const call = this.#calls.add({ method, paramsText, timeoutMs }, nowMs, onAnswer)
     if (this.#calls.leaving === 1) setImmediate(() => this.#flush())
-    this.#limits.start()
+    this.#limits.lookAt(nowMs + timeoutMs)
     return call
   }
 
