@@ -1,5 +1,5 @@
 import { closeSync, openSync } from 'node:fs'
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { assertWhole } from './damaged.ts'
 
 /** How long a connection waits for another one's write lock before it gives up. */
@@ -72,13 +72,26 @@ export function createPrivately(file: string): void {
  * that began as a reader could not be upgraded while another connection writes, whatever the busy timeout.
  */
 export function inTransaction<T>(database: DatabaseSync, work: () => T): T {
-  database.exec('BEGIN IMMEDIATE')
+  const { begin, commit } = statementsOf(database)
+  begin.run()
   try {
     const result = work()
-    database.exec('COMMIT')
+    commit.run()
     return result
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK')
     throw error
   }
+}
+
+/** Compiled once: writers begin and commit several times a second. */
+const compiled = new WeakMap<DatabaseSync, { begin: StatementSync; commit: StatementSync }>()
+
+function statementsOf(database: DatabaseSync): { begin: StatementSync; commit: StatementSync } {
+  let statements = compiled.get(database)
+  if (statements === undefined) {
+    statements = { begin: database.prepare('BEGIN IMMEDIATE'), commit: database.prepare('COMMIT') }
+    compiled.set(database, statements)
+  }
+  return statements
 }
