@@ -95,15 +95,14 @@ interface Moment {
 
 export const momentOf = (timeMs: number): Moment => ({ ts: isoMicros(timeMs), ts_ms: timeMs })
 
-export const deltaMessage = (market: StrikeMarket, { price, change, side }: LevelChange, moment: Moment) => ({
-  market_ticker: market.ticker,
-  market_id: market.id,
-  price_dollars: dollars(price),
-  delta_fp: contracts(change),
-  side,
-  ts: moment.ts,
-  ts_ms: moment.ts_ms,
-})
+/** As JSON: most of what is sent. */
+export const deltaText = (
+  { ticker, id }: StrikeMarket,
+  { price, change, side }: LevelChange,
+  moment: Moment,
+): string =>
+  `{"market_ticker":"${ticker}","market_id":"${id}","price_dollars":"${dollars(price)}"` +
+  `,"delta_fp":"${contracts(change)}","side":"${side}","ts":"${moment.ts}","ts_ms":${moment.ts_ms}}`
 
 /** One message per level that differs between two slots, removals first. */
 export function changesOf(
@@ -112,22 +111,24 @@ export function changesOf(
   from: number,
   to: number,
   useYesPrice: boolean,
-): { deltas: object[]; nextDraw: number } {
+): { deltas: string[]; nextDraw: number } {
   life.fill(from, oldBids, oldAsks)
   const nextDraw = life.fill(to, bids, asks)
   const moment = momentOf(life.timeOf(to))
-  const removed: object[] = []
-  const rest: object[] = []
+  const removed: string[] = []
+  const rest: string[] = []
   for (let price = 1; price < 1_000; price++) {
-    const [oldBid, bid] = [oldBids[price] as number, bids[price] as number]
+    const oldBid = oldBids[price] as number
+    const bid = bids[price] as number
     if (oldBid !== bid)
       (bid === 0 ? removed : rest).push(
-        deltaMessage(market, { price, change: bid - oldBid, side: 'yes' }, moment),
+        deltaText(market, { price, change: bid - oldBid, side: 'yes' }, moment),
       )
-    const [oldAsk, ask] = [oldAsks[price] as number, asks[price] as number]
+    const oldAsk = oldAsks[price] as number
+    const ask = asks[price] as number
     if (oldAsk !== ask)
       (ask === 0 ? removed : rest).push(
-        deltaMessage(
+        deltaText(
           market,
           { price: useYesPrice ? price : 1_000 - price, change: ask - oldAsk, side: 'no' },
           moment,

@@ -25,9 +25,16 @@ export function contracts(hundredths: number): string {
   return `${hundredths < 0 ? '-' : ''}${whole}.${cents < 10 ? '0' : ''}${cents}`
 }
 export const iso = (timeMs: number): string => new Date(timeMs).toISOString().replace('.000Z', 'Z')
+/** The second that was written last: what is sent at once is of the same one. */
+let written = { second: Number.NaN, text: '' }
+const three = (value: number) => String(value).padStart(3, '0')
 /** Microseconds, as trades and deltas have them. */
-export const isoMicros = (timeMs: number): string =>
-  new Date(timeMs).toISOString().replace('Z', `${String((timeMs * 13) % 1_000).padStart(3, '0')}Z`)
+export function isoMicros(timeMs: number): string {
+  const second = Math.floor(timeMs / 1_000)
+  if (second !== written.second)
+    written = { second, text: new Date(second * 1_000).toISOString().slice(0, 20) }
+  return `${written.text}${three(timeMs - second * 1_000)}${three((timeMs * 13) % 1_000)}Z`
+}
 
 export const settledMsOf = (venue: PredictionVenue, event: StrikeEvent): number =>
   delayedMs(venue.faults, 'kalshi', event.series.symbol, event.settledMs)

@@ -11,7 +11,7 @@ import type { Life } from '../world/life.ts'
 import type { StrikeMarket } from '../world/strikes.ts'
 import {
   changesOf,
-  deltaMessage,
+  deltaText,
   isSameTop,
   momentOf,
   snapshotMessage,
@@ -19,6 +19,7 @@ import {
   tradeMessage,
 } from './messages.ts'
 import { slotAt } from './payloads.ts'
+import { type SentMarket, SentMarkets } from './sent-markets.ts'
 
 type KalshiChannel = 'orderbook_delta' | 'ticker' | 'trade'
 
@@ -28,19 +29,7 @@ export interface KalshiSubscription {
   readonly useYesPrice: boolean
   readonly publish: Deliver<VenueFrame>
   seq: number
-  /** By ticker. */
-  readonly markets: Map<string, SentMarket>
-}
-
-interface SentMarket {
-  readonly market: StrikeMarket
-  readonly life: Life
-  /** The slot sent last. */
-  slot: number | undefined
-  /** Before this slot no size of the book changes, unless its top moves. */
-  nextDraw: number
-  /** Nothing happens in this market before. */
-  quietUntilMs: number
+  readonly markets: SentMarkets
 }
 
 export interface Client {
@@ -87,7 +76,7 @@ export class Publisher {
       useYesPrice,
       publish,
       seq: 0,
-      markets: new Map(),
+      markets: new SentMarkets(),
     }
     client.subscriptions.set(sid, subscription)
     return subscription
@@ -97,8 +86,8 @@ export class Publisher {
   add(subscription: KalshiSubscription, market: StrikeMarket, wantsTicker: boolean): void {
     const life = this.#options.venue.world.lifeOfStrike(market)
     const slot = this.#presentSlot(market, life)
-    const sent: SentMarket = { market, life, slot, nextDraw: Number.NEGATIVE_INFINITY, quietUntilMs: 0 }
-    subscription.markets.set(market.ticker, sent)
+    const sent: SentMarket = { market, life, slot, nextDraw: Number.NEGATIVE_INFINITY }
+    subscription.markets.add(sent)
     if (subscription.channel === 'orderbook_delta') this.#sendSnapshot(subscription, sent)
     else if (subscription.channel === 'ticker' && wantsTicker && slot !== undefined)
       send(subscription, 'ticker', market, tickerMessage(market, life, slot))
@@ -114,8 +103,7 @@ export class Publisher {
   publish(toMs: number): void {
     for (const client of this.#clients)
       for (const subscription of client.subscriptions.values())
-        for (const sent of subscription.markets.values())
-          if (toMs >= sent.quietUntilMs) this.#publishMarket(subscription, sent, toMs)
+        subscription.markets.serveDue(toMs, (sent) => this.#publishMarket(subscription, sent, toMs))
   }
 
   #presentSlot(market: StrikeMarket, life: Life): number | undefined {
@@ -123,26 +111,25 @@ export class Publisher {
     return nowMs < market.event.closeMs ? slotAt(life, nowMs) : undefined
   }
 
-  #publishMarket(subscription: KalshiSubscription, sent: SentMarket, toMs: number): void {
+  /** Returns until when nothing happens in the market. */
+  #publishMarket(subscription: KalshiSubscription, sent: SentMarket, toMs: number): number {
     const { market, life } = sent
     const target = slotAt(life, Math.min(toMs, market.event.closeMs - 1))
-    if (target === undefined || target === sent.slot) {
-      sent.quietUntilMs = toMs < market.event.openMs ? market.event.openMs : life.timeOf((target ?? -1) + 1)
-      return
-    }
+    if (target === undefined || target === sent.slot)
+      return toMs < market.event.openMs ? market.event.openMs : life.timeOf((target ?? -1) + 1)
     const about = { channel: subscription.channel, symbol: market.event.series.symbol }
-    if (this.#faults.hit('frozen-book', 'kalshi', about)) return
+    if (this.#faults.hit('frozen-book', 'kalshi', about)) return toMs
     if (subscription.channel === 'orderbook_delta') this.#sendBook(subscription, sent, target)
     else if (subscription.channel === 'trade') sendTrades(subscription, sent, target)
     else sendTicker(subscription, sent, target)
-    sent.quietUntilMs = life.timeOf(target + 1)
+    return life.timeOf(target + 1)
   }
 
   #sendSnapshot(subscription: KalshiSubscription, sent: SentMarket): void {
     const present = this.#presentSlot(sent.market, sent.life)
     sent.slot = present === undefined ? undefined : (sent.slot ?? present)
     const body = snapshotMessage(sent.market, sent.life, sent.slot, subscription.useYesPrice)
-    this.#sendNumbered(subscription, 'orderbook_snapshot', sent.market, body)
+    this.#sendNumbered(subscription, 'orderbook_snapshot', sent.market, JSON.stringify(body))
   }
 
   #sendBook(subscription: KalshiSubscription, sent: SentMarket, target: number): void {
@@ -163,18 +150,18 @@ export class Publisher {
     const about = { channel: 'orderbook_delta', symbol: market.event.series.symbol }
     if (target > from && this.#faults.hit('crossed-book', 'kalshi', about)) {
       const change = { price: Math.min(990, life.ask(target)), change: CROSSING_SIZE, side: 'yes' } as const
-      const body = deltaMessage(market, change, momentOf(life.timeOf(target)))
+      const body = deltaText(market, change, momentOf(life.timeOf(target)))
       this.#sendNumbered(subscription, 'orderbook_delta', market, body)
     }
   }
 
   /** Frames with a number: a lost one leaves a gap. */
-  #sendNumbered(subscription: KalshiSubscription, type: string, market: StrikeMarket, body: object): void {
+  #sendNumbered(subscription: KalshiSubscription, type: string, market: StrikeMarket, msg: string): void {
     const seq = ++subscription.seq
     const about = { channel: type, symbol: market.event.series.symbol }
     if (this.#faults.hit('sequence-gap', 'kalshi', about)) return
     const isWrong = type === 'orderbook_delta' && this.#faults.hit('wrong-shape', 'kalshi', about)
-    const text = JSON.stringify({ type, sid: subscription.sid, seq, msg: body })
+    const text = `{"type":"${type}","sid":${subscription.sid},"seq":${seq},"msg":${msg}}`
     sendText(subscription, type, market, isWrong ? text.replace('"price_dollars":', '"price":') : text)
   }
 }

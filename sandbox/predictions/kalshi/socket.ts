@@ -135,7 +135,7 @@ function openSession(venue: PredictionVenue, publisher: Publisher, client: Clien
     }
     if (action === 'add_markets') add(subscription, markets, params)
     else for (const { ticker } of markets) subscription.markets.delete(ticker)
-    const msg = { market_tickers: [...subscription.markets.keys()] }
+    const msg = { market_tickers: subscription.markets.tickers() }
     reply({ type: 'ok', id, sid: subscription.sid, seq: ++subscription.seq, msg })
   }
 

@@ -38,6 +38,8 @@ export function createMarketFeed(venue: PredictionVenue, market: UpDown): Market
   book.load(slotOf(life, venue.now()))
   /** When the present book came about: a snapshot carries that time. */
   let bookMs = life.timeOf(book.slot)
+  /** The book does not change before. */
+  let quietUntilMs = 0
 
   const frame = (channel: string, text: string, more: Partial<MarketFrame> = {}): MarketFrame => ({
     channel,
@@ -144,7 +146,9 @@ export function createMarketFeed(venue: PredictionVenue, market: UpDown): Market
         ? frame('book', book.streamText(leg, bookMs), { leg })
         : undefined,
     produce(toMs) {
+      if (toMs < quietUntilMs) return NO_FRAMES
       const target = slotOf(life, toMs)
+      quietUntilMs = target < life.lastSlot ? life.timeOf(target + 1) : Number.POSITIVE_INFINITY
       if (target <= book.slot) return NO_FRAMES
       const out: MarketFrame[] = []
       if (!hasBookAt(venue, market, toMs)) {
