@@ -21,7 +21,7 @@ import type { KalshiRest } from './history.ts'
 import { aboutOf, mapOpenInterest, mapTicker } from './mapper.ts'
 import { pollBooks } from './poll-books.ts'
 import { createContractRounds } from './sweep-rounds.ts'
-import { createTradeSweeps } from './sweep-trades.ts'
+import { TradeSweeps } from './sweep-trades.ts'
 
 const STEP_MS = 1_000
 const UNAUTHORIZED = 401
@@ -49,7 +49,7 @@ export function followContracts(options: FollowContractsOptions): VenueTasks {
   const { feeds, clock, catalogue, rest, rejected } = options
   const isPolling = (symbol: AssetSymbol) => options.isKeyless || rejected.has(symbol)
   const changes = createMarketChanges(catalogue.of)
-  const sweeps = createTradeSweeps({
+  const sweeps = new TradeSweeps({
     catalogue,
     rest,
     clock,
@@ -63,8 +63,8 @@ export function followContracts(options: FollowContractsOptions): VenueTasks {
     catalogue,
     clock,
     symbols: feeds.size,
-    isSwept: sweeps.isSwept,
-    sweep: sweeps.sweep,
+    isSwept: (ticker) => sweeps.isSwept(ticker),
+    sweep: (session, symbol, ticker, fromMs) => sweeps.sweep(session, symbol, ticker, fromMs),
   })
   let io: SessionIo | undefined
 
