@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fastClock, type Recording, startRecording, startWorld } from '../../test/ingest/recording.ts'
+import { type Recording, startRecording, startWorld } from '../../test/ingest/recording.ts'
+import { fastClock } from '../../test/predictions/loopback.ts'
 import { systemClock } from '../kit/clock.ts'
 import { createLogger } from '../kit/log.ts'
 import type { CoverageStore } from '../store/coverage.ts'
@@ -53,7 +54,7 @@ test('a recorder that fails is started again and never stops the others', async 
 })
 
 test('a venue that goes away is down in the status, and healthy when it is back', async () => {
-  const world = await startWorld(fastClock({ factor: 20 }))
+  const world = await startWorld(fastClock(Date.parse('2026-11-10T00:02:10Z'), 20))
   const recording: Recording = await startRecording(world, { venues: ['spot'] })
   const state = () => recording.supervisor.status()[0]?.state
   try {

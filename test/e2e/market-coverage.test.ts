@@ -114,6 +114,8 @@ before(async () => {
       ...{ book: 2 * SILENCE_MS, open_interest: SILENCE_MS },
     },
   })
+  // Each step waits until what was written in it is in the store.
+  clock.follower = async () => void (await recording.store.write({}))
   await clock.runUntil(MUTE_AT_MS)
   for (const venue of ['spot', 'futures', 'perp'] as const)
     mutedMs = world.sandbox.faults.set({
@@ -130,6 +132,7 @@ before(async () => {
 })
 
 after(async () => {
+  if (world !== undefined) world.clock.follower = undefined
   await world?.clock.during(Promise.resolve(recording?.close()))
   await world?.clock.during(Promise.resolve(service?.stop()))
   await world?.close()

@@ -1,27 +1,15 @@
-/** A recording of the simulated exchanges over real sockets, with a clock that may run fast. */
+/** A recording of the simulated exchanges over real sockets, on a clock of the test. */
 import type { Source } from '../../src/core/source.ts'
 import type { AssetSymbol } from '../../src/core/symbol.ts'
 import { recordExchange } from '../../src/ingest/exchange/record-exchange.ts'
 import { type Supervisor, supervise } from '../../src/ingest/supervise.ts'
-import { type Clock, systemClock } from '../../src/kit/clock.ts'
+import type { Clock } from '../../src/kit/clock.ts'
 import { createLogger } from '../../src/kit/log.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
 import { VENUES } from '../../src/venues/list.ts'
 import type { LiveOptions } from '../../src/venues/venue.ts'
 import { storesIn } from '../fakes/stores.ts'
 import { startTestExchanges, type TestExchanges } from '../sandbox/start.ts'
-
-/** Shortly after midnight, so that there is little of the day to request. */
-const START_MS = Date.parse('2026-11-10T00:02:10Z')
-
-/** A clock that runs faster than the machine's; what has to be steady on a busy machine takes a paced clock. */
-export function fastClock({ factor, startMs = START_MS }: { factor: number; startMs?: number }): Clock {
-  const originMs = Date.now()
-  return {
-    now: () => Math.floor(startMs + (Date.now() - originMs) * factor),
-    sleep: (ms, signal) => systemClock.sleep(ms / factor, signal),
-  }
-}
 
 export type SandboxVenue = 'spot' | 'futures' | 'perp'
 type ExchangeName = 'binance-spot' | 'binance-futures' | 'hyperliquid'
@@ -97,9 +85,4 @@ export async function startRecording(
       await store.close()
     },
   }
-}
-
-export async function until(clock: Clock, atMs: number): Promise<void> {
-  const waitMs = atMs - clock.now()
-  if (waitMs > 0) await clock.sleep(waitMs)
 }

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Range, readGaps, readRows } from '../../../test/ingest/compare.ts'
-import { fastClock, startRecording, startWorld, type World } from '../../../test/ingest/recording.ts'
+import { startRecording, startWorld, type World } from '../../../test/ingest/recording.ts'
+import { fastClock } from '../../../test/predictions/loopback.ts'
 import { type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import { createLogger } from '../../kit/log.ts'
@@ -18,7 +19,7 @@ let world: World
 let recording: Awaited<ReturnType<typeof startRecording>>
 
 before(async () => {
-  world = await startWorld(fastClock({ factor: 1 }))
+  world = await startWorld(fastClock(Date.parse('2026-11-10T00:02:10Z'), 1))
   // No recorder: only its store.
   recording = await startRecording(world, { venues: [] })
 })
