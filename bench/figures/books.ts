@@ -162,10 +162,15 @@ function samplerOf(
   }
 }
 
-function composed(truth: PredictionTruth, market: TrueMarket, told: TrueMarketBook, atMs: number): BookInput {
-  const micro = (levels: [string, string][]) =>
-    levels.map(([price, size]): [number, number] => [microOf(price) ?? 0, microOf(size) ?? 0])
-  const [bids, asks] = [micro(told.bids), micro(told.asks)]
+function composed(
+  truth: PredictionTruth,
+  market: TrueMarket,
+  levels: TrueMarketBook,
+  atMs: number,
+): BookInput {
+  const micro = (side: [string, string][]) =>
+    side.map(([price, size]): [number, number] => [microOf(price) ?? 0, microOf(size) ?? 0])
+  const [bids, asks] = [micro(levels.bids), micro(levels.asks)]
   const book = new OrderBook()
   book.replace(bids, asks)
   // Figures move with the trades: about one in seven seconds.
