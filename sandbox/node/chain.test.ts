@@ -227,7 +227,7 @@ test('a chain resumes from its folder, also after a crash that cut the journal',
   assert.equal(second.resumed, true)
   assert.equal(second.chain.ledger.sink.header.hash, hash)
   assert.deepEqual(stateOf(second.chain.ledger), state)
-  run(second.chain, 40)
+  run(second.chain, 100)
   const crashed = second.chain.ledger.sink.header.hash
   const third = openStateFolder(folder, options)
   assert.equal(third.chain.ledger.sink.header.hash, crashed, 'the journal was replayed')

@@ -3,7 +3,7 @@
  * what an old block carries is kept packed and unpacked when somebody asks for it.
  */
 import { deserialize, serialize } from 'node:v8'
-import { deflateRawSync, inflateRawSync, type ZlibOptions } from 'node:zlib'
+import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { Lru } from '../../../src/kit/lru.ts'
 import { type Acceptance, changesOf } from './accept.ts'
 import type { Block } from './model.ts'
@@ -125,8 +125,8 @@ function unpack({ bytes }: PackedBlocks): RecordContent[] {
 }
 
 /** A copy: what the compressor returns is a window on a larger piece of memory. */
-export function compress(value: unknown, options: ZlibOptions = {}): Buffer {
-  return Buffer.from(deflateRawSync(serialize(value), options))
+export function compress(value: unknown): Buffer {
+  return Buffer.from(deflateRawSync(serialize(value)))
 }
 
 export function decompress(bytes: Uint8Array): unknown {
