@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { after, before } from 'node:test'
 import { recorderOf } from '../../src/app/open-venue.ts'
 import { type PredictionsReady, sandboxPredictions } from '../../src/app/predictions.ts'
 import type { AssetSymbol } from '../../src/core/symbol.ts'
@@ -14,6 +15,7 @@ import type { EnvironmentStore } from '../../src/store/environment.ts'
 import { VENUES, type VenueName } from '../../src/venues/list.ts'
 import { storesIn } from '../fakes/stores.ts'
 import { startTestPredictions, type TestPredictions } from '../sandbox/start.ts'
+import { type PacedClock, pacedClock } from './paced-clock.ts'
 
 export type PredictionVenue = Extract<VenueName, 'polymarket' | 'kalshi' | 'chainlink'>
 /** Contracts of an event where a few prove as much as hundreds; the long sizes have them all. */
@@ -101,6 +103,48 @@ export async function startPredictionsRecording(
       await supervisor.close()
       await store.close()
       if (options.folder === undefined) rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+export interface RecordedOnce {
+  readonly world: PredictionsWorld<PacedClock>
+  readonly recording: PredictionsRecording
+}
+
+/** One recording of BTC that all tests of a file read: made and stopped before the first, removed after the last. */
+export function recordOnce(
+  options: Parameters<typeof startPredictionsWorld>[1] &
+    Omit<Parameters<typeof startPredictionsRecording>[1], 'symbols' | 'folder'> & {
+      startMs: number
+      stepMs: number
+    },
+  run: (made: RecordedOnce & { clock: PacedClock; sandbox: TestPredictions }) => Promise<void>,
+): RecordedOnce {
+  const { startMs, stepMs, slotMs, v2FromMs, strikes, ...recorded } = options
+  let world: PredictionsWorld<PacedClock>
+  let recording: PredictionsRecording
+  before(async () => {
+    const clock = pacedClock(startMs, stepMs)
+    world = await startPredictionsWorld(clock, {
+      slotMs,
+      ...(v2FromMs === undefined ? {} : { v2FromMs }),
+      ...(strikes === undefined ? {} : { strikes }),
+    })
+    recording = await startPredictionsRecording(world, { ...recorded, symbols: ['BTC'] })
+    await run({ world, recording, clock, sandbox: world.sandbox })
+    await clock.during(recording.stop())
+  })
+  after(async () => {
+    await recording?.close()
+    await world?.close()
+  })
+  return {
+    get world() {
+      return world
+    },
+    get recording() {
+      return recording
     },
   }
 }

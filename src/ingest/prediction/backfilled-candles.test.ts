@@ -1,14 +1,8 @@
 /** Candles of a time that was not recorded: made of the venue's trades, or of the midpoints that it still has. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { findMarket, readRows } from '../../../test/predictions/compare.ts'
-import { type PacedClock, pacedClock } from '../../../test/predictions/paced-clock.ts'
-import {
-  type PredictionsRecording,
-  type PredictionsWorld,
-  startPredictionsRecording,
-  startPredictionsWorld,
-} from '../../../test/predictions/recording.ts'
+import { type RecordedOnce, recordOnce } from '../../../test/predictions/recording.ts'
 import type { CandleRow } from '../../core/rows/candle.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
 
@@ -22,42 +16,33 @@ const END_MS = at('10:13:30')
 const TRADES = feedOf('trades', 'predmkt_a', 'BTC')
 const CANDLES = candleFeed('predmkt_a', 'BTC', '5m')
 
-let world: PredictionsWorld<PacedClock>
-let recording: PredictionsRecording
-
-before(async () => {
-  world = await startPredictionsWorld(pacedClock(START_MS, 500), { slotMs: 10_000 })
-  const { clock, sandbox } = world
-  recording = await startPredictionsRecording(world, { venues: ['polymarket'], symbols: ['BTC'] })
-  await clock.runUntil(MUTE_MS)
-  const durationMs = MUTE_END_MS - MUTE_MS
-  sandbox.faults.set({ kind: 'mute', venue: 'polymarket', symbol: 'BTC', durationMs })
-  await clock.runUntil(END_MS)
-  await clock.during(recording.stop())
-})
-
-after(async () => {
-  await recording?.close()
-  await world?.close()
-})
+const made: RecordedOnce = recordOnce(
+  { startMs: START_MS, stepMs: 500, slotMs: 10_000, venues: ['polymarket'] },
+  async ({ clock, sandbox }) => {
+    await clock.runUntil(MUTE_MS)
+    const durationMs = MUTE_END_MS - MUTE_MS
+    sandbox.faults.set({ kind: 'mute', venue: 'polymarket', symbol: 'BTC', durationMs })
+    await clock.runUntil(END_MS)
+  },
+)
 
 test('trades and candles of the silence are whole', async () => {
   for (const feed of [TRADES, CANDLES, candleFeed('predmkt_a', 'BTC', '1h')]) {
-    const { gaps } = await recording.store.coverage.read([feed], START_MS + 30_000, MUTE_END_MS + 30_000)
+    const { gaps } = await made.recording.store.coverage.read([feed], START_MS + 30_000, MUTE_END_MS + 30_000)
     assert.deepEqual(gaps, [], feed.dataset)
   }
 })
 
 test('a leg without trades in the silence has a candle of midpoints, and the candle has them all', async () => {
-  const { truth, polymarket } = world.sandbox
+  const { truth, polymarket } = made.world.sandbox
   const range = { from: CANDLE_MS, to: CANDLE_MS + 1 }
   let compared = 0
   for (const market of truth.markets('polymarket', CANDLE_MS + 300_000, CANDLE_MS + 86_400_000)) {
     if (market.symbol !== 'BTC' || market.startMs > CANDLE_MS) continue
-    assert.ok((await findMarket(recording.store, market.name)) !== undefined)
+    assert.ok((await findMarket(made.recording.store, market.name)) !== undefined)
     const trades = truth.trades(market.name, CANDLE_MS, CANDLE_MS + 300_000) ?? []
     for (const token of market.tokens ?? []) {
-      const [candle] = await readRows<CandleRow>(recording.store, CANDLES, [token], range)
+      const [candle] = await readRows<CandleRow>(made.recording.store, CANDLES, [token], range)
       assert.ok(candle !== undefined, `${market.name} ${token}`)
       if (trades.some(({ instrument }) => instrument === token)) {
         assert.ok((candle.volume ?? 0) > 0)

@@ -1,14 +1,8 @@
 /** A catalogue that does not answer for longer than it looked ahead: windows that were not listed are a gap. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { readRows } from '../../../test/predictions/compare.ts'
-import { type PacedClock, pacedClock } from '../../../test/predictions/paced-clock.ts'
-import {
-  type PredictionsRecording,
-  type PredictionsWorld,
-  startPredictionsRecording,
-  startPredictionsWorld,
-} from '../../../test/predictions/recording.ts'
+import { type RecordedOnce, recordOnce } from '../../../test/predictions/recording.ts'
 import type { Feed } from '../../core/feed.ts'
 import type { TradeRow } from '../../core/rows/trade.ts'
 import type { Gap } from '../../store/coverage.ts'
@@ -25,29 +19,21 @@ const BOOKS = feedOf('snapshots', 'predmkt_a', 'BTC', '5m')
 const TRADES = feedOf('trades', 'predmkt_a', 'BTC')
 const CANDLES = candleFeed('predmkt_a', 'BTC', '5m')
 
-let world: PredictionsWorld<PacedClock>
-let recording: PredictionsRecording
 const meanwhile = new Map<Feed, Gap[]>()
 const gapsOf = async (feed: Feed, toMs: number) =>
-  (await recording.store.coverage.read([feed], START_MS + 60_000, toMs)).gaps
+  (await made.recording.store.coverage.read([feed], START_MS + 60_000, toMs)).gaps
 
-before(async () => {
-  world = await startPredictionsWorld(pacedClock(START_MS, 1_000), { slotMs: 4_000 })
-  const { clock, sandbox } = world
-  recording = await startPredictionsRecording(world, { venues: ['polymarket'], symbols: ['BTC'] })
-  await clock.runUntil(DOWN_MS)
-  const durationMs = BACK_MS - DOWN_MS
-  sandbox.faults.set({ kind: 'http-error', venue: 'polymarket', channel: 'gamma', status: 503, durationMs })
-  await clock.runUntil(BACK_MS - 10_000)
-  for (const feed of [BOOKS, TRADES, CANDLES]) meanwhile.set(feed, await gapsOf(feed, BACK_MS - 20_000))
-  await clock.runUntil(END_MS)
-  await clock.during(recording.stop())
-})
-
-after(async () => {
-  await recording?.close()
-  await world?.close()
-})
+const made: RecordedOnce = recordOnce(
+  { startMs: START_MS, stepMs: 1_000, slotMs: 4_000, venues: ['polymarket'] },
+  async ({ clock, sandbox }) => {
+    await clock.runUntil(DOWN_MS)
+    const durationMs = BACK_MS - DOWN_MS
+    sandbox.faults.set({ kind: 'http-error', venue: 'polymarket', channel: 'gamma', status: 503, durationMs })
+    await clock.runUntil(BACK_MS - 10_000)
+    for (const feed of [BOOKS, TRADES, CANDLES]) meanwhile.set(feed, await gapsOf(feed, BACK_MS - 20_000))
+    await clock.runUntil(END_MS)
+  },
+)
 
 test('books, trades and candles have a gap from the first window that was not listed, and none before', () => {
   for (const [feed, gaps] of meanwhile) {
@@ -69,15 +55,15 @@ test('with the first list the books are received again; the gap of the lost wind
 
 test('the window that was not listed is found afterwards, with all of its trades, and the trades are complete', async () => {
   assert.deepEqual(await gapsOf(TRADES, BACK_MS), [])
-  const lost = world.sandbox.truth
+  const lost = made.world.sandbox.truth
     .markets('polymarket', UNKNOWN_MS + 1, UNKNOWN_MS + 300_001)
     .find(({ symbol, kind }) => symbol === 'BTC' && kind === '5m')
   assert.ok(lost?.conditionId !== undefined)
-  const row = await recording.store.markets.get(lost.conditionId)
+  const row = await made.recording.store.markets.get(lost.conditionId)
   assert.equal(row?.market.winner, lost.winner)
   const range = { from: lost.startMs, to: lost.endMs }
-  const rows = await readRows<TradeRow>(recording.store, TRADES, lost.tokens ?? [], range)
-  const trades = world.sandbox.truth.trades(lost.name, lost.startMs, lost.endMs) ?? []
+  const rows = await readRows<TradeRow>(made.recording.store, TRADES, lost.tokens ?? [], range)
+  const trades = made.world.sandbox.truth.trades(lost.name, lost.startMs, lost.endMs) ?? []
   assert.ok(trades.length > 0)
   assert.equal(rows.length, trades.length)
 })

@@ -1,20 +1,13 @@
 /** A gap in the numbers of a subscription: every book of it is suspect until the venue has sent it again. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import {
   compareTrades,
   compareWindow,
   readRows,
   type StoredSnapshot,
 } from '../../../test/predictions/compare.ts'
-import { type PacedClock, pacedClock } from '../../../test/predictions/paced-clock.ts'
-import {
-  FEW_STRIKES,
-  type PredictionsRecording,
-  type PredictionsWorld,
-  startPredictionsRecording,
-  startPredictionsWorld,
-} from '../../../test/predictions/recording.ts'
+import { FEW_STRIKES, type RecordedOnce, recordOnce } from '../../../test/predictions/recording.ts'
 import type { TrueMarket } from '../../../test/sandbox/prediction-truth.ts'
 import { feedOf } from '../shared/feeds.ts'
 
@@ -25,31 +18,23 @@ const ONE_GAP_MS = START_MS + 50_000
 const TWO_GAPS_MS = START_MS + 130_000
 const END_MS = START_MS + 190_000
 
-let world: PredictionsWorld<PacedClock>
-let recording: PredictionsRecording
 let running: TrueMarket[]
 
-before(async () => {
-  world = await startPredictionsWorld(pacedClock(START_MS, 200), { slotMs: 1_000, ...FEW_STRIKES })
-  const { clock, sandbox } = world
-  recording = await startPredictionsRecording(world, { venues: ['kalshi'], symbols: ['BTC'] })
-  await clock.runUntil(ONE_GAP_MS)
-  sandbox.faults.set({ kind: 'sequence-gap', venue: 'kalshi' })
-  await clock.runUntil(TWO_GAPS_MS)
-  sandbox.faults.set({ kind: 'sequence-gap', venue: 'kalshi' })
-  await clock.runUntil(TWO_GAPS_MS + 15_000)
-  sandbox.faults.set({ kind: 'sequence-gap', venue: 'kalshi' })
-  await clock.runUntil(END_MS)
-  await clock.during(recording.stop())
-  running = sandbox.truth
-    .markets('kalshi', END_MS, END_MS + 86_400_000)
-    .filter(({ symbol, startMs }) => symbol === 'BTC' && startMs < RECEIVED_MS)
-})
-
-after(async () => {
-  await recording?.close()
-  await world?.close()
-})
+const made: RecordedOnce = recordOnce(
+  { startMs: START_MS, stepMs: 200, slotMs: 1_000, ...FEW_STRIKES, venues: ['kalshi'] },
+  async ({ clock, sandbox }) => {
+    await clock.runUntil(ONE_GAP_MS)
+    sandbox.faults.set({ kind: 'sequence-gap', venue: 'kalshi' })
+    await clock.runUntil(TWO_GAPS_MS)
+    sandbox.faults.set({ kind: 'sequence-gap', venue: 'kalshi' })
+    await clock.runUntil(TWO_GAPS_MS + 15_000)
+    sandbox.faults.set({ kind: 'sequence-gap', venue: 'kalshi' })
+    await clock.runUntil(END_MS)
+    running = sandbox.truth
+      .markets('kalshi', END_MS, END_MS + 86_400_000)
+      .filter(({ symbol, startMs }) => symbol === 'BTC' && startMs < RECEIVED_MS)
+  },
+)
 
 test('outside the gaps every book of every contract is the one of its instant', async () => {
   assert.ok(running.length > 20, `${running.length} contracts`)
@@ -57,7 +42,7 @@ test('outside the gaps every book of every contract is the one of its instant', 
   let rows = 0
   for (const market of running) {
     const range = { fromMs: RECEIVED_MS, toMs: END_MS - 10_000 }
-    const found = await compareWindow(recording.store, world.sandbox.truth, market, range)
+    const found = await compareWindow(made.recording.store, made.world.sandbox.truth, market, range)
     wrong.push(...found.wrong)
     rows += found.rows
   }
@@ -71,14 +56,14 @@ test('books go on after one gap and after two', async () => {
   const feed = feedOf('snapshots', 'predmkt_b', 'BTC', '15m')
   for (const fromMs of [ONE_GAP_MS + 10_000, TWO_GAPS_MS + 35_000]) {
     const range = { from: fromMs, to: fromMs + 10_000 }
-    const found: StoredSnapshot[] = await readRows(recording.store, feed, [market.name], range)
+    const found: StoredSnapshot[] = await readRows(made.recording.store, feed, [market.name], range)
     assert.ok(found.length > 5, `${found.length} rows after ${new Date(fromMs).toISOString()}`)
   }
 })
 
 test('a second gap within a minute costs the socket, and that time is a gap', async () => {
   const feed = feedOf('snapshots', 'predmkt_b', 'BTC', '15m')
-  const { gaps } = await recording.store.coverage.read([feed], TWO_GAPS_MS, END_MS - 10_000)
+  const { gaps } = await made.recording.store.coverage.read([feed], TWO_GAPS_MS, END_MS - 10_000)
   assert.ok(gaps.length >= 1, JSON.stringify(gaps))
   assert.ok(gaps.every(({ from, to }) => to - from < 30_000))
 })
@@ -88,8 +73,8 @@ test('trades do not suffer: they have no numbers', async () => {
   for (const market of running)
     wrong.push(
       ...(await compareTrades(
-        recording.store,
-        world.sandbox.truth,
+        made.recording.store,
+        made.world.sandbox.truth,
         { ...market, endMs: END_MS - 20_000 },
         RECEIVED_MS,
       )),

@@ -1,15 +1,8 @@
 /** Without a key trades are polled: all of them are stored, and while requests fail there is a gap. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { readRows } from '../../../test/predictions/compare.ts'
-import { type PacedClock, pacedClock } from '../../../test/predictions/paced-clock.ts'
-import {
-  FEW_STRIKES,
-  type PredictionsRecording,
-  type PredictionsWorld,
-  startPredictionsRecording,
-  startPredictionsWorld,
-} from '../../../test/predictions/recording.ts'
+import { FEW_STRIKES, type RecordedOnce, recordOnce } from '../../../test/predictions/recording.ts'
 import type { TradeRow } from '../../core/rows/trade.ts'
 import type { Gap } from '../../store/coverage.ts'
 import { feedOf } from '../shared/feeds.ts'
@@ -23,37 +16,27 @@ const END_MS = FAILS_END_MS + 210_000
 const POLLED_WITHIN_MS = 45_000
 const TRADES = feedOf('trades', 'predmkt_b', 'BTC')
 
-let world: PredictionsWorld<PacedClock>
-let recording: PredictionsRecording
 const gaps: Record<'before' | 'meanwhile' | 'after', Gap[]> = { before: [], meanwhile: [], after: [] }
 
 const gapsOf = async (fromMs: number, toMs: number) =>
-  (await recording.store.coverage.read([TRADES], fromMs, toMs)).gaps
+  (await made.recording.store.coverage.read([TRADES], fromMs, toMs)).gaps
 
-before(async () => {
-  world = await startPredictionsWorld(pacedClock(START_MS, 500), { slotMs: 2_000, ...FEW_STRIKES })
-  const { clock, sandbox } = world
-  recording = await startPredictionsRecording(world, {
-    ...{ venues: ['kalshi'], symbols: ['BTC'], hasKey: false },
-  })
-  await clock.runUntil(FAILS_MS)
-  gaps.before = await gapsOf(RECEIVED_MS, FAILS_MS - POLLED_WITHIN_MS)
-  const durationMs = FAILS_END_MS - FAILS_MS
-  sandbox.faults.set({ kind: 'http-error', venue: 'kalshi', status: 503, durationMs })
-  await clock.runUntil(FAILS_END_MS)
-  gaps.meanwhile = await gapsOf(FAILS_MS, FAILS_END_MS - 10_000)
-  await clock.runUntil(END_MS)
-  gaps.after = await gapsOf(RECEIVED_MS, FAILS_END_MS + 60_000)
-  await clock.during(recording.stop())
-})
-
-after(async () => {
-  await recording?.close()
-  await world?.close()
-})
+const made: RecordedOnce = recordOnce(
+  { startMs: START_MS, stepMs: 500, slotMs: 2_000, ...FEW_STRIKES, venues: ['kalshi'], hasKey: false },
+  async ({ clock, sandbox }) => {
+    await clock.runUntil(FAILS_MS)
+    gaps.before = await gapsOf(RECEIVED_MS, FAILS_MS - POLLED_WITHIN_MS)
+    const durationMs = FAILS_END_MS - FAILS_MS
+    sandbox.faults.set({ kind: 'http-error', venue: 'kalshi', status: 503, durationMs })
+    await clock.runUntil(FAILS_END_MS)
+    gaps.meanwhile = await gapsOf(FAILS_MS, FAILS_END_MS - 10_000)
+    await clock.runUntil(END_MS)
+    gaps.after = await gapsOf(RECEIVED_MS, FAILS_END_MS + 60_000)
+  },
+)
 
 test('no socket was opened', () => {
-  const { kalshi } = world.sandbox.state() as { kalshi: { connectionsOpened: number } }
+  const { kalshi } = made.world.sandbox.state() as { kalshi: { connectionsOpened: number } }
   assert.equal(kalshi.connectionsOpened, 0)
 })
 
@@ -71,11 +54,11 @@ test('afterwards all of them are stored, each once, and the gap is closed', asyn
   assert.deepEqual(gaps.after, [])
   const wrong: string[] = []
   let trades = 0
-  const { truth } = world.sandbox
+  const { truth } = made.world.sandbox
   for (const market of truth.markets('kalshi', END_MS, END_MS + 86_400_000)) {
     if (market.symbol !== 'BTC' || market.startMs > RECEIVED_MS) continue
     const range = { from: RECEIVED_MS - 60_000, to: END_MS }
-    const rows = await readRows<TradeRow>(recording.store, TRADES, [market.name], range)
+    const rows = await readRows<TradeRow>(made.recording.store, TRADES, [market.name], range)
     const stored = rows.map(({ trade_id: id }) => id)
     const real = truth.trades(market.name, RECEIVED_MS, END_MS - 120_000) ?? []
     trades += real.length

@@ -1,15 +1,8 @@
 /** A key that is revoked during the recording: contracts are polled, and streamed again once it is accepted. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { readRows, type StoredSnapshot } from '../../../test/predictions/compare.ts'
-import { type PacedClock, pacedClock } from '../../../test/predictions/paced-clock.ts'
-import {
-  FEW_STRIKES,
-  type PredictionsRecording,
-  type PredictionsWorld,
-  startPredictionsRecording,
-  startPredictionsWorld,
-} from '../../../test/predictions/recording.ts'
+import { FEW_STRIKES, type RecordedOnce, recordOnce } from '../../../test/predictions/recording.ts'
 import type { TradeRow } from '../../core/rows/trade.ts'
 import { feedOf } from '../shared/feeds.ts'
 
@@ -24,37 +17,29 @@ const POLLED_WITHIN_MS = 45_000
 const TRADES = feedOf('trades', 'predmkt_b', 'BTC')
 const BOOKS = feedOf('snapshots', 'predmkt_b', 'BTC', '15m')
 
-let world: PredictionsWorld<PacedClock>
-let recording: PredictionsRecording
 let meanwhile: { from: number; to: number }[]
 
-before(async () => {
-  world = await startPredictionsWorld(pacedClock(START_MS, 500), { slotMs: 2_000, ...FEW_STRIKES })
-  const { clock, sandbox } = world
-  recording = await startPredictionsRecording(world, { venues: ['kalshi'], symbols: ['BTC'] })
-  await clock.runUntil(REVOKED_MS)
-  const durationMs = ACCEPTED_MS - REVOKED_MS
-  sandbox.faults.set({ kind: 'rejected-key', venue: 'kalshi', durationMs })
-  sandbox.faults.set({ kind: 'drop', venue: 'kalshi' })
-  await clock.runUntil(ACCEPTED_MS)
-  const { gaps } = await recording.store.coverage.read([TRADES], REVOKED_MS, ACCEPTED_MS - POLLED_WITHIN_MS)
-  meanwhile = gaps.map(({ from, to }) => ({ from, to }))
-  await clock.runUntil(END_MS)
-  await clock.during(recording.stop())
-})
-
-after(async () => {
-  await recording?.close()
-  await world?.close()
-})
+const made: RecordedOnce = recordOnce(
+  { startMs: START_MS, stepMs: 500, slotMs: 2_000, ...FEW_STRIKES, venues: ['kalshi'] },
+  async ({ clock, sandbox, recording }) => {
+    await clock.runUntil(REVOKED_MS)
+    const durationMs = ACCEPTED_MS - REVOKED_MS
+    sandbox.faults.set({ kind: 'rejected-key', venue: 'kalshi', durationMs })
+    sandbox.faults.set({ kind: 'drop', venue: 'kalshi' })
+    await clock.runUntil(ACCEPTED_MS)
+    const { gaps } = await recording.store.coverage.read([TRADES], REVOKED_MS, ACCEPTED_MS - POLLED_WITHIN_MS)
+    meanwhile = gaps.map(({ from, to }) => ({ from, to }))
+    await clock.runUntil(END_MS)
+  },
+)
 
 test('books are stored while the key is rejected, less often, and as before afterwards', async () => {
-  const market = world.sandbox.truth
+  const market = made.world.sandbox.truth
     .markets('kalshi', END_MS, END_MS + 3_600_000)
     .find(({ symbol, kind, startMs }) => symbol === 'BTC' && kind === '15M' && startMs < START_MS)
   assert.ok(market)
   const rowsIn = async (from: number, to: number) =>
-    (await readRows<StoredSnapshot>(recording.store, BOOKS, [market.name], { from, to })).length
+    (await readRows<StoredSnapshot>(made.recording.store, BOOKS, [market.name], { from, to })).length
   const [polled, streamed] = [
     await rowsIn(ACCEPTED_MS - 60_000, ACCEPTED_MS),
     await rowsIn(BACK_MS, BACK_MS + 50_000),
@@ -70,11 +55,11 @@ test('the trades are complete, each once, and count as polled soon after the soc
   )
   const wrong: string[] = []
   let trades = 0
-  const { truth } = world.sandbox
+  const { truth } = made.world.sandbox
   for (const market of truth.markets('kalshi', END_MS, END_MS + 86_400_000)) {
     if (market.symbol !== 'BTC' || market.startMs > RECEIVED_MS) continue
     const range = { from: RECEIVED_MS, to: END_MS }
-    const rows = await readRows<TradeRow>(recording.store, TRADES, [market.name], range)
+    const rows = await readRows<TradeRow>(made.recording.store, TRADES, [market.name], range)
     const stored = rows.map(({ trade_id: id }) => id)
     const real = truth.trades(market.name, RECEIVED_MS, BACK_MS) ?? []
     trades += real.length

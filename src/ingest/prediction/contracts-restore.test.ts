@@ -1,37 +1,23 @@
 /** A recorder that starts in the first candle of an hour, where the venue has no finished candle yet. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { readRows } from '../../../test/predictions/compare.ts'
-import { type PacedClock, pacedClock } from '../../../test/predictions/paced-clock.ts'
-import {
-  FEW_STRIKES,
-  type PredictionsRecording,
-  type PredictionsWorld,
-  startPredictionsRecording,
-  startPredictionsWorld,
-} from '../../../test/predictions/recording.ts'
+import { FEW_STRIKES, type RecordedOnce, recordOnce } from '../../../test/predictions/recording.ts'
 import { feedOf } from '../shared/feeds.ts'
 
 const HOUR_MS = Date.parse('2026-11-15T10:00:00Z')
 const START_MS = HOUR_MS + 4 * 60_000
 
-let world: PredictionsWorld<PacedClock>
-let recording: PredictionsRecording
-
-before(async () => {
-  world = await startPredictionsWorld(pacedClock(START_MS, 500), { slotMs: 2_000, ...FEW_STRIKES })
-  recording = await startPredictionsRecording(world, { venues: ['kalshi'], symbols: ['BTC'] })
-  // Before the first round over the trades of all contracts, which would find them too.
-  await world.clock.runUntil(START_MS + 90_000)
-  await world.clock.during(recording.stop())
-})
-after(async () => {
-  await recording?.close()
-  await world?.close()
-})
+const made: RecordedOnce = recordOnce(
+  { startMs: START_MS, stepMs: 500, slotMs: 2_000, ...FEW_STRIKES, venues: ['kalshi'] },
+  async ({ clock }) => {
+    // Before the first round over the trades of all contracts, which would find them too.
+    await clock.runUntil(START_MS + 90_000)
+  },
+)
 
 test('the trades of the current candle are requested at the start, of every contract', async () => {
-  const { truth } = world.sandbox
+  const { truth } = made.world.sandbox
   const running = truth
     .markets('kalshi', START_MS, START_MS + 26 * 3_600_000)
     .filter(({ symbol, startMs }) => symbol === 'BTC' && startMs <= HOUR_MS)
@@ -40,7 +26,7 @@ test('the trades of the current candle are requested at the start, of every cont
   for (const { name } of running) {
     const range = { from: HOUR_MS, to: START_MS - 10_000 }
     const rows = await readRows<{ trade_id: string }>(
-      recording.store,
+      made.recording.store,
       feedOf('trades', 'predmkt_b', 'BTC'),
       [name],
       range,

@@ -1,15 +1,8 @@
 /** Faults of the simulated prediction markets and the chain: what is stored stays true, what is missing is a gap. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { compareCatalogue, compareTrades, compareWindow } from '../../../test/predictions/compare.ts'
-import { type PacedClock, pacedClock } from '../../../test/predictions/paced-clock.ts'
-import {
-  FEW_STRIKES,
-  type PredictionsRecording,
-  type PredictionsWorld,
-  startPredictionsRecording,
-  startPredictionsWorld,
-} from '../../../test/predictions/recording.ts'
+import { FEW_STRIKES, type RecordedOnce, recordOnce } from '../../../test/predictions/recording.ts'
 import type { TrueMarket } from '../../../test/sandbox/prediction-truth.ts'
 import type { CandleRow } from '../../core/rows/candle.ts'
 import { candleFeed } from '../shared/feeds.ts'
@@ -20,50 +13,45 @@ const WINDOW_MS = Date.parse('2026-11-15T10:00:00Z')
 const WINDOW_END_MS = WINDOW_MS + 5 * MINUTE_MS
 const END_MS = WINDOW_END_MS + 3 * MINUTE_MS
 
-let world: PredictionsWorld<PacedClock>
-let recording: PredictionsRecording
 let market: TrueMarket
 
-before(async () => {
-  world = await startPredictionsWorld(pacedClock(START_MS, 500), { slotMs: 1_000, ...FEW_STRIKES })
-  const { clock, sandbox } = world
-  recording = await startPredictionsRecording(world, {
+const made: RecordedOnce = recordOnce(
+  {
+    startMs: START_MS,
+    stepMs: 500,
+    slotMs: 1_000,
+    ...FEW_STRIKES,
     venues: ['polymarket', 'chainlink'],
-    symbols: ['BTC'],
     oracleBackMs: 10 * MINUTE_MS,
-  })
-  await clock.runUntil(WINDOW_MS + 20_000)
-  sandbox.faults.set({ kind: 'lost-resolved', venue: 'polymarket' })
-  sandbox.faults.set({ kind: 'lying-provider', venue: 'ethereum', provider: 1, durationMs: MINUTE_MS })
-  sandbox.faults.set({ kind: 'frozen-book', venue: 'polymarket', symbol: 'BTC', durationMs: MINUTE_MS })
-  await clock.runUntil(WINDOW_MS + 100_000)
-  sandbox.faults.set({ kind: 'drop', venue: 'polymarket', durationMs: 15_000 })
-  sandbox.faults.set({ kind: 'crossed-book', venue: 'polymarket', symbol: 'BTC' })
-  await clock.runUntil(END_MS)
-  await clock.during(recording.stop())
-  const [found] = sandbox.truth
-    .markets('polymarket', WINDOW_END_MS, WINDOW_END_MS + 1)
-    .filter(({ symbol, kind }) => symbol === 'BTC' && kind === '5m')
-  assert.ok(found)
-  market = found
-})
-
-after(async () => {
-  await recording?.close()
-  await world?.close()
-})
+  },
+  async ({ clock, sandbox }) => {
+    await clock.runUntil(WINDOW_MS + 20_000)
+    sandbox.faults.set({ kind: 'lost-resolved', venue: 'polymarket' })
+    sandbox.faults.set({ kind: 'lying-provider', venue: 'ethereum', provider: 1, durationMs: MINUTE_MS })
+    sandbox.faults.set({ kind: 'frozen-book', venue: 'polymarket', symbol: 'BTC', durationMs: MINUTE_MS })
+    await clock.runUntil(WINDOW_MS + 100_000)
+    sandbox.faults.set({ kind: 'drop', venue: 'polymarket', durationMs: 15_000 })
+    sandbox.faults.set({ kind: 'crossed-book', venue: 'polymarket', symbol: 'BTC' })
+    await clock.runUntil(END_MS)
+    const [found] = sandbox.truth
+      .markets('polymarket', WINDOW_END_MS, WINDOW_END_MS + 1)
+      .filter(({ symbol, kind }) => symbol === 'BTC' && kind === '5m')
+    assert.ok(found)
+    market = found
+  },
+)
 
 test('a winner that is not announced is requested', async () => {
-  assert.deepEqual(await compareCatalogue(recording.store, market), [])
+  assert.deepEqual(await compareCatalogue(made.recording.store, market), [])
 })
 
 test('frozen, crossed and cut: each book outside the gaps is the one of its instant', async () => {
   const range = { fromMs: WINDOW_MS, toMs: WINDOW_END_MS }
-  const { wrong, rows } = await compareWindow(recording.store, world.sandbox.truth, market, range)
+  const { wrong, rows } = await compareWindow(made.recording.store, made.world.sandbox.truth, market, range)
   assert.deepEqual(wrong.slice(0, 5), [])
   assert.ok(rows > 50, `${rows} rows`)
   const feed = { dataset: 'snapshots', source: 'predmkt_a', symbol: 'BTC', interval: '5m' } as const
-  const { gaps } = await recording.store.coverage.read([feed], range.fromMs, range.toMs)
+  const { gaps } = await made.recording.store.coverage.read([feed], range.fromMs, range.toMs)
   const frozenMs = WINDOW_MS + 40_000
   assert.ok(
     gaps.some(({ from, to }) => from <= frozenMs && frozenMs < to),
@@ -72,11 +60,14 @@ test('frozen, crossed and cut: each book outside the gaps is the one of its inst
 })
 
 test('trades that the stream lost are found by the sweep', async () => {
-  assert.deepEqual((await compareTrades(recording.store, world.sandbox.truth, market)).slice(0, 5), [])
+  assert.deepEqual(
+    (await compareTrades(made.recording.store, made.world.sandbox.truth, market)).slice(0, 5),
+    [],
+  )
 })
 
 test('a node that lies is not believed', async () => {
-  const { text } = await recording.store.series.page({
+  const { text } = await made.recording.store.series.page({
     feeds: [candleFeed('oracle', 'BTC', '5m')],
     range: { from: WINDOW_MS, to: WINDOW_END_MS },
     order: 'asc',
@@ -84,7 +75,7 @@ test('a node that lies is not believed', async () => {
     separator: '\n',
   })
   const candle = JSON.parse(text.split('\n')[0] ?? '') as CandleRow
-  const prices = world.sandbox.truth
+  const prices = made.world.sandbox.truth
     .rounds('BTC', WINDOW_MS, WINDOW_END_MS)
     .map(({ answer }) => Number(answer) / 1e8)
   assert.equal(candle.high, Math.max(...prices))

@@ -1,14 +1,8 @@
 /** A symbol that falls silent on a healthy socket: its trades are a gap, which REST closes. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { readRows } from '../../../test/predictions/compare.ts'
-import { type PacedClock, pacedClock } from '../../../test/predictions/paced-clock.ts'
-import {
-  type PredictionsRecording,
-  type PredictionsWorld,
-  startPredictionsRecording,
-  startPredictionsWorld,
-} from '../../../test/predictions/recording.ts'
+import { type RecordedOnce, recordOnce } from '../../../test/predictions/recording.ts'
 import type { TradeRow } from '../../core/rows/trade.ts'
 import type { Gap } from '../../store/coverage.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
@@ -18,32 +12,26 @@ const MUTE_MS = START_MS + 40_000
 const MUTE_END_MS = MUTE_MS + 60_000
 const TRADES = feedOf('trades', 'predmkt_a', 'BTC')
 
-let world: PredictionsWorld<PacedClock>
-let recording: PredictionsRecording
 let gapsMeanwhile: Gap[] = []
 let gapsAfter: Gap[] = []
 
-before(async () => {
-  world = await startPredictionsWorld(pacedClock(START_MS, 200), { slotMs: 1_000 })
-  const { clock, sandbox } = world
-  recording = await startPredictionsRecording(world, { venues: ['polymarket'], symbols: ['BTC'] })
-  await clock.runUntil(MUTE_MS)
-  sandbox.faults.set({
-    kind: 'mute',
-    venue: 'polymarket',
-    symbol: 'BTC',
-    durationMs: MUTE_END_MS - MUTE_MS,
-  })
-  await clock.runUntil(MUTE_END_MS)
-  gapsMeanwhile = (await recording.store.coverage.read([TRADES], START_MS + 20_000, MUTE_END_MS - 5_000)).gaps
-  await clock.runUntil(MUTE_END_MS + 150_000)
-  gapsAfter = (await recording.store.coverage.read([TRADES], START_MS + 20_000, MUTE_END_MS + 60_000)).gaps
-})
-
-after(async () => {
-  if (recording !== undefined) await world.clock.during(recording.close())
-  await world?.close()
-})
+const made: RecordedOnce = recordOnce(
+  { startMs: START_MS, stepMs: 200, slotMs: 1_000, venues: ['polymarket'] },
+  async ({ clock, sandbox, recording }) => {
+    await clock.runUntil(MUTE_MS)
+    sandbox.faults.set({
+      kind: 'mute',
+      venue: 'polymarket',
+      symbol: 'BTC',
+      durationMs: MUTE_END_MS - MUTE_MS,
+    })
+    await clock.runUntil(MUTE_END_MS)
+    gapsMeanwhile = (await recording.store.coverage.read([TRADES], START_MS + 20_000, MUTE_END_MS - 5_000))
+      .gaps
+    await clock.runUntil(MUTE_END_MS + 150_000)
+    gapsAfter = (await recording.store.coverage.read([TRADES], START_MS + 20_000, MUTE_END_MS + 60_000)).gaps
+  },
+)
 
 test('while the symbol is mute, the coverage of its trades has a gap from the first moment on', () => {
   const [first] = gapsMeanwhile
@@ -55,12 +43,12 @@ test('when every market that was traded meanwhile has sent its trades, the gap i
   assert.deepEqual(gapsAfter, [])
   const lacking: string[] = []
   let trades = 0
-  for (const market of world.sandbox.truth.markets('polymarket', MUTE_MS, MUTE_END_MS + 86_400_000)) {
+  for (const market of made.world.sandbox.truth.markets('polymarket', MUTE_MS, MUTE_END_MS + 86_400_000)) {
     if (market.symbol !== 'BTC' || market.startMs > MUTE_END_MS) continue
     const range = { from: MUTE_MS - 60_000, to: MUTE_END_MS + 60_000 }
-    const rows = await readRows<TradeRow>(recording.store, TRADES, market.tokens ?? [], range)
+    const rows = await readRows<TradeRow>(made.recording.store, TRADES, market.tokens ?? [], range)
     const stored = new Set(rows.map(({ trade_id: id }) => id.slice(0, id.indexOf('-'))))
-    for (const { id } of world.sandbox.truth.trades(market.name, MUTE_MS - 5_000, MUTE_END_MS + 5_000) ??
+    for (const { id } of made.world.sandbox.truth.trades(market.name, MUTE_MS - 5_000, MUTE_END_MS + 5_000) ??
       []) {
       trades += 1
       if (!stored.has(id)) lacking.push(`${market.name} ${id}`)
@@ -73,7 +61,7 @@ test('when every market that was traded meanwhile has sent its trades, the gap i
 test('with the midpoints that the venue has kept, the candles of that time are whole too', async () => {
   for (const interval of ['5m', '1h', '1d'] as const) {
     const feed = candleFeed('predmkt_a', 'BTC', interval)
-    const { gaps } = await recording.store.coverage.read([feed], MUTE_MS - 5_000, MUTE_END_MS + 5_000)
+    const { gaps } = await made.recording.store.coverage.read([feed], MUTE_MS - 5_000, MUTE_END_MS + 5_000)
     assert.deepEqual(gaps, [], interval)
   }
 })

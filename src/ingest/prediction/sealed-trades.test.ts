@@ -3,16 +3,9 @@
  * markets find what the stream lost. A page that was called sealed never changes, whatever later sweeps find.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { idOf } from '../../../test/predictions/compare.ts'
-import { type PacedClock, pacedClock } from '../../../test/predictions/paced-clock.ts'
-import {
-  FEW_STRIKES,
-  type PredictionsRecording,
-  type PredictionsWorld,
-  startPredictionsRecording,
-  startPredictionsWorld,
-} from '../../../test/predictions/recording.ts'
+import { FEW_STRIKES, type RecordedOnce, recordOnce } from '../../../test/predictions/recording.ts'
 import type { TrueMarket } from '../../../test/sandbox/prediction-truth.ts'
 import type { Feed } from '../../core/feed.ts'
 import type { TradeRow } from '../../core/rows/trade.ts'
@@ -37,24 +30,29 @@ interface Sealed {
   readonly text: string
 }
 
-let world: PredictionsWorld<PacedClock>
-let recording: PredictionsRecording
 const sealed: Sealed[] = []
 /** Per feed, how far behind the present the watermark was. */
 const behindMs = new Map<Feed, number[]>(FEEDS.map((feed) => [feed, []]))
 
 const read = async (feed: Feed, range: Sealed['range']) =>
-  (await recording.store.series.page({ feeds: [feed], range, order: 'asc', limit: 100_000, separator: '\n' }))
-    .text
+  (
+    await made.recording.store.series.page({
+      feeds: [feed],
+      range,
+      order: 'asc',
+      limit: 100_000,
+      separator: '\n',
+    })
+  ).text
 
 /** As the service decides it: before the watermark, and covered. */
 async function seal(): Promise<void> {
   for (const feed of FEEDS) {
-    const [finality] = await recording.store.series.finality([feed])
+    const [finality] = await made.recording.store.series.finality([feed])
     const range = { from: START_MS + MINUTE_MS, to: finality?.before ?? 0 }
-    behindMs.get(feed)?.push(world.clock.now() - range.to)
+    behindMs.get(feed)?.push(made.world.clock.now() - range.to)
     if (range.to <= range.from) continue
-    const { complete } = await recording.store.coverage.read([feed], range.from, range.to)
+    const { complete } = await made.recording.store.coverage.read([feed], range.from, range.to)
     if (complete) sealed.push({ feed, range, text: await read(feed, range) })
   }
 }
@@ -62,31 +60,25 @@ async function seal(): Promise<void> {
 const running = (market: TrueMarket) =>
   market.symbol === 'BTC' && market.startMs < LOST_MS && market.endMs > LOST_END_MS
 
-before(async () => {
-  world = await startPredictionsWorld(pacedClock(START_MS, 1_000), { slotMs: 10_000, ...FEW_STRIKES })
-  const { clock, sandbox } = world
-  recording = await startPredictionsRecording(world, { venues: ['polymarket', 'kalshi'], symbols: ['BTC'] })
-  await clock.runUntil(LOST_MS)
-  // Trades are lost one by one while the books go on: nothing shows that they are missing.
-  const durationMs = LOST_END_MS - LOST_MS
-  sandbox.faults.set({ kind: 'mute', venue: 'polymarket', channel: 'last_trade_price', durationMs })
-  sandbox.faults.set({ kind: 'mute', venue: 'kalshi', channel: 'trade', durationMs })
-  for (let atMs = LOST_END_MS; atMs < END_MS; atMs += 3 * MINUTE_MS) {
-    await clock.runUntil(atMs)
+const made: RecordedOnce = recordOnce(
+  { startMs: START_MS, stepMs: 1_000, slotMs: 10_000, ...FEW_STRIKES, venues: ['polymarket', 'kalshi'] },
+  async ({ clock, sandbox }) => {
+    await clock.runUntil(LOST_MS)
+    // Trades are lost one by one while the books go on: nothing shows that they are missing.
+    const durationMs = LOST_END_MS - LOST_MS
+    sandbox.faults.set({ kind: 'mute', venue: 'polymarket', channel: 'last_trade_price', durationMs })
+    sandbox.faults.set({ kind: 'mute', venue: 'kalshi', channel: 'trade', durationMs })
+    for (let atMs = LOST_END_MS; atMs < END_MS; atMs += 3 * MINUTE_MS) {
+      await clock.runUntil(atMs)
+      await seal()
+    }
+    await clock.runUntil(END_MS)
     await seal()
-  }
-  await clock.runUntil(END_MS)
-  await seal()
-  await clock.during(recording.stop())
-})
-
-after(async () => {
-  await recording?.close()
-  await world?.close()
-})
+  },
+)
 
 test('what the stream lost of every running market is there before it is sealed', async () => {
-  const { truth } = world.sandbox
+  const { truth } = made.world.sandbox
   for (const [index, venue] of (['polymarket', 'kalshi'] as const).entries()) {
     const feed = TRADES[index] as Feed
     const first = sealed.find((each) => each.feed === feed && each.range.to >= LOST_END_MS)
@@ -129,7 +121,7 @@ test('trades are sealed within minutes, candles with the five minutes they belon
 })
 
 test('a window of five minutes that has closed is sealed whole while those of an hour and a day run on', async () => {
-  const [market] = world.sandbox.truth
+  const [market] = made.world.sandbox.truth
     .markets('polymarket', at('10:45'), at('10:45') + 1)
     .filter(({ symbol, kind }) => symbol === 'BTC' && kind === '5m')
   assert.ok(market)
@@ -137,7 +129,7 @@ test('a window of five minutes that has closed is sealed whole while those of an
   assert.ok(page && page.range.to >= at('10:45'), new Date(page?.range.to ?? 0).toISOString())
   const rows = page.text.split('\n').map((line) => JSON.parse(line) as TradeRow)
   const own = rows.filter(({ market_id: id }) => id === idOf(market)).map(({ trade_id: id }) => id)
-  const real = world.sandbox.truth.trades(market.name, page.range.from, page.range.to) ?? []
+  const real = made.world.sandbox.truth.trades(market.name, page.range.from, page.range.to) ?? []
   assert.ok(real.length > 0)
   for (const { id } of real) assert.ok(own.some((stored) => stored.startsWith(id)))
 })

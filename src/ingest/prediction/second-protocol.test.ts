@@ -1,6 +1,6 @@
 /** Markets of the venue's second protocol name their legs by position ids: recorded like any other, over real sockets. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import {
   compareCatalogue,
   compareTrades,
@@ -8,13 +8,7 @@ import {
   findMarket,
   readRows,
 } from '../../../test/predictions/compare.ts'
-import { type PacedClock, pacedClock } from '../../../test/predictions/paced-clock.ts'
-import {
-  type PredictionsRecording,
-  type PredictionsWorld,
-  startPredictionsRecording,
-  startPredictionsWorld,
-} from '../../../test/predictions/recording.ts'
+import { type RecordedOnce, recordOnce } from '../../../test/predictions/recording.ts'
 import type { TrueMarket } from '../../../test/sandbox/prediction-truth.ts'
 import type { CandleRow } from '../../core/rows/candle.ts'
 import { candleFeed } from '../shared/feeds.ts'
@@ -24,50 +18,42 @@ const START_MS = Date.parse('2026-11-15T10:03:30Z')
 const V2_MS = Date.parse('2026-11-15T10:05:00Z')
 const END_MS = Date.parse('2026-11-15T10:12:30Z')
 
-let world: PredictionsWorld<PacedClock>
-let recording: PredictionsRecording
 let market: TrueMarket
 let wire: { version?: string; positionIds?: string[]; clobTokenIds?: string } | undefined
 
-before(async () => {
-  world = await startPredictionsWorld(pacedClock(START_MS, 500), { slotMs: 2_000, v2FromMs: V2_MS })
-  const { clock, sandbox } = world
-  recording = await startPredictionsRecording(world, { venues: ['polymarket'], symbols: ['BTC'] })
-  await clock.runUntil(END_MS)
-  const found = sandbox.truth
-    .markets('polymarket', V2_MS, END_MS)
-    .find(({ symbol, kind, startMs }) => symbol === 'BTC' && kind === '5m' && startMs === V2_MS)
-  assert.ok(found)
-  market = found
-  const ask = () => fetch(`${sandbox.polymarket.gammaUrl}/markets?slug=${market.name}&closed=true`)
-  ;[wire] = (await (await ask().catch(ask)).json()) as (typeof wire)[]
-  await clock.during(recording.stop())
-})
-
-after(async () => {
-  await recording?.close()
-  await world?.close()
-})
+const made: RecordedOnce = recordOnce(
+  { startMs: START_MS, stepMs: 500, slotMs: 2_000, v2FromMs: V2_MS, venues: ['polymarket'] },
+  async ({ clock, sandbox }) => {
+    await clock.runUntil(END_MS)
+    const found = sandbox.truth
+      .markets('polymarket', V2_MS, END_MS)
+      .find(({ symbol, kind, startMs }) => symbol === 'BTC' && kind === '5m' && startMs === V2_MS)
+    assert.ok(found)
+    market = found
+    const ask = () => fetch(`${sandbox.polymarket.gammaUrl}/markets?slug=${market.name}&closed=true`)
+    ;[wire] = (await (await ask().catch(ask)).json()) as (typeof wire)[]
+  },
+)
 
 test('the venue names its legs by position ids alone, and the market is found by each of them, with its winner', async () => {
   assert.deepEqual([wire?.version, wire?.clobTokenIds], ['v2', undefined])
   assert.deepEqual(wire?.positionIds, market.tokens)
-  const row = await findMarket(recording.store, market.tokens?.[1] ?? '')
+  const row = await findMarket(made.recording.store, market.tokens?.[1] ?? '')
   assert.deepEqual(
     row?.tokens.map(({ token_id }) => token_id),
     market.tokens,
   )
-  assert.deepEqual(await compareCatalogue(recording.store, market), [])
+  assert.deepEqual(await compareCatalogue(made.recording.store, market), [])
 })
 
 test('its books are those of their instants, its trades those of the venue, and both legs have candles', async () => {
-  const { store } = recording
+  const { store } = made.recording
   const range = { fromMs: V2_MS, toMs: market.endMs }
-  const { wrong, rows } = await compareWindow(store, world.sandbox.truth, market, range)
+  const { wrong, rows } = await compareWindow(store, made.world.sandbox.truth, market, range)
   assert.deepEqual(wrong.slice(0, 10), [])
   assert.ok(rows > 100, `${rows} rows`)
   const window = { from: V2_MS, to: market.endMs }
-  assert.deepEqual(await compareTrades(store, world.sandbox.truth, market), [])
+  assert.deepEqual(await compareTrades(store, made.world.sandbox.truth, market), [])
   const candles = candleFeed('predmkt_a', 'BTC', '5m')
   for (const token of market.tokens ?? []) {
     const found = await readRows<CandleRow>(store, candles, [token], window)
