@@ -129,7 +129,7 @@ export async function startBenchService(
     TAPELINE_LOG_LEVEL: 'warn',
     ...options.environment,
   }
-  const running = await start(['src/main.ts', 'serve'], environment)
+  const running = await start(['bin/tapeline', 'serve'], environment, 'sh')
   const { keyFor = 'test' } = options
   const key = createKey(environment, keyFor)
   return {
@@ -160,8 +160,12 @@ function createKey(environment: Record<string, string>, keyFor: string): string 
   return key
 }
 
-async function start(args: string[], environment: Record<string, string>): Promise<Running> {
-  const child = spawn(process.execPath, args, {
+async function start(
+  args: string[],
+  environment: Record<string, string>,
+  command = process.execPath,
+): Promise<Running> {
+  const child = spawn(command, args, {
     cwd: ROOT,
     env: { ...process.env, ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],

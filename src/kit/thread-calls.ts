@@ -46,6 +46,8 @@ const CLOSE = 'close'
 const CLOSED = 'closed'
 /** More calls in flight are refused; a caller that can wait awaits `ready` first. */
 const MAX_CALLS = 100_000
+/** Left to itself, each thread grows to 48 MB of short-lived objects before it collects any. */
+const YOUNG_GENERATION_MB = 12
 /** A thread that has closed everything ends at once, unless the system still looks up a host name for it. */
 const END_WITHIN_MS = 200
 
@@ -115,7 +117,8 @@ export function threadCalls<H extends Callable<H>>(file: URL, options: ThreadCal
   let closing: Promise<void> | undefined
 
   function start(): RunningThread {
-    const { data: workerData, limits: resourceLimits = {} } = options
+    const { data: workerData, limits } = options
+    const resourceLimits = { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB, ...limits }
     const worker = new Worker(file, { workerData, name, resourceLimits })
     const exit = Promise.withResolvers<void>()
     const closed = Promise.withResolvers<void>()
