@@ -57,6 +57,8 @@ export class BookWriter {
   readonly #groups = new Map<string, Group>()
   /** Groups whose tails are to be folded, by feed and id. */
   readonly #long = new Map<number, Map<number, Group>>()
+  /** The newest span of each feed, and whether it is known that no group of an earlier one waits to be folded. */
+  readonly #newest = new Map<number, { span: number; isAlone: boolean }>()
   readonly #unpacked = new Lru<number, BookRow[]>({
     maxEntries: 1_000,
     maxWeight: MAX_UNPACKED_LEVELS,
@@ -68,7 +70,11 @@ export class BookWriter {
   }
 
   put(feed: number, instrument: string, row: IncomingBooks, recordedAt: number): BookOutcome {
-    const group = this.#groupOf(feed, spanOf(row.ts), instrument)
+    const span = spanOf(row.ts)
+    const group = this.#groupOf(feed, span, instrument)
+    const newest = this.#newest.get(feed)
+    if (newest?.span !== span)
+      this.#newest.set(feed, { span: Math.max(span, newest?.span ?? 0), isAlone: false })
     const old = this.#current(group, row.ts, row.seq)
     if (old !== undefined && old.text === row.text && isSame(old.packed, row.packed))
       return { kind: 'unchanged' }
@@ -86,16 +92,21 @@ export class BookWriter {
   fold(feed: number, atMost: number): void {
     for (const group of this.#long.get(feed)?.values() ?? []) this.#foldTail(group)
     this.#long.delete(feed)
-    for (const { id, span, instrument } of this.#tables.over(feed, atMost)) {
+    if (this.#newest.get(feed)?.isAlone === true) return
+    const over = this.#tables.over(feed, atMost)
+    for (const { id, span, instrument } of over) {
       this.#rewrite(id, this.#allRows(id, span))
       this.#groups.delete(keyOf(feed, span, instrument))
     }
+    const newest = this.#newest.get(feed)
+    if (newest !== undefined) newest.isAlone = over.length < atMost
   }
 
   /** Deletes rows before an instant, of up to that many groups. */
   cut(feed: number, olderThan: number, atMost: number): { deleted: number; more: boolean } {
     this.#groups.clear()
     this.#long.clear()
+    this.#newest.clear()
     const border = spanOf(olderThan)
     let deleted = 0
     const wholly = this.#tables.before(feed, border, atMost)
@@ -116,6 +127,7 @@ export class BookWriter {
 
   forget(): void {
     this.#groups.clear()
+    this.#newest.clear()
     this.#long.clear()
     this.#unpacked.clear()
   }
@@ -268,7 +280,7 @@ function groupTables(database: DatabaseSync) {
     /** The rows of the tail become a block after the others. */
     append({ id, blocks: part }: Group, rows: readonly BookRow[]): void {
       clearTail.run(id)
-      putBlock.run(id, part, encodeBlock(rows))
+      putBlock.run(id, part, encodeBlock(rows, true))
       extend.run(rows[0]?.ts ?? 1, rows.at(-1)?.ts ?? 0, rows.length, id)
     },
     /** The rows become the only block; without rows the group is deleted. */
