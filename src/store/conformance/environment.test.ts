@@ -31,7 +31,7 @@ for (const { name, create } of ENGINES) {
     },
   }
   appendSuite(engine)
-  pagingSuite(engine, process.env.TAPELINE_SOAK ? 5000 : 150)
+  pagingSuite(engine, process.env.TAPELINE_SOAK ? 5000 : 60)
   coverageSuite(engine)
   coveredSuite(engine)
   snapshotSuite(engine)
