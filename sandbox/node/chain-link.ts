@@ -38,7 +38,7 @@ function write(socket: Socket, message: ToNode | ToChain): void {
   socket.write(body)
 }
 
-/** Undefined from somebody who does not speak this protocol. */
+/** Undefined where the other side does not speak this protocol. */
 function readMessage<T>(bytes: Buffer): T | undefined {
   try {
     return deserialize(bytes) as T

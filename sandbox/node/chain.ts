@@ -1,7 +1,7 @@
 /**
  * The one source of blocks: mines, makes traffic, reorganises. Nodes follow it through its events, in this
  * process or over the link. `step` is one block; nothing here reads a clock, so a seed and a start time give
- * the same chain every time (as long as nobody submits something from outside).
+ * the same chain every time (unless something is submitted from outside).
  */
 
 import type { ChainOptions } from './chain-options.ts'
@@ -71,7 +71,7 @@ export class Chain {
   #timeShiftMs = 0
   #previousParents: string[] = []
   #owedTransactions = 0
-  /** Blocks that a reorganisation brought at once; as many steps stay quiet, so that the rate holds. */
+  /** Blocks that a reorganisation added at once; as many steps add none, so that the rate holds. */
   #ahead = 0
   dwellBlocks: number
 

@@ -19,7 +19,7 @@ export const WORK_PER_BLOCK = 50_000_000_000_000_000n
 const COINS_PER_USER = 12
 const FAUCET_COINS = 50
 const FAUCET_COIN = 1_000_000n * SOMPI_PER_KASPA
-/** Held by nobody who acts; with it the supply has the size of the real one. */
+/** Never spent; with it the supply has the size of the real one. */
 const RESERVE = 2_700_000_000_000_000_000n
 
 interface Owners {
@@ -67,7 +67,7 @@ function firstBlock(options: ChainOptions, minerScript: string): Block {
   )
 }
 
-/** As a node has them that starts from a pruning point: made by transactions that nobody can look up. */
+/** As a node has them that starts from a pruning point: made by transactions that cannot be looked up. */
 function* allocation(options: ChainOptions, owners: Owners): Generator<[string, UtxoEntry]> {
   const { startDaaScore, seed, fund } = options
   let n = 0

@@ -1,6 +1,6 @@
 /**
  * The simulator as a process: `node sandbox/node/process.ts [options]`. The first line on stdout is JSON
- * and says that it is ready; SIGTERM ends it cleanly; it also ends when the process that started it is gone and
+ * and reports that it is ready; SIGTERM ends it cleanly; it also ends when the process that started it is gone and
  * its stdin was a pipe.
  */
 import { parseArgs } from 'node:util'

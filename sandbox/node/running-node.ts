@@ -45,7 +45,7 @@ export interface RunningSandboxNode {
   publish(kind: 'conflict' | 'conflict_resolved' | 'utxo_set_override', hash: string): void
   /** Keys with money on this chain. */
   wallets(): SandboxWallet[]
-  /** Gone without a word: sockets cut, port closed. */
+  /** Without notice: sockets cut, port closed. */
   die(): Promise<void>
   close(): Promise<void>
 }

@@ -1,5 +1,5 @@
 /**
- * wRPC JSON over WebSocket. Each socket is a queue: a request is answered before the next thing is looked at,
+ * wRPC JSON over WebSocket. Each socket is a queue: a request is answered before the next one is read,
  * and notifications wait behind it, as on the real node.
  *
  *   frame ─▶ queue ─▶ [wait: fault] ─▶ method ─▶ answer (or refusal, or nothing, or the connection is dropped)

@@ -1,4 +1,4 @@
-/** What a node knows for certain, in a form made for checking an indexer; only blocks that are kept count. */
+/** The node's own state, in a form made for checking an indexer; only blocks that are kept count. */
 import { decodeAddress, scriptOfAddress } from './consensus/address.ts'
 import type { Ledger } from './consensus/ledger.ts'
 import { parseOutpointKey } from './consensus/model.ts'

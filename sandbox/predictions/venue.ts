@@ -1,4 +1,4 @@
-/** What every part of a prediction venue knows. */
+/** What all parts of a prediction venue share. */
 import type { AssetSymbol } from '../../src/core/symbol.ts'
 import type { FaultSwitches, FaultVenue } from '../server/faults.ts'
 import type { PredictionWorld } from './world/venue-world.ts'

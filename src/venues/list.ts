@@ -1,4 +1,4 @@
-/** Every venue, one line each: all that the service has to know. They start in this order. */
+/** Every venue, one line each. They start in this order. */
 
 import { binanceFuturesPlan } from './binance-futures/plan.ts'
 import { createBinanceFutures } from './binance-futures/venue.ts'

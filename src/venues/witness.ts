@@ -1,9 +1,9 @@
-/** Is a silent channel broken, or is the market quiet? The witness knows more than the channel, or it does not. */
+/** Is a silent channel broken, or is the market quiet? The witness has newer data than the channel, or it does not. */
 import type { DataObservation } from './observation.ts'
 import type { Witness } from './venue.ts'
 
 /**
- * True when the venue has data that the channel did not bring: the silence is a fault. `slackMs` is how much newer
+ * True when the venue has data that the channel did not send: the silence is a fault. `slackMs` is how much newer
  * a time must be, for channels that only carry times: a message may be on its way.
  */
 export function knowsMore(witness: Witness, last: DataObservation | undefined, slackMs: number): boolean {

@@ -1,6 +1,6 @@
 /**
  * A block with its place in the DAG. Ten minutes of blocks as objects would take most of the process's memory, so
- * what an old block carries is kept packed and unpacked when somebody asks for it.
+ * what an old block carries is kept packed and unpacked on demand.
  */
 import { deserialize, serialize } from 'node:v8'
 import { deflateRawSync, inflateRawSync } from 'node:zlib'

@@ -1,4 +1,4 @@
-/** How a block is put together from its parents, and how one that somebody else made is checked. */
+/** How a block is built from its parents, and how a submitted one is checked. */
 import { ByteWriter, fromHex, toHex } from './bytes.ts'
 import type { Ghostdag } from './ghostdag.ts'
 import { blockOf, hashMerkleRoot, merkleRoot } from './hashing.ts'

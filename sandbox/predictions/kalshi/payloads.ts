@@ -1,4 +1,4 @@
-/** What the venue knows about a strike market at an instant, and how it writes it. */
+/** The state of a strike market at an instant, and its JSON. */
 import { hash } from 'node:crypto'
 import { SYMBOL_NAMES } from '../../../src/core/symbol.ts'
 import { delayedMs, type PredictionVenue } from '../venue.ts'

@@ -1,4 +1,4 @@
-/** Order books over REST, and the market as the order book service knows it. */
+/** Order books over REST, and the market as the order book service describes it. */
 import { createWeightWindow } from '../../server/limits.ts'
 import { ok, type RestReply, type RestRequest, type RestService } from '../../server/service.ts'
 import type { PredictionVenue } from '../venue.ts'

@@ -1,4 +1,4 @@
-/** What the venue knows about a market at an instant, and how it writes times. */
+/** The state of a market at an instant, and the venue's time formats. */
 import { delayedMs, type PredictionVenue } from '../venue.ts'
 import { LEVELS, type Life } from '../world/life.ts'
 import type { UpDown } from '../world/up-down.ts'

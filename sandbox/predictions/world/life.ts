@@ -8,10 +8,10 @@
  *   listed ──── slots of 20× ────▶ start ── slots of 1× ──▶ end ── slots of 10× ──▶ trading ends
  *
  * A level has the same size for a while of its own and is then drawn again. A trade is such a change, seen from the
- * other side: where the best level got smaller, somebody may have taken the difference.
+ * other side: where the best level got smaller, the difference may have been traded.
  *
  * Thousands of markets are listed at once, so nothing is stored that can be computed again, except the trades up to
- * the latest slot somebody asked about, in typed arrays.
+ * the latest slot that was asked for, in typed arrays.
  */
 import { createSmoothReader, hash32 } from '../../exchanges/world/hash.ts'
 

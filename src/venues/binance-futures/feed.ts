@@ -1,6 +1,6 @@
 /**
  * Which stream carries which channel. Streams live on two paths by class; asked on the wrong one, a stream is
- * accepted and stays silent for ever, so the path follows from the stream and nothing else.
+ * accepted and never sends anything, so the path follows from the stream and nothing else.
  */
 
 import type { SymbolMap } from '../adapter/symbol-map.ts'

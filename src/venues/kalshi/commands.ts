@@ -5,7 +5,7 @@
  *     ╰──error──▶ failed ──after a while, later and later──▶ sent again
  *
  * A subscription that stays without any reply is not sent again: if the venue took it after all, every change would
- * come twice. That socket has to go.
+ * come twice. That socket is replaced.
  */
 import { backoffCeilingMs } from '../../kit/backoff.ts'
 import { KALSHI_TIMES as TIMES } from './describe.ts'

@@ -1,7 +1,7 @@
 /**
  * One symbol's socket: the contracts that are followed and their books. Everything that belongs to a socket (sids,
- * sequence numbers, awaited books) starts from scratch with it; books become stale when it goes. The frames are read in
- * read-frames.ts.
+ * sequence numbers, awaited books) starts from scratch with it; books become stale when it is lost. The frames are
+ * read in read-frames.ts.
  *
  *   lost or subscribed ──▶ awaited ──book comes──▶ live
  *                           ╰── requested again, then set aside for a minute; none comes at all: the socket is cut
@@ -25,7 +25,7 @@ export interface ContractFeed {
   greeting(nowMs: number): string[]
   /** Changes what is followed; what was lost by it. */
   follow(tickers: readonly string[], nowMs: number): DataObservation[]
-  /** Asks again for what does not come, gives up what stays away. Called about once a second while it is read. */
+  /** Requests again what has not arrived, and gives up after a while. Called about once a second while it is read. */
   tend(nowMs: number): DataObservation[]
   /** Time in which nothing was read does not count as waiting. */
   forgive(ms: number): void

@@ -252,7 +252,7 @@ async function* walkCandles(
 
 /**
  * A contract is in the tier of its settlement: one that settled before the cutoff has left the live tier, one that
- * settled after it is there with all of its past. A tier that does not know it refuses.
+ * settled after it is there with all of its past. The other tier refuses it.
  */
 async function fromEither<T>(
   [first, second]: readonly [Tier, Tier],

@@ -35,7 +35,7 @@ function createRequestSigner(credentials: KalshiCredentials, now: () => number):
 
 /**
  * Signs what the venue does not serve without: market data is public, and a key that the venue rejects must not cost
- * what everybody may know.
+ * what is public.
  */
 export function signedWhereAsked(fetch: Fetch, signer: RequestSigner): Fetch {
   return async (url, init) => {

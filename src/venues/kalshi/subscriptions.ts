@@ -43,7 +43,7 @@ export class ContractSubscriptions {
     return this.#groups.length > 0
   }
 
-  /** The contracts whose books hang on this sid. */
+  /** The contracts whose books belong to this sid. */
   tickersOf(sid: number): readonly string[] {
     return [...(this.#groups.find((group) => group.sids.orderbook_delta === sid)?.tickers ?? [])]
   }

@@ -58,7 +58,7 @@ export function sweepFromMs(state: {
   return state.polledMs ?? state.gapFromMs ?? state.listedMs - 2 * TIMES.catalogueEveryMs
 }
 
-/** A list that was requested within the gap does not know what was traded in the rest of it. */
+/** A list that was requested within the gap does not show what was traded in the rest of it. */
 export function endsGap(gapToMs: number | undefined, listedMs: number): boolean {
   return gapToMs !== undefined && listedMs >= gapToMs + LISTED_WITHIN_MS
 }

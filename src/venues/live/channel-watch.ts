@@ -12,7 +12,7 @@ export interface ChannelWatch {
   restart(key: string, nowMs: number): void
   /** As `restart`, for a channel whose silence was reported: it is reported again while it lasts. Others are left alone. */
   reportAgain(key: string, nowMs: number): void
-  /** Whether the fact is new, a repeat, or of a channel that was not requested. */
+  /** Whether it is new, a repeat, or of a channel that was not requested. */
   admit(key: string, observation: DataObservation): 'new' | 'repeat' | 'unasked'
   /** Time in which nothing could be read does not count as silence. */
   forgive(ms: number): void
@@ -32,7 +32,7 @@ interface State {
   isStale: boolean
 }
 
-/** Facts that venues send again: on a new subscription, on the socket that overlaps, in the next poll. */
+/** Data that venues send again: on a new subscription, on the socket that overlaps, in the next poll. */
 const REPEATED_KINDS: ReadonlySet<DataObservation['kind']> = new Set(['trade', 'funding'])
 
 export function createChannelWatch(options: {

@@ -26,12 +26,12 @@ export interface FrameItem {
   readonly observation: DataObservation
 }
 
-/** How a venue's frames are read, and what the venue wants of a connected client. */
+/** How a venue's frames are read, and what the venue expects of a connected client. */
 export interface FrameProtocol {
   read(text: string, receivedMs: number): FrameOutcome
   /** Whether every channel gets an acceptance of its own. */
   readonly accepts: boolean
-  /** Kept up by us, where the venue wants it so; protocol pings are answered by the socket itself. */
+  /** Pings that the venue expects from us; protocol pings are answered by the socket itself. */
   readonly heartbeat: {
     readonly everyMs: number
     readonly frame: string

@@ -10,7 +10,7 @@ import type { SocketLimits } from './socket.ts'
 export interface LiveLimits {
   readonly socket: Omit<SocketLimits, 'dataSilenceMs'>
   readonly connection: Omit<ConnectionLimits, 'renewAfterMs'>
-  /** Between two replacements of a socket for the sake of channels that stay silent. */
+  /** Between two replacements of a socket because of channels that stay silent. */
   readonly replaceSilent: BackoffPolicy
   readonly queueHighWater: number
   readonly queueLowWater: number

@@ -21,7 +21,7 @@ export function createObservationQueue(options: {
   highWater: number
   lowWater: number
   onPressure: (paused: boolean) => void
-  /** How many observations one `take` hands over, so that a full queue is not freed at a stroke. */
+  /** How many observations one `take` hands over, so that a full queue is not emptied at once. */
   batch?: number
 }): ObservationQueue {
   const batch = options.batch ?? 1_024

@@ -1,4 +1,4 @@
-/** Recognises facts that came before: a replay on subscribe, the overlap of two sockets, the next poll. */
+/** Recognises data that arrived before: a replay on subscribe, the overlap of two sockets, the next poll. */
 
 /**
  * Remembers at least the last `size` keys, in two generations, so that a repeat (a replay on subscribe, the
@@ -26,8 +26,8 @@ export function createRecentKeys<K>(size: number): RecentKeys<K> {
 }
 
 /**
- * Which numbers of a row that grows by one were already brought: all up to the highest, but for the gaps. As
- * exact as remembering each of them, at the cost of the gaps alone.
+ * Which numbers of a sequence have arrived already: all up to the highest, except for the gaps. As exact as
+ * remembering each of them, at the cost of the gaps alone.
  */
 export interface SeenNumbers {
   /** True the first time. */

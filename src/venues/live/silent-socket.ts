@@ -1,5 +1,5 @@
 /**
- * How often a socket may be replaced for the sake of channels that are silent on it: at once the first time, then
+ * How often a socket may be replaced because of channels that are silent on it: at once the first time, then
  * after pauses that grow until every one of them has sent data. A new socket alone proves nothing.
  */
 import { type BackoffPolicy, backoffCeilingMs } from '../../kit/backoff.ts'
@@ -7,7 +7,7 @@ import { type BackoffPolicy, backoffCeilingMs } from '../../kit/backoff.ts'
 export interface SilentSocket {
   /** Whether it may be replaced for this channel now; if so, the next pause begins. */
   mayReplace(key: string, nowMs: number): boolean
-  /** The channel brought data. */
+  /** The channel sent data. */
   received(key: string): void
 }
 

@@ -109,7 +109,7 @@ export class VenueSocket {
     return this.#isOpen && !this.#life.signal.aborted
   }
 
-  /** It brought data, or was accepted where any silence is normal: more than a socket that opens. */
+  /** It sent data, or was accepted where any silence is normal; being open alone proves nothing. */
   get isProven(): boolean {
     return this.#hasData || (this.#options.limits.dataSilenceMs === null && this.accepted)
   }

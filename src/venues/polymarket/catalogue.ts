@@ -57,7 +57,7 @@ export async function listSeries(
   for (const slug of series.slugs) {
     const found: UpDownMarket[] = []
     const events = new Set<string>()
-    // The limit is clamped without a word, so only a page with nothing new is the last one.
+    // The limit is clamped silently, so only a page with nothing new is the last one.
     for (let offset = 0; ; ) {
       const query = {
         series_slug: slug,

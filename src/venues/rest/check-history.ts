@@ -25,7 +25,7 @@ const KIND_OF: Readonly<Partial<Record<Topic, Kind>>> = {
 }
 /** Walked once per token, each time over the whole range. */
 const PER_INSTRUMENT: ReadonlySet<Topic> = new Set(['mids', 'contract_candles'])
-/** Pages in a row that bring and settle nothing. */
+/** Consecutive pages that contain and settle nothing. */
 const MAX_EMPTY_PAGES = 100
 
 export async function* checkHistory(

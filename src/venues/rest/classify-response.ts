@@ -1,4 +1,4 @@
-/** What a venue's HTTP response means for the client. The only place that knows the status codes. */
+/** What a venue's HTTP response means for the client. Status codes are handled here only. */
 
 export type Verdict =
   | { readonly kind: 'ok' }

@@ -62,7 +62,7 @@ export function readEveryRow<T>(
   throw new VenueError(`${about.origin}: ${count} of ${rows.length} rows cannot be read`, { isFinal: false })
 }
 
-/** A row that can be read and still is nothing that we know: a new version or status of the venue. */
+/** A readable row of an unknown kind: a new version or status of the venue. */
 export function unknownRow(
   asker: Pick<RestAccess, 'deadLetters'>,
   row: unknown,
