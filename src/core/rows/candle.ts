@@ -63,7 +63,7 @@ export const CandleRow = Type.Object({
 export type CandleRow = Type.Static<typeof CandleRow>
 
 /** The leg of a prediction market that a candle belongs to. */
-export interface CandleMarket {
+interface CandleMarket {
   marketId: string
   slug?: string | null
   /** The instrument is the token where there is one, else the market. */
