@@ -95,7 +95,7 @@ export function startConnection(options: ConnectionOptions): Connection {
         const openedMs = clock.now()
         const { reason, last } = await stay(socket)
         serving = undefined
-        events.disconnected(reason, last.lastTrafficMs)
+        events.disconnected(reason, last.lostSinceMs)
         if (clock.now() - openedMs >= limits.steadyAfterMs && last.isProven) attempt = 0
         socket = successor
         if (socket?.isOpen === true) serve(socket)

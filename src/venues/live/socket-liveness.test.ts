@@ -11,7 +11,9 @@ test('pings do not replace data: a socket that only pings is dead after the sile
     socket.onTraffic(nowMs)
     assert.equal(socket.check(nowMs, true), 'alive')
   }
+  assert.equal(socket.lostSinceMs, 1_000)
   assert.deepEqual(socket.check(1_001, true), { deadBecause: 'no data' })
+  assert.equal(socket.lostSinceMs, 0, 'everything since the last data may be missing')
 })
 
 test('while nothing is subscribed missing data is no fault, missing traffic is', () => {

@@ -20,6 +20,7 @@ export class SocketLiveness {
   #dataMs: number
   #pingMs: number
   #isPingPending = false
+  #isWithoutData = false
 
   constructor(limits: SilenceLimits, heartbeat: FrameProtocol['heartbeat'], nowMs: number) {
     this.#limits = limits
@@ -27,8 +28,9 @@ export class SocketLiveness {
     this.#trafficMs = this.#dataMs = this.#pingMs = nowMs
   }
 
-  get lastTrafficMs(): number {
-    return this.#trafficMs
+  /** What the venue sent after this may be missing: pongs do not prove that data would have come. */
+  get lostSinceMs(): number {
+    return this.#isWithoutData ? this.#dataMs : this.#trafficMs
   }
 
   /** A quarter of the shortest limit, and at most a second. */
@@ -61,7 +63,8 @@ export class SocketLiveness {
     if (!expectsData) this.#dataMs = nowMs
     const { dataSilenceMs, trafficSilenceMs } = this.#limits
     if (nowMs - this.#trafficMs > trafficSilenceMs) return { deadBecause: 'no traffic' }
-    if (dataSilenceMs !== null && nowMs - this.#dataMs > dataSilenceMs) return { deadBecause: 'no data' }
+    this.#isWithoutData = dataSilenceMs !== null && nowMs - this.#dataMs > dataSilenceMs
+    if (this.#isWithoutData) return { deadBecause: 'no data' }
     return this.#checkHeartbeat(nowMs)
   }
 

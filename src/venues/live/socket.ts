@@ -114,8 +114,8 @@ export class VenueSocket {
     return this.#hasData || (this.#options.limits.dataSilenceMs === null && this.accepted)
   }
 
-  get lastTrafficMs(): number {
-    return this.#liveness.lastTrafficMs
+  get lostSinceMs(): number {
+    return this.#liveness.lostSinceMs
   }
 
   setPaused(paused: boolean): void {
