@@ -65,13 +65,12 @@ export async function startFollowing(options: FollowingOptions): Promise<Followi
   }
   const trouble = (part: 'chain' | 'mempool' | 'blocks' | 'prune') => (detail: string) =>
     options.onTrouble?.(part, detail)
-  const gatherMs = GATHER_MS
   const common = {
     indexer,
     queries,
     clock,
     signal,
-    gatherMs,
+    gatherMs: GATHER_MS,
     prefer: () => node,
     onWritten: options.onWritten,
   }

@@ -33,6 +33,26 @@ test('when the event log is replaced, the webhooks read the new one from its beg
   )
 })
 
+test('without a subscription the position follows the log, and the first one gets what comes after it', async (t) => {
+  const rig = await startRig()
+  t.after(() => rig.close())
+  await rig.emitBlocks(20)
+  await until('the position', async () => (await rig.jobs.position()) === 20)
+  await rig.emitBlocks(5)
+  const receiver = await startReceiver()
+  t.after(() => receiver.close())
+  const asked = { url: receiver.url, kinds: ['block_added'], addresses: [], batch: false }
+  await rig.webhooks.subscriptions.create(await rig.createOwner(), asked)
+  await rig.emitBlocks(3)
+  await until('deliveries', () => receiver.accepted.size === 3)
+  await until('settled', async () => (await rig.webhooks.status()).pending === 0)
+  assert.deepEqual(
+    receiver.received.flatMap(({ events }) => events.map(({ seq }) => seq)).sort((a, b) => a - b),
+    [26, 27, 28],
+  )
+  assert.equal(await rig.jobs.position(), 28)
+})
+
 function loseLog({ folder }: Rig): void {
   for (const end of ['', '-wal', '-shm']) rmSync(join(folder, `test-chain.db${end}`), { force: true })
 }
