@@ -25,7 +25,7 @@ export interface ConnectionLimits {
   readonly overlapMs: number
 }
 
-export interface ConnectionEvents {
+interface ConnectionEvents {
   /** `isAccepted`: a successor that took over was subscribed before, and the venue will not confirm it again. */
   connected(isAccepted: boolean): void
   disconnected(reason: string, sinceMs: number): void
