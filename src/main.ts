@@ -24,6 +24,7 @@ import { systemClock } from './kit/clock.ts'
 import { exitProcess } from './kit/exit-process.ts'
 import { createLogger } from './kit/log.ts'
 import type { LogFormat } from './kit/log-text.ts'
+import { releaseMemory } from './kit/release-memory.ts'
 import { ConflictError } from './store/accounts.ts'
 import { StoreOpenError } from './store/open-error.ts'
 
@@ -166,6 +167,7 @@ async function runService({ config: given, warnings }: LoadedConfig, output: Out
   const start = (port: number) =>
     startService({ ...config, port }, { clock: systemClock, log, version: VERSION })
   const first = await start(config.port)
+  releaseMemory()
   greet(first, output)
   const { restartOnClockJump: keepRunning } = await import('./kit/restart-on-clock-jump.ts')
   const startAgain = async (port: number) => {

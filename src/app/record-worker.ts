@@ -13,6 +13,7 @@ import { systemClock } from '../kit/clock.ts'
 import { createLogger } from '../kit/log.ts'
 import type { LogFormat } from '../kit/log-text.ts'
 import { lowerPriority, RECORDER_NICE } from '../kit/lower-priority.ts'
+import { releaseMemory } from '../kit/release-memory.ts'
 import { serveCalls } from '../kit/thread-calls.ts'
 import { openStores, type StoreAddress } from '../store/open-stores.ts'
 import { openVenue, recorderOf, type VenueSetting } from './open-venue.ts'
@@ -70,8 +71,14 @@ const thread = serveCalls(
     },
   },
 )
+let isFilled = false
 const report = () => {
-  const sources = supervisor.status().map((status) => ({
+  const states = supervisor.status()
+  if (!isFilled && states.every(({ backfill }) => backfill === null || backfill === 1)) {
+    isFilled = true
+    releaseMemory()
+  }
+  const sources = states.map((status) => ({
     ...status,
     detail: { ...status.detail, feeds: [] },
     notice: notices.of(status.source),
