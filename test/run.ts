@@ -43,12 +43,19 @@ const OWN_PROCESS = new RegExp(
     'test/e2e/(resets|shared-credits|shutdown|webhook-kill|whole-service)',
   ].join('|')})\\.test\\.ts$`,
 )
-/** Tests against an accelerated clock, or of when something ends: one after the other, with nothing beside them. */
-const ALONE = /^(src\/ingest\/prediction\/faults[a-z-]*|test\/dashboard\/first-chart)\.test\.ts$/
+/** Those of the whole service with all its recorders at the full rate. */
+const SANDBOX = /^test\/(e2e\/(recording-status|sandbox-nodes|try-it)|dashboard\/browser)\./
+/**
+ * Tests against an accelerated clock, or of when something ends or falls silent: one after the other, with nothing
+ * beside them.
+ */
+const ALONE = new RegExp(
+  `${SANDBOX.source}|^(src/ingest/prediction/faults[a-z-]*|test/dashboard/first-chart)\\.test\\.ts$`,
+)
 /** Files that share a process; all others share one with their folder. */
 const BATCHES = [
   // Share the sandbox: the first while it fills its past, the last when it is there.
-  /^test\/(e2e\/(recording-status|sandbox-nodes|try-it)|dashboard\/browser)\./,
+  SANDBOX,
   /^test\/e2e\/market-/,
   /^src\/webhooks\//,
   /^test\/dashboard\/(explorer|user|status-page)/,
@@ -83,10 +90,7 @@ const startedMs = performance.now()
 const reporter = new spec()
 reporter.pipe(process.stdout)
 await runBatches(batchesOf(files.filter((file) => !ALONE.test(file))), AT_ONCE)
-await runBatches(
-  files.filter((file) => ALONE.test(file)).map((file) => [file]),
-  1,
-)
+await runBatches(batchesOf(files.filter((file) => ALONE.test(file))), 1)
 
 const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`.padStart(8)
 const success = failed.size === 0
