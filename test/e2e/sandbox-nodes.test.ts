@@ -49,7 +49,11 @@ test('two nodes run by default, take payments of test coins and continue their c
     ['sandbox-1', 'sandbox-2'],
   )
   // A node that does not get the processor for a while is behind, and is synced again with its next blocks.
-  await until('both synced', async () => (await nodes()).every(({ synced }) => synced))
+  await until('both synced', async () => {
+    // The key allows 50 requests a second.
+    await new Promise((resolve) => setTimeout(resolve, 250))
+    return (await nodes()).every(({ synced }) => synced)
+  })
   await payAndFind(used)
   const before = await chainScore(service.url, key)
   assert.ok(before > 0)
