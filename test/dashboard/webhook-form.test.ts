@@ -49,6 +49,8 @@ describe('the form of a webhook', { skip }, () => {
   const expected = (kind: string) => page.getByTestId(`expected ${kind}`)
   const open = async () => {
     await page.goto('/#/account')
+    // The view is drawn after the navigation; until then the dialog of the last test has a button of the same name.
+    await page.locator('dialog').waitFor({ state: 'detached' })
     await page.goto('/#/webhooks')
     await page.getByRole('button', { name: 'Create webhook' }).click()
   }
