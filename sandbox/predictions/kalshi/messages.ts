@@ -1,4 +1,5 @@
 /** The messages of the stream, computed from a market's life: pure functions of market and slot. */
+import type { LevelChange } from '../world/book-changes.ts'
 import { LEVELS, type Life, type MarketTrade } from '../world/life.ts'
 import type { StrikeMarket } from '../world/strikes.ts'
 import {
@@ -51,12 +52,8 @@ export function tickerMessage(market: StrikeMarket, life: Life, slot: number) {
   }
 }
 
-const [oldBids, oldAsks, bids, asks] = [0, 1, 2, 3].map(() => new Int32Array(LEVELS)) as [
-  Int32Array,
-  Int32Array,
-  Int32Array,
-  Int32Array,
-]
+const bids = new Int32Array(LEVELS)
+const asks = new Int32Array(LEVELS)
 
 /** Worst level first on each side's own scale. An empty side is left out. */
 export function snapshotMessage(
@@ -81,11 +78,18 @@ export function snapshotMessage(
   }
 }
 
-interface LevelChange {
+interface Delta {
   readonly price: number
   readonly change: number
   readonly side: 'yes' | 'no'
 }
+
+/** A change of the yes book: its asks are bids for no. */
+export const deltaOf = ({ isBid, price, before, size }: LevelChange, useYesPrice: boolean): Delta => ({
+  price: isBid || useYesPrice ? price : 1_000 - price,
+  change: size - before,
+  side: isBid ? 'yes' : 'no',
+})
 
 /** When a book changed, as its messages have it. */
 interface Moment {
@@ -98,42 +102,8 @@ export const momentOf = (timeMs: number): Moment => ({ ts: isoMicros(timeMs), ts
 /** As JSON: most of what is sent. */
 export const deltaText = (
   { ticker, id }: StrikeMarket,
-  { price, change, side }: LevelChange,
+  { price, change, side }: Delta,
   moment: Moment,
 ): string =>
   `{"market_ticker":"${ticker}","market_id":"${id}","price_dollars":"${dollars(price)}"` +
   `,"delta_fp":"${contracts(change)}","side":"${side}","ts":"${moment.ts}","ts_ms":${moment.ts_ms}}`
-
-/** One message per level that differs between two slots, removals first. */
-export function changesOf(
-  market: StrikeMarket,
-  life: Life,
-  from: number,
-  to: number,
-  useYesPrice: boolean,
-): { deltas: string[]; nextDraw: number } {
-  life.fill(from, oldBids, oldAsks)
-  const nextDraw = life.fill(to, bids, asks)
-  const moment = momentOf(life.timeOf(to))
-  const removed: string[] = []
-  const rest: string[] = []
-  for (let price = 1; price < 1_000; price++) {
-    const oldBid = oldBids[price] as number
-    const bid = bids[price] as number
-    if (oldBid !== bid)
-      (bid === 0 ? removed : rest).push(
-        deltaText(market, { price, change: bid - oldBid, side: 'yes' }, moment),
-      )
-    const oldAsk = oldAsks[price] as number
-    const ask = asks[price] as number
-    if (oldAsk !== ask)
-      (ask === 0 ? removed : rest).push(
-        deltaText(
-          market,
-          { price: useYesPrice ? price : 1_000 - price, change: ask - oldAsk, side: 'no' },
-          moment,
-        ),
-      )
-  }
-  return { deltas: [...removed, ...rest], nextDraw }
-}

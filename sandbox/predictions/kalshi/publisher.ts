@@ -7,10 +7,11 @@ import { createFrameFaults, type Deliver, type VenueFrame } from '../../server/f
 import type { VenueSocket } from '../../server/sockets.ts'
 import type { Ticks } from '../../server/ticks.ts'
 import type { PredictionVenue } from '../venue.ts'
-import type { Life } from '../world/life.ts'
+import { BookChanges } from '../world/book-changes.ts'
+import { LEVELS, type Life } from '../world/life.ts'
 import type { StrikeMarket } from '../world/strikes.ts'
 import {
-  changesOf,
+  deltaOf,
   deltaText,
   isSameTop,
   momentOf,
@@ -86,7 +87,7 @@ export class Publisher {
   add(subscription: KalshiSubscription, market: StrikeMarket, wantsTicker: boolean): void {
     const life = this.#options.venue.world.lifeOfStrike(market)
     const slot = this.#presentSlot(market, life)
-    const sent: SentMarket = { market, life, slot, nextDraw: Number.NEGATIVE_INFINITY }
+    const sent: SentMarket = { market, life, slot }
     subscription.markets.add(sent)
     if (subscription.channel === 'orderbook_delta') this.#sendSnapshot(subscription, sent)
     else if (subscription.channel === 'ticker' && wantsTicker && slot !== undefined)
@@ -119,10 +120,14 @@ export class Publisher {
       return toMs < market.event.openMs ? market.event.openMs : life.timeOf((target ?? -1) + 1)
     const about = { channel: subscription.channel, symbol: market.event.series.symbol }
     if (this.#faults.hit('frozen-book', 'kalshi', about)) return toMs
-    if (subscription.channel === 'orderbook_delta') this.#sendBook(subscription, sent, target)
-    else if (subscription.channel === 'trade') sendTrades(subscription, sent, target)
+    if (subscription.channel === 'orderbook_delta')
+      return life.timeOf(this.#sendBook(subscription, sent, target))
+    if (subscription.channel === 'trade') sendTrades(subscription, sent, target)
     else sendTicker(subscription, sent, target)
-    return life.timeOf(target + 1)
+    const nextTrade = life.nextTrade(target)
+    return life.timeOf(
+      subscription.channel === 'trade' ? nextTrade : Math.min(nextTrade, life.nextMove(target)),
+    )
   }
 
   #sendSnapshot(subscription: KalshiSubscription, sent: SentMarket): void {
@@ -132,20 +137,24 @@ export class Publisher {
     this.#sendNumbered(subscription, 'orderbook_snapshot', sent.market, JSON.stringify(body))
   }
 
-  #sendBook(subscription: KalshiSubscription, sent: SentMarket, target: number): void {
+  /** Returns the next slot at which the book may change. */
+  #sendBook(subscription: KalshiSubscription, sent: SentMarket, target: number): number {
     const { market, life, slot: from } = sent
     if (from === undefined) {
       this.#sendSnapshot(subscription, sent)
-      return
+      return target + 1
     }
     sent.slot = target
+    sent.changes ??= changesFrom(life, from)
+    const { changes } = sent
     const isFar = target - from > FAR_SLOTS
-    for (let slot = isFar ? target : from + 1; slot <= target; slot++) {
-      const before = isFar ? from : slot - 1
-      if (slot < sent.nextDraw && isSameTop(life, before, slot)) continue
-      const changes = changesOf(market, life, before, slot, subscription.useYesPrice)
-      sent.nextDraw = changes.nextDraw
-      for (const body of changes.deltas) this.#sendNumbered(subscription, 'orderbook_delta', market, body)
+    for (let slot = isFar ? target : changes.nextSlot; slot <= target; slot = changes.nextSlot) {
+      const deltas = changes.moveTo(slot)
+      const moment = momentOf(life.timeOf(slot))
+      for (const change of deltas) {
+        const body = deltaText(market, deltaOf(change, subscription.useYesPrice), moment)
+        this.#sendNumbered(subscription, 'orderbook_delta', market, body)
+      }
     }
     const about = { channel: 'orderbook_delta', symbol: market.event.series.symbol }
     if (target > from && this.#faults.hit('crossed-book', 'kalshi', about)) {
@@ -153,6 +162,7 @@ export class Publisher {
       const body = deltaText(market, change, momentOf(life.timeOf(target)))
       this.#sendNumbered(subscription, 'orderbook_delta', market, body)
     }
+    return changes.nextSlot
   }
 
   /** Frames with a number: a lost one leaves a gap. */
@@ -164,6 +174,12 @@ export class Publisher {
     const text = `{"type":"${type}","sid":${subscription.sid},"seq":${seq},"msg":${msg}}`
     sendText(subscription, type, market, isWrong ? text.replace('"price_dollars":', '"price":') : text)
   }
+}
+
+function changesFrom(life: Life, slot: number): BookChanges {
+  const changes = new BookChanges(life)
+  changes.start(slot, new Int32Array(LEVELS), new Int32Array(LEVELS))
+  return changes
 }
 
 function sendText(

@@ -2,6 +2,7 @@
  * The markets of one subscription, in the order in which they were added, and what was last sent of each. Hundreds are
  * looked at in every tick and few have anything to send, so the times until which they are quiet are in one array.
  */
+import type { BookChanges } from '../world/book-changes.ts'
 import type { Life } from '../world/life.ts'
 import type { StrikeMarket } from '../world/strikes.ts'
 
@@ -10,8 +11,8 @@ export interface SentMarket {
   readonly life: Life
   /** The slot sent last. */
   slot: number | undefined
-  /** Before this slot no size of the book changes, unless its top moves. */
-  nextDraw: number
+  /** Of a book that was sent; made when it is first needed. */
+  changes?: BookChanges
 }
 
 export class SentMarkets {

@@ -3,28 +3,22 @@
  * book, which must be recomputed after every single change.
  */
 import { hash as digest } from 'node:crypto'
+import { BookChanges, type LevelChange } from '../world/book-changes.ts'
 import { LEVELS, type Life, type MarketTrade } from '../world/life.ts'
 import type { UpDown } from '../world/up-down.ts'
 import { priceText, SideText } from './side-text.ts'
 
 export type Leg = 0 | 1
 
-export interface Change {
-  /** On the first leg. */
-  readonly isBid: boolean
-  readonly price: number
-  readonly size: number
-}
-
 interface LegBook {
   readonly slot: number
   /** Moves to a slot in one step. */
   load(slot: number): void
-  /** Whether the book of the next slot may differ from the present one. */
-  mayChange(slot: number): boolean
-  /** The changes from the present slot to the next given one: removals first, so that no book is crossed between. */
-  diff(slot: number): Change[]
-  apply(change: Change): void
+  /** Before this slot the book stays as it is. */
+  readonly nextSlot: number
+  /** The changes of the first leg up to a slot, each to be applied next. */
+  diff(slot: number): LevelChange[]
+  apply(change: LevelChange): void
   /** Call after the changes of a slot. */
   arrive(slot: number): void
   bestBid(leg: Leg): string
@@ -52,8 +46,7 @@ export function createLegBook(market: UpDown, life: Life): LegBook {
   /** Of the first leg; 0 and 1000 for empty sides. */
   let upBid = 0
   let upAsk = 1_000
-  /** Before this slot no size changes, unless the top or the tick does. */
-  let nextDraw = Number.NEGATIVE_INFINITY
+  const changes = new BookChanges(life)
   let lastTrades: [string, string] = ['0', '0']
   let tradeCount = 0
   let tick = '0.01'
@@ -121,29 +114,17 @@ export function createLegBook(market: UpDown, life: Life): LegBook {
       return slot
     },
     load(at) {
-      nextDraw = life.fill(at, nextBids, nextAsks)
+      changes.start(at, nextBids, nextAsks)
       for (let price = 1; price < 1_000; price++) {
         if (bids[price] !== nextBids[price]) put(true, price, nextBids[price] as number)
         if (asks[price] !== nextAsks[price]) put(false, price, nextAsks[price] as number)
       }
       arrive(at)
     },
-    mayChange: (at) =>
-      at >= nextDraw ||
-      life.bid(at) !== life.bid(slot) ||
-      life.ask(at) !== life.ask(slot) ||
-      life.tick(at) !== life.tick(slot),
-    diff(at) {
-      nextDraw = life.fill(at, nextBids, nextAsks)
-      const removed: Change[] = []
-      const rest: Change[] = []
-      for (let price = 1; price < 1_000; price++) {
-        const [bid, ask] = [nextBids[price] as number, nextAsks[price] as number]
-        if (bids[price] !== bid) (bid === 0 ? removed : rest).push({ isBid: true, price, size: bid })
-        if (asks[price] !== ask) (ask === 0 ? removed : rest).push({ isBid: false, price, size: ask })
-      }
-      return [...removed, ...rest]
+    get nextSlot() {
+      return changes.nextSlot
     },
+    diff: (at) => changes.moveTo(at),
     apply: (change) => put(change.isBid, change.price, change.size),
     arrive,
     bestBid: (leg) => priceText(leg === 0 ? upBid : 1_000 - upAsk),

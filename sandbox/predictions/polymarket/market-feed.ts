@@ -6,9 +6,10 @@
  */
 import type { VenueFrame } from '../../server/frame-faults.ts'
 import type { PredictionVenue } from '../venue.ts'
+import type { LevelChange } from '../world/book-changes.ts'
 import type { UpDown } from '../world/up-down.ts'
 import { transactionOf } from './data.ts'
-import { type Change, createLegBook, type Leg, seenFrom } from './leg-book.ts'
+import { createLegBook, type Leg, seenFrom } from './leg-book.ts'
 import { priceText, sizeText } from './side-text.ts'
 import { hasBookAt, slotOf } from './view.ts'
 
@@ -51,7 +52,7 @@ export function createMarketFeed(venue: PredictionVenue, market: UpDown): Market
   const bookFrames = () => LEGS.map((leg) => frame('book', book.streamText(leg, bookMs), { leg }))
   const tops = () => LEGS.map((leg) => `${book.bestBid(leg)} ${book.bestAsk(leg)}`)
 
-  function entry(leg: Leg, change: Change, timeMs: number): string {
+  function entry(leg: Leg, change: LevelChange, timeMs: number): string {
     const isBuy = change.isBid === (leg === 0)
     const price = leg === 0 ? change.price : 1_000 - change.price
     return (
@@ -96,7 +97,6 @@ export function createMarketFeed(venue: PredictionVenue, market: UpDown): Market
       out.push(...bookFrames())
       return
     }
-    if (!book.mayChange(slot)) return void book.arrive(slot)
     const changes = book.diff(slot)
     if (changes.length === 0) return void book.arrive(slot)
     const trade = life.tradeIn(slot)
@@ -114,16 +114,14 @@ export function createMarketFeed(venue: PredictionVenue, market: UpDown): Market
         ),
       )
     }
-    if (changes.length > MAX_CHANGES) book.load(slot)
-    else {
-      const entries: string[] = []
-      for (const change of changes) {
-        book.apply(change)
-        entries.push(entry(0, change, timeMs), entry(1, change, timeMs))
-      }
-      out.push(changeFrame(entries, timeMs))
+    const isWide = changes.length > MAX_CHANGES
+    const entries: string[] = []
+    for (const change of changes) {
+      book.apply(change)
+      if (!isWide) entries.push(entry(0, change, timeMs), entry(1, change, timeMs))
     }
-    if (trade !== undefined || changes.length > MAX_CHANGES) out.push(...bookFrames())
+    if (!isWide) out.push(changeFrame(entries, timeMs))
+    if (trade !== undefined || isWide) out.push(...bookFrames())
     const after = tops()
     for (const leg of LEGS) {
       if (before[leg] === after[leg]) continue
@@ -148,14 +146,11 @@ export function createMarketFeed(venue: PredictionVenue, market: UpDown): Market
     produce(toMs) {
       if (toMs < quietUntilMs) return NO_FRAMES
       const target = slotOf(life, toMs)
-      quietUntilMs = target < life.lastSlot ? life.timeOf(target + 1) : Number.POSITIVE_INFINITY
-      if (target <= book.slot) return NO_FRAMES
       const out: MarketFrame[] = []
       if (!hasBookAt(venue, market, toMs)) {
-        book.load(target)
-        return out
-      }
-      for (let slot = book.slot + 1; slot <= target; slot++) advance(slot, out)
+        if (target > book.slot) book.load(target)
+      } else for (let slot = book.nextSlot; slot <= target; slot = book.nextSlot) advance(slot, out)
+      quietUntilMs = book.nextSlot <= life.lastSlot ? life.timeOf(book.nextSlot) : Number.POSITIVE_INFINITY
       return out
     },
   }

@@ -64,6 +64,9 @@ const MIN_SIZE = 500
 const SIZE_RANGE = 200_000
 /** Where the asks begin in the numbering of levels. */
 const ASKS = 1_001
+/** Room for the prices of one side: a multiple of the coarse tick. */
+const SIDE_ROOM = 1_010
+const NEVER = 2 ** 31 - 1
 const TRADE_SHARE = 0.7
 const MIN_TRADE = 100
 const NOISE = 0.006
@@ -77,6 +80,9 @@ export class Life {
   readonly #phase: number
   readonly #slots: number
   readonly #steps: number
+  /** The finest tick that the market ever has, and where the asks begin in a list of draws, which goes by it. */
+  readonly #grid: 1 | 10
+  readonly #asksAt: number
   #lean: ((position: number) => number) | undefined
   /** The two steps whose fair price was read last. */
   #fair = { step: -1, value: 0 }
@@ -86,8 +92,8 @@ export class Life {
   #refineStep = Number.POSITIVE_INFINITY
   #searchedSteps = 0
   #trades: TradeList | undefined
-  /** The earliest slot at which one of the levels read since it was reset is drawn again. */
-  #nextDrawn = Number.POSITIVE_INFINITY
+  /** The slot at which the level that was read last is drawn again. */
+  #drawnUntil = 0
 
   constructor(spec: LifeSpec) {
     const { seed, stream, slotMs, startMs, endMs } = spec
@@ -95,6 +101,8 @@ export class Life {
     this.#phase = hash32(seed, stream, 1) % slotMs
     this.#slots = Math.round((endMs - startMs) / slotMs)
     this.#steps = Math.ceil(this.#slots / spec.slotsPerStep)
+    this.#grid = spec.canRefine ? 1 : 10
+    this.#asksAt = SIDE_ROOM / this.#grid
     this.lastSlot = this.#slots + Math.floor((spec.tradeEndMs - endMs) / (slotMs * LATE_FACTOR)) - 1
   }
 
@@ -140,25 +148,85 @@ export class Life {
 
   /**
    * Writes the sizes per price of both sides. Returns the first slot at which a level is drawn again: before it the
-   * book changes only where the top or the tick does.
+   * book changes only where the top or the tick does. `draws` gets that slot of each level.
    */
-  fill(slot: number, bids: Int32Array, asks: Int32Array): number {
+  fill(slot: number, bids: Int32Array, asks: Int32Array, draws?: Int32Array): number {
     bids.fill(0)
     asks.fill(0)
+    draws?.fill(NEVER)
     const unit = this.tick(slot)
     const bestBid = this.bid(slot)
     const bestAsk = this.ask(slot)
-    this.#nextDrawn = Number.POSITIVE_INFINITY
+    const grid = this.#grid
+    const asksAt = this.#asksAt
+    let next = Number.POSITIVE_INFINITY
     // From the best price away from the middle: fine levels first, then every cent.
     for (let level = 0, price = bestBid; price > 0; level++) {
       bids[price] = this.#sizeOf(price, slot, level >= FIRM_LEVELS)
+      if (draws !== undefined) draws[price / grid] = this.#drawnUntil
+      next = Math.min(next, this.#drawnUntil)
       price -= unit === 10 || level < FINE_LEVELS ? unit : price % 10 || 10
     }
     for (let level = 0, price = bestAsk; price < 1_000; level++) {
       asks[price] = this.#sizeOf(ASKS + price, slot, level >= FIRM_LEVELS)
+      if (draws !== undefined) draws[asksAt + price / grid] = this.#drawnUntil
+      next = Math.min(next, this.#drawnUntil)
       price += unit === 10 || level < FINE_LEVELS ? unit : (1_000 - price) % 10 || 10
     }
-    return this.#nextDrawn
+    return next
+  }
+
+  /** Room for the slot at which each level is drawn again, for `fill` and `redraw`. */
+  makeDraws(): Int32Array {
+    return new Int32Array(2 * this.#asksAt)
+  }
+
+  /**
+   * Draws the levels whose time came between two slots of the same top and tick, by price. Returns the first slot at
+   * which one is drawn again.
+   */
+  redraw(
+    from: number,
+    to: number,
+    draws: Int32Array,
+    drawn: (isBid: boolean, price: number, before: number, size: number) => void,
+  ): number {
+    const grid = this.#grid
+    const asksAt = this.#asksAt
+    const unit = this.tick(to)
+    // The price beyond which levels may be empty.
+    const firmBid = this.bid(to) - FIRM_LEVELS * unit
+    const firmAsk = this.ask(to) + FIRM_LEVELS * unit
+    let next = NEVER
+    for (let index = 0; index < draws.length; index += unit / grid) {
+      if ((draws[index] as number) <= to) {
+        const isBid = index < asksAt
+        const price = (isBid ? index : index - asksAt) * grid
+        const mayBeEmpty = isBid ? price <= firmBid : price >= firmAsk
+        const level = isBid ? price : ASKS + price
+        const before = this.#sizeOf(level, from, mayBeEmpty)
+        drawn(isBid, price, before, this.#sizeOf(level, to, mayBeEmpty))
+        draws[index] = this.#drawnUntil
+      }
+      next = Math.min(next, draws[index] as number)
+    }
+    return next
+  }
+
+  /** Between this slot and the returned one the top and the tick stay as they are. */
+  nextMove(slot: number): number {
+    if (slot < 0) return slot + 1
+    if (slot >= this.#slots) return Number.POSITIVE_INFINITY
+    const { slotsPerStep } = this.#spec
+    return Math.min(this.#slots, slot - (slot % slotsPerStep) + slotsPerStep)
+  }
+
+  /** Between this slot and the returned one nobody trades. */
+  nextTrade(slot: number): number {
+    if (slot < -this.#spec.earlySlots) return -this.#spec.earlySlots
+    const list = this.#tradesTo(slot)
+    const count = list.countUntil(slot)
+    return count < list.count ? (list.slots[count] as number) : list.nextSlot
   }
 
   /** Of the best bid; 0 without bids. */
@@ -276,7 +344,7 @@ export class Life {
     const period = this.#periodOf(habit)
     const phase = ((habit >>> 8) + SLOT_BIAS) % period
     const epoch = Math.floor((slot + phase) / period)
-    this.#nextDrawn = Math.min(this.#nextDrawn, (epoch + 1) * period - phase)
+    this.#drawnUntil = (epoch + 1) * period - phase
     const drawn = hash32(seed, stream + 20 + level, epoch)
     if (mayBeEmpty && (drawn & 255) < emptyShare) return 0
     const part = (drawn >>> 8) / 16_777_216

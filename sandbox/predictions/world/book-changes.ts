@@ -1,0 +1,80 @@
+/**
+ * What changes in the book of a market from slot to slot. `Life.fill` draws every level; while the top and the tick are
+ * the same, only the levels whose time has come are drawn here.
+ */
+import { LEVELS, type Life } from './life.ts'
+
+export interface LevelChange {
+  readonly isBid: boolean
+  readonly price: number
+  /** 0 where there was no such level. */
+  readonly before: number
+  /** 0 where there is none any more. */
+  readonly size: number
+}
+
+const [oldBids, oldAsks, newBids, newAsks] = [0, 1, 2, 3].map(() => new Int32Array(LEVELS)) as [
+  Int32Array,
+  Int32Array,
+  Int32Array,
+  Int32Array,
+]
+
+export class BookChanges {
+  readonly #life: Life
+  /** The slot at which each level is drawn again. */
+  readonly #draws: Int32Array
+  #slot = Number.NEGATIVE_INFINITY
+  #nextDraw = Number.NEGATIVE_INFINITY
+  #unit = 0
+  #bid = 0
+  #ask = 0
+
+  constructor(life: Life) {
+    this.#life = life
+    this.#draws = life.makeDraws()
+  }
+
+  get slot(): number {
+    return this.#slot
+  }
+
+  /** Before this slot the book stays as it is. */
+  get nextSlot(): number {
+    return Math.min(this.#nextDraw, this.#life.nextMove(this.#slot))
+  }
+
+  /** Starts at a slot, whose book is written to the arrays. */
+  start(slot: number, bids: Int32Array, asks: Int32Array): void {
+    this.#nextDraw = this.#life.fill(slot, bids, asks, this.#draws)
+    this.#slot = slot
+    this.#unit = this.#life.tick(slot)
+    this.#bid = this.#life.bid(slot)
+    this.#ask = this.#life.ask(slot)
+  }
+
+  /** The changes up to a later slot, by price; removals first, so that no book is crossed between. */
+  moveTo(slot: number): LevelChange[] {
+    const life = this.#life
+    const isSame =
+      life.bid(slot) === this.#bid && life.ask(slot) === this.#ask && life.tick(slot) === this.#unit
+    const removed: LevelChange[] = []
+    const rest: LevelChange[] = []
+    const add = (isBid: boolean, price: number, before: number, size: number) => {
+      if (before !== size) (size === 0 ? removed : rest).push({ isBid, price, before, size })
+    }
+    if (!isSame) {
+      const step = Math.min(this.#unit, life.tick(slot))
+      life.fill(this.#slot, oldBids, oldAsks)
+      this.start(slot, newBids, newAsks)
+      for (let price = step; price < 1_000; price += step) {
+        add(true, price, oldBids[price] as number, newBids[price] as number)
+        add(false, price, oldAsks[price] as number, newAsks[price] as number)
+      }
+    } else if (slot >= this.#nextDraw) {
+      this.#nextDraw = life.redraw(this.#slot, slot, this.#draws, add)
+    }
+    this.#slot = slot
+    return removed.length === 0 ? rest : [...removed, ...rest]
+  }
+}
