@@ -112,6 +112,30 @@ test('charges survive a failing store, and none is counted twice', async () => {
   })
 })
 
+test('a store that refuses every write does not hold the event loop, and a stop ends and says what is lost', async () => {
+  await withStores(1, async ([store]) => {
+    if (store === undefined) return
+    let isFull = false
+    const filling: AccountsStore = {
+      ...store,
+      settle: async (batch) => {
+        if (isFull) throw new Error('disk is full')
+        return store.settle(batch)
+      },
+    }
+    const ledger = new Ledger({ store: filling, clock: systemClock, log })
+    const payer = payerOn(ledger, 1_000)
+    assert.equal(await ledger.charge(payer, chargeOf('one', 10)), true)
+    await ledger.flush()
+    isFull = true
+    assert.equal(await ledger.charge(payer, chargeOf('two', 10)), true)
+    const stopped = assert.rejects(ledger.close(), /^Error: 1 charges could not be written$/)
+    // A timer fires although every write fails at once.
+    await sleep(50)
+    await stopped
+  })
+})
+
 test('a new billing period starts with the whole budget; late charges stay in the old one', async () => {
   const clock = manualClock(Date.UTC(2026, 2, 31, 23, 59, 59, 900))
   await withStores(

@@ -20,6 +20,8 @@ const RETRY_WANTED_MS = 40
 /** Longer than the lease of a process that died. */
 const MAX_WAIT_MS = 4_000
 const RETRY_FAILED_MS = 250
+/** A stop retries failed writes for so long. */
+const MAX_CLOSE_MS = 2_000
 const MAX_UNSETTLED_ENTRIES = 200_000
 /** `last used` of a key is written at most this often. */
 const KEY_SEEN_STEP_MS = 10_000
@@ -64,6 +66,8 @@ export class Ledger {
   #timerAtMs = 0
   #running: Promise<void> | undefined
   #again = false
+  /** Whether the last round trip has. */
+  #hasFailed = false
   #closed = false
 
   constructor(deps: { store: AccountsStore; clock: Clock; log: Logger }) {
@@ -159,22 +163,33 @@ export class Ledger {
     if (this.#dirty.size > 0) this.#kick()
   }
 
-  /** Writes everything that is not written yet. */
-  async flush(): Promise<void> {
-    while (this.#running !== undefined || this.#entries.length > 0 || this.#counts.size > 0) {
+  /** Writes everything that is not written yet; after the limit it leaves what the store does not take. */
+  async flush(limitMs = Number.POSITIVE_INFINITY): Promise<void> {
+    const endsAt = performance.now() + limitMs
+    while (this.#running !== undefined || this.#hasUnwritten()) {
       this.#kick()
       await this.#running
+      if (!this.#hasFailed) continue
+      if (performance.now() >= endsAt) return
+      // Without a pause a store that refuses at once would hold the event loop.
+      await new Promise((resolve) => setTimeout(resolve, RETRY_FAILED_MS))
     }
   }
 
+  /** Rejects when charges could not be written. */
   async close(): Promise<void> {
-    await this.flush()
+    await this.flush(MAX_CLOSE_MS)
     this.#closed = true
     clearTimeout(this.#timer)
     for (const budget of this.#budgets.values()) if (budget.leased) this.#dirty.add(budget)
     this.#kick()
     await this.#running
     for (const waiter of this.#waiters.splice(0)) waiter.reject(new Error('the ledger is closed'))
+    if (this.#hasUnwritten()) throw new Error(`${this.#entries.length} charges could not be written`)
+  }
+
+  #hasUnwritten(): boolean {
+    return this.#entries.length > 0 || this.#counts.size > 0
   }
 
   #spend(payer: Payer, charge: Charge, nowMs: number): boolean {
@@ -239,13 +254,7 @@ export class Ledger {
   }
 
   #hasWork(): boolean {
-    return (
-      this.#entries.length > 0 ||
-      this.#counts.size > 0 ||
-      this.#waiters.length > 0 ||
-      this.#dirty.size > 0 ||
-      this.#keysSeen.size > 0
-    )
+    return this.#hasUnwritten() || this.#waiters.length > 0 || this.#dirty.size > 0 || this.#keysSeen.size > 0
   }
 
   async #roundTrip(): Promise<void> {
@@ -280,8 +289,10 @@ export class Ledger {
         leases,
       })
       for (const [index, grant] of grants.entries()) asked[index]?.granted(grant, nowMs)
+      this.#hasFailed = false
       this.#serveWaiters()
     } catch (error) {
+      this.#hasFailed = true
       // Entry ids are unique, so writing them again after an unclear failure charges nobody twice.
       this.#entries = entries.concat(this.#entries)
       for (const [name, count] of counts) this.#counts.set(name, mergeCounts(count, this.#counts.get(name)))

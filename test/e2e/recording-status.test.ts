@@ -162,10 +162,19 @@ test('a full disk: nothing is recorded and everybody sees it; with room again it
 }, async () => {
   const ballast = join(used.dataInside, 'ballast')
   fillDisk(ballast)
-  await becomes('the store is full', async () => (await statesOf()).every((state) => state === 'down'))
-  assert.match((await complaint()) ?? '', /cexa cannot be written: .*full/)
-  rmSync(ballast)
+  try {
+    await becomes('the store is full', async () => (await statesOf()).every((state) => state === 'down'))
+    assert.match((await complaint()) ?? '', /cexa cannot be written: .*full/)
+  } finally {
+    // The files after this one use the same service.
+    rmSync(ballast)
+  }
   await becomes('all is well', isWell)
+  // The simulated nodes write to the same disk; they ended and are started again.
+  await becomes('the nodes are back', async () => {
+    const { json } = await ask(`${service.url}/v1/status`, { key })
+    return (json.nodes as { synced: boolean }[]).every(({ synced }) => synced)
+  })
 })
 
 function fillDisk(file: string): void {

@@ -48,7 +48,7 @@ test('two nodes run by default, take payments of test coins and continue their c
     (await nodes()).map(({ name }) => name),
     ['sandbox-1', 'sandbox-2'],
   )
-  // A node that does not get the processor for a while is behind, and is synced again with its next blocks.
+  // A node that did not answer two probes counts as down until it has answered three.
   await until('both synced', async () => {
     // The key allows 50 requests a second.
     await new Promise((resolve) => setTimeout(resolve, 250))
