@@ -1,13 +1,29 @@
 /**
- * A process that lives in the time of the test. Its clock is steered by messages: each step of the test's clock waits
- * until the process has lived through it too, however busy the machine is.
+ * A process that lives in the time of the test. Its clock is steered by messages, one step at a time:
+ *
+ *   process: receives everything sent to it before ─▶ moves to the new time ─▶ reports
+ *   test:    receives everything that the process sent ─▶ moves to the new time, too
+ *
+ * So what the test sends is received in the step in which it is sent, and the time of the test is never ahead of that
+ * of the process, however busy the machine is.
  */
 import assert from 'node:assert/strict'
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { type PacedClock, type SteeredClock, steeredClock } from './predictions/paced-clock.ts'
+import { clientEnd, type SentBytes, serverEnd } from './sent-bytes.ts'
 
 const READY_WITHIN_MS = 5 * 60_000
+
+interface Step {
+  readonly nowMs: number
+  readonly sent: SentBytes
+}
+
+interface StepDone {
+  readonly isReady: boolean
+  readonly sent: SentBytes
+}
 
 export interface FollowedProcess {
   /** Resolves when it is killed, at any moment of its work up to that many milliseconds of the machine from now. */
@@ -22,6 +38,7 @@ export async function startFollowed(
   script: string,
   options: object,
 ): Promise<FollowedProcess> {
+  const tcp = serverEnd()
   const child = fork(script, [JSON.stringify({ ...options, nowMs: clock.now() })], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
@@ -29,9 +46,11 @@ export async function startFollowed(
   let isReady = false
   clock.follower = async (nowMs) => {
     if (!isAlive(child)) return
-    child.send(nowMs, () => {})
-    const [answer] = await Promise.race([once(child, 'message'), exited])
-    isReady = (answer as { isReady?: boolean } | null)?.isReady === true
+    child.send({ nowMs, sent: await tcp.sent() } satisfies Step, () => {})
+    const done = await Promise.race([once(child, 'message').then(([answer]) => answer as StepDone), exited])
+    if (!('isReady' in done)) return
+    isReady = done.isReady
+    await Promise.race([tcp.received(done.sent), exited])
   }
   const end = async (work: Promise<unknown>) => {
     await clock.during(work)
@@ -58,8 +77,12 @@ const isAlive = ({ exitCode, signalCode }: ChildProcess) => exitCode === null &&
 /** In the process: its clock, which reports after each step whether it is ready. */
 export function followParent(startMs: number, isReady: () => boolean): SteeredClock {
   const clock = steeredClock(startMs)
-  process.on('message', (nowMs: number) => {
-    void clock.moveTo(nowMs).then(() => process.send?.({ isReady: isReady() }))
-  })
+  const tcp = clientEnd()
+  async function follow({ nowMs, sent }: Step): Promise<void> {
+    await tcp.received(sent)
+    await clock.moveTo(nowMs)
+    process.send?.({ isReady: isReady(), sent: await tcp.sent() } satisfies StepDone)
+  }
+  process.on('message', (step: Step) => void follow(step))
   return clock
 }

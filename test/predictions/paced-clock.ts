@@ -1,7 +1,7 @@
 /**
  * A clock that runs as fast as the machine allows: time moves by a step only after the event loop has come round,
  * so a busy machine makes a run longer but never makes a socket look silent. Another process may follow it: each
- * step waits until that process has come round too.
+ * step begins there, and waits until that process has come round.
  */
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises'
 import type { Clock } from '../../src/kit/clock.ts'
@@ -11,7 +11,7 @@ export interface PacedClock extends Clock {
   runUntil(timeMs: number): Promise<void>
   /** Keeps running in the background until the promise settles. */
   during<T>(work: Promise<T>): Promise<T>
-  /** Called with each new time; resolves when everything of that time is done. */
+  /** Called with each new time before this clock moves to it; resolves when the follower has moved. */
   follower: ((nowMs: number) => Promise<void>) | undefined
 }
 
@@ -21,8 +21,9 @@ export function pacedClock(startMs: number, stepMs = 100): PacedClock {
   const steered = steeredClock(startMs)
 
   async function step(): Promise<void> {
-    await steered.moveTo(steered.now() + stepMs)
-    await clock.follower?.(steered.now())
+    const nextMs = steered.now() + stepMs
+    await clock.follower?.(nextMs)
+    await steered.moveTo(nextMs)
   }
 
   const clock: PacedClock = {

@@ -18,7 +18,7 @@ const isLong = process.env.TAPELINE_SOAK !== undefined
 const KILLS = isLong ? 20 : 3
 /** The step of the clock, which waits for what happens in it. */
 const STEP_MS = 200
-/** Frames and answers arrive in the step in which they are sent, or in the next ones: two processes take turns. */
+/** Frames arrive in the step in which they are sent, answers in the next ones: two processes take turns. */
 const SLACK_MS = 3 * STEP_MS
 /** Shortly after midnight, so that there is little of the day to request. */
 const START_MS = Date.parse('2026-11-10T00:02:10Z')

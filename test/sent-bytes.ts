@@ -1,0 +1,88 @@
+/**
+ * What one process has sent to another over TCP, and whether it has arrived there. Bytes are counted per connection,
+ * which both processes know by the port of the client.
+ */
+import assert from 'node:assert/strict'
+import { subscribe } from 'node:diagnostics_channel'
+import type { Socket } from 'node:net'
+import { setImmediate as turn } from 'node:timers/promises'
+
+/** The client's port → bytes sent on the connection so far. */
+export type SentBytes = Readonly<Record<number, number>>
+
+export interface TcpEnd {
+  /** Everything sent so far on connections that are open. */
+  sent(): Promise<SentBytes>
+  /** Resolves when everything that the other end sent was read. */
+  received(sent: SentBytes): Promise<void>
+}
+
+/** A defect of the test, not load: connections of the same machine deliver in milliseconds. */
+const RECEIVED_WITHIN_MS = 60_000
+
+const until = async (isDone: () => boolean, what: () => string) => {
+  const giveUpMs = performance.now() + RECEIVED_WITHIN_MS
+  while (!isDone()) {
+    assert.ok(performance.now() < giveUpMs, what())
+    await turn()
+  }
+}
+
+/** Ended connections and those that are not read at present are not waited for. */
+const hasRead = (socket: Socket, bytes: number) =>
+  socket.destroyed || socket.readableEnded || socket.isPaused() || socket.bytesRead >= bytes
+
+/** The client's end of all connections that this process opens from now on. */
+export function clientEnd(): TcpEnd {
+  const sockets = new Set<Socket>()
+  subscribe('net.client.socket', (message) => {
+    const { socket } = message as { socket: Socket }
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
+  return {
+    async sent() {
+      await until(
+        () => [...sockets].every(({ connecting }) => !connecting),
+        () => 'a connection is not established',
+      )
+      return Object.fromEntries(
+        [...sockets].flatMap(({ localPort, bytesWritten }) =>
+          localPort === undefined ? [] : [[localPort, bytesWritten]],
+        ),
+      )
+    },
+    received: (sent) =>
+      until(
+        () => [...sockets].every((socket) => hasRead(socket, sent[socket.localPort ?? 0] ?? 0)),
+        () => `not received: ${JSON.stringify(sent)}`,
+      ),
+  }
+}
+
+/** The server's end of all connections that this process accepts from now on. */
+export function serverEnd(): TcpEnd {
+  /** By the client's port. Ended ones remain: nobody waits for their acceptance. */
+  const sockets = new Map<number, Socket>()
+  subscribe('net.server.socket', (message) => {
+    const { socket } = message as { socket: Socket }
+    if (socket.remotePort !== undefined) sockets.set(socket.remotePort, socket)
+  })
+  return {
+    sent: async () =>
+      Object.fromEntries(
+        [...sockets]
+          .filter(([, { destroyed }]) => !destroyed)
+          .map(([port, { bytesWritten }]) => [port, bytesWritten]),
+      ),
+    received: (sent) =>
+      until(
+        () =>
+          Object.entries(sent).every(([port, bytes]) => {
+            const socket = sockets.get(Number(port))
+            return socket !== undefined && hasRead(socket, bytes)
+          }),
+        () => `not received: ${JSON.stringify(sent)}`,
+      ),
+  }
+}
