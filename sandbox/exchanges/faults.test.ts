@@ -141,18 +141,15 @@ test('duplicate sends every frame twice', async () => {
   client.close()
 })
 
-test('skip loses exactly one frame: the next id jumps, the book chain breaks', async () => {
-  const client = await spotStream('btcusdt@aggTrade', 'btcusdt@depth@100ms')
+test('skip loses exactly one frame: the next id jumps', async () => {
+  const client = await spotStream('btcusdt@aggTrade')
   await client.waitFor(() => ids(client, 'btcusdt@aggTrade').length > 3)
   await fault({ kind: 'skip', venue: 'spot', symbol: 'BTC', channel: 'aggTrade' })
-  await fault({ kind: 'skip', venue: 'spot', symbol: 'BTC', channel: 'depth' })
   const before = ids(client, 'btcusdt@aggTrade').length
   await client.waitFor(() => ids(client, 'btcusdt@aggTrade').length > before + 6)
   const seen = ids(client, 'btcusdt@aggTrade')
   assert.equal(gaps(seen), 1)
   assert.equal((seen.at(-1) as number) - (seen[0] as number) + 1 - seen.length, 1)
-  const depth = rows(client, 'btcusdt@depth@100ms')
-  assert.equal(depth.slice(1).filter((row, i) => row.U !== (depth[i]?.u as number) + 1).length, 1)
   client.close()
 })
 
@@ -194,7 +191,7 @@ test('rate-limit and ban answer 429 and 418 with Retry-After; http-error any sta
   }
   await fault({ kind: 'rate-limit', venue: 'futures', symbol: 'ETH' })
   const price = async (symbol: string) =>
-    (await fetch(`${sandbox.futures.restUrl}/fapi/v1/openInterest?symbol=${symbol}`)).status
+    (await fetch(`${sandbox.futures.restUrl}/fapi/v1/premiumIndex?symbol=${symbol}`)).status
   assert.deepEqual([await price('BTCUSDT'), await price('ETHUSDT')], [200, 429])
   await fault({ kind: 'rate-limit', venue: 'perp', count: 1 })
   const perp = await fetch(`${sandbox.perp.restUrl}/info`, {

@@ -23,7 +23,6 @@ const messages = (file: string): Json[] => lines(file).map((line) => (line.msg ?
 
 /** Recordings older than a field of today's protocol, and fields that the venue has removed since. */
 const OLD_AGG_TRADE: ShapeRules = { mayAdd: ['a', 'nq', 'st'] } // `nq` 2025-12, `st` 2026-06; `a` cut by the client
-const OLD_MARK_PRICE: ShapeRules = { mayAdd: ['i', 'P', 'ap', 'st'] } // `i` 2020-08, `P` 2021, `ap` 2026-03, `st` 2026-06
 const OLD_TICKER: ShapeRules = { mayAdd: ['ps', 'st'] } // 2026-06
 const OLD_LIQUIDATION: ShapeRules = { mayAdd: ['ps', 'st'] } // 2026-06
 const OLD_KLINE: ShapeRules = { mayAdd: ['B'] } // absent in that one recording
@@ -73,24 +72,20 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
       limits: { perp: { weightPerMinute: 1e6 } },
     })
     const spot = await openSocket(
-      `${sandbox.spot.wsUrl}/stream?streams=${['depth@100ms', 'bookTicker', 'aggTrade', 'kline_1s', 'kline_1m'].map((kind) => `btcusdt@${kind}`).join('/')}`,
+      `${sandbox.spot.wsUrl}/stream?streams=${['bookTicker', 'aggTrade', 'kline_1s', 'kline_1m'].map((kind) => `btcusdt@${kind}`).join('/')}`,
     )
     const market = await openSocket(
-      `${sandbox.futures.wsUrl}/market/stream?streams=${['aggTrade', 'kline_1m', 'markPrice@1s', 'forceOrder'].map((kind) => `btcusdt@${kind}`).join('/')}`,
+      `${sandbox.futures.wsUrl}/market/stream?streams=${['aggTrade', 'kline_1m', 'forceOrder'].map((kind) => `btcusdt@${kind}`).join('/')}`,
     )
-    const open = await openSocket(
-      `${sandbox.futures.wsUrl}/public/stream?streams=${['depth@100ms', 'bookTicker'].map((kind) => `btcusdt@${kind}`).join('/')}`,
-    )
+    const open = await openSocket(`${sandbox.futures.wsUrl}/public/stream?streams=btcusdt@bookTicker`)
     const perp = await openSocket(`${sandbox.perp.wsUrl}/ws`)
-    for (const type of ['trades', 'bbo', 'activeAssetCtx'])
+    for (const type of ['trades', 'l2Book', 'activeAssetCtx'])
       perp.send({ method: 'subscribe', subscription: { type, coin: 'BTC' } })
-    for (const fast of [true, false])
-      perp.send({ method: 'subscribe', subscription: { type: 'l2Book', coin: 'BTC', fast } })
-    perp.send({ method: 'subscribe', subscription: { type: 'l2Book', coin: 'BTC', fast: false } })
+    perp.send({ method: 'subscribe', subscription: { type: 'l2Book', coin: 'BTC' } })
     perp.send({ method: 'subscribe', subscription: { type: 'l2Book', coin: 'ETH', nSigFigs: 5 } })
     perp.send({ method: 'unsubscribe', subscription: { type: 'l2Book', coin: 'ETH', nSigFigs: 5 } })
     perp.send({ method: 'subscribe', subscription: { type: 'candle', coin: 'BTC', interval: '1m' } })
-    perp.send({ method: 'subscribe', subscription: { type: 'bbo', coin: ['BTC', 'ETH'] } })
+    perp.send({ method: 'subscribe', subscription: { type: 'trades', coin: ['BTC', 'ETH'] } })
     perp.send({ method: 'ping' })
     const isEvent = (event: string) => (frame: Json) => (frame.data as Json)?.e === event
     await Promise.all([
@@ -100,11 +95,9 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
       ),
       market.waitFor(isEvent('forceOrder')),
       market.waitFor(isEvent('aggTrade')),
-      market.waitFor(isEvent('markPriceUpdate')),
       open.waitFor(isEvent('bookTicker')),
       perp.waitFor((frame) => frame.channel === 'l2Book'),
       perp.waitFor((frame) => frame.channel === 'candle'),
-      perp.waitFor((frame) => frame.channel === 'bbo'),
     ])
     collected.spot = spot.frames()
     collected.futures = [...market.frames(), ...open.frames()]
@@ -128,13 +121,12 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
     return response.json()
   }
 
-  /** Not recorded, so the sandbox does not send them. */
-  const isSingleFill = (frame: Json) => String(frame.stream).endsWith('@trade')
+  /** Single fills, differences of books and mark prices are not recorded, so the sandbox does not send them. */
+  const isNotSimulated = (frame: Json) => /@(trade$|depth|markPrice)/.test(String(frame.stream))
 
   /** `sushiusdt@kline_1m` and `btcusdt@kline_1m` are the same kind of stream. */
   const sameKind = (stream: unknown) => {
-    // The speed of differences does not change their shape.
-    const kind = String(stream).slice(String(stream).indexOf('@')).replace('@depth@0ms', '@depth@100ms')
+    const kind = String(stream).slice(String(stream).indexOf('@'))
     return (frame: Json) => String(frame.stream).startsWith('btcusdt') && String(frame.stream).endsWith(kind)
   }
 
@@ -149,7 +141,7 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
         assertShape(line.msg, [depth], {}, 'depth')
       const frames = recorded.filter((each) => each.rest === undefined).map((each) => each.msg as Json)
       assertFrames(frames, collected.spot, (frame) =>
-        isSingleFill(frame) ? 'not simulated' : { candidates: sameKind(frame.stream) },
+        isNotSimulated(frame) ? 'not simulated' : { candidates: sameKind(frame.stream) },
       )
     })
   }
@@ -193,7 +185,7 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
       ...messages('binance-futures/cryptofeed-aggtrade-kline1m-depth-bookticker-20210722.jsonl'),
     ]
     assertFrames(frames, collected.futures, (frame) =>
-      isSingleFill(frame)
+      isNotSimulated(frame)
         ? 'not simulated'
         : {
             candidates: sameKind(frame.stream),
@@ -204,13 +196,7 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
 
   test('futures live frames and the frames of 2019 to 2021', () => {
     const rules = (event: unknown): ShapeRules =>
-      event === 'aggTrade'
-        ? OLD_AGG_TRADE
-        : event === 'markPriceUpdate'
-          ? OLD_MARK_PRICE
-          : event === 'forceOrder'
-            ? OLD_LIQUIDATION
-            : OLD_TICKER
+      event === 'aggTrade' ? OLD_AGG_TRADE : event === 'forceOrder' ? OLD_LIQUIDATION : OLD_TICKER
     const raw = collected.futures.map((frame) => frame.data as Json)
     const all = [
       ...messages('binance-futures/live-frames-2022-2026.jsonl'),
@@ -219,10 +205,10 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
     let today = 0
     for (const message of all) {
       const data = (message.data ?? message) as Json
-      // A poll of REST dressed as a stream by its client; compared with the REST answer below.
+      // A poll of REST dressed as a stream by its client.
       if (message.generated === true) continue
-      // Single fills are not recorded, so the sandbox does not send them.
-      if (data.e === 'trade') continue
+      // Single fills and mark prices are not recorded, so the sandbox does not send them.
+      if (data.e === 'trade' || data.e === 'markPriceUpdate') continue
       const candidates = raw.filter((frame) => frame.e === data.e)
       // Today's frames must fit without any exception.
       const isToday = JSON.stringify(data).includes('"st"')
@@ -242,7 +228,6 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
         '/fapi/v1/fundingRate?symbol=BTCUSDT&limit=1',
         { mayAdd: ['rateType'] },
       ],
-      ['GET /fapi/v1/openInterest?symbol=BTCUSDT', '/fapi/v1/openInterest?symbol=BTCUSDT'],
       [
         'GET /fapi/v1/klines?symbol=BTCUSDT&interval=1d&limit=1',
         '/fapi/v1/klines?symbol=BTCUSDT&interval=1d&limit=1',
@@ -259,15 +244,6 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
       { mayAdd: ['CMCCirculatingSupply'] },
       'openInterestHist',
     )
-    const generated = messages('binance-futures/tardis-messages-2019-2021.jsonl').find(
-      (each) => each.generated === true,
-    )
-    assertShape(
-      generated?.data,
-      [await get('futures', '/fapi/v1/openInterest?symbol=BTCUSDT')],
-      { mayAdd: ['time'] },
-      'openInterest poll',
-    )
   })
 
   test('futures documentation samples', async () => {
@@ -277,12 +253,6 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
       [await get('futures', '/fapi/v1/premiumIndex?symbol=BTCUSDT')],
       {},
       'premiumIndex',
-    )
-    assertShape(
-      sample('open_interest'),
-      [await get('futures', '/fapi/v1/openInterest?symbol=BTCUSDT')],
-      {},
-      'openInterest',
     )
     // Written in 2019: without `markPrice` and `rateType`.
     assertShape(
@@ -311,7 +281,9 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
     ]
     assertFrames(all, collected.perp, (frame) => {
       // Channels that are not recorded.
-      if (['activeSpotAssetCtx', 'allMids', 'allDexsAssetCtxs', 'post'].includes(String(frame.channel)))
+      if (
+        ['activeSpotAssetCtx', 'allMids', 'allDexsAssetCtxs', 'bbo', 'post'].includes(String(frame.channel))
+      )
         return 'not simulated'
       return {
         candidates: (candidate) => candidate.channel === frame.channel,

@@ -117,6 +117,6 @@ function matches(drop: Fault, stream: string): boolean {
   if (stream === '') return false
   const [about = '', channel = ''] = stream.split('@')
   const isSymbol = drop.symbol === undefined || about.toUpperCase().startsWith(drop.symbol)
-  const name = channel.replace(/_.*$/, '').replace(/^depth\d+$/, 'depth')
+  const name = channel.replace(/_.*$/, '')
   return isSymbol && (drop.channel === undefined || name === drop.channel)
 }

@@ -4,12 +4,12 @@
 
 import { perpTradeId } from '../../sandbox/exchanges/perp/payloads.ts'
 import { slotOf, updateIdOf } from '../../sandbox/exchanges/world/book.ts'
-import type { CandleInterval } from '../../sandbox/exchanges/world/candle-interval.ts'
 import { candleOpens } from '../../sandbox/exchanges/world/candles.ts'
 import { fixed, fixedBig } from '../../sandbox/exchanges/world/fixed.ts'
 import type { ExchangeVenue, Market } from '../../sandbox/exchanges/world/markets.ts'
 import type { MarketWorld, World } from '../../sandbox/exchanges/world/world.ts'
 import { worldPrice } from '../../sandbox/exchanges/world/world-price.ts'
+import type { CandleInterval } from '../../src/core/interval.ts'
 import type { AssetSymbol } from '../../src/core/symbol.ts'
 
 interface TrueTrade {

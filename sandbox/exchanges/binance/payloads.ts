@@ -1,6 +1,6 @@
 /** Payloads of the exchange. The order of the fields follows the recordings. */
+import type { CandleInterval } from '../../../src/core/interval.ts'
 import type { Level } from '../world/book.ts'
-import type { CandleInterval } from '../world/candle-interval.ts'
 import type { Candle } from '../world/candles.ts'
 import type { Liquidation } from '../world/derivatives.ts'
 import { fixed, fixedBig } from '../world/fixed.ts'

@@ -1,9 +1,9 @@
 /** REST of the exchange: parameters, weights in the headers, refusals and error bodies. */
+import { CANDLE_INTERVALS, type CandleInterval } from '../../../src/core/interval.ts'
 import { parseSymbol } from '../../../src/core/symbol.ts'
 import { createWeightWindow, type Verdict, type WeightWindow } from '../../server/limits.ts'
 import type { RestReply, RestRequest } from '../../server/service.ts'
 import type { RestHandler } from '../venue-server.ts'
-import { type CandleInterval, parseCandleInterval } from '../world/candle-interval.ts'
 import type { MarketWorld, World } from '../world/world.ts'
 
 export type Product = 'spot' | 'futures'
@@ -160,7 +160,7 @@ function timeFrom(query: URLSearchParams, name: string): number | undefined {
 export function intervalFrom(product: Product, query: URLSearchParams): CandleInterval {
   const text = query.get('interval') ?? ''
   if (text === '') throw missing('interval')
-  const interval = parseCandleInterval(text)
+  const interval = CANDLE_INTERVALS.find((known) => known === text)
   if (interval === undefined || (interval === '1s' && product === 'futures'))
     throw new BinanceError(-1120, 'Invalid interval.')
   return interval

@@ -1,7 +1,7 @@
 /** The routes that a recorder asks: time, candles, trades, depth; of futures also funding and open interest. */
+import { CANDLE_INTERVALS, candleStart, INTERVAL_MS } from '../../../src/core/interval.ts'
 import { mapInSlices } from '../../server/slices.ts'
 import { slotOf, updateIdOf } from '../world/book.ts'
-import { type CandleInterval, candleOpen, candleStep } from '../world/candle-interval.ts'
 import { candleOpens } from '../world/candles.ts'
 import { GENESIS_MS, type Trade } from '../world/trade.ts'
 import type { MarketWorld, World } from '../world/world.ts'
@@ -21,7 +21,7 @@ import {
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
-const PERIODS = ['5m', '15m', '30m', '1h', '2h', '4h', '6h', '12h', '1d'] as const satisfies CandleInterval[]
+const PERIODS = CANDLE_INTERVALS.filter((interval) => INTERVAL_MS[interval] >= INTERVAL_MS['5m'])
 /** Statistics reach back one month; a caller that asks for exactly that must not lose a race with the clock. */
 const STATISTICS_RETAINED_MS = 31 * DAY_MS
 const STATISTICS_GRACE_MS = 600_000
@@ -131,14 +131,6 @@ const futuresRoutes = (world: World): Record<string, Route> => ({
     pool: 'funding',
     handle: (query, nowMs) => fundingRates(world, query, nowMs),
   },
-  '/fapi/v1/openInterest': {
-    weight: () => 1,
-    handle: (query, nowMs) => {
-      const { market, derivatives } = marketFrom(world, 'futures', query)
-      const openInterest = sizeText(market, derivatives.openInterest(nowMs))
-      return { symbol: market.name, openInterest, time: nowMs }
-    },
-  },
   '/futures/data/openInterestHist': {
     weight: () => 0,
     pool: 'statistics',
@@ -233,16 +225,12 @@ function periodEnds(query: URLSearchParams, nowMs: number): number[] {
   const oldestMs = nowMs - STATISTICS_RETAINED_MS
   if (fromMs !== undefined && fromMs < oldestMs - STATISTICS_GRACE_MS)
     throw new BinanceError(-1130, "parameter 'startTime' is invalid.")
-  const lastMs = candleOpen(Math.min(toMs ?? nowMs, nowMs), period)
+  const stepMs = INTERVAL_MS[period]
+  const lastMs = candleStart(Math.min(toMs ?? nowMs, nowMs), period)
+  const newest = Math.max(oldestMs, lastMs - (limit - 1) * stepMs)
   const times: number[] = []
-  if (fromMs === undefined) {
-    for (let at = lastMs; at >= oldestMs && times.length < limit; at = candleStep(at, period, -1))
-      times.push(at)
-    return times.reverse()
-  }
-  const floor = candleOpen(fromMs, period)
-  let at = floor === fromMs ? floor : candleStep(floor, period, 1)
-  for (; at <= lastMs && times.length < limit; at = candleStep(at, period, 1)) times.push(at)
+  let at = Math.ceil((fromMs ?? newest) / stepMs) * stepMs
+  for (; at <= lastMs && times.length < limit; at += stepMs) times.push(at)
   return times
 }
 

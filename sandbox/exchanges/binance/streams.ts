@@ -1,9 +1,10 @@
 /** The streams of the exchange: name → producer. A name that means nothing has no producer. */
+import { CANDLE_INTERVALS, candleStart } from '../../../src/core/interval.ts'
 import type { Producer } from '../hub.ts'
 import { SLOT_MS, slotOf, updateIdOf } from '../world/book.ts'
-import { candleOpen, candlesClosed, parseCandleInterval } from '../world/candle-interval.ts'
+import { candlesClosed } from '../world/candles.ts'
 import type { MarketWorld, World } from '../world/world.ts'
-import { aggTradeEvent, forceOrderEvent, klineEvent, levelRows, priceText, sizeText } from './payloads.ts'
+import { aggTradeEvent, forceOrderEvent, klineEvent, priceText, sizeText } from './payloads.ts'
 import type { Product } from './rest.ts'
 
 export function openStream(world: World, product: Product, stream: string): Producer | undefined {
@@ -16,8 +17,6 @@ export function openStream(world: World, product: Product, stream: string): Prod
   if (kind === 'aggTrade') return aggTrades(entry, stream)
   if (kind.startsWith('kline_')) return klines(entry, stream, kind.slice('kline_'.length))
   if (kind === 'bookTicker') return bookTickers(entry, stream)
-  if (kind === 'depth@100ms') return depths(entry, stream)
-  if (product === 'futures' && kind === 'markPrice@1s') return markPrices(entry, stream)
   if (product === 'futures' && kind === 'forceOrder') return forceOrders(entry, stream)
   return undefined
 }
@@ -32,7 +31,7 @@ function aggTrades({ market, tape }: MarketWorld, stream: string): Producer {
 
 /** Spot: every second for `1s`, every two seconds otherwise. Futures: every 250 ms if something changed. */
 function klines({ market, candles }: MarketWorld, stream: string, name: string): Producer | undefined {
-  const interval = parseCandleInterval(name)
+  const interval = CANDLE_INTERVALS.find((known) => known === name)
   const isFutures = market.venue === 'futures'
   if (interval === undefined || (interval === '1s' && isFutures)) return undefined
   const about = { stream, symbol: market.symbol, channel: 'kline' }
@@ -45,7 +44,7 @@ function klines({ market, candles }: MarketWorld, stream: string, name: string):
       publish({ ...about, isClose: true, text: JSON.stringify(event) })
     }
     if (Math.floor(toMs / everyMs) === Math.floor(fromMs / everyMs) || interval === '1s') return
-    const candle = candles.at(candleOpen(toMs, interval), interval, toMs)
+    const candle = candles.at(candleStart(toMs, interval), interval, toMs)
     const state = `${candle.openMs}:${candle.trades}`
     if (candle.trades === 0 || (isFutures && state === lastSent)) return
     lastSent = state
@@ -81,46 +80,6 @@ function bookTickers({ market, book }: MarketWorld, stream: string): Producer {
         venue === 'spot'
           ? { u, s: name, ...prices }
           : { e: 'bookTicker', u, s: name, ps: name, ...prices, T: slot * SLOT_MS, E: toMs, st: 1 }
-      publish({ ...about, text: JSON.stringify(event) })
-    }
-  }
-}
-
-function depths({ market, book }: MarketWorld, stream: string): Producer {
-  const about = { stream, symbol: market.symbol, channel: 'depth' }
-  return (fromMs, toMs, publish) => {
-    for (let slot = slotOf(fromMs) + 1; slot <= slotOf(toMs); slot++) {
-      const previousId = updateIdOf(slot - 1)
-      const ids = { s: market.name, U: previousId + 1, u: updateIdOf(slot) }
-      const { bids, asks } = book.changes(slot - 1, slot)
-      const levels = { b: levelRows(market, bids), a: levelRows(market, asks) }
-      const head = { e: 'depthUpdate', E: toMs }
-      const event =
-        market.venue === 'spot'
-          ? { ...head, ...ids, ...levels }
-          : { ...head, T: slot * SLOT_MS, ...ids, pu: previousId, ...levels }
-      publish({ ...about, text: JSON.stringify(event) })
-    }
-  }
-}
-
-function markPrices({ market, derivatives }: MarketWorld, stream: string): Producer {
-  const about = { stream, symbol: market.symbol, channel: 'markPrice' }
-  return (fromMs, toMs, publish) => {
-    for (let at = (Math.floor(fromMs / 1_000) + 1) * 1_000; at <= toMs; at += 1_000) {
-      const index = derivatives.indexPrice(at).toFixed(8)
-      const event = {
-        e: 'markPriceUpdate',
-        E: at,
-        s: market.name,
-        p: derivatives.markPrice(at).toFixed(8),
-        ap: derivatives.markPrice(at - 5_000).toFixed(8),
-        i: index,
-        P: index,
-        r: derivatives.runningRate(at).toFixed(8),
-        T: derivatives.nextFundingMs(at),
-        st: 1,
-      }
       publish({ ...about, text: JSON.stringify(event) })
     }
   }

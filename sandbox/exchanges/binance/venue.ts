@@ -60,8 +60,8 @@ export function startBinance(
   })
 }
 
-/** Streams that belong to the futures class `/public`; everything else is `/market`. */
-const PUBLIC_STREAM = /@(depth|bookTicker)/
+/** The stream of the futures class `/public`; everything else is `/market`. */
+const PUBLIC_STREAM = /@bookTicker$/
 
 /** The streams are named in the address. A futures stream on the wrong class or without one connects and stays silent. */
 function openSession(

@@ -1,15 +1,14 @@
 /** The channels of the perpetual venue: a subscription ↔ a stream name ↔ a producer. */
+import { CANDLE_INTERVALS, type CandleInterval, candleStart } from '../../../src/core/interval.ts'
 import type { Producer, StreamFrame } from '../hub.ts'
-import { CANDLE_INTERVALS, type CandleInterval, candleOpen, candlesClosed } from '../world/candle-interval.ts'
+import { candlesClosed } from '../world/candles.ts'
 import type { MarketWorld, World } from '../world/world.ts'
-import { bboRow, bookRow, candleRow, contextRow, tradeRow } from './payloads.ts'
+import { bookRow, candleRow, contextRow, tradeRow } from './payloads.ts'
 
-/** Not offered by this venue: seconds and six hours. */
-export const PERP_INTERVALS = CANDLE_INTERVALS.filter((interval) => interval !== '1s' && interval !== '6h')
+/** This venue has no candles of a second. */
+export const PERP_INTERVALS = CANDLE_INTERVALS.filter((interval) => interval !== '1s')
 
-const FAST_BOOK_MS = 540
-const FULL_BOOK_MS = 5_400
-const BBO_MS = 180
+const BOOK_MS = 5_400
 const CONTEXT_MS = 1_000
 const CANDLE_MS = 800
 const REPLAYED_TRADES = 30
@@ -25,7 +24,7 @@ export function parseSubscription(
   value: unknown,
 ): PerpSubscription | 'malformed' | 'unknown-coin' {
   if (typeof value !== 'object' || value === null) return 'malformed'
-  const { type, coin, interval, fast, nSigFigs, mantissa } = value as Record<string, unknown>
+  const { type, coin, interval, nSigFigs = null } = value as Record<string, unknown>
   if (typeof type !== 'string' || typeof coin !== 'string') return 'malformed'
   const isKnown = world.named('perp', coin) !== undefined
   if (type === 'candle') {
@@ -33,18 +32,10 @@ export function parseSubscription(
     return isKnown ? { echo: { type, coin, interval }, stream: `${coin}@candle_${interval}` } : 'unknown-coin'
   }
   if (type === 'l2Book') {
-    const figures = nSigFigs ?? null
-    const hasBadRounding =
-      (figures !== null && figures !== 5) || ((mantissa ?? null) !== null && figures !== 5)
-    // Bad rounding closes the socket like a bad coin does.
-    if (!isKnown || hasBadRounding) return 'unknown-coin'
-    const isFast = fast === true
-    return {
-      echo: { type, coin, nSigFigs: figures, mantissa: mantissa ?? null, fast: isFast },
-      stream: `${coin}@l2Book${isFast ? '_fast' : ''}`,
-    }
+    const echo = { type, coin, nSigFigs, mantissa: null, fast: false }
+    return isKnown ? { echo, stream: `${coin}@l2Book` } : 'unknown-coin'
   }
-  if (!['trades', 'bbo', 'activeAssetCtx'].includes(type)) return 'malformed'
+  if (!['trades', 'activeAssetCtx'].includes(type)) return 'malformed'
   return isKnown ? { echo: { type, coin }, stream: `${coin}@${type}` } : 'unknown-coin'
 }
 
@@ -53,12 +44,9 @@ export function openChannel(world: World, stream: string): Producer | undefined 
   const entry = world.named('perp', coin)
   if (entry === undefined) return undefined
   if (kind === 'trades') return trades(world, entry, stream)
-  if (kind === 'l2Book') return sampled(entry, stream, FULL_BOOK_MS, (at) => bookRow(entry, at, 20))
-  if (kind === 'l2Book_fast')
-    return sampled(entry, stream, FAST_BOOK_MS, (at) => ({ ...bookRow(entry, at, 5), fast: true }))
+  if (kind === 'l2Book') return sampled(entry, stream, BOOK_MS, (at) => bookRow(entry, at, 20))
   if (kind === 'activeAssetCtx')
     return sampled(entry, stream, CONTEXT_MS, (at) => ({ coin, ctx: contextRow(entry, at) }))
-  if (kind === 'bbo') return bbo(entry, stream)
   const interval = PERP_INTERVALS.find((known) => kind === `candle_${known}`)
   return interval === undefined ? undefined : candles(entry, stream, interval)
 }
@@ -102,20 +90,6 @@ function sampled(
   }
 }
 
-function bbo(entry: MarketWorld, stream: string): Producer {
-  const about = { stream, symbol: entry.market.symbol, channel: 'bbo' }
-  let lastTouch = ''
-  return (fromMs, toMs, publish) => {
-    for (let at = (Math.floor(fromMs / BBO_MS) + 1) * BBO_MS; at <= toMs; at += BBO_MS) {
-      const data = bboRow(entry, at)
-      const touch = JSON.stringify(data.bbo)
-      if (touch === lastTouch) continue
-      lastTouch = touch
-      publish({ ...about, text: textOf('bbo', data) })
-    }
-  }
-}
-
 /** No closed flag: the final state of a candle is one more update after its end. */
 function candles({ market, candles: all }: MarketWorld, stream: string, interval: CandleInterval): Producer {
   const about = { stream, symbol: market.symbol, channel: 'candle' }
@@ -126,7 +100,7 @@ function candles({ market, candles: all }: MarketWorld, stream: string, interval
         publish({ ...about, isClose: true, text: textOf('candle', candleRow(market, interval, candle)) })
     }
     if (Math.floor(toMs / CANDLE_MS) === Math.floor(fromMs / CANDLE_MS)) return
-    const candle = all.at(candleOpen(toMs, interval), interval, toMs)
+    const candle = all.at(candleStart(toMs, interval), interval, toMs)
     if (candle.trades > 0) publish({ ...about, text: textOf('candle', candleRow(market, interval, candle)) })
   }
 }

@@ -1,6 +1,6 @@
 /** `POST /info`: everything the perpetual venue answers by REST. */
+import { type CandleInterval, candleStart, INTERVAL_MS } from '../../../src/core/interval.ts'
 import { mapInSlices } from '../../server/slices.ts'
-import { type CandleInterval, candleOpen, candleStep } from '../world/candle-interval.ts'
 import { candleOpens } from '../world/candles.ts'
 import type { World } from '../world/world.ts'
 import { PERP_INTERVALS } from './channels.ts'
@@ -113,8 +113,8 @@ async function candleSnapshot(world: World, value: unknown, nowMs: number): Prom
 }
 
 function retainedOpens(interval: CandleInterval, startMs: number, endMs: number, nowMs: number): number[] {
-  const oldestMs = candleStep(candleOpen(nowMs, interval), interval, 1 - MAX_CANDLES)
-  const fromMs = Math.max(oldestMs, candleOpen(Math.max(0, startMs), interval))
+  const oldestMs = candleStart(nowMs, interval) - (MAX_CANDLES - 1) * INTERVAL_MS[interval]
+  const fromMs = Math.max(oldestMs, candleStart(Math.max(0, startMs), interval))
   return candleOpens(interval, { fromMs, toMs: endMs, limit: MAX_CANDLES, nowMs })
 }
 

@@ -1,6 +1,6 @@
 /** Payloads of the perpetual venue. Numbers are decimal strings in their shortest form with one decimal at least. */
+import type { CandleInterval } from '../../../src/core/interval.ts'
 import { SLOT_MS, slotOf } from '../world/book.ts'
-import type { CandleInterval } from '../world/candle-interval.ts'
 import type { Candle } from '../world/candles.ts'
 import { short, shortBig } from '../world/fixed.ts'
 import { hash32 } from '../world/hash.ts'
@@ -70,12 +70,6 @@ export const bookRow = (entry: MarketWorld, timeMs: number, depth: number) => ({
   coin: entry.market.name,
   time: timeMs,
   levels: sidesOf(entry, timeMs, depth),
-})
-
-export const bboRow = (entry: MarketWorld, timeMs: number) => ({
-  coin: entry.market.name,
-  time: timeMs,
-  bbo: sidesOf(entry, timeMs, 1).map(([best]) => best),
 })
 
 function sidesOf({ market, book }: MarketWorld, timeMs: number, depth: number) {

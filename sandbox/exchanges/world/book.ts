@@ -16,18 +16,14 @@ const FIRST_UPDATE_ID = 50_000_000
 export type Level = readonly [price: number, lots: number]
 
 export interface BookState {
-  readonly slot: number
   /** Best first. */
   readonly bids: readonly Level[]
   readonly asks: readonly Level[]
 }
 
 export interface Book {
-  at(slot: number): BookState
-  /** The best `depth` levels only: much cheaper than the whole book. */
+  /** The best `depth` levels: much cheaper than the whole book. */
   top(slot: number, depth: number): BookState
-  /** What changed after `fromSlot` up to `toSlot`: new absolute sizes, 0 for a level that is gone. */
-  changes(fromSlot: number, toSlot: number): { bids: Level[]; asks: Level[] }
   /** Orders behind a level. */
   orders(price: number, slot: number): number
 }
@@ -41,7 +37,6 @@ export function updateIdOf(slot: number): number {
 
 export function createBook(seed: number, tape: Tape): Book {
   const { stream, bookStep, meanLots } = tape.market
-  const recent: BookState[] = []
 
   function restingLots(price: number, slot: number): number {
     const nature = hash32(seed, stream + 4, price)
@@ -62,7 +57,7 @@ export function createBook(seed: number, tape: Tape): Book {
     return 1 + Math.floor(part * part * meanLots * times)
   }
 
-  function build(slot: number, depth: number): BookState {
+  function top(slot: number, depth: number): BookState {
     const bid = tape.bidAt(slot * SLOT_MS)
     const ask = bid + 1
     const bids: Level[] = [[bid, touchLots(bid, slot)]]
@@ -75,36 +70,11 @@ export function createBook(seed: number, tape: Tape): Book {
       if (bidLots > 0 && below - i > 0 && bids.length < depth) bids.push([(below - i) * bookStep, bidLots])
       if (askLots > 0 && asks.length < depth) asks.push([(above + i) * bookStep, askLots])
     }
-    return { slot, bids, asks }
+    return { bids, asks }
   }
 
-  const book: Book = {
-    at(slot) {
-      const known = recent.find((state) => state.slot === slot)
-      if (known !== undefined) return known
-      const state = build(slot, Number.POSITIVE_INFINITY)
-      recent.push(state)
-      if (recent.length > 6) recent.shift()
-      return state
-    },
-    top: build,
-    changes(fromSlot, toSlot) {
-      const from = book.at(fromSlot)
-      const to = book.at(toSlot)
-      return { bids: changedLevels(from.bids, to.bids), asks: changedLevels(from.asks, to.asks) }
-    },
+  return {
+    top,
     orders: (price, slot) => 1 + (hash32(seed, stream + 6 + (slot >> 4), price) % 12),
   }
-  return book
-}
-
-function changedLevels(before: readonly Level[], after: readonly Level[]): Level[] {
-  const old = new Map<number, number>(before)
-  const changed: Level[] = []
-  for (const level of after) {
-    if (old.get(level[0]) !== level[1]) changed.push(level)
-    old.delete(level[0])
-  }
-  for (const price of old.keys()) changed.push([price, 0])
-  return changed
 }

@@ -2,8 +2,8 @@
  * Candles of one market, at any interval and for any instant, equal to the sums of its trades. Coarse candles
  * are put together from days, hours, minutes and seconds; closed days and hours are remembered.
  */
+import { type CandleInterval, candleStart, INTERVAL_MS } from '../../../src/core/interval.ts'
 import { Lru } from '../../../src/kit/lru.ts'
-import { type CandleInterval, candleOpen, candleStep } from './candle-interval.ts'
 import type { Tape } from './tape.ts'
 import { GENESIS_MS, type Sums } from './trade.ts'
 
@@ -99,7 +99,7 @@ export function createCandles(tape: Tape): Candles {
     total,
     lastPrice,
     at(openMs, interval, nowMs) {
-      const nextMs = candleStep(openMs, interval, 1)
+      const nextMs = openMs + INTERVAL_MS[interval]
       const candle = total(openMs, Math.min(nextMs, Math.max(nowMs + 1, openMs)))
       candle.closeMs = nextMs - 1
       return candle
@@ -112,17 +112,20 @@ export function candleOpens(
   interval: CandleInterval,
   range: { fromMs?: number | undefined; toMs?: number | undefined; limit: number; nowMs: number },
 ): number[] {
-  const firstMs = candleOpen(GENESIS_MS, interval)
-  const lastMs = candleOpen(Math.min(range.toMs ?? range.nowMs, range.nowMs), interval)
+  const lengthMs = INTERVAL_MS[interval]
+  const lastMs = candleStart(Math.min(range.toMs ?? range.nowMs, range.nowMs), interval)
+  const fromMs = range.fromMs ?? lastMs - (range.limit - 1) * lengthMs
   const opens: number[] = []
-  if (range.fromMs === undefined) {
-    for (let at = lastMs; at >= firstMs && opens.length < range.limit; at = candleStep(at, interval, -1))
-      opens.push(at)
-    return opens.reverse()
-  }
-  const floor = candleOpen(range.fromMs, interval)
-  let at = Math.max(firstMs, floor === range.fromMs ? floor : candleStep(floor, interval, 1))
-  for (; at <= lastMs && opens.length < range.limit; at = candleStep(at, interval, 1)) opens.push(at)
+  let at = Math.max(candleStart(GENESIS_MS, interval), Math.ceil(fromMs / lengthMs) * lengthMs)
+  for (; at <= lastMs && opens.length < range.limit; at += lengthMs) opens.push(at)
+  return opens
+}
+
+/** The opens of the candles whose close was passed in (from, to]. */
+export function candlesClosed(interval: CandleInterval, fromMs: number, toMs: number): number[] {
+  const lengthMs = INTERVAL_MS[interval]
+  const opens: number[] = []
+  for (let at = candleStart(fromMs, interval); at + lengthMs <= toMs; at += lengthMs) opens.push(at)
   return opens
 }
 
