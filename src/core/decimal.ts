@@ -12,9 +12,40 @@ export const ZERO: Decimal = { units: 0n, scale: 0 }
 
 const DECIMAL_TEXT = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/
 const MAX_DIGITS = 96
+/** So many digits are a number without loss, and that is made into a `bigint` faster than text. */
+const MAX_NUMBER_DIGITS = 15
+const [MINUS, POINT, DIGIT_ZERO] = [45, 46, 48]
+const POWERS = Array.from({ length: 40 }, (_, power) => 10n ** BigInt(power))
+
+const powerOfTen = (power: number): bigint => POWERS[power] ?? 10n ** BigInt(power)
 
 /** Reads `12.50`, `-0.001`, `1e-8`; undefined for anything that is not a finite decimal number. */
 export function tryDecimal(text: string): Decimal | undefined {
+  return text.length <= MAX_NUMBER_DIGITS ? (shortDecimal(text) ?? anyDecimal(text)) : anyDecimal(text)
+}
+
+/** Digits with a sign or a point, as nearly all prices and sizes are; undefined for anything else. */
+function shortDecimal(text: string): Decimal | undefined {
+  const { length } = text
+  const isNegative = text.charCodeAt(0) === MINUS
+  let units = 0
+  let digits = 0
+  let pointAt = length
+  for (let at = isNegative ? 1 : 0; at < length; at++) {
+    const code = text.charCodeAt(at)
+    const digit = code - DIGIT_ZERO
+    if (digit >= 0 && digit <= 9) {
+      units = units * 10 + digit
+      digits++
+    } else if (code === POINT && pointAt === length) pointAt = at
+    else return undefined
+  }
+  if (digits === 0) return undefined
+  const scale = pointAt === length ? 0 : length - pointAt - 1
+  return { units: BigInt(isNegative ? -units : units), scale }
+}
+
+function anyDecimal(text: string): Decimal | undefined {
   if (text.length > MAX_DIGITS) return undefined
   const match = DECIMAL_TEXT.exec(text)
   if (match === null) return undefined
@@ -25,7 +56,7 @@ export function tryDecimal(text: string): Decimal | undefined {
   let units = BigInt(whole + fraction)
   if (match[1] === '-') units = -units
   const scale = fraction.length - exponent
-  return scale < 0 ? { units: units * 10n ** BigInt(-scale), scale: 0 } : { units, scale }
+  return scale < 0 ? { units: units * powerOfTen(-scale), scale: 0 } : { units, scale }
 }
 
 export function decimal(value: string | number | bigint): Decimal {
@@ -36,7 +67,7 @@ export function decimal(value: string | number | bigint): Decimal {
 }
 
 function unitsAt(value: Decimal, scale: number): bigint {
-  return scale === value.scale ? value.units : value.units * 10n ** BigInt(scale - value.scale)
+  return scale === value.scale ? value.units : value.units * powerOfTen(scale - value.scale)
 }
 
 export function add(a: Decimal, b: Decimal): Decimal {
@@ -56,14 +87,14 @@ export function multiply(a: Decimal, b: Decimal): Decimal {
 export function divide(a: Decimal, b: Decimal, decimals: number): Decimal | undefined {
   if (b.units === 0n) return undefined
   const power = decimals + b.scale - a.scale
-  const numerator = power >= 0 ? a.units * 10n ** BigInt(power) : a.units
-  const denominator = power >= 0 ? b.units : b.units * 10n ** BigInt(-power)
+  const numerator = power >= 0 ? a.units * powerOfTen(power) : a.units
+  const denominator = power >= 0 ? b.units : b.units * powerOfTen(-power)
   return { units: divideRounded(numerator, denominator), scale: decimals }
 }
 
 export function round(value: Decimal, decimals: number): Decimal {
   if (value.scale <= decimals) return value
-  return { units: divideRounded(value.units, 10n ** BigInt(value.scale - decimals)), scale: decimals }
+  return { units: divideRounded(value.units, powerOfTen(value.scale - decimals)), scale: decimals }
 }
 
 function divideRounded(numerator: bigint, denominator: bigint): bigint {
@@ -89,9 +120,10 @@ export function decimalText(value: Decimal): string {
   let text = digits
   if (value.scale > 0) {
     const padded = digits.padStart(value.scale + 1, '0')
-    const whole = padded.slice(0, padded.length - value.scale)
-    const fraction = padded.slice(padded.length - value.scale).replace(/0+$/, '')
-    text = fraction === '' ? whole : `${whole}.${fraction}`
+    const point = padded.length - value.scale
+    let end = padded.length
+    while (end > point && padded.charCodeAt(end - 1) === DIGIT_ZERO) end--
+    text = end === point ? padded.slice(0, point) : `${padded.slice(0, point)}.${padded.slice(point, end)}`
   }
   return negative && text !== '0' ? `-${text}` : text
 }

@@ -7,7 +7,7 @@
  */
 import { add, compare, type Decimal, decimal, decimalText, multiply, ZERO } from './decimal.ts'
 import { type CandleInterval, candleStart } from './interval.ts'
-import { joinPrices, type Prices } from './join-prices.ts'
+import { type CandlePrices, joinPrices, type Prices } from './join-prices.ts'
 import { MICRO, middleText } from './micro.ts'
 
 export interface MarketTrade {
@@ -62,15 +62,68 @@ export function buildMarketCandles(options: {
   const mids = groupByCandle(options.mids, options.interval)
   const starts = [...new Set([...trades.keys(), ...mids.keys()])].sort((a, b) => a - b)
   return starts.flatMap((openTimeMs) => {
-    const traded = trades.get(openTimeMs) ?? []
-    const priced = traded.filter((trade) => trade.isBlock !== true)
-    const samples = priced.length > 0 ? priced : (mids.get(openTimeMs) ?? [])
-    const prices = pricesOf(samples.map((sample) => sample.price))
-    if (prices === null) return []
-    const volume = volumeOf(traded, options.volume)
-    const basis = priced.length > 0 ? ('trade' as const) : ('mid' as const)
-    return [{ openTimeMs, ...prices, volume, basis, samples: samples.length }]
+    const traded = new TradedPrices(options.volume)
+    for (const trade of trades.get(openTimeMs) ?? []) traded.add(trade)
+    return marketCandle(openTimeMs, traded, mids.get(openTimeMs) ?? []) ?? []
   })
+}
+
+/** The candle of some trades and midpoints, which are in order of time; undefined where neither gives a price. */
+export function marketCandle(
+  openTimeMs: number,
+  traded: TradedPrices,
+  mids: readonly MidSample[],
+): MarketCandle | undefined {
+  const basis = traded.priced > 0 ? ('trade' as const) : ('mid' as const)
+  const prices = traded.prices() ?? pricesOf(mids.map(({ price }) => price))
+  if (prices === null) return undefined
+  const samples = basis === 'trade' ? traded.priced : mids.length
+  return { openTimeMs, ...prices, volume: decimalText(traded.volume), basis, samples }
+}
+
+/** What a candle needs of its trades, whatever the order in which they come: of one instant the first opens, the last closes. */
+export class TradedPrices {
+  readonly #unit: VolumeUnit
+  #volume = ZERO
+  /** How many trades gave a price. */
+  priced = 0
+  #open = { timeMs: 0, price: '' }
+  #close = { timeMs: 0, price: '' }
+  #high = ZERO
+  #low = ZERO
+
+  constructor(unit: VolumeUnit) {
+    this.#unit = unit
+  }
+
+  get volume(): Decimal {
+    return this.#volume
+  }
+
+  add(trade: MarketTrade): void {
+    const price = decimal(trade.price)
+    const size = decimal(trade.size)
+    this.#volume = add(this.#volume, this.#unit === 'money' ? multiply(price, size) : size)
+    if (trade.isBlock === true) return
+    const isFirst = this.priced === 0
+    this.priced += 1
+    if (isFirst || trade.timeMs < this.#open.timeMs) this.#open = { timeMs: trade.timeMs, price: trade.price }
+    if (isFirst || trade.timeMs >= this.#close.timeMs)
+      this.#close = { timeMs: trade.timeMs, price: trade.price }
+    if (isFirst || compare(price, this.#high) > 0) this.#high = price
+    if (isFirst || compare(price, this.#low) < 0) this.#low = price
+  }
+
+  /** Null without a trade that gave one. */
+  prices(): Prices | null {
+    if (this.priced === 0) return null
+    return plainPrices({
+      open: this.#open.price,
+      high: decimalText(this.#high),
+      low: decimalText(this.#low),
+      close: this.#close.price,
+    })
+  }
 }
 
 /**
@@ -85,18 +138,48 @@ export function rollUpMarketCandles(
     finer.toSorted((a, b) => a.openTimeMs - b.openTimeMs),
     (candle) => candleStart(candle.openTimeMs, interval),
   )
-  return [...groups].map(([openTimeMs, all]): MarketCandle => {
-    const { hasTrades, ...prices } = all
-      .map((candle) => ({
-        ...{ open: candle.open, high: candle.high, low: candle.low, close: candle.close },
-        hasTrades: candle.basis === 'trade',
-      }))
-      .reduce(joinPrices)
-    const basis = hasTrades ? ('trade' as const) : ('mid' as const)
-    const volume = decimalText(all.reduce((sum, candle) => add(sum, decimal(candle.volume)), ZERO))
-    const samples = all.reduce((sum, candle) => sum + (candle.basis === basis ? candle.samples : 0), 0)
-    return { openTimeMs, ...plainPrices(prices), volume, basis, samples }
-  })
+  return [...groups].map(([openTimeMs, all]) =>
+    joinedCandle(openTimeMs, all.map(joinedOf).reduce(joinMarketCandles)),
+  )
+}
+
+/** Finer candles on their way to a longer one. */
+export interface JoinedCandles {
+  readonly prices: CandlePrices
+  readonly volume: Decimal
+  readonly samples: Readonly<Record<MarketCandle['basis'], number>>
+}
+
+export function joinedOf({ open, high, low, close, basis, volume, samples }: MarketCandle): JoinedCandles {
+  const hasTrades = basis === 'trade'
+  return {
+    prices: { open, high, low, close, hasTrades },
+    volume: decimal(volume),
+    samples: { trade: hasTrades ? samples : 0, mid: hasTrades ? 0 : samples },
+  }
+}
+
+/** Two neighbours, the earlier one first. */
+export function joinMarketCandles(first: JoinedCandles, second: JoinedCandles): JoinedCandles {
+  return {
+    prices: joinPrices(first.prices, second.prices),
+    volume: add(first.volume, second.volume),
+    samples: {
+      trade: first.samples.trade + second.samples.trade,
+      mid: first.samples.mid + second.samples.mid,
+    },
+  }
+}
+
+export function joinedCandle(openTimeMs: number, { prices, volume, samples }: JoinedCandles): MarketCandle {
+  const basis = prices.hasTrades ? ('trade' as const) : ('mid' as const)
+  return {
+    openTimeMs,
+    ...plainPrices(prices),
+    volume: decimalText(volume),
+    basis,
+    samples: samples[basis],
+  }
 }
 
 /** Null for no prices at all. */
@@ -116,12 +199,6 @@ export function pricesOf(prices: readonly string[]): Prices | null {
 function plainPrices({ open, high, low, close }: Prices): Prices {
   const text = (value: string) => decimalText(decimal(value))
   return { open: text(open), high: text(high), low: text(low), close: text(close) }
-}
-
-function volumeOf(trades: readonly MarketTrade[], unit: VolumeUnit): string {
-  const sizeOf = ({ price, size }: MarketTrade): Decimal =>
-    unit === 'money' ? multiply(decimal(price), decimal(size)) : decimal(size)
-  return decimalText(trades.reduce((sum, trade) => add(sum, sizeOf(trade)), ZERO))
 }
 
 /** The order within a candle is by time, then as given. */

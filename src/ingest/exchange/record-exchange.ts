@@ -24,7 +24,7 @@ import {
 } from '../shared/feeds.ts'
 import { openRowWriter } from '../shared/open-row-writer.ts'
 import type { BackfillProgress, Recorder } from '../shared/recorder.ts'
-import { recorderStatus } from '../shared/recorder-status.ts'
+import { recordedFeeds, recorderStatus } from '../shared/recorder-status.ts'
 import { type LiveRun, runLive } from '../shared/run-live.ts'
 import { createCoverageTracker } from '../shared/track-coverage.ts'
 import type { RowWriter } from '../shared/write-rows.ts'
@@ -66,6 +66,7 @@ export function recordExchange(options: ExchangeOptions): Recorder {
     Object.hasOwn(venue.describe.symbols, symbol),
   )
   const tracked = symbols.flatMap((symbol) => trackedFeeds(plan, symbol))
+  const recorded = recordedFeeds(venue, tracked)
   let writer: RowWriter | undefined
   let live: LiveRun | undefined
   let progress: BackfillProgress | undefined
@@ -196,7 +197,7 @@ export function recordExchange(options: ExchangeOptions): Recorder {
         live,
         writer,
         insertedBefore,
-        feeds: tracked,
+        feeds: recorded,
         counts: { ...counts },
         backfill: progress === undefined ? null : { ...progress },
       }),

@@ -16,7 +16,7 @@ import { candleFeed } from '../shared/feeds.ts'
 import type { LiveRecorder } from '../shared/live-recorder.ts'
 import { openRowWriter } from '../shared/open-row-writer.ts'
 import type { Recorder } from '../shared/recorder.ts'
-import { recorderStatus } from '../shared/recorder-status.ts'
+import { recordedFeeds, recorderStatus } from '../shared/recorder-status.ts'
 import { type LiveRun, runLive } from '../shared/run-live.ts'
 import { createCoverageTracker } from '../shared/track-coverage.ts'
 import type { RowWriter } from '../shared/write-rows.ts'
@@ -49,6 +49,7 @@ export function recordOracle(options: OracleOptions): Recorder {
       channels: [channelKey(channel)],
     })),
   )
+  const recorded = recordedFeeds(venue, feeds)
   let writer: RowWriter | undefined
   let live: LiveRun | undefined
   let insertedBefore = 0
@@ -95,7 +96,7 @@ export function recordOracle(options: OracleOptions): Recorder {
         live,
         writer,
         insertedBefore,
-        feeds,
+        feeds: recorded,
       }),
   }
 }

@@ -71,3 +71,18 @@ test('midpoints that are requested later take their place in time', () => {
     ['0.6', '0.7', '0.3', '0.6'],
   )
 })
+
+test('trades in any order, taken in between, give the candles of all trades in order of time', () => {
+  const minutes = [31, 2, 2.5, 47, 3, 31.5, 1, 64, 62, 5, 900, 64.5, 0, 301]
+  const trades = minutes.map((minute, index) =>
+    trade(minute, `0.${10 + ((index * 7) % 80)}`, `${index + 1}.50`),
+  )
+  const candles = new MarketCandleBuilder('money')
+  for (const each of trades) {
+    candles.trade(each)
+    candles.take()
+  }
+  for (const interval of ['5m', '15m', '1h', '4h', '1d'] as const)
+    for (const candle of buildMarketCandles({ interval, trades, mids: [], volume: 'money' }))
+      assert.deepEqual(candles.at(candle.openTimeMs, interval), candle)
+})

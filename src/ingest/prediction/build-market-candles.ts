@@ -5,15 +5,20 @@
  *                              ▲
  *                    a candle that is known already (stored, or the venue's own) replaces its bucket
  *
- * Late data changes its bucket and all longer candles; `take` gives what has changed since the last call.
+ * Late data changes its bucket and all longer candles; `take` gives what has changed since the last call. A longer
+ * candle is the join of its older buckets, which is remembered, and of its newest one, which is the one that changes.
  */
 import { type CandleInterval, candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import {
-  buildMarketCandles,
+  type JoinedCandles,
+  joinedCandle,
+  joinedOf,
+  joinMarketCandles,
   type MarketCandle,
   type MarketTrade,
   type MidSample,
-  rollUpMarketCandles,
+  marketCandle,
+  TradedPrices,
   type VolumeUnit,
 } from '../../core/market-candles.ts'
 import { COARSE_INTERVALS } from '../shared/feeds.ts'
@@ -30,7 +35,7 @@ interface ChangedCandle {
 const NOTHING: readonly ChangedCandle[] = []
 
 interface Bucket {
-  trades: MarketTrade[]
+  traded: TradedPrices
   /** First, lowest, highest and last in order of time: all that a candle needs. */
   mids: MidSample[]
   candle: MarketCandle | undefined
@@ -38,10 +43,21 @@ interface Bucket {
   isWhole: boolean
 }
 
+/** The buckets of a longer candle that lie before its newest one. */
+interface OlderBuckets {
+  readonly fromMs: number
+  readonly newestMs: number
+  readonly rollUp: JoinedCandles | undefined
+}
+
 export class MarketCandleBuilder {
   readonly #volume: VolumeUnit
   readonly #buckets = new Map<number, Bucket>()
   readonly #dirty = new Set<number>()
+  /** The start of the newest bucket. */
+  #newestMs = Number.NEGATIVE_INFINITY
+  /** By interval, of the longer candle that was last asked for. */
+  readonly #older = new Map<CandleInterval, OlderBuckets>()
 
   constructor(volume: VolumeUnit) {
     this.#volume = volume
@@ -49,13 +65,13 @@ export class MarketCandleBuilder {
 
   trade(trade: MarketTrade): void {
     if (this.#buckets.get(candleStart(trade.timeMs, BASE_INTERVAL))?.isWhole) return
-    this.#bucketAt(trade.timeMs).trades.push(trade)
+    this.#bucketAt(trade.timeMs).traded.add(trade)
   }
 
   mid(sample: MidSample): void {
     const start = candleStart(sample.timeMs, BASE_INTERVAL)
     const known = this.#buckets.get(start)
-    if (known?.trades.some((trade) => trade.isBlock !== true)) return
+    if (known !== undefined && known.traded.priced > 0) return
     const last = known?.mids.at(-1)
     const isLate = last !== undefined && sample.timeMs < last.timeMs
     if (!isLate && last?.price === sample.price) return
@@ -70,22 +86,23 @@ export class MarketCandleBuilder {
     bucket.isWhole = isWhole
     bucket.candle = candle
     bucket.isDirty = false
-    bucket.trades = tradesOf(candle, this.#volume)
+    bucket.traded = new TradedPrices(this.#volume)
+    for (const trade of tradesOf(candle, this.#volume)) bucket.traded.add(trade)
     bucket.mids = candle.basis === 'mid' ? midsOf(candle) : []
   }
 
   take(): readonly ChangedCandle[] {
     if (this.#dirty.size === 0) return NOTHING
     const taken: ChangedCandle[] = []
-    for (const start of this.#dirty)
-      for (const candle of this.#candleAt(start)) taken.push({ interval: BASE_INTERVAL, candle })
-    for (const interval of LONGER) {
-      const starts = new Set([...this.#dirty].map((start) => candleStart(start, interval)))
-      for (const start of starts) {
+    for (const start of this.#dirty) {
+      const candle = this.#candleAt(start)
+      if (candle !== undefined) taken.push({ interval: BASE_INTERVAL, candle })
+    }
+    for (const interval of LONGER)
+      for (const start of this.#dirtyStarts(interval)) {
         const candle = this.#longer(start, interval)
         if (candle !== undefined) taken.push({ interval, candle })
       }
-    }
     this.#dirty.clear()
     return taken
   }
@@ -93,44 +110,64 @@ export class MarketCandleBuilder {
   /** The candles that hold an instant, to be written once more as closed. */
   at(timeMs: number, interval: CandleInterval): MarketCandle | undefined {
     return interval === BASE_INTERVAL
-      ? this.#candleAt(candleStart(timeMs, BASE_INTERVAL))[0]
+      ? this.#candleAt(candleStart(timeMs, BASE_INTERVAL))
       : this.#longer(timeMs, interval)
   }
 
   #bucketAt(timeMs: number): Bucket {
     const start = candleStart(timeMs, BASE_INTERVAL)
     this.#dirty.add(start)
+    if (start < this.#newestMs) this.#older.clear()
+    else this.#newestMs = start
     const known = this.#buckets.get(start)
     if (known !== undefined) {
       known.isDirty = true
       return known
     }
-    const bucket: Bucket = { trades: [], mids: [], candle: undefined, isDirty: true, isWhole: false }
+    const traded = new TradedPrices(this.#volume)
+    const bucket: Bucket = { traded, mids: [], candle: undefined, isDirty: true, isWhole: false }
     this.#buckets.set(start, bucket)
     return bucket
   }
 
-  #candleAt(start: number): MarketCandle[] {
-    const bucket = this.#buckets.get(start)
-    if (bucket === undefined) return []
-    if (bucket.isDirty) {
-      const [candle] = buildMarketCandles({
-        interval: BASE_INTERVAL,
-        trades: bucket.trades,
-        mids: bucket.mids,
-        volume: this.#volume,
-      })
-      bucket.candle = candle
-      bucket.isDirty = false
-    }
-    return bucket.candle === undefined ? [] : [bucket.candle]
+  #dirtyStarts(interval: CandleInterval): Iterable<number> {
+    if (this.#dirty.size > 1) return new Set([...this.#dirty].map((start) => candleStart(start, interval)))
+    return this.#dirty
   }
 
-  #longer(start: number, interval: CandleInterval): MarketCandle | undefined {
-    const from = candleStart(start, interval)
-    const finer: MarketCandle[] = []
-    for (let at = from; at < from + INTERVAL_MS[interval]; at += BASE_MS) finer.push(...this.#candleAt(at))
-    return rollUpMarketCandles(interval, finer)[0]
+  #candleAt(start: number): MarketCandle | undefined {
+    const bucket = this.#buckets.get(start)
+    if (bucket === undefined) return undefined
+    if (bucket.isDirty) {
+      bucket.candle = marketCandle(start, bucket.traded, bucket.mids)
+      bucket.isDirty = false
+    }
+    return bucket.candle
+  }
+
+  #longer(timeMs: number, interval: CandleInterval): MarketCandle | undefined {
+    const fromMs = candleStart(timeMs, interval)
+    let newestMs = Math.min(this.#newestMs, fromMs + INTERVAL_MS[interval] - BASE_MS)
+    while (newestMs > fromMs && !this.#buckets.has(newestMs)) newestMs -= BASE_MS
+    const older = this.#olderBuckets(fromMs, newestMs, interval)
+    const newest = this.#candleAt(newestMs)
+    if (newest === undefined) return older === undefined ? undefined : joinedCandle(fromMs, older)
+    const last = joinedOf(newest)
+    return joinedCandle(fromMs, older === undefined ? last : joinMarketCandles(older, last))
+  }
+
+  #olderBuckets(fromMs: number, newestMs: number, interval: CandleInterval): JoinedCandles | undefined {
+    const known = this.#older.get(interval)
+    if (known?.fromMs === fromMs && known.newestMs === newestMs) return known.rollUp
+    let rollUp: JoinedCandles | undefined
+    for (let at = fromMs; at < newestMs; at += BASE_MS) {
+      const candle = this.#candleAt(at)
+      if (candle === undefined) continue
+      const next = joinedOf(candle)
+      rollUp = rollUp === undefined ? next : joinMarketCandles(rollUp, next)
+    }
+    this.#older.set(interval, { fromMs, newestMs, rollUp })
+    return rollUp
   }
 }
 

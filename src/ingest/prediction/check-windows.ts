@@ -38,8 +38,8 @@ export function checkWindows(options: {
   endless: readonly MarketType[]
   tracker: Pick<CoverageTracker, 'up' | 'failed' | 'isUp' | 'lost'>
   feedOf: (type: MarketType) => Feed<'snapshots'>
-  /** All that are known. */
-  markets: () => Iterable<MarketRecorder>
+  /** At least those whose books are sampled at an instant. */
+  markets: (atMs: number) => readonly MarketRecorder[]
 }): WindowChecker {
   const { symbol, tracker } = options
   /** Per duration: until when windows are known. */
@@ -67,7 +67,7 @@ export function checkWindows(options: {
   /** Records the gaps of books that turned out to be wrong; gives since when a duration lacks one, where it does. */
   function lookAtBooks(atMs: number): Map<MarketType, number> {
     const brokenSince = new Map<MarketType, number>()
-    for (const recorder of options.markets()) {
+    for (const recorder of options.markets(atMs)) {
       const { sampler, startMs } = recorder
       const type = recorder.market.marketType
       // Samples are taken some time before the window too.

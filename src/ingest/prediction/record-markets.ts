@@ -32,6 +32,7 @@ import { MarketRecorder } from './record-market.ts'
 import { type OpenInterestRecorder, recordOpenInterest } from './record-open-interest.ts'
 import { createReferencePrices, type ReferencePrices } from './reference-prices.ts'
 import { createMarketRestorer, type MarketRestorer, type RestoreMarketsParts } from './restore-markets.ts'
+import { SampledMarkets } from './sampled-markets.ts'
 
 const SECOND_MS = 1_000
 const FINALIZE_EVERY_MS = 10_000
@@ -65,6 +66,7 @@ class SymbolMarkets implements MarketsRecorder {
   readonly #parts: SymbolMarketsParts
   readonly #startedMs: number
   readonly #markets = new Map<string, FollowedMarket>()
+  readonly #sampled: SampledMarkets
   readonly #restorer: MarketRestorer
   readonly #references: ReferencePrices
   readonly #interest: OpenInterestRecorder
@@ -86,13 +88,14 @@ class SymbolMarkets implements MarketsRecorder {
     this.#parts = parts
     this.#startedMs = clock.now()
     this.#restorer = createMarketRestorer(parts)
+    this.#sampled = new SampledMarkets(this.#markets)
     this.#references = createReferencePrices(plan.usualSettlement)
     this.#interest = recordOpenInterest({ plan, symbol, writer })
     this.#windows = checkWindows({
       symbol,
       endless: plan.endless,
       tracker,
-      markets: () => this.#recorders(),
+      markets: (atMs) => this.#sampled.at(atMs),
       feedOf: (type) => snapshotFeed(plan, symbol, type),
     })
     const isKept = (marketId: string) => this.#markets.has(marketId)
@@ -176,13 +179,14 @@ class SymbolMarkets implements MarketsRecorder {
       if (isDue && followed.isReady) followed.recorder.show(nowMs)
       if (!isDone(followed, nowMs)) continue
       this.#markets.delete(marketId)
+      this.#sampled.changed()
       this.#interest.drop(marketId)
     }
     if (plan.hasOpenInterest) this.#interest.show(nowMs, (timeMs) => this.#openAt(timeMs))
   }
 
   sample(nowMs: number): void {
-    for (const { recorder } of this.#markets.values()) recorder.sampler.tick(nowMs)
+    for (const { sampler } of this.#sampled.at(nowMs)) sampler.tick(nowMs)
     if (!this.#hasListed || this.#listedMs === undefined) return
     const before = this.#windows.unlisted
     this.#windows.judge(nowMs, this.#listedMs)
@@ -249,6 +253,7 @@ class SymbolMarkets implements MarketsRecorder {
       isSwept: false,
     }
     this.#markets.set(market.marketId, followed)
+    this.#sampled.changed()
     if (hasPast) followed.ready = this.#restorer.restore(followed)
     return followed
   }
@@ -273,10 +278,6 @@ class SymbolMarkets implements MarketsRecorder {
   async #receivedSweptTo(toMs: number): Promise<void> {
     await Promise.all([...this.#markets.values()].map(({ ready }) => ready))
     this.#sweptToMs = Math.max(this.#sweptToMs, toMs)
-  }
-
-  #recorders(): Iterable<MarketRecorder> {
-    return this.#markets.values().map(({ recorder }) => recorder)
   }
 
   #openAt(timeMs: number): string[] {

@@ -7,7 +7,7 @@ import type { LiveOptions, Venue } from '../../venues/venue.ts'
 import type { BackfillPace } from '../shared/backfill-pace.ts'
 import { openRowWriter } from '../shared/open-row-writer.ts'
 import type { Recorder } from '../shared/recorder.ts'
-import { recorderStatus } from '../shared/recorder-status.ts'
+import { recordedFeeds, recorderStatus } from '../shared/recorder-status.ts'
 import { type LiveRun, runLive } from '../shared/run-live.ts'
 import { createCoverageTracker } from '../shared/track-coverage.ts'
 import type { RowWriter } from '../shared/write-rows.ts'
@@ -42,6 +42,7 @@ export function recordPredictions(options: PredictionsOptions): Recorder {
     Object.hasOwn(venue.describe.symbols, symbol),
   )
   const feeds = symbols.flatMap((symbol) => trackedMarketFeeds(plan, symbol))
+  const recorded = recordedFeeds(venue, feeds)
   let recorders: ReadonlyMap<AssetSymbol, MarketsRecorder> = new Map()
   let writer: RowWriter | undefined
   let live: LiveRun | undefined
@@ -135,7 +136,7 @@ export function recordPredictions(options: PredictionsOptions): Recorder {
         live,
         writer,
         insertedBefore,
-        feeds,
+        feeds: recorded,
         counts: {
           markets: [...recorders.values()].reduce((sum, recorder) => sum + recorder.size, 0),
           unlisted: [...recorders.values()].reduce((sum, recorder) => sum + recorder.unlisted, 0),

@@ -41,6 +41,7 @@ export class MarketSampler {
   readonly #options: SamplerOptions
   readonly #books: ReadonlyMap<string, OrderBook>
   readonly #live = new Set<string>()
+  #isLive = false
   #lostSinceMs: number | undefined
   #changedMs = 0
   #isDirty = false
@@ -52,9 +53,9 @@ export class MarketSampler {
     this.#books = new Map(options.instruments.map((instrument) => [instrument, new OrderBook()]))
   }
 
-  /** A market without known instruments has no live book. */
+  /** All books are known; a market without known instruments has none. */
   get isLive(): boolean {
-    return this.#books.size > 0 && this.#live.size === this.#books.size
+    return this.#isLive
   }
 
   /** Until when all books were known, while one is not; undefined before the first was. */
@@ -71,12 +72,13 @@ export class MarketSampler {
     const book = this.#books.get(instrument)
     if (book === undefined) return
     // The time of a book is that of its last change. One from before the loss counts from when it was received.
-    const isOlder = !this.isLive && venueTimeMs < (this.#lostSinceMs ?? Number.POSITIVE_INFINITY)
+    const isOlder = !this.#isLive && venueTimeMs < (this.#lostSinceMs ?? Number.POSITIVE_INFINITY)
     const atMs = this.#before(isOlder ? Math.max(venueTimeMs, receivedMs) : venueTimeMs)
     book.replace(bids, asks)
     this.#live.add(instrument)
+    this.#isLive = this.#live.size === this.#books.size
     this.#changed(atMs)
-    if (!this.isLive) return
+    if (!this.#isLive) return
     if (this.#lostSinceMs !== undefined && gridOf(this.#lostSinceMs + 1) < gridOf(this.#changedMs))
       this.#doubts = [...this.#doubts, { fromMs: this.#lostSinceMs, toMs: gridOf(this.#changedMs) }]
     this.#lostSinceMs = undefined
@@ -93,17 +95,18 @@ export class MarketSampler {
 
   lost({ instrument, sinceMs }: BookLostObservation): void {
     if (!this.#books.has(instrument) || !this.#live.has(instrument)) return
-    if (this.#isDirty && this.isLive && gridOf(this.#changedMs) <= sinceMs)
+    if (this.#isDirty && this.#isLive && gridOf(this.#changedMs) <= sinceMs)
       this.#take(gridOf(this.#changedMs), false)
     this.#carryForward(sinceMs)
     this.#isDirty = false
     this.#live.delete(instrument)
+    this.#isLive = false
     this.#lostSinceMs = Math.min(this.#lostSinceMs ?? sinceMs, sinceMs)
   }
 
   /** Takes the samples that are due. */
   tick(nowMs: number): void {
-    if (!this.isLive) return
+    if (!this.#isLive) return
     const dueMs = nowMs - SAMPLE_GRACE_MS
     this.#carryForward(Math.min(dueMs, this.#options.receivedToMs()))
     if (this.#isDirty && gridOf(this.#changedMs) <= dueMs) this.#take(gridOf(this.#changedMs), false)
@@ -126,15 +129,15 @@ export class MarketSampler {
   #before(timeMs: number): number {
     const atMs = Math.max(timeMs, this.#lastGridMs + 1, this.#changedMs)
     this.#carryForward(Math.min(atMs - 1, this.#options.receivedToMs() + PAUSE_MS))
-    if (this.#isDirty && this.isLive && gridOf(this.#changedMs) < atMs)
+    if (this.#isDirty && this.#isLive && gridOf(this.#changedMs) < atMs)
       this.#take(gridOf(this.#changedMs), false)
     return atMs
   }
 
   /** The sample of an unchanged market that is due at or before an instant. */
   #carryForward(toMs: number): void {
+    if (this.#isDirty || !this.#isLive) return
     const nextMs = this.#lastGridMs + CARRY_FORWARD_MS
-    if (this.#isDirty || !this.isLive) return
     if (!Number.isFinite(nextMs)) this.#take(Math.floor(toMs / GRID_MS) * GRID_MS, true)
     else if (nextMs <= toMs) this.#take(nextMs, true)
   }

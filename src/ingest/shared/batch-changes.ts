@@ -4,7 +4,7 @@ import type { Clock } from '../../kit/clock.ts'
 import { type CoverageChange, type CoverageStore, gap, observed, retracted } from '../../store/coverage.ts'
 import type { EnvironmentWrite } from '../../store/environment.ts'
 import type { RefusedRows } from './refused-rows.ts'
-import type { FeedBatch, RowBatch } from './row-batch.ts'
+import type { CoverageDecision, FeedBatch, RowBatch } from './row-batch.ts'
 
 interface ChangeParts {
   readonly refused: RefusedRows
@@ -20,11 +20,15 @@ export async function batchChanges(
 ): Promise<{ coverage: CoverageChange[]; finalize: NonNullable<EnvironmentWrite['finalize']> }> {
   const { refused, clock, persist } = parts
   const coverage: CoverageChange[] = []
-  for (const own of batch.feeds) coverage.push(...(await changesOfRefused(own, parts)))
+  for (const own of batch.feeds)
+    if (concernsRefused(own, refused)) coverage.push(...(await changesOfRefused(own, parts)))
   const finalize: { feed: Feed; before: number }[] = []
   for (const change of batch.changes) {
-    if (typeof change === 'function') coverage.push(...(await persist(async () => change())))
-    else {
+    if (typeof change === 'function') {
+      // Most are known at once, and there are hundreds in a batch.
+      const made = change()
+      coverage.push(...(made instanceof Promise ? await persist(firstWith(made, change)) : made))
+    } else {
       const { feed, beforeMs } = change
       finalize.push({ feed, before: refused.finalTo(feed, beforeMs, clock.now()) })
     }
@@ -32,10 +36,25 @@ export async function batchChanges(
   return { coverage, finalize }
 }
 
+/** Repeats a decision, with the answer that is on its way already as its first try. */
+function firstWith(
+  made: Promise<readonly CoverageChange[]>,
+  decide: CoverageDecision,
+): () => Promise<readonly CoverageChange[]> {
+  let first: typeof made | undefined = made
+  return async () => {
+    const pending = first
+    first = undefined
+    return pending ?? decide()
+  }
+}
+
+const concernsRefused = (own: FeedBatch, refused: RefusedRows) =>
+  own.refused.size > 0 || own.unmade.length > 0 || refused.has(own.feed)
+
 async function changesOfRefused(own: FeedBatch, parts: ChangeParts): Promise<CoverageChange[]> {
   const { feed } = own
   const { refused } = parts
-  if (own.refused.size === 0 && own.unmade.length === 0 && !refused.has(feed)) return []
   const changes: CoverageChange[] = []
   for (const timeMs of own.unmade) changes.push(...(await hold(feed, { time: timeMs }, parts)))
   for (const [place, row] of own.rows.entries()) {

@@ -1,7 +1,7 @@
 /** The status of a recorder, the same for every kind. */
 import type { Venue } from '../../venues/venue.ts'
 import type { TrackedFeed } from './feed-coverage.ts'
-import type { Recorder, RecorderStatus } from './recorder.ts'
+import type { RecordedFeed, Recorder, RecorderStatus } from './recorder.ts'
 import type { LiveRun } from './run-live.ts'
 import type { RowWriter } from './write-rows.ts'
 
@@ -13,7 +13,7 @@ export function recorderStatus(options: {
   writer: RowWriter | undefined
   /** Rows of earlier runs. */
   insertedBefore: number
-  feeds: readonly TrackedFeed[]
+  feeds: readonly RecordedFeed[]
   counts?: RecorderStatus['counts']
   backfill?: RecorderStatus['backfill']
 }): RecorderStatus {
@@ -30,8 +30,12 @@ export function recorderStatus(options: {
     storeFailure: rows?.failure ?? null,
     backfill: options.backfill ?? null,
     counts: { ...options.counts, corrected: rows?.corrected ?? 0, refused: rows?.refused ?? 0 },
-    feeds: options.feeds.map(({ feed, channels }) => ({ feed, lagMs: lagOf(options.venue, channels) })),
+    feeds: options.feeds,
   }
+}
+
+export function recordedFeeds(venue: Venue, feeds: readonly TrackedFeed[]): RecordedFeed[] {
+  return feeds.map(({ feed, channels }) => ({ feed, lagMs: lagOf(venue, channels) }))
 }
 
 function lagOf({ describe }: Venue, channels: readonly string[]): number {

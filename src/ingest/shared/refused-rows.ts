@@ -54,6 +54,7 @@ interface Refused {
 const PUT_AGAIN: readonly Feed['dataset'][] = ['candles', 'flow', 'open_interest', 'funding']
 
 const NONE: readonly Refused[] = []
+const NO_FEEDS: ReadonlyMap<string, readonly Refused[]> = new Map()
 
 export function createRefusedRows(): RefusedRows {
   const feeds = new Map<string, readonly Refused[]>()
@@ -90,7 +91,7 @@ export function createRefusedRows(): RefusedRows {
     get size() {
       return feeds.size
     },
-    has: (feed) => feeds.has(feedName(feed)),
+    has: (feed) => feeds.size > 0 && feeds.has(feedName(feed)),
     add,
     taken(feed, row) {
       const timeMs = timeOf(row)
@@ -127,6 +128,7 @@ export function createRefusedRows(): RefusedRows {
         )
         for (const entry of answered) entry.isFresh = false
       }
+      if (of(feed).length === 0) return range.fromMs < range.toMs ? [range] : []
       this.setAside(feed, range)
       return uncovered(range, of(feed)).filter(({ fromMs, toMs }) => fromMs < toMs)
     },
@@ -134,7 +136,8 @@ export function createRefusedRows(): RefusedRows {
       for (const entry of of(feed)) entry.aside = entry.aside.flatMap((each) => uncovered(each, [range]))
     },
     snapshot() {
-      const saved = structuredClone(feeds)
+      // Nearly always there are none, and every write asks.
+      const saved = feeds.size === 0 ? NO_FEEDS : structuredClone(feeds)
       return () => {
         feeds.clear()
         for (const [name, entries] of saved) feeds.set(name, entries)

@@ -48,6 +48,7 @@ export function runLive(options: {
   maxSilenceMs?: LiveOptions['maxSilenceMs']
 }): LiveRun {
   const { venue, channels, recorders, tracker, writer, clock, log } = options
+  const keys = channels.map(channelKey)
   const stop = new AbortController()
   const signal = AbortSignal.any([options.signal, stop.signal])
   const session = venue.live(channels, {
@@ -133,7 +134,7 @@ export function runLive(options: {
     done,
     status: () => ({
       channels: channels.length,
-      up: channels.filter((channel) => tracker.isUp(channelKey(channel))).length,
+      up: keys.filter(tracker.isUp).length,
       lastEventMs: dispatch.lastEventMs,
       session: session.stats(),
       silences: silence.stats(),
