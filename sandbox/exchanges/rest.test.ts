@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { add, compare, type Decimal, decimal, decimalText, multiply, ZERO } from '../../src/core/decimal.ts'
 import { candleStart, INTERVAL_MS } from '../../src/core/interval.ts'
-import { manualClock } from '../../src/kit/clock.ts'
+import { manualClock } from '../../test/fakes/manual-clock.ts'
 import { startTestExchanges, type TestExchanges } from '../../test/sandbox/start.ts'
 import { sequence } from './world/hash.ts'
 

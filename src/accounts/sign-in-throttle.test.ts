@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { manualClock } from '../kit/clock.ts'
+import { manualClock } from '../../test/fakes/manual-clock.ts'
 import { createSignInThrottle, type SignInAttempt, TooManyAttempts } from './sign-in-throttle.ts'
 
 const WINDOW_MS = 15 * 60_000

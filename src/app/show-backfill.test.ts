@@ -1,7 +1,7 @@
 /** The first backfill can be followed: a progress bar on a terminal, log lines elsewhere. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { manualClock } from '../kit/clock.ts'
+import { manualClock } from '../../test/fakes/manual-clock.ts'
 import { createLogger } from '../kit/log.ts'
 import type { RecordMessage } from './record-worker.ts'
 import { showBackfill } from './show-backfill.ts'

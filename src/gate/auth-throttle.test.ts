@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { manualClock } from '../kit/clock.ts'
+import { manualClock } from '../../test/fakes/manual-clock.ts'
 import { createAuthThrottle } from './auth-throttle.ts'
 
 test('wrong keys from one /64 network count as one address, and few answers per address are delayed at a time', async () => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { manualClock } from '../../test/fakes/manual-clock.ts'
 import { storesIn } from '../../test/fakes/stores.ts'
 import type { Feed } from '../core/feed.ts'
 import { SOURCES } from '../core/source.ts'
-import { manualClock } from '../kit/clock.ts'
 import { type Gap, type GapReason, gap as gapChange, observed } from '../store/coverage.ts'
 import { createSourceCoverage, datasetsOf, type FeedDay, stripOf } from './source-coverage.ts'
 

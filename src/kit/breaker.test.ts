@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { manualClock } from '../../test/fakes/manual-clock.ts'
 import { createBreaker } from './breaker.ts'
-import { manualClock } from './clock.ts'
 
 const policy = { failures: 3, openMs: 1_000, maxOpenMs: 3_000 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { manualClock } from '../kit/clock.ts'
+import { manualClock } from '../../test/fakes/manual-clock.ts'
 import { createNotificationQueue } from './notification-queue.ts'
 
 const bytes = (n: number) => Uint8Array.of(n)

@@ -1,7 +1,7 @@
 /** Proves that slow receivers never take the slots of quick ones, and that each gets a first slot. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { manualClock } from '../kit/clock.ts'
+import { manualClock } from '../../test/fakes/manual-clock.ts'
 import type { SubscriptionRecord } from '../store/jobs.ts'
 import { InFlight } from './in-flight.ts'
 import { batchWaitMs, createReceiverQueue, type ReceiverQueue } from './receiver-queue.ts'

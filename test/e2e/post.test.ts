@@ -1,9 +1,9 @@
 /** Bodies and idempotency of a POST, over a real socket. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { manualClock } from '../../src/kit/clock.ts'
 import { ask, assertError } from '../fakes/client.ts'
 import { TEST_ENDPOINTS, testServices } from '../fakes/endpoints.ts'
+import { manualClock } from '../fakes/manual-clock.ts'
 import { type SmallService, startSmallService } from '../fakes/small-service.ts'
 
 const services = testServices()

@@ -1,9 +1,9 @@
 /** Rate limits over a real socket: exact with an injected clock, and true with the real one. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { manualClock } from '../../src/kit/clock.ts'
 import { ask, assertError } from '../fakes/client.ts'
 import { TEST_ENDPOINTS, testServices } from '../fakes/endpoints.ts'
+import { manualClock } from '../fakes/manual-clock.ts'
 import { startTestService, type TestService } from '../fakes/service.ts'
 import { type SmallService, startSmallService } from '../fakes/small-service.ts'
 

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
-import { manualClock } from '../../src/kit/clock.ts'
 import { walk } from '../../src/store/conformance/engine.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
 import { openStores, parseStoreAddress } from '../../src/store/open-stores.ts'
+import { manualClock } from '../fakes/manual-clock.ts'
 import { DATA_V1, writeData } from '../fixtures/data-v1.ts'
 
 const FIXTURE = join(import.meta.dirname, '..', 'fixtures', 'data-v1')

@@ -1,9 +1,9 @@
 /** When a second that is built from trades is closed: soon, but never before it is surely over. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { manualClock } from '../../../test/fakes/manual-clock.ts'
 import { storesIn } from '../../../test/fakes/stores.ts'
 import { readRows } from '../../../test/ingest/compare.ts'
-import { manualClock } from '../../kit/clock.ts'
 import { createLogger } from '../../kit/log.ts'
 import { VENUES } from '../../venues/list.ts'
 import type { Venue } from '../../venues/venue.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { manualClock } from '../../kit/clock.ts'
+import { manualClock } from '../../../test/fakes/manual-clock.ts'
 import type { AggregateTradeObservation } from '../../venues/observation.ts'
 import type { HistoryPage, HistoryRequest } from '../../venues/venue.ts'
 import { followTrades, MAX_WAITING_TRADES } from './follow-trades.ts'

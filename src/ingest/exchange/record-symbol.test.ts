@@ -1,10 +1,10 @@
 /** What is made of single observations, where neither a venue nor a clock is needed. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { manualClock } from '../../../test/fakes/manual-clock.ts'
 import { storesIn } from '../../../test/fakes/stores.ts'
 import { readRows } from '../../../test/ingest/read-feed.ts'
 import { seededRandom } from '../../../test/seeded-random.ts'
-import { manualClock } from '../../kit/clock.ts'
 import { createLogger } from '../../kit/log.ts'
 import { VENUES } from '../../venues/list.ts'
 import type {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { manualClock } from '../../../test/fakes/manual-clock.ts'
 import { storesIn } from '../../../test/fakes/stores.ts'
-import { manualClock } from '../../kit/clock.ts'
 import { observed } from '../../store/coverage.ts'
 import { VENUES } from '../../venues/list.ts'
 import { feedOf } from '../shared/feeds.ts'

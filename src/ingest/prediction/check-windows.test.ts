@@ -1,9 +1,9 @@
 /** A venue that answers and lists nothing more is not the same as a venue where nothing happens. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { manualClock } from '../../../test/fakes/manual-clock.ts'
 import { storesIn } from '../../../test/fakes/stores.ts'
 import type { Feed } from '../../core/feed.ts'
-import { manualClock } from '../../kit/clock.ts'
 import { createLogger } from '../../kit/log.ts'
 import { polymarketPlan as plan } from '../../venues/polymarket/plan.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'

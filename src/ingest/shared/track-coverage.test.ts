@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { manualClock } from '../../../test/fakes/manual-clock.ts'
 import { storesIn } from '../../../test/fakes/stores.ts'
-import { manualClock } from '../../kit/clock.ts'
 import { createLogger } from '../../kit/log.ts'
 import { candleFeed, feedOf } from './feeds.ts'
 import { createCoverageTracker } from './track-coverage.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { manualClock } from '../../../test/fakes/manual-clock.ts'
 import { seededRandom } from '../../../test/seeded-random.ts'
-import { manualClock } from '../../kit/clock.ts'
 import { createLogger } from '../../kit/log.ts'
 import { type Channel, channelKey } from '../../venues/channel.ts'
 import type { AggregateTradeObservation } from '../../venues/observation.ts'

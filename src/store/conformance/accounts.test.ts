@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { ManualClock } from '../../kit/clock.ts'
+import type { ManualClock } from '../../../test/fakes/manual-clock.ts'
 import { type AccountsStore, ConflictError, type NewKey } from '../accounts.ts'
 import { StoreClosedError } from '../environment.ts'
 import { ENGINES, type StoreEngine, withFreshStore } from './engines.ts'

@@ -1,6 +1,6 @@
 /** The chain index and the event log, with a writer thread and written on the calling thread. */
 
-import { manualClock } from '../../kit/clock.ts'
+import { manualClock } from '../../../test/fakes/manual-clock.ts'
 import { type ChainEngine, NOW } from './chain-engine.ts'
 import { chainIndexSuite } from './chain-index.ts'
 import { ENGINES } from './engines.ts'

@@ -1,8 +1,9 @@
 /** What the suite needs to know about an engine, and the small tools its files share. */
+
+import { type ManualClock, manualClock } from '../../../test/fakes/manual-clock.ts'
 import type { Feed } from '../../core/feed.ts'
 import type { CandleInput } from '../../core/rows/candle.ts'
 import type { Source } from '../../core/source.ts'
-import { type ManualClock, manualClock } from '../../kit/clock.ts'
 import type { EnvironmentStore } from '../environment.ts'
 import type { PageQuery, Position } from '../series.ts'
 

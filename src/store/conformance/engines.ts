@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type ManualClock, manualClock } from '../../kit/clock.ts'
+import { type ManualClock, manualClock } from '../../../test/fakes/manual-clock.ts'
 import { openStores, parseStoreAddress, type Stores } from '../open-stores.ts'
 
 export interface StoreEngine {

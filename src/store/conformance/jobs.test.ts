@@ -1,7 +1,7 @@
 /** What every engine has to hold of subscriptions and jobs: what a crash, a second worker and a repeated plan may not break. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ManualClock } from '../../kit/clock.ts'
+import type { ManualClock } from '../../../test/fakes/manual-clock.ts'
 import type { DeliveryRecord, Job, JobsStore, NewSubscription } from '../jobs.ts'
 import { ENGINES, type StoreEngine, withFreshStore } from './engines.ts'
 

@@ -1,7 +1,7 @@
 /** What every engine has to hold of users, sessions, invitations, password links and the audit log. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ManualClock } from '../../kit/clock.ts'
+import type { ManualClock } from '../../../test/fakes/manual-clock.ts'
 import { type AccountsStore, ConflictError } from '../accounts.ts'
 import type { UsersStore } from '../users.ts'
 import { ENGINES, type StoreEngine, withFreshStore } from './engines.ts'

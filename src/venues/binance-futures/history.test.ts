@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
+import { manualClock } from '../../../test/fakes/manual-clock.ts'
 import { type Asked, Refusal, restStandIn } from '../../../test/venues/rest-stand-in.ts'
 import { endAll } from '../../../test/venues/scripted-venue.ts'
 import { walkAll } from '../../../test/venues/walk.ts'
-import { manualClock } from '../../kit/clock.ts'
 import { klinePrice } from './history.ts'
 import { createBinanceFutures } from './venue.ts'
 

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
+import { manualClock } from '../../../test/fakes/manual-clock.ts'
 import { type Asked, restStandIn } from '../../../test/venues/rest-stand-in.ts'
 import { endAll } from '../../../test/venues/scripted-venue.ts'
 import { walkAll } from '../../../test/venues/walk.ts'
-import { manualClock, systemClock } from '../../kit/clock.ts'
+import { systemClock } from '../../kit/clock.ts'
 import { createBinanceSpot } from './venue.ts'
 
 afterEach(endAll)

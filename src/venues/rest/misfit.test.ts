@@ -5,10 +5,10 @@
  */
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
+import { manualClock } from '../../../test/fakes/manual-clock.ts'
 import { type SeededRandom, seededRandom } from '../../../test/seeded-random.ts'
 import { type Asked, restStandIn } from '../../../test/venues/rest-stand-in.ts'
 import { endAll } from '../../../test/venues/scripted-venue.ts'
-import { manualClock } from '../../kit/clock.ts'
 import { createBinanceFutures } from '../binance-futures/venue.ts'
 import { createBinanceSpot } from '../binance-spot/venue.ts'
 import { phaseOf, roundIdOf, roundOf, word } from '../chainlink/abi.ts'

@@ -5,11 +5,12 @@
  */
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
+import { manualClock } from '../../../test/fakes/manual-clock.ts'
 import { liveStandIns } from '../../../test/venues/live-stand-ins.ts'
 import { endAfterTest, endAll } from '../../../test/venues/scripted-venue.ts'
 import { SYMBOLS } from '../../core/symbol.ts'
 import { channelsOf } from '../../ingest/shared/feeds.ts'
-import { manualClock, systemClock } from '../../kit/clock.ts'
+import { systemClock } from '../../kit/clock.ts'
 import { VENUES } from '../list.ts'
 import type { HistoryRequest, VenueDependencies } from '../venue.ts'
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Clock, manualClock } from '../../kit/clock.ts'
+import { manualClock } from '../../../test/fakes/manual-clock.ts'
+import type { Clock } from '../../kit/clock.ts'
 import { createWeightBudget } from './weight-budget.ts'
 
 const MINUTE = 1_800_000_000_000

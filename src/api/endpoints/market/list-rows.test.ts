@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { manualClock } from '../../../../test/fakes/manual-clock.ts'
 import { cursorCodec } from '../../../core/cursor.ts'
-import { manualClock } from '../../../kit/clock.ts'
 import { candle, candleFeed, START } from '../../../store/conformance/engine.ts'
 import { observed } from '../../../store/coverage.ts'
 import type { EnvironmentStore } from '../../../store/environment.ts'
