@@ -12,7 +12,7 @@ import type { ChainStores } from './chain.ts'
 import type { EnvironmentStore } from './environment.ts'
 import type { JobsStore } from './jobs.ts'
 import { openSqliteAccounts } from './sqlite/accounts.ts'
-import { cacheBytesFor, DEFAULT_CACHE_MB } from './sqlite/cache-sizes.ts'
+import { DEFAULT_CACHE_MB } from './sqlite/cache-sizes.ts'
 import { openSqliteChain } from './sqlite/chain.ts'
 import { openSqliteEnvironment } from './sqlite/environment.ts'
 import { openSqliteJobs } from './sqlite/jobs.ts'
@@ -69,27 +69,13 @@ export function parseStoreAddress(text: string, cacheMb = DEFAULT_CACHE_MB): Sto
 export function openStores(address: StoreAddress, clock: Clock): Stores {
   const { folder, cacheMb } = address
   const fileOf = (name: string) => (folder === ':memory:' ? folder : join(folder, `${name}.db`))
-  const cacheBytes = (use: Parameters<typeof cacheBytesFor>[0]) => cacheBytesFor(use, cacheMb)
+  const options = (name: string) => ({ file: fileOf(name), clock, cacheMb })
   return {
-    environment: (environment, { use = 'api', holdMs } = {}) =>
-      openSqliteEnvironment({
-        file: fileOf(environment),
-        clock,
-        cacheBytes: { reader: cacheBytes(use), writer: cacheBytes('writer'), blocks: cacheBytes('blocks') },
-        ...(holdMs === undefined ? {} : { holdMs }),
-      }),
+    environment: (environment, more = {}) => openSqliteEnvironment({ ...options(environment), ...more }),
     hasChain: (environment) => existsSync(fileOf(`${environment}-chain`)),
-    chain: (environment, options = {}) =>
-      openSqliteChain({
-        file: fileOf(`${environment}-chain`),
-        clock,
-        cacheBytes: cacheBytes('chain'),
-        ...options,
-      }),
-    jobs: (environment) =>
-      openSqliteJobs({ file: fileOf(`${environment}-webhooks`), clock, cacheBytes: cacheBytes('jobs') }),
-    accounts: () =>
-      openSqliteAccounts({ file: fileOf('accounts'), clock, cacheBytes: cacheBytes('accounts') }),
+    chain: (environment, more = {}) => openSqliteChain({ ...options(`${environment}-chain`), ...more }),
+    jobs: (environment) => openSqliteJobs(options(`${environment}-webhooks`)),
+    accounts: () => openSqliteAccounts(options('accounts')),
     files: (environments) =>
       ['accounts', ...environments.flatMap((name) => [name, `${name}-chain`, `${name}-webhooks`])]
         .map(fileOf)

@@ -10,12 +10,12 @@ import { userWriters } from './users-records.ts'
 /** Charges wait while old ones are deleted, so that is done a little at a time. */
 export const PRUNED_AT_ONCE = 2_000
 
-/** Everything that writes. It runs in the writer thread; see `accounts-thread.ts`. */
-export function accountsOperations(db: DatabaseSync) {
+/** Everything that writes accounts, users and billing. It runs inside a transaction, see group-commit.ts. */
+export function accountsWrites(db: DatabaseSync) {
   const prune = db.prepare(
     `DELETE FROM ledger WHERE id IN (SELECT id FROM ledger WHERE at < ? LIMIT ${PRUNED_AT_ONCE})`,
   )
-  return {
+  const operations = {
     ...accountWriters(db),
     ...idempotencyWriters(db),
     ...userWriters(db),
@@ -24,9 +24,10 @@ export function accountsOperations(db: DatabaseSync) {
     settle: settler(db),
     pruneLedger: (beforeMs: number) => Number(prune.run(beforeMs).changes),
   }
+  return { operations }
 }
 
-export type AccountsOperations = ReturnType<typeof accountsOperations>
+export type AccountsOperations = ReturnType<typeof accountsWrites>['operations']
 
 export function usageReaders(db: DatabaseSync) {
   const budget = db.prepare('SELECT credit_limit, used FROM budgets WHERE id = ? AND period_start = ?')

@@ -3,47 +3,45 @@ import type { Clock } from '../../kit/clock.ts'
 import type { AccountsStore, ChangeWatch } from '../accounts.ts'
 import type { BillingStore } from '../billing.ts'
 import type { UsersStore } from '../users.ts'
-import { type AccountsOperations, PRUNED_AT_ONCE, usageReaders } from './accounts-operations.ts'
+import {
+  type AccountsOperations,
+  accountsWrites,
+  PRUNED_AT_ONCE,
+  usageReaders,
+} from './accounts-operations.ts'
 import { accountReaders } from './accounts-records.ts'
 import { ACCOUNTS_MIGRATIONS } from './accounts-schema.ts'
 import { viewReaders } from './accounts-views.ts'
 import { billingReaders } from './billing-records.ts'
-import { cacheBytesFor } from './cache-sizes.ts'
-import { writerThread } from './group-commit.ts'
-import { migrate } from './migrate.ts'
-import { openDatabase } from './open.ts'
-import { asyncReads } from './port-calls.ts'
+import { openStoreFile, type StoreFileOptions } from './store-file.ts'
 import { userReaders } from './users-records.ts'
 
 /** How soon a change by another process is noticed. */
 const WATCH_INTERVAL_MS = 150
-const THREAD = new URL('./accounts-thread.ts', import.meta.url)
 
-/**
- * The embedded engine. Reads are point look-ups on a connection of this thread; every write goes to the
- * writer thread. Other processes (the command line, another role) may use the same file at the same time.
- */
-export function openSqliteAccounts(options: {
-  file: string
-  clock: Clock
-  cacheBytes?: number
-}): AccountsStore & UsersStore & BillingStore {
-  const { file, clock, cacheBytes = cacheBytesFor('accounts') } = options
-  const db = openDatabase({ file, cacheBytes })
-  migrate(db, 'accounts', ACCOUNTS_MIGRATIONS)
-  const writer = writerThread<AccountsOperations>(THREAD, { name: 'accounts writer', file, cacheBytes })
-  let closing: Promise<void> | undefined
-  const readers = {
-    ...accountReaders(db),
-    ...usageReaders(db),
-    ...userReaders(db),
-    ...billingReaders(db),
-    ...viewReaders(db),
-  }
-  const isReadable = db.prepare('SELECT 1 FROM accounts LIMIT 1')
+/** Accounts, users and billing in one file, which the command line or another role may use at the same time. */
+export function openSqliteAccounts({
+  clock,
+  ...options
+}: StoreFileOptions & { clock: Clock }): AccountsStore & UsersStore & BillingStore {
+  const file = openStoreFile(options, {
+    name: 'accounts',
+    migrations: ACCOUNTS_MIGRATIONS,
+    writes: accountsWrites,
+    readerCache: 'accounts',
+    writerCache: 'accounts',
+  })
+  const { database, writer } = file
+  const isReadable = database.prepare('SELECT 1 FROM accounts LIMIT 1')
   return {
-    ...asyncReads(readers, () => closing !== undefined),
-    ...writer.functions(ACCOUNTS_WRITES),
+    ...file.functions({
+      ...accountReaders(database),
+      ...usageReaders(database),
+      ...userReaders(database),
+      ...billingReaders(database),
+      ...viewReaders(database),
+    }),
+    ...file.writes(ACCOUNTS_WRITES),
     settle: (batch) => writer.call('settle', [batch, clock.now()]),
     claimIdempotency: (claim) => writer.call('claimIdempotency', [claim, clock.now()]),
     pruneSessions: () => writer.call('pruneSessions', [clock.now()]),
@@ -56,15 +54,12 @@ export function openSqliteAccounts(options: {
       }
       return pruned
     },
-    watch: (watch) => watchChanges(db, watch, clock),
+    watch: (watch) => watchChanges(database, watch, clock),
     async probe() {
       writer.probe()
       isReadable.get()
     },
-    close() {
-      closing ??= writer.close().then(() => db.close())
-      return closing
-    },
+    close: file.close,
   }
 }
 
@@ -113,7 +108,7 @@ function watchChanges(db: DatabaseSync, watch: ChangeWatch, clock: Clock): () =>
     try {
       look()
     } catch {
-      // Read again at the next turn. A file that was cut or replaced ends the service, see kit/watch-files.
+      // Read again at the next turn. A file that was cut or replaced ends the service, see watch-files.ts.
     }
   }, WATCH_INTERVAL_MS)
   timer.unref()

@@ -24,5 +24,3 @@ export function chainWrites(database: DatabaseSync) {
     },
   }
 }
-
-export type ChainOperations = ReturnType<typeof chainWrites>['operations']

@@ -9,10 +9,7 @@ import { encodeCandle } from '../../core/rows/candle.ts'
 import { candle, candleFeed, START } from '../conformance/engine.ts'
 import type { EnvironmentStore } from '../environment.ts'
 import { packRows } from '../rows/packed.ts'
-import { environmentWriter, MAX_ROWS_IN_FLIGHT, openSqliteEnvironment } from './environment.ts'
-import { ENVIRONMENT_MIGRATIONS } from './environment-schema.ts'
-import { migrate } from './migrate.ts'
-import { openDatabase } from './open.ts'
+import { MAX_ROWS_IN_FLIGHT, openEnvironmentFile, openSqliteEnvironment } from './environment.ts'
 
 async function withFile(run: (store: EnvironmentStore) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-'))
@@ -62,10 +59,7 @@ test('a large append yields to the event loop: it works in short slices', () =>
 test('callers that do not wait for their writes are held back, so that no queue grows', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-'))
   const file = join(folder, 'x.db')
-  const database = openDatabase({ file })
-  migrate(database, 'environment', ENVIRONMENT_MIGRATIONS)
-  database.close()
-  const writer = environmentWriter(file)
+  const { writer, close } = openEnvironmentFile({ file })
   const feed = candleFeed('cexa', '1s')
   let waiting = 0
   let most = 0
@@ -85,7 +79,7 @@ test('callers that do not wait for their writes are held back, so that no queue 
     )
   }
   await Promise.all(sent)
-  await writer.close()
+  await close()
   rmSync(folder, { recursive: true })
   assert.ok(most <= MAX_ROWS_IN_FLIGHT + 1000, `${most} rows were waiting`)
 })

@@ -10,16 +10,11 @@ import {
   type ThreadCall,
   type ThreadCalls,
   type ThreadReply,
-  threadCalls,
 } from '../../kit/thread-calls.ts'
-import { ConflictError } from '../accounts.ts'
-import { CheckpointMovedError } from '../chain.ts'
-import { StoreClosedError } from '../environment.ts'
 import { inTransaction } from './open.ts'
-import type { Async } from './port-calls.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the arguments are known by name only.
-type Operations = Record<string, (...args: any[]) => unknown>
+export type Operations = Record<string, (...args: any[]) => unknown>
 
 export interface Writes<Ops extends Operations> {
   /** Each runs inside a transaction that is begun and committed here. */
@@ -81,61 +76,15 @@ function replyAlone<Ops extends Operations>(
 }
 
 /** Where writes go: to a writer thread, or to the calling thread's own connection. */
-export interface Writer<Ops extends Operations>
-  extends Pick<ThreadCalls<Ops>, 'call' | 'ready' | 'probe' | 'close'> {
-  /** Those of the operations that take the port's own arguments, as functions of the port. */
-  functions<N extends keyof Ops & string>(names: readonly N[]): Pick<Async<Ops>, N>
-}
-
-/** What a writer thread is started with. */
-export interface WriterData {
-  readonly file: string
-  readonly cacheBytes: number
-}
-
-/** Started by the first write, and again by the next one after it died. */
-export function writerThread<Ops extends Operations>(
-  script: URL,
-  {
-    maxWeight,
-    name,
-    ...data
-  }: WriterData & {
-    name: string
-    /** `ready` waits while calls of this weight are in flight. */
-    maxWeight?: number
-  },
-): Writer<Ops> {
-  const errors = [ConflictError, CheckpointMovedError]
-  const calls = threadCalls<Ops>(script, {
-    name,
-    data,
-    errors,
-    startOnCall: true,
-    ...(maxWeight === undefined ? {} : { maxWeight }),
-  })
-  let isClosed = false
-  return withFunctions<Ops>({
-    call: (operation, args, options) =>
-      isClosed ? Promise.reject(new StoreClosedError()) : calls.call(operation, args, options),
-    ready: () => calls.ready(),
-    probe: () => calls.probe(),
-    close() {
-      isClosed = true
-      return calls.close()
-    },
-  })
-}
+export type Writer<Ops extends Operations> = Pick<ThreadCalls<Ops>, 'call' | 'ready' | 'probe' | 'close'>
 
 /** Writes on the calling thread: for one that does nothing else, and for a database that lives in memory. */
 export function inlineWriter<Ops extends Operations>(
   database: DatabaseSync,
   { operations, forget }: Writes<Ops>,
 ): Writer<Ops> {
-  let isClosed = false
-  return withFunctions<Ops>({
+  return {
     async call(operation, args) {
-      if (isClosed) throw new StoreClosedError()
       const run = operations[operation] as (...args: unknown[]) => never
       try {
         return inTransaction(database, () => run(...args))
@@ -146,18 +95,6 @@ export function inlineWriter<Ops extends Operations>(
     },
     async ready() {},
     probe() {},
-    async close() {
-      isClosed = true
-    },
-  })
-}
-
-function withFunctions<Ops extends Operations>(writer: Omit<Writer<Ops>, 'functions'>): Writer<Ops> {
-  return {
-    ...writer,
-    functions: <N extends keyof Ops & string>(names: readonly N[]) =>
-      Object.fromEntries(
-        names.map((name) => [name, (...args: Parameters<Ops[N]>) => writer.call(name, args)]),
-      ) as Pick<Async<Ops>, N>,
+    async close() {},
   }
 }

@@ -9,8 +9,8 @@ const LOG = 'log'
 const EXPIRED = 'not delivered in time'
 const PRUNE_ROWS = 5_000
 
-/** Everything that writes. It runs in the writer thread, inside a transaction; see `jobs-thread.ts`. */
-export function jobOperations(db: DatabaseSync) {
+/** Everything that writes. It runs inside a transaction that group-commit.ts begins and commits. */
+export function jobWrites(db: DatabaseSync) {
   const { noteHealth, ...subscriptions } = subscriptionWriters(db)
   const readMark = db.prepare('SELECT value FROM marks WHERE name = ?')
   const writeMark = db.prepare(
@@ -61,7 +61,7 @@ export function jobOperations(db: DatabaseSync) {
     return value === undefined ? undefined : Number(value)
   }
 
-  return {
+  const operations = {
     ...subscriptions,
     startAt({ id, newestSeq }: LogEnd, before: number | undefined): number {
       const knownLog = readFact.get(LOG)?.value
@@ -95,9 +95,8 @@ export function jobOperations(db: DatabaseSync) {
     retryNow: (number: number, nowMs: number): boolean => Number(hasten.run(nowMs, number).changes) > 0,
     prune: settling.prune,
   }
+  return { operations }
 }
-
-export type JobOperations = ReturnType<typeof jobOperations>
 
 function settler(db: DatabaseSync) {
   const finish = db.prepare(

@@ -2,28 +2,23 @@ import type { Clock } from '../../kit/clock.ts'
 import { deliveryNumber } from '../jobs/delivery-id.ts'
 import { jobOf, outcomeRow, plannedRows } from '../jobs/job-rows.ts'
 import type { JobsStore } from '../jobs.ts'
-import { cacheBytesFor } from './cache-sizes.ts'
-import { writerThread } from './group-commit.ts'
-import type { JobOperations } from './jobs-operations.ts'
+import { jobWrites } from './jobs-operations.ts'
 import { jobReaders } from './jobs-read.ts'
 import { JOBS_MIGRATIONS } from './jobs-schema.ts'
-import { migrate } from './migrate.ts'
-import { openDatabase } from './open.ts'
-import { asyncReads } from './port-calls.ts'
+import { openStoreFile, type StoreFileOptions } from './store-file.ts'
 
-const THREAD = new URL('./jobs-thread.ts', import.meta.url)
-
-/** The embedded engine: reads on a connection of this thread, every write in the writer thread. */
-export function openSqliteJobs(options: { file: string; clock: Clock; cacheBytes?: number }): JobsStore {
-  const { file, clock, cacheBytes = cacheBytesFor('jobs') } = options
-  const db = openDatabase({ file, cacheBytes })
-  migrate(db, 'jobs', JOBS_MIGRATIONS)
-  const read = jobReaders(db)
-  const writer = writerThread<JobOperations>(THREAD, { name: 'jobs writer', file, cacheBytes })
-  let closing: Promise<void> | undefined
+export function openSqliteJobs({ clock, ...options }: StoreFileOptions & { clock: Clock }): JobsStore {
+  const { database, writer, functions, writes, close } = openStoreFile(options, {
+    name: 'jobs',
+    migrations: JOBS_MIGRATIONS,
+    writes: jobWrites,
+    readerCache: 'jobs',
+    writerCache: 'jobs',
+  })
+  const read = jobReaders(database)
   return {
-    ...asyncReads({ ...read, due: () => read.dueAt(clock.now()) }, () => closing !== undefined),
-    ...writer.functions(['createSubscription', 'updateSubscription', 'deleteSubscription', 'startAt']),
+    ...functions({ ...read, due: () => read.dueAt(clock.now()) }),
+    ...writes(['createSubscription', 'updateSubscription', 'deleteSubscription', 'startAt']),
     plan: (planned) => writer.call('plan', [planned.after, planned.upTo, plannedRows(planned, clock.now())]),
     enqueue: (planned) => writer.call('enqueue', [plannedRows(planned, clock.now())]),
     async claim(claim) {
@@ -42,9 +37,6 @@ export function openSqliteJobs(options: { file: string; clock: Clock; cacheBytes
       writer.probe()
       read.position()
     },
-    close() {
-      closing ??= writer.close().then(() => db.close())
-      return closing
-    },
+    close,
   }
 }

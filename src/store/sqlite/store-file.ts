@@ -1,0 +1,106 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { threadCalls } from '../../kit/thread-calls.ts'
+import { ConflictError } from '../accounts.ts'
+import { CheckpointMovedError } from '../chain.ts'
+import { StoreClosedError } from '../environment.ts'
+import { type CacheUse, cacheBytesFor } from './cache-sizes.ts'
+import { inlineWriter, type Operations, type Writer, type Writes } from './group-commit.ts'
+import { type Migration, migrate } from './migrate.ts'
+import { openDatabase } from './open.ts'
+import type { WriterThreadData } from './writer-thread.ts'
+
+export interface StoreFileOptions {
+  /** A path, or `:memory:`, which stores nothing and is written on the calling thread. */
+  file: string
+  /** Memory for all caches; every connection takes its share of it. */
+  cacheMb?: number
+}
+
+/** What a store puts into its file. */
+interface FileKind<Ops extends Operations> {
+  name: WriterThreadData['name']
+  migrations: readonly Migration[]
+  writes: (database: DatabaseSync) => Writes<Ops>
+  readerCache: CacheUse
+  writerCache: CacheUse
+  pageBytes?: number
+  /** Writes on the calling thread, for one that does nothing else. */
+  inline?: boolean
+  /** The writer's `ready` waits while calls of this weight are in flight. */
+  maxWeight?: number
+}
+
+type Functions<F> = { [N in keyof F]: (...args: never[]) => unknown }
+type Async<F extends Functions<F>> = {
+  [N in keyof F]: (...args: Parameters<F[N]>) => Promise<Awaited<ReturnType<F[N]>>>
+}
+
+const THREAD = new URL('./writer-thread.ts', import.meta.url)
+
+/**
+ * Opens a database file of the embedded engine: reads on a connection of the calling thread, writes in a thread of its
+ * own, started by the first one and again by the next one after it died. Other processes may open the same file; they
+ * wait for each other's write lock. After `close` all calls are refused.
+ */
+export function openStoreFile<Ops extends Operations>(
+  { file, cacheMb }: StoreFileOptions,
+  { name, pageBytes, inline, maxWeight, ...kind }: FileKind<Ops>,
+) {
+  const database = openDatabase({
+    file,
+    cacheBytes: cacheBytesFor(kind.readerCache, cacheMb),
+    ...(pageBytes === undefined ? {} : { pageBytes }),
+  })
+  try {
+    migrate(database, name, kind.migrations)
+  } catch (error) {
+    database.close()
+    throw error
+  }
+  const data: WriterThreadData = { name, file, cacheBytes: cacheBytesFor(kind.writerCache, cacheMb) }
+  const calls: Writer<Ops> =
+    inline === true || file === ':memory:'
+      ? inlineWriter(database, kind.writes(database))
+      : threadCalls<Ops>(THREAD, {
+          name: `${name} writer`,
+          data,
+          errors: [ConflictError, CheckpointMovedError],
+          startOnCall: true,
+          ...(maxWeight === undefined ? {} : { maxWeight }),
+        })
+  let closing: Promise<void> | undefined
+  const isClosed = () => closing !== undefined
+  const writer: Writer<Ops> = {
+    ...calls,
+    call: (...args) => (isClosed() ? Promise.reject(new StoreClosedError()) : calls.call(...args)),
+  }
+
+  return {
+    database,
+    writer,
+    isClosed,
+    /** Functions of the port from the engine's own. */
+    functions<F extends Functions<F>>(own: F): Async<F> {
+      const wrapped = Object.entries<(...args: never[]) => unknown>(own).map(([member, run]) => [
+        member,
+        async (...args: never[]) => {
+          if (isClosed()) throw new StoreClosedError()
+          return run(...args)
+        },
+      ])
+      return Object.fromEntries(wrapped) as Async<F>
+    },
+    /** Those of the writer's operations that take the port's own arguments, as functions of the port. */
+    writes<N extends keyof Ops & string>(names: readonly N[]): Pick<Async<Ops>, N> {
+      const wrapped = names.map((member) => [
+        member,
+        (...args: Parameters<Ops[N]>) => writer.call(member, args),
+      ])
+      return Object.fromEntries(wrapped) as Pick<Async<Ops>, N>
+    },
+    close(): Promise<void> {
+      closing ??= calls.close().then(() => database.close())
+      return closing
+    },
+  }
+}
