@@ -85,24 +85,45 @@ function sidesOf({ market, book }: MarketWorld, timeMs: number, depth: number) {
 }
 
 /** Mark and oracle move every 3 s, funding every 5 s, the day's volumes every minute. */
-export function contextRow({ market, candles, derivatives, tape }: MarketWorld, timeMs: number) {
+export function contextRow(entry: MarketWorld, timeMs: number) {
+  const { market, derivatives, tape } = entry
   const slowMs = Math.floor(timeMs / 3_000) * 3_000
-  const minuteMs = Math.floor(timeMs / 60_000) * 60_000
-  const dayAgoMs = Math.max(GENESIS_MS, minuteMs - DAY_MS)
-  const day = candles.total(dayAgoMs, minuteMs)
+  const day = dayUntil(entry, Math.floor(timeMs / 60_000) * 60_000)
   const priceDecimals = market.priceDecimals + 1
   const bid = tape.bidAt(slotOf(timeMs) * SLOT_MS)
   return {
     funding: decimalText(derivatives.runningRate(Math.floor(timeMs / 5_000) * 5_000), 10),
     openInterest: sizeText(market, derivatives.openInterest(timeMs)),
-    prevDayPx: priceText(market, candles.lastPrice(dayAgoMs + 1)),
-    dayNtlVlm: shortBig(day.quote, market.priceDecimals + market.sizeDecimals),
+    prevDayPx: day.previousPrice,
+    dayNtlVlm: day.quoteVolume,
     premium: decimalText(derivatives.premium(slowMs), 10),
     oraclePx: decimalText(derivatives.indexPrice(slowMs), priceDecimals),
     markPx: decimalText(derivatives.markPrice(slowMs), priceDecimals),
     // The mid of a one-tick spread lies between two ticks.
     midPx: short((2 * bid + 1) * 5, priceDecimals),
     impactPxs: [priceText(market, bid), priceText(market, bid + 1)],
-    dayBaseVlm: sizeText(market, day.lots),
+    dayBaseVlm: day.baseVolume,
+  }
+}
+
+/** The figures of the day before a minute: sent every second, they change every minute. */
+const DAYS = new WeakMap<MarketWorld, ReturnType<typeof sumDay>>()
+
+function dayUntil(entry: MarketWorld, minuteMs: number) {
+  const known = DAYS.get(entry)
+  if (known?.minuteMs === minuteMs) return known
+  const day = sumDay(entry, minuteMs)
+  DAYS.set(entry, day)
+  return day
+}
+
+function sumDay({ market, candles }: MarketWorld, minuteMs: number) {
+  const dayAgoMs = Math.max(GENESIS_MS, minuteMs - DAY_MS)
+  const { quote, lots } = candles.total(dayAgoMs, minuteMs)
+  return {
+    minuteMs,
+    previousPrice: priceText(market, candles.lastPrice(dayAgoMs + 1)),
+    quoteVolume: shortBig(quote, market.priceDecimals + market.sizeDecimals),
+    baseVolume: sizeText(market, lots),
   }
 }
