@@ -3,6 +3,7 @@ import { type Clock, systemClock } from '../../src/kit/clock.ts'
 import { startAll } from '../server/announce.ts'
 import { faultRoutes, startControlPort } from '../server/control-port.ts'
 import { createFaults, EXCHANGE_FAULTS, type FaultSwitches } from '../server/faults.ts'
+import { DEFAULT_TICK_MS } from '../server/ticks.ts'
 import { type BinanceLimits, startBinance } from './binance/venue.ts'
 import { type PerpLimits, startPerp } from './perp/venue.ts'
 import type { VenueState } from './venue-server.ts'
@@ -38,7 +39,6 @@ export interface SandboxExchanges extends Readonly<Record<ExchangeVenue, VenueAd
 }
 
 const DEFAULT_TRADES_PER_SECOND = 3
-const DEFAULT_TICK_MS = 50
 
 export function startSandboxExchanges(options: SandboxOptions): Promise<SandboxExchanges> {
   const { seed, clock = systemClock, tradesPerSecond = DEFAULT_TRADES_PER_SECOND, limits = {} } = options

@@ -5,6 +5,7 @@ import { faultRoutes, startControlPort } from '../server/control-port.ts'
 import { createFaults, type FaultSwitches, PREDICTION_FAULTS } from '../server/faults.ts'
 import { type RestService, startService } from '../server/service.ts'
 import type { Sockets } from '../server/sockets.ts'
+import { DEFAULT_TICK_MS } from '../server/ticks.ts'
 import { createProvider } from './ethereum/provider.ts'
 import { createKalshiRest, ROOT } from './kalshi/rest.ts'
 import { createAccount, createSignatureCheck, type KalshiAccount } from './kalshi/sign.ts'
@@ -62,7 +63,6 @@ export interface SandboxPredictions {
 const DEFAULT_TRADES_PER_SECOND = 3
 const DEFAULT_SLOT_MS = 100
 const DEFAULT_PROVIDERS = 3
-const DEFAULT_TICK_MS = 50
 const DEFAULT_TOLERANCE_MS = 30_000
 const DEFAULT_MAX_CONNECTIONS = 10
 const KALSHI_TOKENS_PER_SECOND = 200

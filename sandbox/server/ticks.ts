@@ -2,8 +2,10 @@
  * The loop that turns the passing of time into frames. All streams of a clock are served in the same tick: one timer
  * for all venues, and a recorder of all of them wakes up once for what they send.
  */
-import type { Clock } from '../../src/kit/clock.ts'
+import { type Clock, runEvery } from '../../src/kit/clock.ts'
 
+/** As often as the fastest books change: each tick wakes every reader. */
+export const DEFAULT_TICK_MS = 100
 /** After a longer stall (or jump of the clock) the venue resumes at the present instead of catching up. */
 const MAX_CATCH_UP_MS = 600_000
 
@@ -15,7 +17,7 @@ export interface Ticks {
 
 interface Loop {
   readonly streams: Set<() => void>
-  readonly ended: AbortController
+  end(): void
 }
 
 /** By the length of a tick. */
@@ -47,24 +49,17 @@ export function startTicks(
   const leave = () => {
     loop.streams.delete(tick)
     if (loop.streams.size > 0) return
-    loop.ended.abort()
+    loop.end()
     if (loops.get(tickMs) === loop) loops.delete(tickMs)
   }
   signal.addEventListener('abort', leave, { once: true })
 }
 
 function startLoop(clock: Clock, tickMs: number): Loop {
-  const loop: Loop = { streams: new Set(), ended: new AbortController() }
-  const { signal } = loop.ended
-  async function run(): Promise<void> {
-    while (!signal.aborted) {
-      await clock.sleep(tickMs, signal)
-      for (const tick of loop.streams) tick()
-    }
-  }
-  run().catch((error: unknown) => {
-    // A producer that throws is a defect of the sandbox: it must end loudly, not fall silent.
-    if (!signal.aborted) throw error
+  const streams = new Set<() => void>()
+  // A producer that throws is a defect of the sandbox and ends the process: nobody catches it.
+  const end = runEvery(clock, tickMs, () => {
+    for (const tick of streams) tick()
   })
-  return loop
+  return { streams, end }
 }
