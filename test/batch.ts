@@ -2,12 +2,29 @@
  * Runs the test files it is given one after the other in this process, each as a suite with the file's path as its
  * name: a file is loaded when the one before it has ended, and its hooks are its own. They may share what takes long
  * to start (`fakes/shared.ts`).
+ *
+ * node:test follows every promise and timer of the process to know to which test it belongs: a fifth of what a run
+ * costs. It is needed while a file declares its tests and hooks, and switched off while they run. An error that no test
+ * catches then fails the file instead of the test, so its stack is written here.
  */
+import type { AsyncHook } from 'node:async_hooks'
 import { resolve } from 'node:path'
-import { after, describe } from 'node:test'
 import { pathToFileURL } from 'node:url'
+import { inspect } from 'node:util'
 import { Worker } from 'node:worker_threads'
-import { stopSharedAfterAll } from './fakes/shared.ts'
+
+let following: AsyncHook | undefined
+const asyncHooks = process.getBuiltinModule('node:async_hooks')
+const { createHook } = asyncHooks
+asyncHooks.createHook = (callbacks) => {
+  following = createHook(callbacks)
+  return following
+}
+const { after, describe } = await import('node:test')
+asyncHooks.createHook = createHook
+const { stopSharedAfterAll } = await import('./fakes/shared.ts')
+process.on('uncaughtExceptionMonitor', (error) => process.stderr.write(`${inspect(error)}\n`))
+process.on('unhandledRejection', (reason) => process.stderr.write(`${inspect(reason)}\n`))
 
 /** Ends a file that hangs; no guarantee is measured by it. */
 const LIMIT_MS = process.env.TAPELINE_SOAK === undefined ? 300_000 : 3_600_000
@@ -29,6 +46,7 @@ stopSharedAfterAll()
 
 for (const file of process.argv.slice(2)) {
   watch.postMessage(file)
+  following?.enable()
   await new Promise<void>((ended) => {
     describe(file, { timeout: LIMIT_MS }, async () => {
       try {
@@ -39,6 +57,7 @@ for (const file of process.argv.slice(2)) {
       }
       // Registered last, so that it is called when every other hook of the file has been.
       after(() => ended())
+      following?.disable()
     })
   })
 }

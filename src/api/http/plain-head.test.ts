@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { plainHeadReader } from './plain-head.ts'
 
 const read = (text: string) => plainHeadReader().read(Buffer.from(text, 'latin1'))
@@ -88,7 +88,7 @@ interface Seen {
   body: string
 }
 
-test('the full parser reads the same as this one: 1,500 random and broken requests', async () => {
+test('the full parser reads the same as this one: 1,500 random and broken requests', async (t) => {
   let seen: Seen | undefined
   const server = createServer((request, response) => {
     const parts: Buffer[] = []
@@ -103,7 +103,7 @@ test('the full parser reads the same as this one: 1,500 random and broken reques
   })
   server.on('clientError', (_error, socket) => socket.destroy())
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  after(() => server.close())
+  t.after(() => server.close())
   const { port } = server.address() as AddressInfo
   const ask = (bytes: Buffer) =>
     new Promise<Seen | undefined>((resolve) => {
