@@ -78,6 +78,14 @@ export class OrderBook {
     return this.isSame('bids', bids) && this.isSame('asks', asks)
   }
 
+  /** Whether a book of these levels, in any order, would be the same. */
+  hasLevels({ bids, asks }: MicroLevels): boolean {
+    if (this.isInOrder('bids', bids) && this.isInOrder('asks', asks)) return true
+    const other = new OrderBook()
+    other.replace(bids, asks)
+    return this.equals(other.microBook())
+  }
+
   microLevels(): MicroLevels {
     const levels = (name: BookSide): MicroLevel[] => {
       const { prices, sizes } = this.microSide(name)
@@ -117,6 +125,20 @@ export class OrderBook {
     const prices = keys.toReversed()
     if (name === 'asks') for (let i = 0; i < prices.length; i++) prices[i] = -(prices[i] ?? 0)
     return { prices, sizes: sizes.toReversed() }
+  }
+
+  /** Whether these are the levels of a side, the best one first or last. */
+  private isInOrder(name: BookSide, levels: readonly MicroLevel[]): boolean {
+    const { keys, sizes } = this.sides[name]
+    const { length } = keys
+    if (levels.length !== length) return false
+    const first = levels[0]
+    const isBestFirst = first !== undefined && keyOf(name, first[0]) === keys[length - 1]
+    for (let i = 0; i < length; i++) {
+      const level = levels[isBestFirst ? length - 1 - i : i]
+      if (level === undefined || keyOf(name, level[0]) !== keys[i] || level[1] !== sizes[i]) return false
+    }
+    return true
   }
 
   private isSame(name: BookSide, other: MicroSide): boolean {

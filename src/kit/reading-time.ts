@@ -3,7 +3,7 @@
  * data must not count as silence.
  */
 import { setImmediate as immediate } from 'node:timers/promises'
-import type { Clock } from './clock.ts'
+import { type Clock, runAfter } from './clock.ts'
 
 const STEP_MS = 1_000
 
@@ -18,5 +18,25 @@ export async function sleepReading(clock: Clock, ms: number, signal?: AbortSigna
     await clock.sleep(Math.min(STEP_MS, leftMs), signal)
     await afterReading()
     signal?.throwIfAborted()
+  }
+}
+
+/** Calls `run` after that much time in which sockets could be read, as `sleepReading` counts it. The function cancels it. */
+export function runAfterReading(clock: Clock, ms: number, run: () => void): () => void {
+  let isCancelled = false
+  let cancelTimer = () => {}
+  const next = (leftMs: number) => {
+    cancelTimer = runAfter(clock, Math.min(STEP_MS, leftMs), () =>
+      setImmediate(() => {
+        if (isCancelled) return
+        if (leftMs > STEP_MS) next(leftMs - STEP_MS)
+        else run()
+      }),
+    )
+  }
+  next(ms)
+  return () => {
+    isCancelled = true
+    cancelTimer()
   }
 }

@@ -14,9 +14,12 @@ import type {
   BookLostObservation,
   BookLostReason,
   BookSnapshotObservation,
+  MarketLeg,
 } from '../observation.ts'
 import { type About, legOf, yesAskOfNoBid } from './mapper.ts'
 import type { Top } from './top-check.ts'
+
+const NO_LEVELS: readonly MicroLevel[] = []
 
 type WireLevels = readonly (readonly [string, string])[] | null | undefined
 
@@ -52,12 +55,12 @@ export function createContractBook({ useYesPrice = false } = {}): ContractBook {
   const book = new OrderBook()
   let isLive = false
   let lastMs = 0
+  let leg: MarketLeg | undefined
 
   const streamedAsk = useYesPrice ? probabilityOf : yesAskOfNoBid
 
   function lost(reason: BookLostReason, about: About, right: RightUntil = {}): BookLostObservation {
     isLive = false
-    const leg = legOf(about.instrument)
     return {
       kind: 'book_lost',
       ...about,
@@ -65,7 +68,7 @@ export function createContractBook({ useYesPrice = false } = {}): ContractBook {
       key: null,
       reason,
       sinceMs: right.sinceMs ?? Math.max(lastMs, right.provenMs ?? 0),
-      leg,
+      leg: legOf(about.instrument),
     }
   }
 
@@ -103,15 +106,19 @@ export function createContractBook({ useYesPrice = false } = {}): ContractBook {
       if (book.count(side) > MAX_LEVELS) return lost('too_deep', about)
       if (book.isCrossed()) return lost('crossed', about)
       lastMs = timeMs
-      const level = [price, size] as const
+      const levels = [[price, size] as const]
+      leg ??= legOf(about.instrument)
       return {
         kind: 'book_delta',
-        ...about,
+        source: about.source,
+        symbol: about.symbol,
+        instrument: about.instrument,
+        receivedMs: about.receivedMs,
         venueTimeMs: timeMs,
         key: null,
-        bids: side === 'bids' ? [level] : [],
-        asks: side === 'asks' ? [level] : [],
-        leg: legOf(about.instrument),
+        bids: side === 'bids' ? levels : NO_LEVELS,
+        asks: side === 'asks' ? levels : NO_LEVELS,
+        leg,
       }
     },
     lose: (reason, about, right) => (isLive ? lost(reason, about, right) : null),

@@ -10,7 +10,7 @@ import { type RestAccess, readRows, requestTyped, unknownRow } from '../rest/typ
 import { KALSHI_TIMES, QUESTION_TOKENS, TICKERS_PER_SYMBOL } from './describe.ts'
 import { mapMarket, marketObservation } from './mapper.ts'
 import { type Series, seriesOfSymbol, seriesOfTicker } from './series.ts'
-import { ListedContract, MarketList } from './wire.ts'
+import { LISTED_FIELDS, ListedContract, MarketList } from './wire.ts'
 
 const PAGE_ROWS = 1_000
 const TICKERS_PER_QUESTION = 50
@@ -21,8 +21,10 @@ export interface KnownContract {
   readonly observation: MarketObservation
   readonly series: Series
   readonly lastPrice: string | null
+  /** The fields of the list that it was made of. */
+  readonly listed: readonly unknown[]
   /** When its figures were received. */
-  readonly receivedMs: number
+  receivedMs: number
 }
 
 export interface KalshiCatalogue {
@@ -38,10 +40,20 @@ export interface KalshiCatalogue {
 
 export function createKalshiCatalogue(asker: RestAccess): KalshiCatalogue {
   const known = new KnownMarkets<KnownContract>()
-  const texts = new Map<string, string>()
   const nextAskMs = new Map<string, number>()
 
+  /** A list has hundreds of contracts, and nearly all are as they were half a minute ago. */
+  function isUnchanged(row: unknown, series: Series, receivedMs: number): boolean {
+    const listed = (row ?? {}) as Readonly<Record<string, unknown>>
+    const before = known.get(String(listed.ticker))
+    if (before === undefined || before.series !== series) return false
+    if (!LISTED_FIELDS.every((field, place) => listed[field] === before.listed[place])) return false
+    before.receivedMs = receivedMs
+    return true
+  }
+
   function keep(row: unknown, series: Series, receivedMs: number): void {
+    if (isUnchanged(row, series, receivedMs)) return
     const [wire] = readRows(asker, [row], ListedContract, { origin: '/markets', receivedMs })
     const market = wire === undefined ? undefined : mapMarket(wire, series)
     if (wire !== undefined && market === undefined)
@@ -49,11 +61,10 @@ export function createKalshiCatalogue(asker: RestAccess): KalshiCatalogue {
     if (wire === undefined || market === undefined) return
     const lastPrice = Number(wire.last_price_dollars ?? 0) > 0 ? (wire.last_price_dollars ?? null) : null
     const before = known.get(market.marketId)
-    const text = JSON.stringify(market)
-    const isSame = before !== undefined && texts.get(market.marketId) === text
+    const isSame = before !== undefined && JSON.stringify(before.market) === JSON.stringify(market)
     const observation = isSame ? before.observation : marketObservation(market, receivedMs)
-    texts.set(market.marketId, text)
-    known.set(series.symbol, market.marketId, { market, observation, series, lastPrice, receivedMs })
+    const listed = LISTED_FIELDS.map((field) => wire[field])
+    known.set(series.symbol, market.marketId, { market, observation, series, lastPrice, listed, receivedMs })
   }
 
   async function list(
@@ -88,7 +99,6 @@ export function createKalshiCatalogue(asker: RestAccess): KalshiCatalogue {
       const isDone = market.status === 'resolved' ? sinceMs > 3_600_000 : sinceMs > KALSHI_TIMES.resolveForMs
       if (!isDone) continue
       known.delete(symbol, market.marketId)
-      texts.delete(market.marketId)
       nextAskMs.delete(market.marketId)
     }
   }

@@ -107,6 +107,8 @@ const marketSchema = Type.Object({
   open_interest_fp: maybe(DecimalText),
 })
 export const ListedContract = wireType(marketSchema)
+/** All that is read of a contract: one whose fields are the same has not changed. */
+export const LISTED_FIELDS = Object.keys(marketSchema.properties) as readonly (keyof MarketWire)[]
 export type MarketWire = Static<typeof marketSchema>
 
 export const MarketList = wireType(Type.Object({ markets: Type.Array(Type.Unknown()), cursor: maybe(Text) }))

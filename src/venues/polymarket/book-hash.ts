@@ -21,6 +21,7 @@ export const HASH_KEYS = {
 } as const
 
 export type HashRule = keyof typeof HASH_KEYS
+const HASH_RULES = Object.keys(HASH_KEYS) as HashRule[]
 
 /** Terms of the market that the hash covers and the frames of the stream leave out; those that are known. */
 export interface HashedTerms {
@@ -32,11 +33,19 @@ export interface HashedTerms {
 /** What nearly every market has: a match is proof all the same, a mismatch proves nothing. */
 const USUAL_TERMS: HashedTerms = { min_order_size: '5', neg_risk: false }
 
-/** Over the keys that the book has, in the order of the rule. */
-export function bookHash(book: Readonly<Record<string, unknown>>, keys: readonly string[]): string {
+/** Over the keys that the book or the terms have, in the order of the rule. */
+export function bookHash(
+  book: Readonly<Record<string, unknown>>,
+  keys: readonly string[],
+  terms: HashedTerms = {},
+): string {
+  const known = terms as Readonly<Record<string, unknown>>
   const covered: Record<string, unknown> = {}
-  for (const key of keys)
-    if (key === 'hash' || Object.hasOwn(book, key)) covered[key] = key === 'hash' ? '' : book[key]
+  for (const key of keys) {
+    if (key === 'hash') covered[key] = ''
+    else if (Object.hasOwn(book, key)) covered[key] = book[key]
+    else if (Object.hasOwn(known, key)) covered[key] = known[key]
+  }
   return digest('sha1', JSON.stringify(covered))
 }
 
@@ -49,9 +58,9 @@ export function matchingRule(
   if (typeof reported !== 'string' || reported === '') return undefined
   const hash = reported.replace(/^0x/, '')
   // The likeliest first: today's rule, with the terms that the stream leaves out.
-  const candidates = [{ ...terms, ...book }, { ...USUAL_TERMS, ...terms, ...book }, book]
-  for (const rule of Object.keys(HASH_KEYS) as HashRule[])
-    for (const candidate of candidates) if (bookHash(candidate, HASH_KEYS[rule]) === hash) return rule
+  const candidates = [terms, { ...USUAL_TERMS, ...terms }, {}]
+  for (const rule of HASH_RULES)
+    for (const candidate of candidates) if (bookHash(book, HASH_KEYS[rule], candidate) === hash) return rule
   return null
 }
 

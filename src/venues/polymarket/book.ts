@@ -19,6 +19,7 @@ import type {
   BookLostObservation,
   BookLostReason,
   BookSnapshotObservation,
+  MarketLeg,
 } from '../observation.ts'
 import { aboutOf, type Leg, legOf } from './mapper.ts'
 import type { BookWire, ChangeWire } from './wire.ts'
@@ -35,6 +36,7 @@ interface WaitingChange {
 
 export class TokenBook {
   readonly leg: Leg
+  readonly #marketLeg: MarketLeg
   readonly levels = new OrderBook()
   #isLive = false
   #frameMs = 0
@@ -49,6 +51,7 @@ export class TokenBook {
 
   constructor(leg: Leg) {
     this.leg = leg
+    this.#marketLeg = legOf(leg)
   }
 
   get isLive(): boolean {
@@ -87,10 +90,10 @@ export class TokenBook {
     const bids: MicroLevel[] = []
     const asks: MicroLevel[] = []
     for (const change of changes) {
-      const applied = this.#apply(change)
-      if (applied === undefined) return undefined
-      if (applied[0] === 'bids') bids.push(applied[1])
-      else asks.push(applied[1])
+      const level = this.#apply(change)
+      if (level === undefined) return undefined
+      if (sideOf(change) === 'bids') bids.push(level)
+      else asks.push(level)
     }
     const last = changes.at(-1)
     if (last !== undefined && !hasReportedTop(this.levels, last)) {
@@ -102,9 +105,19 @@ export class TokenBook {
       return [this.#lost('too_deep', receivedMs)]
     this.#frameMs = Math.max(this.#frameMs, timeMs)
     this.#frameHash = last?.hash ?? null
-    const about = aboutOf(this.leg, receivedMs)
     return [
-      { kind: 'book_delta', ...about, venueTimeMs: timeMs, key: null, bids, asks, leg: legOf(this.leg) },
+      {
+        kind: 'book_delta',
+        source: 'predmkt_a',
+        symbol: this.leg.symbol,
+        instrument: this.leg.tokenId,
+        receivedMs,
+        venueTimeMs: timeMs,
+        key: null,
+        bids,
+        asks,
+        leg: this.#marketLeg,
+      },
     ]
   }
 
@@ -149,7 +162,7 @@ export class TokenBook {
       key: null,
       reason,
       sinceMs,
-      leg: legOf(this.leg),
+      leg: this.#marketLeg,
     }
   }
 
@@ -167,24 +180,20 @@ export class TokenBook {
       key: null,
       via,
       ...this.levels.microLevels(),
-      leg: legOf(this.leg),
+      leg: this.#marketLeg,
     }
   }
 
-  #apply(change: ChangeWire): readonly [BookSide, MicroLevel] | undefined {
+  #apply(change: ChangeWire): MicroLevel | undefined {
     const price = probabilityOf(change.price)
     const size = microOf(change.size)
     if (price === undefined || size === undefined) return undefined
-    const side = change.side === 'BUY' ? 'bids' : 'asks'
-    this.levels.set(side, price, size)
-    return [side, [price, size]]
+    this.levels.set(sideOf(change), price, size)
+    return [price, size]
   }
 
   #differsFrom(sides: MicroLevels | undefined): boolean {
-    if (sides === undefined) return false
-    const theirs = new OrderBook()
-    theirs.replace(sides.bids, sides.asks)
-    return !this.levels.equals(theirs.microBook())
+    return sides !== undefined && !this.levels.hasLevels(sides)
   }
 
   #setAside(changes: readonly ChangeWire[], timeMs: number): void {
@@ -208,6 +217,8 @@ export class TokenBook {
     return last === undefined || hasReportedTop(this.levels, last)
   }
 }
+
+const sideOf = (change: ChangeWire): BookSide => (change.side === 'BUY' ? 'bids' : 'asks')
 
 function bookTimeOf(wire: BookWire, otherwise: number): number {
   return wire.timestamp === undefined ? otherwise : Number(wire.timestamp)

@@ -90,12 +90,19 @@ export async function repairBooks(
     }
   }
 
+  /** Null for a book that is not followed or not live, and for an empty side. */
+  function bestBid(tokenId: string): number | null {
+    const book = feed.tokens.get(tokenId)?.book
+    return book?.isLive === true ? book.levels.best('bids') : null
+  }
+
   /** Bids on both outcomes that cost more than 1 together would be free money: one of the books is wrong. */
   function checkPairs(nowMs: number): void {
     for (const { legs } of catalogue.of(feed.symbol)) {
-      const books = legs.map((leg) => feed.tokens.get(leg.tokenId)?.book)
-      const [up, down] = books.map((book) => (book?.isLive === true ? book.levels.best('bids') : null))
-      if (up == null || down == null || up + down <= MICRO) continue
+      const [first, second] = legs
+      const up = first === undefined ? null : bestBid(first.tokenId)
+      const down = second === undefined || up === null ? null : bestBid(second.tokenId)
+      if (up === null || down === null || up + down <= MICRO) continue
       for (const leg of legs) {
         lose(leg.tokenId, 'crossed', nowMs)
         repairs.want(leg.tokenId, nowMs)

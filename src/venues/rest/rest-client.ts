@@ -9,7 +9,7 @@
  */
 import { type BackoffPolicy, backoffMs } from '../../kit/backoff.ts'
 import { type Clock, systemClock } from '../../kit/clock.ts'
-import { sleepReading } from '../../kit/reading-time.ts'
+import { runAfterReading } from '../../kit/reading-time.ts'
 import type { Fetch } from '../venue.ts'
 import { classifyReply } from './classify-response.ts'
 import { createTurns } from './request-turns.ts'
@@ -168,13 +168,16 @@ export function createRestClient(options: {
   }
 
   async function askOnce(question: RestRequest, signal: AbortSignal): Promise<Reply | { fault: string }> {
-    const limit = new AbortController()
-    const answered = new AbortController()
+    const stop = new AbortController()
+    const onAbort = () => stop.abort(signal.reason)
+    if (signal.aborted) onAbort()
+    signal.addEventListener('abort', onAbort, { once: true })
+    let isLate = false
     // Time in which this thread could not read does not count.
-    sleepReading(limits.answerClock ?? systemClock, limits.answerWithinMs, answered.signal).then(
-      () => limit.abort(),
-      () => {},
-    )
+    const answered = runAfterReading(limits.answerClock ?? systemClock, limits.answerWithinMs, () => {
+      isLate = true
+      stop.abort()
+    })
     const askedMs = clock.now()
     const place = Symbol(question.path)
     underWay.set(place, performance.now())
@@ -188,16 +191,17 @@ export function createRestClient(options: {
           ...(question.body === undefined ? {} : { 'content-type': 'application/json' }),
         },
         ...(question.body === undefined ? {} : { body: JSON.stringify(question.body) }),
-        signal: AbortSignal.any([signal, limit.signal]),
+        signal: stop.signal,
       })
       const body = await boundedText(response, limits.maxAnswerBytes)
       const roundTripMs = clock.now() - askedMs
       return { status: response.status, headers: response.headers, body, roundTripMs }
     } catch (error) {
       if (signal.aborted) throw signal.reason
-      return { fault: limit.signal.aborted ? `no answer in ${limits.answerWithinMs} ms` : faultOf(error) }
+      return { fault: isLate ? `no answer in ${limits.answerWithinMs} ms` : faultOf(error) }
     } finally {
-      answered.abort()
+      answered()
+      signal.removeEventListener('abort', onAbort)
       underWay.delete(place)
     }
   }
