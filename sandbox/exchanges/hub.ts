@@ -31,12 +31,7 @@ interface Subscriber {
   end(): void
 }
 
-export interface Hub {
-  /** `render` is how the socket wraps a frame. */
-  connect(socket: VenueSocket, render: (frame: StreamFrame) => string): Subscriber
-  produce(fromMs: number, toMs: number): void
-  streams(): string[]
-}
+export type Hub = ReturnType<typeof createHub>
 
 interface Listener {
   readonly socket: VenueSocket
@@ -50,7 +45,7 @@ export function createHub(options: {
   signal: AbortSignal
   /** undefined for a stream that does not exist: acknowledged by the venue, then silent for ever. */
   open: (stream: string) => Producer | undefined
-}): Hub {
+}) {
   const { venue, faults } = options
   const live = new Map<string, { producer: Producer; listeners: Set<Listener> }>()
 
@@ -77,7 +72,8 @@ export function createHub(options: {
   }
 
   return {
-    connect(socket, render) {
+    /** `render` is how the socket wraps a frame. */
+    connect(socket: VenueSocket, render: (frame: StreamFrame) => string): Subscriber {
       const listener: Listener = { socket, render }
       const streams = new Set<string>()
       return {
@@ -103,10 +99,10 @@ export function createHub(options: {
         },
       }
     },
-    produce(fromMs, toMs) {
+    produce(fromMs: number, toMs: number) {
       for (const { producer } of live.values()) producer(fromMs, toMs, publish)
     },
-    streams: () => [...live.keys()],
+    streams: (): string[] => [...live.keys()],
   }
 }
 

@@ -1,26 +1,21 @@
 /** Every request that reached the node, so that a test can prove what did not. Bounded: old ones are counted only. */
-export interface MethodLog {
-  /** `method` is null for a frame that was no request. */
-  record(entry: { method: string | null; bytes: number }): void
-  counts(): Record<string, number>
-  recent(): { method: string | null; bytes: number }[]
-  clear(): void
-}
+export type MethodLog = ReturnType<typeof createMethodLog>
 
 const MAX_RECENT = 10_000
 
-export function createMethodLog(): MethodLog {
+export function createMethodLog() {
   let counts = new Map<string, number>()
   let recent: { method: string | null; bytes: number }[] = []
   return {
-    record(entry) {
+    /** `method` is null for a frame that was no request. */
+    record(entry: { method: string | null; bytes: number }) {
       const name = entry.method ?? '(malformed)'
       counts.set(name, (counts.get(name) ?? 0) + 1)
       recent.push(entry)
       if (recent.length > 2 * MAX_RECENT) recent = recent.slice(-MAX_RECENT)
     },
-    counts: () => Object.fromEntries(counts),
-    recent: () => recent.slice(-MAX_RECENT),
+    counts: (): Record<string, number> => Object.fromEntries(counts),
+    recent: (): { method: string | null; bytes: number }[] => recent.slice(-MAX_RECENT),
     clear() {
       counts = new Map()
       recent = []

@@ -37,13 +37,6 @@ interface Saved {
   snapshot: ChainSnapshot
 }
 
-interface StateFolder {
-  chain: Chain
-  resumed: boolean
-  save(): void
-  close(): void
-}
-
 function load(file: string, options: ChainOptions): Saved | undefined {
   if (!existsSync(file)) return undefined
   let saved: Saved
@@ -74,7 +67,7 @@ function* appended(file: string): Generator<Buffer> {
   }
 }
 
-export function openStateFolder(folder: string, options: ChainOptions): StateFolder {
+export function openStateFolder(folder: string, options: ChainOptions) {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const snapshotFile = join(folder, 'chain.snapshot')
   const journalFile = join(folder, 'chain.journal')

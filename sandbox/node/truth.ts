@@ -40,16 +40,9 @@ interface TruthChainBlock {
   accepted: { transactionId: string; blockHash: string }[]
 }
 
-export interface Truth {
-  address(address: string): TruthAddress
-  /** Where a transaction is accepted, if it is. */
-  transaction(id: string): TruthTransaction | undefined
-  /** The selected chain from a block on (or all that is kept), oldest first. */
-  chain(from?: string): TruthChainBlock[]
-  sink(): string
-}
+export type Truth = ReturnType<typeof createTruth>
 
-export function createTruth(ledger: () => Ledger): Truth {
+export function createTruth(ledger: () => Ledger) {
   function* accepted(script: string | undefined): Generator<TruthTransaction> {
     const now = ledger()
     for (const hash of now.chain) {
@@ -80,7 +73,7 @@ export function createTruth(ledger: () => Ledger): Truth {
   }
 
   return {
-    address(address) {
+    address(address: string): TruthAddress {
       const decoded = decodeAddress(address)
       if (!decoded.ok) throw new RangeError(`${address} is not an address`)
       const script = scriptOfAddress(decoded)
@@ -91,8 +84,11 @@ export function createTruth(ledger: () => Ledger): Truth {
       const balance = utxos.reduce((sum, utxo) => sum + utxo.amount, 0n)
       return { address, balance, utxos, transactions: [...accepted(script)] }
     },
-    transaction: (id) => accepted(undefined).find((found) => found.transactionId === id),
-    chain(from) {
+    /** Where a transaction is accepted, if it is. */
+    transaction: (id: string): TruthTransaction | undefined =>
+      accepted(undefined).find((found) => found.transactionId === id),
+    /** The selected chain from a block on (or all that is kept), oldest first. */
+    chain(from?: string): TruthChainBlock[] {
       const now = ledger()
       const start = from === undefined ? 0 : Math.max(0, now.chainPosition(from))
       return now.chain.slice(start).flatMap((hash) => {

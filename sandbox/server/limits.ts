@@ -5,9 +5,7 @@ export interface Verdict {
   refused?: { status: 429 | 418; retryAfterS: number; untilMs: number }
 }
 
-export interface WeightWindow {
-  take(weight: number): Verdict
-}
+export type WeightWindow = ReturnType<typeof createWeightWindow>
 
 const FIRST_BAN_MS = 120_000
 const MAX_BAN_MS = 3 * 86_400_000
@@ -19,7 +17,7 @@ export function createWeightWindow(options: {
   now: () => number
   /** Requests answered with 429 in one window before the ban; without it nobody is banned. */
   bansAfter?: number
-}): WeightWindow {
+}) {
   let windowStartMs = 0
   let used = 0
   let refusals = 0
@@ -32,7 +30,7 @@ export function createWeightWindow(options: {
   })
 
   return {
-    take(weight) {
+    take(weight: number): Verdict {
       const nowMs = options.now()
       const startMs = Math.floor(nowMs / options.windowMs) * options.windowMs
       if (startMs !== windowStartMs) {

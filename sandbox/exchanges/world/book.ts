@@ -21,12 +21,7 @@ export interface BookState {
   readonly asks: readonly Level[]
 }
 
-export interface Book {
-  /** The best `depth` levels: much cheaper than the whole book. */
-  top(slot: number, depth: number): BookState
-  /** Orders behind a level. */
-  orders(price: number, slot: number): number
-}
+export type Book = ReturnType<typeof createBook>
 
 export const slotOf = (timeMs: number): number => Math.floor(timeMs / SLOT_MS)
 
@@ -35,7 +30,7 @@ export function updateIdOf(slot: number): number {
   return FIRST_UPDATE_ID + (slot - GENESIS_MS / SLOT_MS) * IDS_PER_SLOT
 }
 
-export function createBook(seed: number, tape: Tape): Book {
+export function createBook(seed: number, tape: Tape) {
   const { stream, bookStep, meanLots } = tape.market
 
   function restingLots(price: number, slot: number): number {
@@ -74,7 +69,9 @@ export function createBook(seed: number, tape: Tape): Book {
   }
 
   return {
+    /** The best `depth` levels: much cheaper than the whole book. */
     top,
-    orders: (price, slot) => 1 + (hash32(seed, stream + 6 + (slot >> 4), price) % 12),
+    /** Orders behind a level. */
+    orders: (price: number, slot: number) => 1 + (hash32(seed, stream + 6 + (slot >> 4), price) % 12),
   }
 }

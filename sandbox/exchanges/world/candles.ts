@@ -33,16 +33,9 @@ export interface Candle {
   firstFill: number
 }
 
-export interface Candles {
-  /** Everything that traded in from ≤ time < to. */
-  total(fromMs: number, toMs: number): Candle
-  /** The candle that opens at an instant, as it looked at `nowMs` (trades up to and including that instant). */
-  at(openMs: number, interval: CandleInterval, nowMs: number): Candle
-  /** The price of the last trade before an instant, in ticks. */
-  lastPrice(timeMs: number): number
-}
+export type Candles = ReturnType<typeof createCandles>
 
-export function createCandles(tape: Tape): Candles {
+export function createCandles(tape: Tape) {
   const hours = new Lru<number, Candle>({ maxEntries: REMEMBERED_HOURS })
   const days = new Lru<number, Candle>({ maxEntries: REMEMBERED_DAYS })
 
@@ -96,9 +89,12 @@ export function createCandles(tape: Tape): Candles {
   }
 
   return {
+    /** Everything that traded in from ≤ time < to. */
     total,
+    /** The price of the last trade before an instant, in ticks. */
     lastPrice,
-    at(openMs, interval, nowMs) {
+    /** The candle that opens at an instant, as it looked at `nowMs` (trades up to and including that instant). */
+    at(openMs: number, interval: CandleInterval, nowMs: number): Candle {
       const nextMs = openMs + INTERVAL_MS[interval]
       const candle = total(openMs, Math.min(nextMs, Math.max(nowMs + 1, openMs)))
       candle.closeMs = nextMs - 1

@@ -40,22 +40,9 @@ export interface Liquidation {
   readonly averagePrice: number
 }
 
-export interface Derivatives {
-  nextFundingMs(timeMs: number): number
-  indexPrice(timeMs: number): number
-  markPrice(timeMs: number): number
-  premium(timeMs: number): number
-  /** The estimate for the settlement to come; it runs into the settled rate. */
-  runningRate(timeMs: number): number
-  /** Settlements stamped in from ≤ time ≤ to, oldest first, at most `limit`. */
-  settlements(fromMs: number, toMs: number, limit: number): Settlement[]
-  /** In lots. */
-  openInterest(timeMs: number): number
-  /** Liquidations with from ≤ time < to. */
-  liquidations(fromMs: number, toMs: number): Liquidation[]
-}
+export type Derivatives = ReturnType<typeof createDerivatives>
 
-export function createDerivatives(seed: number, tape: Tape): Derivatives {
+export function createDerivatives(seed: number, tape: Tape) {
   const { market } = tape
   const fundingEveryMs = market.venue === 'perp' ? HOUR_MS : 8 * HOUR_MS
   const readPremium = createPremiumReader(seed, market)
@@ -84,16 +71,18 @@ export function createDerivatives(seed: number, tape: Tape): Derivatives {
   }
 
   return {
-    nextFundingMs: (timeMs) => (Math.floor(timeMs / fundingEveryMs) + 1) * fundingEveryMs,
-    indexPrice: (timeMs) => worldPrice(seed, market.symbol, timeMs),
+    nextFundingMs: (timeMs: number) => (Math.floor(timeMs / fundingEveryMs) + 1) * fundingEveryMs,
+    indexPrice: (timeMs: number) => worldPrice(seed, market.symbol, timeMs),
     markPrice,
     premium,
-    runningRate(timeMs) {
+    /** The estimate for the settlement to come; it runs into the settled rate. */
+    runningRate(timeMs: number) {
       const index = Math.floor(timeMs / fundingEveryMs)
       const part = timeMs / fundingEveryMs - index
       return settledRate(index) * (1 - part) + settledRate(index + 1) * part
     },
-    settlements(fromMs, toMs, limit) {
+    /** Settlements stamped in from ≤ time ≤ to, oldest first, at most `limit`. */
+    settlements(fromMs: number, toMs: number, limit: number): Settlement[] {
       const found: Settlement[] = []
       let index = Math.floor(Math.max(fromMs, GENESIS_MS) / fundingEveryMs)
       for (; index * fundingEveryMs <= toMs && found.length < limit; index++) {
@@ -102,12 +91,14 @@ export function createDerivatives(seed: number, tape: Tape): Derivatives {
       }
       return found
     },
-    openInterest(timeMs) {
+    /** In lots. */
+    openInterest(timeMs: number) {
       const second = Math.floor(timeMs / 1_000)
       const wave = 0.08 * interestDay(second) + 0.02 * interestHour(second) + 0.002 * interestNow(second)
       return Math.round(interestLots * (1 + wave))
     },
-    liquidations(fromMs, toMs) {
+    /** Liquidations with from ≤ time < to. */
+    liquidations(fromMs: number, toMs: number): Liquidation[] {
       const found: Liquidation[] = []
       const first = Math.floor(Math.max(fromMs, GENESIS_MS) / LIQUIDATION_EVERY_MS)
       for (let index = first; index * LIQUIDATION_EVERY_MS < toMs; index++) {

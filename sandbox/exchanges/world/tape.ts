@@ -16,20 +16,9 @@ import { BLOCK_MS, typicalPrice } from './world-price.ts'
 const WIGGLE = 0.00004
 const EXTRA_FILLS = { spot: 0.6, futures: 0.9, perp: 0 }
 
-export interface Tape {
-  readonly market: Market
-  /** Ids are contiguous; this is the id of the first trade at or after an instant. */
-  firstIdAt(timeMs: number): number
-  /** Trades with from ≤ time < to, at most `limit`, oldest first. */
-  between(fromMs: number, toMs: number, limit: number): Trade[]
-  /** Trades from an id on that happened before an instant. */
-  fromId(id: number, toMs: number, limit: number): Trade[]
-  /** The best bid in ticks during the second that holds an instant; the best ask is one tick above. */
-  bidAt(timeMs: number): number
-  sum(fromMs: number, toMs: number): Sums
-}
+export type Tape = ReturnType<typeof createTape>
 
-export function createTape(options: { seed: number; market: Market; tradesPerSecond: number }): Tape {
+export function createTape(options: { seed: number; market: Market; tradesPerSecond: number }) {
   const { seed, market } = options
   const patterns = buildPatterns({
     seed,
@@ -73,27 +62,31 @@ export function createTape(options: { seed: number; market: Market; tradesPerSec
 
   return {
     market,
-    firstIdAt(timeMs) {
+    /** Ids are contiguous; this is the id of the first trade at or after an instant. */
+    firstIdAt(timeMs: number) {
       const atMs = Math.max(timeMs, GENESIS_MS)
       const block = Math.floor(atMs / BLOCK_MS)
       const index = firstIndexAt(block, atMs) - current.open(block).pattern * perBlock
       return FIRST_ID + (block - GENESIS_BLOCK) * perBlock + index
     },
-    between(fromMs, toMs, limit) {
+    /** Trades with from ≤ time < to, at most `limit`, oldest first. */
+    between(fromMs: number, toMs: number, limit: number): Trade[] {
       const atMs = Math.max(fromMs, GENESIS_MS)
       const block = Math.floor(atMs / BLOCK_MS)
       return collect(block, firstIndexAt(block, atMs), toMs, limit)
     },
-    fromId(id, toMs, limit) {
+    /** Trades from an id on that happened before an instant. */
+    fromId(id: number, toMs: number, limit: number): Trade[] {
       const position = Math.max(0, id - FIRST_ID)
       const block = GENESIS_BLOCK + Math.floor(position / perBlock)
       return collect(block, current.open(block).pattern * perBlock + (position % perBlock), toMs, limit)
     },
-    bidAt(timeMs) {
+    /** The best bid in ticks during the second that holds an instant; the best ask is one tick above. */
+    bidAt(timeMs: number) {
       const block = Math.floor(timeMs / BLOCK_MS)
       return current.open(block).bid(Math.floor((timeMs - block * BLOCK_MS) / 1_000))
     },
-    sum(fromMs, toMs) {
+    sum(fromMs: number, toMs: number): Sums {
       const sums = emptySums()
       let atMs = Math.max(fromMs, GENESIS_MS)
       while (atMs < toMs) {

@@ -14,16 +14,9 @@ export interface MarketWorld {
   readonly derivatives: Derivatives
 }
 
-export interface World {
-  readonly seed: number
-  readonly tradesPerSecond: number
-  of(venue: ExchangeVenue, symbol: AssetSymbol): MarketWorld
-  /** By the venue's own, case-sensitive name. */
-  named(venue: ExchangeVenue, name: string): MarketWorld | undefined
-  all(venue: ExchangeVenue): readonly MarketWorld[]
-}
+export type World = ReturnType<typeof createWorld>
 
-export function createWorld(options: { seed: number; tradesPerSecond: number }): World {
+export function createWorld(options: { seed: number; tradesPerSecond: number }) {
   const { seed, tradesPerSecond } = options
   const venues = new Map<ExchangeVenue, readonly MarketWorld[]>(
     EXCHANGE_VENUES.map((venue) => [
@@ -36,12 +29,14 @@ export function createWorld(options: { seed: number; tradesPerSecond: number }):
     seed,
     tradesPerSecond,
     all,
-    of(venue, symbol) {
+    of(venue: ExchangeVenue, symbol: AssetSymbol): MarketWorld {
       const found = all(venue).find((entry) => entry.market.symbol === symbol)
       if (found === undefined) throw new RangeError(`no market ${symbol} on ${venue}`)
       return found
     },
-    named: (venue, name) => all(venue).find((entry) => entry.market.name === name),
+    /** By the venue's own, case-sensitive name. */
+    named: (venue: ExchangeVenue, name: string): MarketWorld | undefined =>
+      all(venue).find((entry) => entry.market.name === name),
   }
 }
 

@@ -10,10 +10,7 @@ import { fromHex, toHex } from '../consensus/bytes.ts'
 const { Fn, BASE } = secp256k1.Point
 const { taggedHash } = schnorr.utils
 
-export interface SigningKey {
-  readonly publicKey: string
-  sign(message: Uint8Array): Uint8Array
-}
+export type SigningKey = ReturnType<typeof signingKey>
 
 const toNumber = (bytes: Uint8Array) => BigInt(`0x${toHex(bytes)}`)
 const NONCE_BYTES = 4
@@ -46,7 +43,7 @@ function nonceOf(hash: Uint8Array): { nonce: bigint; point: typeof BASE } {
 
 const to32 = (value: bigint) => fromHex(value.toString(16).padStart(64, '0'))
 
-export function signingKey(secret: string): SigningKey {
+export function signingKey(secret: string) {
   const scalar = BigInt(`0x${secret}`)
   const { x, y } = BASE.multiplyUnsafe(scalar).toAffine()
   const d = y % 2n === 0n ? scalar : Fn.neg(scalar)
@@ -54,7 +51,7 @@ export function signingKey(secret: string): SigningKey {
   const px = to32(x)
   return {
     publicKey: toHex(px),
-    sign(message) {
+    sign(message: Uint8Array): Uint8Array {
       const { nonce, point } = nonceOf(taggedHash('BIP0340/nonce', secretBytes, px, message))
       const r = point.toAffine()
       const k = r.y % 2n === 0n ? nonce : Fn.neg(nonce)

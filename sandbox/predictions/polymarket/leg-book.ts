@@ -10,25 +10,6 @@ import { priceText, SideText } from './side-text.ts'
 
 export type Leg = 0 | 1
 
-interface LegBook {
-  readonly slot: number
-  /** Moves to a slot in one step. */
-  load(slot: number): void
-  /** Before this slot the book stays as it is. */
-  readonly nextSlot: number
-  /** The changes of the first leg up to a slot, each to be applied next. */
-  diff(slot: number): LevelChange[]
-  apply(change: LevelChange): void
-  /** Call after the changes of a slot. */
-  arrive(slot: number): void
-  bestBid(leg: Leg): string
-  bestAsk(leg: Leg): string
-  /** All that the hash covers, as the REST answer has it. */
-  restText(leg: Leg, timeMs: number): string
-  hash(leg: Leg, timeMs: number): string
-  streamText(leg: Leg, timeMs: number): string
-}
-
 export const MIN_ORDER_SIZE = '5'
 /** The sizes of the slot that a book moves to. */
 const nextBids = new Int32Array(LEVELS)
@@ -37,7 +18,7 @@ const [UP_BIDS, UP_ASKS, DOWN_BIDS, DOWN_ASKS] = [0, 1, 2, 3] as const
 /** The text that is hashed at the moment; more than the longest book. */
 const hashed = Buffer.allocUnsafeSlow(256 * 1_024)
 
-export function createLegBook(market: UpDown, life: Life): LegBook {
+export function createLegBook(market: UpDown, life: Life) {
   const bids = new Int32Array(LEVELS)
   const asks = new Int32Array(LEVELS)
   /** Each made when it is first read. */
@@ -113,7 +94,8 @@ export function createLegBook(market: UpDown, life: Life): LegBook {
     get slot() {
       return slot
     },
-    load(at) {
+    /** Moves to a slot in one step. */
+    load(at: number) {
       changes.start(at, nextBids, nextAsks)
       for (let price = 1; price < 1_000; price++) {
         if (bids[price] !== nextBids[price]) put(true, price, nextBids[price] as number)
@@ -121,18 +103,22 @@ export function createLegBook(market: UpDown, life: Life): LegBook {
       }
       arrive(at)
     },
+    /** Before this slot the book stays as it is. */
     get nextSlot() {
       return changes.nextSlot
     },
-    diff: (at) => changes.moveTo(at),
-    apply: (change) => put(change.isBid, change.price, change.size),
+    /** The changes of the first leg up to a slot, each to be applied next. */
+    diff: (at: number): LevelChange[] => changes.moveTo(at),
+    apply: (change: LevelChange) => put(change.isBid, change.price, change.size),
+    /** Call after the changes of a slot. */
     arrive,
-    bestBid: (leg) => priceText(leg === 0 ? upBid : 1_000 - upAsk),
-    bestAsk: (leg) => priceText(leg === 0 ? upAsk : 1_000 - upBid),
-    restText: (leg, timeMs) =>
+    bestBid: (leg: Leg) => priceText(leg === 0 ? upBid : 1_000 - upAsk),
+    bestAsk: (leg: Leg) => priceText(leg === 0 ? upAsk : 1_000 - upBid),
+    /** All that the hash covers, as the REST answer has it. */
+    restText: (leg: Leg, timeMs: number) =>
       `${head(leg, timeMs, hash(leg, timeMs))}${bidsOf(leg)}],"asks":[${asksOf(leg)}${tail(leg)}`,
     hash,
-    streamText: (leg, timeMs) =>
+    streamText: (leg: Leg, timeMs: number) =>
       `{"event_type":"book","asset_id":"${market.tokens[leg]}","market":"${market.conditionId}","bids":[${bidsOf(leg)}],"asks":[${asksOf(leg)}]` +
       `,"timestamp":"${timeMs}","hash":"${hash(leg, timeMs)}","tick_size":"${tick}","last_trade_price":"${lastTrades[leg]}"}`,
   }

@@ -20,19 +20,14 @@ interface MarketFrame extends VenueFrame {
   readonly isExtra?: boolean
 }
 
-export interface MarketFeed {
-  /** The present book of a leg, as sent after a subscription; undefined when there is none. */
-  snapshot(leg: Leg): MarketFrame | undefined
-  /** Everything up to a time, once. */
-  produce(toMs: number): readonly MarketFrame[]
-}
+export type MarketFeed = ReturnType<typeof createMarketFeed>
 
 const LEGS: readonly Leg[] = [0, 1]
 const NO_FRAMES: readonly MarketFrame[] = []
 /** A wide jump is sent as a new book: so many changes at once are no orders. */
 const MAX_CHANGES = 60
 
-export function createMarketFeed(venue: PredictionVenue, market: UpDown): MarketFeed {
+export function createMarketFeed(venue: PredictionVenue, market: UpDown) {
   const life = venue.world.lifeOf(market)
   const book = createLegBook(market, life)
   const { conditionId, tokens, symbol } = market
@@ -139,11 +134,13 @@ export function createMarketFeed(venue: PredictionVenue, market: UpDown): Market
   }
 
   return {
-    snapshot: (leg) =>
+    /** The present book of a leg, as sent after a subscription; undefined when there is none. */
+    snapshot: (leg: Leg): MarketFrame | undefined =>
       hasBookAt(venue, market, venue.now())
         ? frame('book', book.streamText(leg, bookMs), { leg })
         : undefined,
-    produce(toMs) {
+    /** Everything up to a time, once. */
+    produce(toMs: number): readonly MarketFrame[] {
       if (toMs < quietUntilMs) return NO_FRAMES
       const target = slotOf(life, toMs)
       const out: MarketFrame[] = []

@@ -34,24 +34,14 @@ export interface Round {
   readonly updatedAtS: number
 }
 
-export interface Rounds {
-  /** undefined before the first round and for numbers that a phase does not have. */
-  round(symbol: AssetSymbol, phase: number, number: number): Round | undefined
-  /** The last round updated at or before the time. */
-  latest(symbol: AssetSymbol, timeMs: number): Round | undefined
-  /** Rounds updated in from ≤ time < to, in order. */
-  between(symbol: AssetSymbol, fromMs: number, toMs: number): Round[]
-  aggregator(symbol: AssetSymbol, phase: number): string
-  blockAt(timeMs: number): number
-  blockTimeMs(block: number): number
-}
+export type Rounds = ReturnType<typeof createRounds>
 
 const ORIGIN_MS = Date.UTC(2026, 0, 1)
 export const ORACLE_DECIMALS = 8
 export const DEFAULT_PHASE_ROUNDS = 80_000
 const FIRST_PHASE = 5
 
-export function createRounds(options: { seed: number; world: Underlying; phaseRounds: number }): Rounds {
+export function createRounds(options: { seed: number; world: Underlying; phaseRounds: number }) {
   const { seed, world, phaseRounds } = options
 
   function at(symbol: AssetSymbol, index: number): Round | undefined {
@@ -75,16 +65,19 @@ export function createRounds(options: { seed: number; world: Underlying; phaseRo
   const indexNear = (timeMs: number) => Math.floor((timeMs - ORIGIN_MS) / CHAIN.roundMs)
 
   return {
-    round(symbol, phase, number) {
+    /** undefined before the first round and for numbers that a phase does not have. */
+    round(symbol: AssetSymbol, phase: number, number: number): Round | undefined {
       if (phase < FIRST_PHASE || number < 1 || number > phaseRounds) return undefined
       return at(symbol, (phase - FIRST_PHASE) * phaseRounds + number - 1)
     },
-    latest(symbol, timeMs) {
+    /** The last round updated at or before the time. */
+    latest(symbol: AssetSymbol, timeMs: number): Round | undefined {
       const index = indexNear(timeMs)
       const near = at(symbol, index)
       return near !== undefined && near.updatedAtS * 1_000 <= timeMs ? near : at(symbol, index - 1)
     },
-    between(symbol, fromMs, toMs) {
+    /** Rounds updated in from ≤ time < to, in order. */
+    between(symbol: AssetSymbol, fromMs: number, toMs: number): Round[] {
       const found: Round[] = []
       for (let index = Math.max(0, indexNear(fromMs) - 1); index <= indexNear(toMs); index++) {
         const round = at(symbol, index)
@@ -93,10 +86,10 @@ export function createRounds(options: { seed: number; world: Underlying; phaseRo
       }
       return found
     },
-    aggregator(symbol, phase) {
+    aggregator(symbol: AssetSymbol, phase: number) {
       return `0x${hash('sha256', `${seed}|aggregator|${CHAIN.name}|${symbol}|${phase}`).slice(0, 40)}`
     },
-    blockAt: (timeMs) => CHAIN.firstBlock + Math.floor((timeMs - ORIGIN_MS) / CHAIN.blockMs),
-    blockTimeMs: (block) => ORIGIN_MS + (block - CHAIN.firstBlock) * CHAIN.blockMs,
+    blockAt: (timeMs: number) => CHAIN.firstBlock + Math.floor((timeMs - ORIGIN_MS) / CHAIN.blockMs),
+    blockTimeMs: (block: number) => ORIGIN_MS + (block - CHAIN.firstBlock) * CHAIN.blockMs,
   }
 }

@@ -30,15 +30,7 @@ export interface UpDown {
   readonly tokens: readonly [string, string]
 }
 
-export interface UpDowns {
-  bySlug(slug: string): UpDown | undefined
-  byCondition(conditionId: string): UpDown | undefined
-  byToken(token: string): { market: UpDown; leg: 0 | 1 } | undefined
-  /** Windows of a series whose start lies in from ≤ start < to, in order. */
-  between(symbol: AssetSymbol, tenor: Tenor, fromMs: number, toMs: number): UpDown[]
-  /** Windows of a series that were listed in from < time ≤ to, in order. */
-  listedBetween(symbol: AssetSymbol, tenor: Tenor, fromMs: number, toMs: number): UpDown[]
-}
+export type UpDowns = ReturnType<typeof createUpDowns>
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -93,7 +85,7 @@ const INVERSE = 0x0e8b2f51
 const scramble = (value: number): number => Math.imul(value + 1, 0x9e3779b1) >>> 0
 const unscramble = (value: number): number => (Math.imul(value, INVERSE) >>> 0) - 1
 
-export function createUpDowns(options: { seed: number; v2FromMs: number }): UpDowns {
+export function createUpDowns(options: { seed: number; v2FromMs: number }) {
   const { seed } = options
   const known = new Lru<number, UpDown>({ maxEntries: REMEMBERED })
 
@@ -138,20 +130,20 @@ export function createUpDowns(options: { seed: number; v2FromMs: number }): UpDo
     TENORS.indexOf(tenor)
 
   return {
-    bySlug(slug) {
+    bySlug(slug: string): UpDown | undefined {
       const about = readSlug(slug)
       if (about === undefined) return undefined
       const found = find(indexOf(about.symbol, about.tenor, about.startMs))
       return found?.slug === slug ? found : undefined
     },
-    byCondition(conditionId) {
+    byCondition(conditionId: string): UpDown | undefined {
       if (!/^0x[0-9a-f]{64}$/.test(conditionId)) return undefined
       const found = [conditionId.slice(-8), conditionId.slice(-10, -2)]
         .map((tail) => find(unscramble(Number.parseInt(tail, 16))))
         .find((market) => market?.conditionId === conditionId)
       return found
     },
-    byToken(token) {
+    byToken(token: string): { market: UpDown; leg: 0 | 1 } | undefined {
       if (!/^\d{60,78}$/.test(token)) return undefined
       const value = BigInt(token)
       const tails = [
@@ -165,8 +157,10 @@ export function createUpDowns(options: { seed: number; v2FromMs: number }): UpDo
       }
       return undefined
     },
+    /** Windows of a series whose start lies in from ≤ start < to, in order. */
     between,
-    listedBetween(symbol, tenor, fromMs, toMs) {
+    /** Windows of a series that were listed in from < time ≤ to, in order. */
+    listedBetween(symbol: AssetSymbol, tenor: Tenor, fromMs: number, toMs: number): UpDown[] {
       const found: UpDown[] = []
       const [firstMs, endMs] = [fromMs + LISTED_BEFORE_MS.min, toMs + LISTED_BEFORE_MS.max + 1]
       for (const startMs of windowStarts(tenor, firstMs, endMs)) {

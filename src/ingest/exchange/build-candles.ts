@@ -17,17 +17,6 @@ export interface TradeFact {
   readonly fills: number
 }
 
-export interface CandleBuilder {
-  /** False for a trade that comes after its candle was taken. */
-  add(trade: TradeFact): boolean
-  /** The candle as it is now. */
-  at(openMs: number): Candle | undefined
-  /** Candles that changed since the last call. */
-  changed(): Candle[]
-  /** Removes and returns the candles that open before an instant, in order. */
-  take(beforeMs: number): Candle[]
-}
-
 type Building = { -readonly [K in keyof Candle]: Candle[K] } & {
   firstMs: number
   lastMs: number
@@ -35,14 +24,15 @@ type Building = { -readonly [K in keyof Candle]: Candle[K] } & {
   low_: number
 }
 
-export function createCandleBuilder(options: { lengthMs: number; fromMs?: number }): CandleBuilder {
+export function createCandleBuilder(options: { lengthMs: number; fromMs?: number }) {
   const { lengthMs } = options
   const candles = new Map<number, Building>()
   const touched = new Set<number>()
   let takenBeforeMs = options.fromMs ?? Number.NEGATIVE_INFINITY
 
   return {
-    add(trade) {
+    /** False for a trade that comes after its candle was taken. */
+    add(trade: TradeFact) {
       const openMs = Math.floor(trade.timeMs / lengthMs) * lengthMs
       if (openMs < takenBeforeMs) return false
       touched.add(openMs)
@@ -51,13 +41,16 @@ export function createCandleBuilder(options: { lengthMs: number; fromMs?: number
       else extend(candle, trade)
       return true
     },
-    at: (openMs) => candles.get(openMs),
-    changed() {
+    /** The candle as it is now. */
+    at: (openMs: number): Candle | undefined => candles.get(openMs),
+    /** Candles that changed since the last call. */
+    changed(): Candle[] {
       const list = [...touched].sort((a, b) => a - b).flatMap((openMs) => candles.get(openMs) ?? [])
       touched.clear()
       return list
     },
-    take(beforeMs) {
+    /** Removes and returns the candles that open before an instant, in order. */
+    take(beforeMs: number): Candle[] {
       takenBeforeMs = Math.max(takenBeforeMs, beforeMs)
       const taken = [...candles.values()]
         .filter((candle) => candle.openMs < beforeMs)

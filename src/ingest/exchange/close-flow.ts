@@ -33,20 +33,7 @@ export interface StoredCounts {
 
 export type MinuteCounts = ReadonlyMap<number, StoredCounts>
 
-export interface FlowCloser {
-  trade(trade: TradeFact): void
-  /** Trades are whole from here on, gaps apart. */
-  begin(atMs: number): void
-  gap(fromMs: number, toMs: number): void
-  /** The counts of the past are in the store (or cannot be had): rows may be written. */
-  start(): Promise<void>
-  minutes(candles: CheckedCandles, fromMs: number, toMs: number): void
-  /** Closes the minutes whose trades are proven. */
-  close(nowMs: number): void
-  show(openCandles: readonly Candle[]): void
-  /** Every bucket before this has all the counts that it will have. */
-  readonly closedToMs: number
-}
+export type FlowCloser = ReturnType<typeof closeFlow>
 
 interface Step {
   readonly candles: CheckedCandles
@@ -62,7 +49,7 @@ export function closeFlow(
   fromMs: number,
   prover: MinuteProver,
   follower: Pick<TradeFollower, 'isWaiting'>,
-): FlowCloser {
+) {
   const { plan, symbol, writer, tracker, counts, series, clock } = parts
   const { source } = plan
   const rollUp = createRollUp({ intervals: COARSE_INTERVALS, fromMs })
@@ -124,27 +111,30 @@ export function closeFlow(
   }
 
   return {
-    trade(trade) {
+    trade(trade: TradeFact) {
       if (builder.add(trade)) prover.trade(trade)
       else counts.lateTrades += 1
     },
-    begin(atMs) {
+    /** Trades are whole from here on, gaps apart. */
+    begin(atMs: number) {
       beganMs = Math.min(beganMs, atMs)
     },
-    gap: (from, to) => void gaps.push({ fromMs: from, toMs: to }),
+    gap: (from: number, to: number) => void gaps.push({ fromMs: from, toMs: to }),
+    /** The counts of the past are in the store (or cannot be had): rows may be written. */
     async start() {
       await writer.flush()
       known = await readCounts(series, feedOf('flow', source, symbol, '1m'), fromMs, Number.MAX_SAFE_INTEGER)
       drain(clock.now())
     },
-    minutes(candles, from, to) {
+    minutes(candles: CheckedCandles, from: number, to: number) {
       const checked = checkFlow(parts, '1m', candles)
       queue.push({ candles: checked, fromMs: from, toMs: to, knownMs: clock.now(), counted: new Map() })
     },
-    close(nowMs) {
+    /** Closes the minutes whose trades are proven. */
+    close(nowMs: number) {
       if (known !== undefined) drain(nowMs)
     },
-    show(openCandles) {
+    show(openCandles: readonly Candle[]) {
       if (known === undefined) return
       // The stream's candle is never ahead of the trades: if it counts more than we have, we lack some.
       const candles = openCandles.map((candle) => {
@@ -154,6 +144,7 @@ export function closeFlow(
       })
       putFlow(parts, rollUp.open(candles), false)
     },
+    /** Every bucket before this has all the counts that it will have. */
     get closedToMs() {
       return closedToMs
     },

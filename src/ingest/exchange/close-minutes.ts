@@ -15,19 +15,9 @@ import { recordPageCoverage } from './request-derivatives.ts'
 import { createRollUp, type RolledCandle } from './roll-up-candles.ts'
 import type { SymbolParts } from './symbol-parts.ts'
 
-export interface MinuteCloser {
-  /** A candle from the stream. */
-  receive(kline: CandleObservation): void
-  /** Shows the open candles that changed. */
-  show(): void
-  /** Takes a page of the venue's own candles; returns them. */
-  take(page: HistoryPage): CheckedCandles
-  readonly closedToMs: number
-  /** The candles of the stream that are not closed yet. */
-  open(): Candle[]
-}
+export type MinuteCloser = ReturnType<typeof closeMinutes>
 
-export function closeMinutes(parts: SymbolParts, fromMs: number): MinuteCloser {
+export function closeMinutes(parts: SymbolParts, fromMs: number) {
   const { plan, symbol, writer, derivatives, counts } = parts
   const rollUp = createRollUp({ intervals: COARSE_INTERVALS, fromMs })
   const received = new Map<number, Candle & { isLast?: boolean }>()
@@ -41,11 +31,13 @@ export function closeMinutes(parts: SymbolParts, fromMs: number): MinuteCloser {
   const openCandles = () => [...received.values()].sort((a, b) => a.openMs - b.openMs)
 
   return {
-    receive(kline) {
+    /** A candle from the stream. */
+    receive(kline: CandleObservation) {
       if (kline.openTimeMs < closedToMs) return
       received.set(kline.openTimeMs, { ...candleOfKline(kline), isLast: kline.closed })
       hasNews = true
     },
+    /** Shows the open candles that changed. */
     show() {
       if (!hasNews) return
       hasNews = false
@@ -56,7 +48,8 @@ export function closeMinutes(parts: SymbolParts, fromMs: number): MinuteCloser {
       )
       put(rollUp.open(candles), false)
     },
-    take(page) {
+    /** Takes a page of the venue's own candles; returns them. */
+    take(page: HistoryPage): CheckedCandles {
       const candles = page.observations
         .filter((row): row is CandleObservation => row.kind === 'candle')
         .map(candleOfKline)
@@ -85,6 +78,7 @@ export function closeMinutes(parts: SymbolParts, fromMs: number): MinuteCloser {
     get closedToMs() {
       return closedToMs
     },
+    /** The candles of the stream that are not closed yet. */
     open: openCandles,
   }
 }

@@ -23,20 +23,7 @@ const REPAIR_TRIES = 6
 const REPAIR_WITHIN_MS = 60_000
 const REPAIR_PAUSE_MS = 2_000
 
-export interface TradeFollower {
-  push(trade: AggregateTradeObservation): void
-  /** Starts the repair of a gap that is old enough; called regularly. */
-  tick(): void
-  /** Complete from here on, apart from reported gaps; undefined before the first trade is out. */
-  readonly startMs: number | undefined
-  /** Every trade of a time before this is out, or reported as a gap. */
-  readonly provenMs: number
-  /** Whether trades wait for others that are missing. */
-  readonly isWaiting: boolean
-  /** Requests a proof that nothing is missing before this instant. */
-  prove(toMs: number): void
-  stats(): { gaps: number; repaired: number; lost: number }
-}
+export type TradeFollower = ReturnType<typeof followTrades>
 
 export function followTrades(options: {
   venue: Pick<Venue, 'history'>
@@ -47,7 +34,7 @@ export function followTrades(options: {
   /** Trades in this range are missing for good. */
   onGap: (fromMs: number, toMs: number) => void
   onError: (error: unknown) => void
-}): TradeFollower {
+}) {
   const { clock, signal } = options
   const sequence = new TradeSequence(options.onTrade)
   const counts = { gaps: 0, repaired: 0, lost: 0 }
@@ -143,12 +130,13 @@ export function followTrades(options: {
   }
 
   return {
-    push(trade) {
+    push(trade: AggregateTradeObservation) {
       sequence.push(trade, clock.now())
       if (sequence.waiting <= MAX_WAITING_TRADES) return
       giveUp()
       sequence.drain(clock.now())
     },
+    /** Starts the repair of a gap that is old enough; called regularly. */
     tick() {
       if (isRepairing) return
       const isGap = sequence.isWaiting && clock.now() - sequence.waitingSinceMs >= PATIENCE_MS
@@ -158,16 +146,20 @@ export function followTrades(options: {
         if (!signal.aborted) options.onError(error)
       })
     },
-    get startMs() {
+    /** Complete from here on, apart from reported gaps; undefined before the first trade is out. */
+    get startMs(): number | undefined {
       return sequence.startMs
     },
+    /** Every trade of a time before this is out, or reported as a gap. */
     get provenMs() {
       return sequence.provenMs
     },
+    /** Whether trades wait for others that are missing. */
     get isWaiting() {
       return sequence.isWaiting
     },
-    prove(toMs) {
+    /** Requests a proof that nothing is missing before this instant. */
+    prove(toMs: number) {
       wantedMs = Math.max(wantedMs, toMs)
     },
     stats: () => ({ ...counts }),

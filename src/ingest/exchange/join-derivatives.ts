@@ -45,27 +45,21 @@ export async function loadDerivatives(options: {
   }
 }
 
-interface Timeline {
-  add(timeMs: number, value: string): void
-  /** The last value of a time before an instant. */
-  before(timeMs: number): string | null
-  newestMs(): number | undefined
-}
-
 /** Values mostly arrive in order; a backfill adds older ones. */
-function createTimeline(): Timeline {
+function createTimeline() {
   const values = new Map<number, string>()
   let times: number[] = []
   let isSorted = true
   return {
-    add(timeMs, value) {
+    add(timeMs: number, value: string) {
       if (!values.has(timeMs)) {
         if ((times.at(-1) ?? Number.NEGATIVE_INFINITY) > timeMs) isSorted = false
         times.push(timeMs)
       }
       values.set(timeMs, value)
     },
-    before(timeMs) {
+    /** The last value of a time before an instant. */
+    before(timeMs: number): string | null {
       if (!isSorted) {
         times = times.sort((a, b) => a - b)
         isSorted = true
@@ -80,6 +74,7 @@ function createTimeline(): Timeline {
       const found = times[low - 1]
       return found === undefined ? null : (values.get(found) ?? null)
     },
-    newestMs: () => (times.length === 0 ? undefined : Math.max(times.at(-1) ?? 0, times.at(-2) ?? 0)),
+    newestMs: (): number | undefined =>
+      times.length === 0 ? undefined : Math.max(times.at(-1) ?? 0, times.at(-2) ?? 0),
   }
 }

@@ -39,14 +39,7 @@ type MinuteVerdict =
   /** Trades before `provenMs` are there, gaps apart. */
   | { readonly kind: 'late'; readonly provenMs: number }
 
-export interface MinuteProver {
-  /** A trade that belongs to the candles. */
-  trade(trade: TradeFact): void
-  /** `isBroken`: something of the minute is known to be missing. */
-  judge(minute: UnprovenMinute, own: readonly Candle[], isBroken: boolean, nowMs: number): MinuteVerdict
-  /** The minutes before this are closed. */
-  forget(beforeMs: number): void
-}
+export type MinuteProver = ReturnType<typeof proveMinutes>
 
 export function proveMinutes(
   parts: SymbolParts,
@@ -55,7 +48,7 @@ export function proveMinutes(
     lengthMs: number
     onError: (error: unknown) => void
   },
-): MinuteProver {
+) {
   const { follower, lengthMs } = options
   const hasSpans = parts.plan.aggregatesSpanMinutes
   /** By the end of a minute: what may belong to the next one in part. */
@@ -93,12 +86,14 @@ export function proveMinutes(
   }
 
   return {
-    trade({ timeMs, size, fills }) {
+    /** A trade that belongs to the candles. */
+    trade({ timeMs, size, fills }: TradeFact) {
       const endMs = Math.ceil((timeMs + 1) / MINUTE_MS) * MINUTE_MS
       if (!hasSpans || fills === 1 || timeMs < endMs - SPAN_MS) return
       spanning.set(endMs, add(spanning.get(endMs) ?? ZERO, decimal(size)))
     },
-    judge(minute, own, isBroken, nowMs) {
+    /** `isBroken`: something of the minute is known to be missing. */
+    judge(minute: UnprovenMinute, own: readonly Candle[], isBroken: boolean, nowMs: number): MinuteVerdict {
       const endMs = minute.openMs + MINUTE_MS
       const volume = own.reduce((sum, candle) => add(sum, candle.volume), ZERO)
       if (minute.volume !== undefined && compare(volume, minute.volume) === 0)
@@ -116,7 +111,8 @@ export function proveMinutes(
       else void ask(minute.openMs)
       return { kind: 'wait' }
     },
-    forget(beforeMs) {
+    /** The minutes before this are closed. */
+    forget(beforeMs: number) {
       for (const endMs of spanning.keys()) if (endMs < beforeMs) spanning.delete(endMs)
       for (const openMs of answers.keys()) if (openMs < beforeMs) answers.delete(openMs)
     },

@@ -10,14 +10,7 @@ export interface RolledCandle {
   readonly candle: Candle
 }
 
-export interface RollUp {
-  /** Everything up to `toMs` is known now: these candles, and nothing else. Returns the candles that are complete. */
-  advance(candles: readonly Candle[], toMs: number): RolledCandle[]
-  /** This range will never be known. */
-  spoil(fromMs: number, toMs: number): void
-  /** The candles of the present: what was confirmed, and newer candles on top of it. */
-  open(newer: readonly Candle[]): RolledCandle[]
-}
+export type RollUp = ReturnType<typeof createRollUp>
 
 /** The coarser candle of one interval that is being built. */
 interface Coarser {
@@ -28,7 +21,7 @@ interface Coarser {
   isSpoiled: boolean
 }
 
-export function createRollUp(options: { intervals: readonly CandleInterval[]; fromMs: number }): RollUp {
+export function createRollUp(options: { intervals: readonly CandleInterval[]; fromMs: number }) {
   const coarser: Coarser[] = options.intervals.map((interval) => {
     const bucketMs = candleStart(options.fromMs, interval)
     // Begun in the middle of a candle: its first part is not known.
@@ -53,7 +46,8 @@ export function createRollUp(options: { intervals: readonly CandleInterval[]; fr
   }
 
   return {
-    advance(candles, toMs) {
+    /** Everything up to `toMs` is known now: these candles, and nothing else. Returns the candles that are complete. */
+    advance(candles: readonly Candle[], toMs: number): RolledCandle[] {
       const closed: RolledCandle[] = []
       for (const each of coarser) {
         for (const candle of candles) {
@@ -64,12 +58,14 @@ export function createRollUp(options: { intervals: readonly CandleInterval[]; fr
       }
       return closed
     },
-    spoil(fromMs, toMs) {
+    /** This range will never be known. */
+    spoil(fromMs: number, toMs: number) {
       for (const each of coarser) {
         if (fromMs < each.bucketMs + each.lengthMs && toMs > each.bucketMs) each.isSpoiled = true
       }
     },
-    open(newer) {
+    /** The candles of the present: what was confirmed, and newer candles on top of it. */
+    open(newer: readonly Candle[]): RolledCandle[] {
       const rows: RolledCandle[] = []
       for (const each of coarser) {
         let bucketMs = each.bucketMs

@@ -14,17 +14,11 @@ export interface BookState {
   readonly asks: readonly Level[]
 }
 
-export interface BookSampler {
-  receive(book: BookState): void
-  /** The rows of all grid points up to an instant that were not judged yet. */
-  sample(nowMs: number): { timeMs: number; book: BookState }[]
-  /** The connection was lost at an instant: the rows up to it; received books do not count after it. */
-  cut(atMs: number): { timeMs: number; book: BookState }[]
-}
+export type BookSampler = ReturnType<typeof sampleBook>
 
 const MAX_KEPT = 64
 
-export function sampleBook(options: { staleAfterMs: number; graceMs: number }): BookSampler {
+export function sampleBook(options: { staleAfterMs: number; graceMs: number }) {
   let received: BookState[] = []
   let nextMs: number | undefined
   let lastRow: { timeMs: number; book: BookState } | undefined
@@ -41,13 +35,15 @@ export function sampleBook(options: { staleAfterMs: number; graceMs: number }): 
   const isKnown = (book: BookState) => lastRow !== undefined && isSameBook(lastRow.book, book)
 
   return {
-    receive(book) {
+    receive(book: BookState) {
       nextMs ??= Math.ceil(book.timeMs / GRID_MS) * GRID_MS
       received.push(book)
       if (received.length > MAX_KEPT) received = received.slice(-MAX_KEPT)
     },
-    sample: (nowMs) => judge(nowMs - options.graceMs),
-    cut(atMs) {
+    /** The rows of all grid points up to an instant that were not judged yet. */
+    sample: (nowMs: number): { timeMs: number; book: BookState }[] => judge(nowMs - options.graceMs),
+    /** The connection was lost at an instant: the rows up to it; received books do not count after it. */
+    cut(atMs: number): { timeMs: number; book: BookState }[] {
       const rows = judge(atMs)
       received = []
       lastRow = undefined

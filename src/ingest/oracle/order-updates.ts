@@ -2,19 +2,9 @@
 import type { OracleUpdate } from '../../core/oracle-candles.ts'
 import type { HistoryRange } from '../../venues/venue.ts'
 
-export interface OracleUpdates {
-  readonly size: number
-  readonly newestMs: number | null
-  /** False for one that is known. */
-  add(update: OracleUpdate): boolean
-  /** Those of [fromMs, toMs) and the one before them. */
-  around(fromMs: number, toMs: number): readonly OracleUpdate[]
-  forgetBefore(timeMs: number): void
-  /** Lets go of the oldest; gives the time from which none is known now to that from which all are. */
-  dropOldest(count: number): HistoryRange | undefined
-}
+export type OracleUpdates = ReturnType<typeof createOracleUpdates>
 
-export function createOracleUpdates(): OracleUpdates {
+export function createOracleUpdates() {
   const kept: OracleUpdate[] = []
   const rounds = new Set<bigint>()
 
@@ -42,10 +32,11 @@ export function createOracleUpdates(): OracleUpdates {
     get size() {
       return kept.length
     },
-    get newestMs() {
+    get newestMs(): number | null {
       return kept.at(-1)?.updatedMs ?? null
     },
-    add({ updatedMs, roundId, price }) {
+    /** False for one that is known. */
+    add({ updatedMs, roundId, price }: OracleUpdate) {
       if (rounds.has(roundId)) return false
       rounds.add(roundId)
       const update = { updatedMs, roundId, price }
@@ -56,9 +47,12 @@ export function createOracleUpdates(): OracleUpdates {
       )
       return true
     },
-    around: (fromMs, toMs) => kept.slice(Math.max(0, firstAt(fromMs) - 1), firstAt(toMs)),
-    forgetBefore: (timeMs) => drop(firstAt(timeMs)),
-    dropOldest(count) {
+    /** Those of [fromMs, toMs) and the one before them. */
+    around: (fromMs: number, toMs: number): readonly OracleUpdate[] =>
+      kept.slice(Math.max(0, firstAt(fromMs) - 1), firstAt(toMs)),
+    forgetBefore: (timeMs: number) => drop(firstAt(timeMs)),
+    /** Lets go of the oldest; gives the time from which none is known now to that from which all are. */
+    dropOldest(count: number): HistoryRange | undefined {
       const [first, next] = [kept[0], kept[count]]
       if (first === undefined || next === undefined) return undefined
       drop(count)

@@ -22,16 +22,7 @@ import { BASE_INTERVAL, type PredictionPlan } from './market-feeds.ts'
 
 const GRID_MS = INTERVAL_MS[BASE_INTERVAL]
 
-export interface PastOpenInterest {
-  /** All candles of a contract from an instant on, or from its beginning. */
-  contract(
-    market: MarketInput,
-    candles: readonly ContractCandleObservation[],
-    requestedFromMs: number,
-  ): Promise<void>
-  /** Writes the sums; gives the ranges without a sum, ascending. */
-  sum(failed: readonly HistoryRange[]): Promise<HistoryRange[]>
-}
+export type PastOpenInterest = ReturnType<typeof pastOpenInterest>
 
 export function pastOpenInterest(options: {
   plan: PredictionPlan
@@ -39,7 +30,7 @@ export function pastOpenInterest(options: {
   series: SeriesStore
   writer: RowWriter
   range: HistoryRange
-}): PastOpenInterest {
+}) {
   const { plan, symbol, series, writer, range } = options
   const sums = new Map<number, Decimal>()
   const unknown = new Set<number>()
@@ -60,7 +51,12 @@ export function pastOpenInterest(options: {
   }
 
   return {
-    async contract({ marketId, startTime, endTime }, candles, requestedFromMs) {
+    /** All candles of a contract from an instant on, or from its beginning. */
+    async contract(
+      { marketId, startTime, endTime }: MarketInput,
+      candles: readonly ContractCandleObservation[],
+      requestedFromMs: number,
+    ) {
       const known = await stored(marketId)
       const figures = candles.filter((candle) => candle.openInterest !== null)
       const startMs = startTime ?? 0
@@ -79,7 +75,8 @@ export function pastOpenInterest(options: {
         if (!known.has(time)) put({ time, openInterest, openInterestUsd: openInterest, marketId })
       }
     },
-    async sum(failed) {
+    /** Writes the sums; gives the ranges without a sum, ascending. */
+    async sum(failed: readonly HistoryRange[]): Promise<HistoryRange[]> {
       const known = await stored('')
       const isIn = (time: number, { fromMs, toMs }: HistoryRange) => time >= fromMs && time < toMs
       for (const [time, total] of sums) {

@@ -24,13 +24,7 @@ export const LISTED_WITHIN_MS = 2 * 60_000
 /** A successor is listed before the window ends, or with the next list. */
 const SUCCESSOR_WITHIN_MS = 2 * 60_000
 
-export interface WindowChecker {
-  /** There is a market of this duration, and it ends then. */
-  knows(type: MarketType | null, endMs: number): void
-  judge(nowMs: number, listedMs: number): void
-  /** How often a window that should have run was not listed. */
-  readonly unlisted: number
-}
+export type WindowChecker = ReturnType<typeof checkWindows>
 
 export function checkWindows(options: {
   symbol: AssetSymbol
@@ -40,7 +34,7 @@ export function checkWindows(options: {
   feedOf: (type: MarketType) => Feed<'snapshots'>
   /** At least those whose books are sampled at an instant. */
   markets: (atMs: number) => readonly MarketRecorder[]
-}): WindowChecker {
+}) {
   const { symbol, tracker } = options
   /** Per duration: until when windows are known. */
   const knownToMs = new Map<MarketType, number>()
@@ -82,13 +76,15 @@ export function checkWindows(options: {
   }
 
   return {
+    /** How often a window that should have run was not listed. */
     get unlisted() {
       return unlisted
     },
-    knows(type, endMs) {
+    /** There is a market of this duration, and it ends then. */
+    knows(type: MarketType | null, endMs: number) {
       if (type !== null) knownToMs.set(type, Math.max(knownToMs.get(type) ?? 0, endMs))
     },
-    judge(nowMs, listedMs) {
+    judge(nowMs: number, listedMs: number) {
       const atMs = nowMs - SAMPLE_GRACE_MS
       const brokenSince = lookAtBooks(atMs)
       let unseenMs = Number.POSITIVE_INFINITY

@@ -29,12 +29,7 @@ const LOOKED_BACK_MS = (interval: CandleInterval) =>
 const READ_MS = DAY_MS
 const PAUSE_MS = 20
 
-export interface EndedCandles {
-  /** Closes what is due. Called when the unresolved markets of an earlier run are known. */
-  close(nowMs: number): Promise<void>
-  /** Every candle before this is closed, once what was put so far is durable. */
-  closedTo(interval: CandleInterval): number
-}
+export type EndedCandles = ReturnType<typeof closeEndedCandles>
 
 export function closeEndedCandles(options: {
   plan: PredictionPlan
@@ -45,7 +40,7 @@ export function closeEndedCandles(options: {
   signal: AbortSignal
   /** Its recorder closes its candles. */
   isKept: (marketId: string) => boolean
-}): EndedCandles {
+}) {
   const { plan, symbol, series, writer, clock, signal } = options
   const closedTo = new Map<CandleInterval, number>()
   /** Read before this run writes anything: an earlier run's last row may be of any age. */
@@ -71,7 +66,8 @@ export function closeEndedCandles(options: {
   }
 
   return {
-    async close(nowMs) {
+    /** Closes what is due. Called when the unresolved markets of an earlier run are known. */
+    async close(nowMs: number) {
       for (const interval of COARSE_INTERVALS) {
         const dueMs = candleStart(nowMs - CLOSED_AFTER_MS, interval)
         let fromMs = closedTo.get(interval) ?? (await firstOf(interval, dueMs))
@@ -84,7 +80,8 @@ export function closeEndedCandles(options: {
         closedTo.set(interval, fromMs)
       }
     },
-    closedTo: (interval) => closedTo.get(interval) ?? 0,
+    /** Every candle before this is closed, once what was put so far is durable. */
+    closedTo: (interval: CandleInterval) => closedTo.get(interval) ?? 0,
   }
 }
 

@@ -14,20 +14,13 @@ const GRACE_MS = 5_000
 /** A grid point that is older than this was not observed. */
 const LATE_MS = 30_000
 
-export interface OpenInterestRecorder {
-  /** A list may be older than the stream: its figure counts only until the stream sends one. */
-  listed(marketId: string, openInterest: string): void
-  received(marketId: string, timeMs: number, openInterest: string): void
-  drop(marketId: string): void
-  /** Every second. `openAt`: the contracts that are open at an instant. */
-  show(nowMs: number, openAt: (timeMs: number) => readonly string[]): void
-}
+export type OpenInterestRecorder = ReturnType<typeof recordOpenInterest>
 
 export function recordOpenInterest(options: {
   plan: PredictionPlan
   symbol: AssetSymbol
   writer: Pick<RowWriter, 'put'>
-}): OpenInterestRecorder {
+}) {
   const { plan, symbol, writer } = options
   const figures = new Map<string, LatestBefore<string>>()
   let nextMs: number | undefined
@@ -39,12 +32,14 @@ export function recordOpenInterest(options: {
   }
 
   return {
-    listed(marketId, openInterest) {
+    /** A list may be older than the stream: its figure counts only until the stream sends one. */
+    listed(marketId: string, openInterest: string) {
       if (!figures.has(marketId)) received(marketId, 0, openInterest)
     },
     received,
-    drop: (marketId) => void figures.delete(marketId),
-    show(nowMs, openAt) {
+    drop: (marketId: string) => void figures.delete(marketId),
+    /** Every second. `openAt`: the contracts that are open at an instant. */
+    show(nowMs: number, openAt: (timeMs: number) => readonly string[]) {
       nextMs ??= Math.ceil(nowMs / GRID_MS) * GRID_MS
       if (nowMs < nextMs + GRACE_MS) return
       const time = nextMs

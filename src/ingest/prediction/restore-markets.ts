@@ -29,14 +29,9 @@ export interface RestoreMarketsParts {
   readonly pace?: BackfillPace | undefined
 }
 
-export interface MarketRestorer {
-  /** Restores a market after those before it; it is ready then, whether or not that succeeded. */
-  restore(followed: FollowedMarket): Promise<void>
-  /** Whether an earlier run has stored anything of the symbol; true until that is known. */
-  readonly hasEarlierRun: boolean
-}
+export type MarketRestorer = ReturnType<typeof createMarketRestorer>
 
-export function createMarketRestorer(parts: RestoreMarketsParts): MarketRestorer {
+export function createMarketRestorer(parts: RestoreMarketsParts) {
   const { plan, symbol, venue, store, catalogue, clock, log, signal } = parts
   const { series } = store
   const startedMs = clock.now()
@@ -81,10 +76,12 @@ export function createMarketRestorer(parts: RestoreMarketsParts): MarketRestorer
   }
 
   return {
-    restore(followed) {
+    /** Restores a market after those before it; it is ready then, whether or not that succeeded. */
+    restore(followed: FollowedMarket) {
       last = last.then(() => restoreNow(followed))
       return last
     },
+    /** Whether an earlier run has stored anything of the symbol; true until that is known. */
     get hasEarlierRun() {
       return hasEarlierRun
     },

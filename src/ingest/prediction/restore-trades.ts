@@ -10,32 +10,27 @@ import type { TradeRow } from '../../core/rows/trade.ts'
 import type { TradeObservation } from '../../venues/observation.ts'
 import type { MarketRecorder } from './record-market.ts'
 
-export interface RestoredTrades {
-  stored(row: TradeRow, isInCandle: boolean): void
-  /** Time of the oldest trade that waits; infinity if none does. */
-  firstMs(): number
-  /** A trade from the venue: stored and counted where it is new. */
-  received(trade: TradeObservation): void
-  /** The venue has sent everything. */
-  done(): void
-}
+export type RestoredTrades = ReturnType<typeof restoreTrades>
 
 /** `hasBlocks`: whether the venue has negotiated trades. Where it has none, no trade waits. */
-export function restoreTrades(recorder: MarketRecorder, hasBlocks: boolean): RestoredTrades {
+export function restoreTrades(recorder: MarketRecorder, hasBlocks: boolean) {
   const waiting = new Map<string, TradeObservation>()
   return {
-    stored(row, isInCandle) {
+    stored(row: TradeRow, isInCandle: boolean) {
       const trade = tradeOfRow(row, recorder)
       if (isInCandle || !hasBlocks) recorder.known(trade, isInCandle)
       else waiting.set(trade.id, trade)
     },
+    /** Time of the oldest trade that waits; infinity if none does. */
     firstMs: () => Math.min(...[...waiting.values()].map((trade) => trade.venueTimeMs)),
-    received(trade) {
+    /** A trade from the venue: stored and counted where it is new. */
+    received(trade: TradeObservation) {
       const known = waiting.get(trade.id)
       waiting.delete(trade.id)
       if (known === undefined) recorder.trade(trade)
       else recorder.known(trade.isBlock === true ? { ...known, isBlock: true } : known, false)
     },
+    /** The venue has sent everything. */
     done() {
       for (const trade of waiting.values()) recorder.known(trade, false)
       waiting.clear()

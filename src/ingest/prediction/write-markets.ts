@@ -4,16 +4,9 @@ import { RowError } from '../../core/rows/row-error.ts'
 import type { Logger } from '../../kit/log.ts'
 import type { EnvironmentStore } from '../../store/environment.ts'
 
-export interface MarketWriter {
-  put(market: MarketInput): void
-  /** Writes all waiting entries. If the store fails, they wait for the next call; what it refuses is dropped. */
-  flush(): Promise<void>
-}
+export type MarketWriter = ReturnType<typeof createMarketWriter>
 
-export function createMarketWriter(options: {
-  store: Pick<EnvironmentStore, 'write'>
-  log: Logger
-}): MarketWriter {
+export function createMarketWriter(options: { store: Pick<EnvironmentStore, 'write'>; log: Logger }) {
   const { store, log } = options
   let waiting = new Map<string, MarketInput>()
 
@@ -34,7 +27,8 @@ export function createMarketWriter(options: {
   }
 
   return {
-    put: (market) => void waiting.set(market.marketId, market),
+    put: (market: MarketInput) => void waiting.set(market.marketId, market),
+    /** Writes all waiting entries. If the store fails, they wait for the next call; what it refuses is dropped. */
     async flush() {
       if (waiting.size === 0) return
       const entries = [...waiting.values()]

@@ -14,13 +14,6 @@ const PACE_MS = 60_000
 /** Of each venue and reason. */
 const LINES_PER_PACE = 50
 
-export interface DeadLetterFile {
-  add(letter: DeadLetter): void
-  /** Totals since the start. */
-  counts(): { venue: string; reason: string; count: number }[]
-  close(): Promise<void>
-}
-
 interface Tally {
   readonly venue: string
   readonly reason: string
@@ -35,7 +28,7 @@ export function openDeadLetterFile(options: {
   clock: Clock
   log: Logger
   maxBytes?: number
-}): DeadLetterFile {
+}) {
   const { prefix, clock, log } = options
   const maxBytes = options.maxBytes ?? MAX_BYTES
   const tallies = new Map<string, Tally>()
@@ -72,7 +65,7 @@ export function openDeadLetterFile(options: {
   }
 
   return {
-    add(letter) {
+    add(letter: DeadLetter) {
       const tally = tallyOf(letter)
       tally.count += 1
       const nowMs = clock.now()
@@ -96,7 +89,9 @@ export function openDeadLetterFile(options: {
           writing = undefined
         })
     },
-    counts: () => [...tallies.values()].map(({ venue, reason, count }) => ({ venue, reason, count })),
+    /** Totals since the start. */
+    counts: (): { venue: string; reason: string; count: number }[] =>
+      [...tallies.values()].map(({ venue, reason, count }) => ({ venue, reason, count })),
     close: async () => writing,
   }
 }

@@ -21,23 +21,7 @@ const UNTIMED_MS = 15_000
 const BOOK_VALID_MS = 60_000
 const MAX_TIME_MS = 253_402_300_799_999
 
-export interface RefusedRows {
-  readonly size: number
-  has(feed: Feed): boolean
-  /** Gives the time of the row. What of it was observed is to be handed to `setAside`. */
-  add(feed: Feed, row: unknown, nowMs: number): HistoryRange
-  /** A row was taken: gives what may be recorded now. */
-  taken(feed: Feed, row: unknown): HistoryRange[]
-  setAside(feed: Feed, range: HistoryRange): void
-  /** What of a range may be recorded; the rest is set aside. `isAnswer`: all rows of the range were put again. */
-  clear(feed: Feed, range: HistoryRange, isAnswer: boolean): HistoryRange[]
-  /** An observation is taken back: it is not to come again. */
-  drop(feed: Feed, range: HistoryRange): void
-  /** Gives a function that puts everything back as it is now: for a write that has to be done again. */
-  snapshot(): () => void
-  /** Up to where a feed may be final. */
-  finalTo(feed: Feed, beforeMs: number, nowMs: number): number
-}
+export type RefusedRows = ReturnType<typeof createRefusedRows>
 
 interface Refused {
   readonly key: string
@@ -56,7 +40,7 @@ const PUT_AGAIN: readonly Feed['dataset'][] = ['candles', 'flow', 'open_interest
 const NONE: readonly Refused[] = []
 const NO_FEEDS: ReadonlyMap<string, readonly Refused[]> = new Map()
 
-export function createRefusedRows(): RefusedRows {
+export function createRefusedRows() {
   const feeds = new Map<string, readonly Refused[]>()
   const of = (feed: Feed) => (feeds.size === 0 ? NONE : (feeds.get(feedName(feed)) ?? NONE))
 
@@ -91,9 +75,11 @@ export function createRefusedRows(): RefusedRows {
     get size() {
       return feeds.size
     },
-    has: (feed) => feeds.size > 0 && feeds.has(feedName(feed)),
+    has: (feed: Feed) => feeds.size > 0 && feeds.has(feedName(feed)),
+    /** Gives the time of the row. What of it was observed is to be handed to `setAside`. */
     add,
-    taken(feed, row) {
+    /** A row was taken: gives what may be recorded now. */
+    taken(feed: Feed, row: unknown): HistoryRange[] {
       const timeMs = timeOf(row)
       const key = keyOf(row, spanOf(feed, row, timeMs).fromMs)
       const instrument = instrumentOf(row)
@@ -115,10 +101,11 @@ export function createRefusedRows(): RefusedRows {
       keep(feed, left)
       return freed.flatMap((range) => uncovered(range, left))
     },
-    setAside(feed, range) {
+    setAside(feed: Feed, range: HistoryRange) {
       for (const entry of of(feed)) entry.aside.push(...inside([range], entry))
     },
-    clear(feed, range, isAnswer) {
+    /** What of a range may be recorded; the rest is set aside. `isAnswer`: all rows of the range were put again. */
+    clear(feed: Feed, range: HistoryRange, isAnswer: boolean): HistoryRange[] {
       const isWhole = (entry: Refused) => range.fromMs <= entry.fromMs && entry.toMs <= range.toMs
       if (isAnswer && PUT_AGAIN.includes(feed.dataset) && feeds.size > 0) {
         const answered = of(feed).filter(isWhole)
@@ -132,10 +119,12 @@ export function createRefusedRows(): RefusedRows {
       this.setAside(feed, range)
       return uncovered(range, of(feed)).filter(({ fromMs, toMs }) => fromMs < toMs)
     },
-    drop(feed, range) {
+    /** An observation is taken back: it is not to come again. */
+    drop(feed: Feed, range: HistoryRange) {
       for (const entry of of(feed)) entry.aside = entry.aside.flatMap((each) => uncovered(each, [range]))
     },
-    snapshot() {
+    /** Gives a function that puts everything back as it is now: for a write that has to be done again. */
+    snapshot(): () => void {
       // Nearly always there are none, and every write asks.
       const saved = feeds.size === 0 ? NO_FEEDS : structuredClone(feeds)
       return () => {
@@ -143,7 +132,8 @@ export function createRefusedRows(): RefusedRows {
         for (const [name, entries] of saved) feeds.set(name, entries)
       }
     },
-    finalTo: (feed, beforeMs, nowMs) =>
+    /** Up to where a feed may be final. */
+    finalTo: (feed: Feed, beforeMs: number, nowMs: number) =>
       of(feed)
         .filter(({ sinceMs }) => nowMs - sinceMs < HOLDS_FINALITY_MS)
         .reduce((least, { fromMs }) => Math.min(least, fromMs), beforeMs),

@@ -7,38 +7,13 @@ import { type CoverageStore, type GapReason, gap, gapUnlessKnown } from '../../s
 import { FeedCoverage, type TrackedFeed } from './feed-coverage.ts'
 import type { RowWriter } from './write-rows.ts'
 
-export interface CoverageTracker {
-  /** The channel delivers from this instant on. */
-  up(channel: string, atMs: number): void
-  /** Nothing of the channel was received from this instant on. */
-  failed(channel: string, fromMs: number, reason: GapReason): void
-  isUp(channel: string): boolean
-  /** Records the time up to an instant as observed, for every feed that is up. */
-  coverTo(toMs: number): void
-  /** The venue has answered for this range: nothing is missing in it. */
-  confirm(feed: Feed, fromMs: number, toMs: number): void
-  /** A range that was recorded as observed turned out to be missing. */
-  lost(feed: Feed, fromMs: number, toMs: number, reason: GapReason): void
-  /** As `lost`, where a gap that is known already keeps its reason. */
-  unproven(feed: Feed, fromMs: number, toMs: number): void
-  /** Nothing of a feed after this instant is known to be complete: coverage ends here. */
-  limit(feed: Feed, toMs: number): void
-  /** As `limit`, for all feeds of a channel: one that is polled is observed up to its last answer. */
-  limitChannel(channel: string, toMs: number): void
-  /** The venue does not provide this range. */
-  missing(feed: Feed, fromMs: number, toMs: number, reason: GapReason): void
-  /** As `missing`, for what is neither observed nor a known gap. */
-  unlessKnown(feed: Feed, fromMs: number, toMs: number, reason: GapReason): void
-  /** Everything of a channel in a range may be incomplete; what a venue confirmed stays. */
-  doubt(channel: string, fromMs: number, toMs: number): void
-  stats(): { feeds: number; covering: number; gaps: number }
-}
+export type CoverageTracker = ReturnType<typeof createCoverageTracker>
 
 export function createCoverageTracker(options: {
   feeds: readonly TrackedFeed[]
   coverage: CoverageStore
   writer: Pick<RowWriter, 'change' | 'gap' | 'observed' | 'unobserved'>
-}): CoverageTracker {
+}) {
   const { coverage, writer } = options
   const feeds = options.feeds.map((tracked) => new FeedCoverage(tracked, writer))
   const byName = new Map(feeds.map((each) => [feedName(each.feed), each]))
@@ -51,32 +26,39 @@ export function createCoverageTracker(options: {
     Math.min(...channels.map((channel) => channelLimits.get(channel) ?? Number.POSITIVE_INFINITY))
 
   return {
-    up(channel, atMs) {
+    /** The channel delivers from this instant on. */
+    up(channel: string, atMs: number) {
       if (upChannels.has(channel)) return
       upChannels.add(channel)
       for (const each of ofChannel(channel))
         if (!each.isCovering && each.channels.every((key) => upChannels.has(key))) each.begin(atMs)
     },
-    failed(channel, fromMs, reason) {
+    /** Nothing of the channel was received from this instant on. */
+    failed(channel: string, fromMs: number, reason: GapReason) {
       upChannels.delete(channel)
       for (const each of ofChannel(channel)) {
         if (each.isCovering) gaps += 1
         each.fail(fromMs, reason, channelLimit(each))
       }
     },
-    isUp: (channel) => upChannels.has(channel),
-    coverTo(toMs) {
+    isUp: (channel: string) => upChannels.has(channel),
+    /** Records the time up to an instant as observed, for every feed that is up. */
+    coverTo(toMs: number) {
       for (const each of feeds) {
         if (each.isCovering) each.coverTo(toMs, channelLimit(each))
         else each.recordOpenGap(toMs)
       }
     },
-    confirm(feed, fromMs, toMs) {
+    /** The venue has answered for this range: nothing is missing in it. */
+    confirm(feed: Feed, fromMs: number, toMs: number) {
       writer.observed(feed, fromMs, toMs, true)
       byName.get(feedName(feed))?.confirmed(toMs)
     },
-    missing: (feed, fromMs, toMs, reason) => writer.gap(feed, fromMs, toMs, reason),
-    unlessKnown(feed, fromMs, toMs, reason) {
+    /** The venue does not provide this range. */
+    missing: (feed: Feed, fromMs: number, toMs: number, reason: GapReason) =>
+      writer.gap(feed, fromMs, toMs, reason),
+    /** As `missing`, for what is neither observed nor a known gap. */
+    unlessKnown(feed: Feed, fromMs: number, toMs: number, reason: GapReason) {
       writer.change(async () => {
         const { gaps: known } = await coverage.read([feed], fromMs, toMs)
         return known
@@ -88,22 +70,27 @@ export function createCoverageTracker(options: {
           .map(({ from, to }) => gap(feed, from, to, reason))
       })
     },
-    lost(feed, fromMs, toMs, reason) {
+    /** A range that was recorded as observed turned out to be missing. */
+    lost(feed: Feed, fromMs: number, toMs: number, reason: GapReason) {
       gaps += 1
       writer.unobserved(feed, fromMs, toMs)
       writer.gap(feed, fromMs, toMs, reason)
       byName.get(feedName(feed))?.lost({ fromMs, toMs })
     },
-    unproven(feed, fromMs, toMs) {
+    /** As `lost`, where a gap that is known already keeps its reason. */
+    unproven(feed: Feed, fromMs: number, toMs: number) {
       if (toMs <= fromMs) return
       gaps += 1
       writer.unobserved(feed, fromMs, toMs)
       writer.change(() => [gapUnlessKnown(feed, fromMs, toMs, 'not_observed')])
       byName.get(feedName(feed))?.leaveOut({ fromMs, toMs })
     },
-    limit: (feed, toMs) => byName.get(feedName(feed))?.limit(toMs),
-    limitChannel: (channel, toMs) => void channelLimits.set(channel, toMs),
-    doubt(channel, fromMs, toMs) {
+    /** Nothing of a feed after this instant is known to be complete: coverage ends here. */
+    limit: (feed: Feed, toMs: number) => byName.get(feedName(feed))?.limit(toMs),
+    /** As `limit`, for all feeds of a channel: one that is polled is observed up to its last answer. */
+    limitChannel: (channel: string, toMs: number) => void channelLimits.set(channel, toMs),
+    /** Everything of a channel in a range may be incomplete; what a venue confirmed stays. */
+    doubt(channel: string, fromMs: number, toMs: number) {
       for (const each of ofChannel(channel)) if (each.doubt({ fromMs, toMs })) gaps += 1
     },
     stats: () => ({

@@ -2,18 +2,13 @@
 import type { Logger } from '../../kit/log.ts'
 import type { Venue } from '../../venues/venue.ts'
 
-export interface VenueNotices {
-  add(venue: Pick<Venue, 'describe' | 'notices'>): void
-  /** The notices of a source as one text, null where there are none. A line that is new is logged once. */
-  of(source: string): string | null
-}
-
-export function createVenueNotices(log: Pick<Logger, 'warn'>): VenueNotices {
+export function createVenueNotices(log: Pick<Logger, 'warn'>) {
   const venues = new Map<string, Pick<Venue, 'describe' | 'notices'>>()
   const logged = new Map<string, readonly string[]>()
   return {
-    add: (venue) => void venues.set(venue.describe.source, venue),
-    of(source) {
+    add: (venue: Pick<Venue, 'describe' | 'notices'>) => void venues.set(venue.describe.source, venue),
+    /** The notices of a source as one text, null where there are none. A line that is new is logged once. */
+    of(source: string): string | null {
       const notices = venues.get(source)?.notices ?? []
       const before = logged.get(source) ?? []
       const lines = notices.map(({ line }) => line)

@@ -25,16 +25,7 @@ export const ASK_QUIET_AGAIN: BackoffPolicy = { baseMs: 15_000, capMs: 60_000 }
 /** If one new socket did not help, many will not either. */
 export const REPLACE_AGAIN: BackoffPolicy = { baseMs: 5_000, capMs: 120_000 }
 
-export interface SilenceWatch {
-  receive(key: string, observation: DataObservation): void
-  /** A polled channel has answered, with or without new data. */
-  answered(key: string): void
-  stale(observation: StaleObservation): void
-  /** The last data of the channel. */
-  last(key: string): DataObservation | undefined
-  /** `watched`: channels that are silent now. */
-  stats(): { suspected: number; confirmed: number; quiet: number; watched: number }
-}
+export type SilenceWatch = ReturnType<typeof watchSilence>
 
 interface ChannelState {
   last: DataObservation | undefined
@@ -49,7 +40,7 @@ export function watchSilence(options: {
   log: Logger
   signal: AbortSignal
   onFault: (channel: Channel, sinceMs: number, reason: GapReason) => void
-}): SilenceWatch {
+}) {
   const { clock, log, signal } = options
   const states = new Map<string, ChannelState>()
   const counts = { suspected: 0, confirmed: 0, quiet: 0, watched: 0 }
@@ -123,14 +114,16 @@ export function watchSilence(options: {
   }
 
   return {
-    receive(key, observation) {
+    receive(key: string, observation: DataObservation) {
       const state = stateOf(key)
       state.last = observation
       spoke(state)
     },
-    answered: (key) => spoke(stateOf(key)),
-    last: (key) => states.get(key)?.last,
-    stale(observation) {
+    /** A polled channel has answered, with or without new data. */
+    answered: (key: string) => spoke(stateOf(key)),
+    /** The last data of the channel. */
+    last: (key: string): DataObservation | undefined => states.get(key)?.last,
+    stale(observation: StaleObservation) {
       const state = stateOf(channelKey(observation.channel))
       if (state.watch !== undefined || signal.aborted) return
       const watch = new AbortController()
@@ -146,6 +139,7 @@ export function watchSilence(options: {
           if (state.watch === watch) spoke(state)
         })
     },
+    /** `watched`: channels that are silent now. */
     stats: () => ({ ...counts }),
   }
 }

@@ -19,14 +19,7 @@ const MAX_WAITING_QUOTES = 4_096
 const FIRST_MS = Date.UTC(2010, 0, 1)
 const LAST_MS = Date.UTC(2100, 0, 1)
 
-export interface QuoteDater {
-  /** Takes a quote without a time; returns it with one, or those that have waited too long. */
-  quote(quote: BestBidAskObservation): BestBidAskObservation[]
-  /** A frame came with the time at which it was sent; returns the quotes before it, with their times. */
-  dated(eventMs: number, receivedMs: number): BestBidAskObservation[]
-}
-
-export function createQuoteDater(): QuoteDater {
+export function createQuoteDater() {
   let last: { eventMs: number; receivedMs: number } | undefined
   let waiting: BestBidAskObservation[] = []
   let waitedMs = 0
@@ -43,7 +36,8 @@ export function createQuoteDater(): QuoteDater {
   }
 
   return {
-    quote(quote) {
+    /** Takes a quote without a time; returns it with one, or those that have waited too long. */
+    quote(quote: BestBidAskObservation): BestBidAskObservation[] {
       const ageMs = last === undefined ? Number.NaN : quote.receivedMs - last.receivedMs
       if (waiting.length === 0 && ageMs >= 0 && ageMs <= MAX_AGE_MS)
         return [{ ...quote, venueTimeMs: timeOf(quote.receivedMs, last, undefined) }]
@@ -54,7 +48,8 @@ export function createQuoteDater(): QuoteDater {
         ? release(undefined, quote.receivedMs)
         : []
     },
-    dated(eventMs, receivedMs) {
+    /** A frame came with the time at which it was sent; returns the quotes before it, with their times. */
+    dated(eventMs: number, receivedMs: number): BestBidAskObservation[] {
       if (!(eventMs >= FIRST_MS && eventMs < LAST_MS)) return []
       const next = { eventMs, receivedMs }
       const released = waiting.length === 0 ? waiting : release(next, receivedMs)

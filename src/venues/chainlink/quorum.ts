@@ -6,25 +6,13 @@ import type { DeadLetters } from '../dead-letter.ts'
 import { type Call, callGetRound, decodeRound, isSameRound, type Round, readRound, SELECTORS } from './abi.ts'
 import type { Provider } from './provider.ts'
 
-export interface Quorum {
-  readonly needed: number
-  /** Nodes that answered the last question. */
-  readonly answering: number
-  /** Per feed the newest round that is agreed on and newer than the known one; null where there is none. */
-  newest(feeds: readonly { proxy: string; after: bigint }[], signal: AbortSignal): Promise<(Round | null)[]>
-  /** The rounds of these numbers: null where the chain has none, undefined where the nodes do not agree. */
-  rounds(proxy: string, ids: readonly bigint[], signal: AbortSignal): Promise<(Round | null | undefined)[]>
-  /** One call whose answer so many nodes give alike; undefined without agreement. */
-  call(call: Call, signal: AbortSignal): Promise<string | null | undefined>
-  /** How often a node reported another price or time for a round than the agreed one. */
-  disputes(): Readonly<Record<string, number>>
-}
+export type Quorum = ReturnType<typeof createQuorum>
 
 export function createQuorum(
   providers: readonly Provider[],
   wanted = 2,
   misfits?: { readonly deadLetters: DeadLetters; now(): number },
-): Quorum {
+) {
   const needed = Math.max(1, Math.min(wanted, providers.length))
   const disputed: Record<string, number> = {}
   let answering = 0
@@ -80,10 +68,15 @@ export function createQuorum(
 
   return {
     needed,
+    /** Nodes that answered the last question. */
     get answering() {
       return answering
     },
-    async newest(feeds, signal) {
+    /** Per feed the newest round that is agreed on and newer than the known one; null where there is none. */
+    async newest(
+      feeds: readonly { proxy: string; after: bigint }[],
+      signal: AbortSignal,
+    ): Promise<(Round | null)[]> {
       const calls = feeds.map(({ proxy }) => ({ target: proxy, data: SELECTORS.latestRoundData }))
       const answers = await askAll((provider) => provider.callAll(calls, signal), signal)
       return Promise.all(
@@ -96,7 +89,12 @@ export function createQuorum(
         }),
       )
     },
-    async rounds(proxy, ids, signal) {
+    /** The rounds of these numbers: null where the chain has none, undefined where the nodes do not agree. */
+    async rounds(
+      proxy: string,
+      ids: readonly bigint[],
+      signal: AbortSignal,
+    ): Promise<(Round | null | undefined)[]> {
       const calls = ids.map((id) => ({ target: proxy, data: callGetRound(id) }))
       const answers = await askAll((provider) => provider.callAll(calls, signal), signal)
       return ids.map((id, index) => {
@@ -122,13 +120,15 @@ export function createQuorum(
         return agreed ?? (reported.length === 0 && none >= needed ? null : undefined)
       })
     },
-    async call(call, signal) {
+    /** One call whose answer so many nodes give alike; undefined without agreement. */
+    async call(call: Call, signal: AbortSignal): Promise<string | null | undefined> {
       const answers = await askAll((provider) => provider.call(call, signal), signal)
       const agreed = answers.find(
         ({ value }) => answers.filter((each) => each.value === value).length >= needed,
       )
       return agreed?.value
     },
-    disputes: () => ({ ...disputed }),
+    /** How often a node reported another price or time for a round than the agreed one. */
+    disputes: (): Readonly<Record<string, number>> => ({ ...disputed }),
   }
 }

@@ -23,25 +23,7 @@ const NO_LEVELS: readonly MicroLevel[] = []
 
 type WireLevels = readonly (readonly [string, string])[] | null | undefined
 
-export interface ContractBook {
-  readonly isLive: boolean
-  /** Undefined for levels that are no numbers. */
-  replace(
-    sides: { yes: WireLevels; no: WireLevels },
-    via: 'stream' | 'rest',
-    timeMs: number,
-    about: About,
-  ): BookSnapshotObservation | BookLostObservation | undefined
-  /** Null while the book is not live: the change is dropped. Undefined for what is no number. */
-  change(
-    delta: { side: 'yes' | 'no'; price: string; delta: string },
-    timeMs: number,
-    about: About,
-  ): BookDeltaObservation | BookLostObservation | null | undefined
-  /** Null when there was nothing to lose. */
-  lose(reason: BookLostReason, about: About, right?: RightUntil): BookLostObservation | null
-  hasTop(top: Top): boolean
-}
+export type ContractBook = ReturnType<typeof createContractBook>
 
 export interface RightUntil {
   /** That it did not change until then is known from elsewhere. */
@@ -51,7 +33,7 @@ export interface RightUntil {
 }
 
 /** `useYesPrice`: the stream sends no bids at the price of yes. REST never does. */
-export function createContractBook({ useYesPrice = false } = {}): ContractBook {
+export function createContractBook({ useYesPrice = false } = {}) {
   const book = new OrderBook()
   let isLive = false
   let lastMs = 0
@@ -76,7 +58,13 @@ export function createContractBook({ useYesPrice = false } = {}): ContractBook {
     get isLive() {
       return isLive
     },
-    replace(sides, via, timeMs, about) {
+    /** Undefined for levels that are no numbers. */
+    replace(
+      sides: { yes: WireLevels; no: WireLevels },
+      via: 'stream' | 'rest',
+      timeMs: number,
+      about: About,
+    ): BookSnapshotObservation | BookLostObservation | undefined {
       const bids = microLevels(sides.yes, probabilityOf)
       const asks = microLevels(sides.no, via === 'rest' ? yesAskOfNoBid : streamedAsk)
       if (bids === undefined || asks === undefined) return undefined
@@ -94,7 +82,12 @@ export function createContractBook({ useYesPrice = false } = {}): ContractBook {
         leg: legOf(about.instrument),
       }
     },
-    change(delta, timeMs, about) {
+    /** Null while the book is not live: the change is dropped. Undefined for what is no number. */
+    change(
+      delta: { side: 'yes' | 'no'; price: string; delta: string },
+      timeMs: number,
+      about: About,
+    ): BookDeltaObservation | BookLostObservation | null | undefined {
       const side = delta.side === 'yes' ? 'bids' : 'asks'
       const price = delta.side === 'yes' ? probabilityOf(delta.price) : streamedAsk(delta.price)
       const change = microOf(delta.delta)
@@ -121,8 +114,10 @@ export function createContractBook({ useYesPrice = false } = {}): ContractBook {
         leg,
       }
     },
-    lose: (reason, about, right) => (isLive ? lost(reason, about, right) : null),
-    hasTop: ({ bid, ask }) => book.best('bids') === bid && book.best('asks') === ask,
+    /** Null when there was nothing to lose. */
+    lose: (reason: BookLostReason, about: About, right?: RightUntil): BookLostObservation | null =>
+      isLive ? lost(reason, about, right) : null,
+    hasTop: ({ bid, ask }: Top) => book.best('bids') === bid && book.best('asks') === ask,
   }
 }
 

@@ -27,18 +27,9 @@ export interface KnownContract {
   receivedMs: number
 }
 
-export interface KalshiCatalogue {
-  /** Lists the open and the coming contracts of a symbol. What was answered is known, though the rest may fail. */
-  refresh(symbol: AssetSymbol, signal: AbortSignal): Promise<void>
-  /** Asks about contracts whose result is due. */
-  resolve(symbol: AssetSymbol, nowMs: number, signal: AbortSignal): Promise<void>
-  wanted(symbol: AssetSymbol, nowMs: number): string[]
-  get(ticker: string): KnownContract | undefined
-  /** The same list until a contract of the symbol changes. */
-  of(symbol: AssetSymbol): readonly KnownContract[]
-}
+export type KalshiCatalogue = ReturnType<typeof createKalshiCatalogue>
 
-export function createKalshiCatalogue(asker: RestAccess): KalshiCatalogue {
+export function createKalshiCatalogue(asker: RestAccess) {
   const known = new KnownMarkets<KnownContract>()
   const nextAskMs = new Map<string, number>()
 
@@ -104,13 +95,15 @@ export function createKalshiCatalogue(asker: RestAccess): KalshiCatalogue {
   }
 
   return {
-    async refresh(symbol, signal) {
+    /** Lists the open and the coming contracts of a symbol. What was answered is known, though the rest may fail. */
+    async refresh(symbol: AssetSymbol, signal: AbortSignal) {
       for (const series of seriesOfSymbol(symbol)) {
         await list(series, { status: 'open' }, signal)
         await list(series, { status: 'unopened' }, signal)
       }
     },
-    async resolve(symbol, nowMs, signal) {
+    /** Asks about contracts whose result is due. */
+    async resolve(symbol: AssetSymbol, nowMs: number, signal: AbortSignal) {
       forget(symbol, nowMs)
       const due = known.of(symbol).filter((each) => isDue(each, nowMs))
       for (const contract of due) {
@@ -131,7 +124,7 @@ export function createKalshiCatalogue(asker: RestAccess): KalshiCatalogue {
         }
       }
     },
-    wanted(symbol, nowMs) {
+    wanted(symbol: AssetSymbol, nowMs: number): string[] {
       return known
         .of(symbol)
         .filter(({ market }) => {
@@ -143,7 +136,8 @@ export function createKalshiCatalogue(asker: RestAccess): KalshiCatalogue {
         .slice(0, TICKERS_PER_SYMBOL)
         .map(({ market }) => market.marketId)
     },
-    get: (ticker) => known.get(ticker),
-    of: (symbol) => known.of(symbol),
+    get: (ticker: string): KnownContract | undefined => known.get(ticker),
+    /** The same list until a contract of the symbol changes. */
+    of: (symbol: AssetSymbol): readonly KnownContract[] => known.of(symbol),
   }
 }

@@ -7,39 +7,13 @@ import { KALSHI_TIMES as TIMES } from './describe.ts'
 import { aboutOf } from './mapper.ts'
 import { createTopCheck, type Top } from './top-check.ts'
 
-export interface ContractBooks {
-  readonly followed: ReadonlySet<string>
-  /** Those that are not left out for now. */
-  wanted(nowMs: number): ReadonlySet<string>
-  isWanted(ticker: string, nowMs: number): boolean
-  follow(tickers: readonly string[], nowMs: number, right: RightUntil): DataObservation[]
-  of(ticker: string): ContractBook
-  /** The present socket will send the books of these; those that are not live are awaited. */
-  expect(tickers: Iterable<string>, nowMs: number): void
-  lose(tickers: Iterable<string>, reason: BookLostReason, nowMs: number, right: RightUntil): DataObservation[]
-  /** Asks for these again, each not too often. */
-  ask(tickers: Iterable<string>, nowMs: number): void
-  askDue(nowMs: number): void
-  came(ticker: string): void
-  /** The venue does not have it, or does not send it: left out for a while. */
-  setAside(tickers: readonly string[], nowMs: number, right: RightUntil): DataObservation[]
-  /** The books that have not come for too long; whether not one has. */
-  hopeless(nowMs: number, patienceMs: number): { tickers: string[]; isAll: boolean }
-  /** The book has changed: it may have the reported top again. */
-  changed(ticker: string, nowMs: number): void
-  /** The figures report a top: since when it differs from that of the book, once that has lasted. */
-  reportedTop(ticker: string, top: Top, nowMs: number): number | undefined
-  /** Waits end with the socket. */
-  clearWaits(): void
-  forgive(ms: number): void
-  readonly lost: number
-}
+export type ContractBooks = ReturnType<typeof createContractBooks>
 
 export function createContractBooks(options: {
   symbol: AssetSymbol
   useYesPrice: boolean
   sendAsk: (tickers: readonly string[], nowMs: number) => void
-}): ContractBooks {
+}) {
   const { symbol, useYesPrice } = options
   const books = new Map<string, ContractBook>()
   const asideUntilMs = new Map<string, number>()
@@ -71,12 +45,14 @@ export function createContractBooks(options: {
   }
 
   return {
-    get followed() {
+    get followed(): ReadonlySet<string> {
       return followed
     },
-    wanted: (nowMs) => new Set([...followed].filter((ticker) => isWanted(ticker, nowMs))),
+    /** Those that are not left out for now. */
+    wanted: (nowMs: number): ReadonlySet<string> =>
+      new Set([...followed].filter((ticker) => isWanted(ticker, nowMs))),
     isWanted,
-    follow(tickers, nowMs, right) {
+    follow(tickers: readonly string[], nowMs: number, right: RightUntil): DataObservation[] {
       const next = new Set(tickers)
       const gone = [...followed].filter((ticker) => !next.has(ticker))
       followed = next
@@ -88,27 +64,30 @@ export function createContractBooks(options: {
       }
       return lost
     },
-    of(ticker) {
+    of(ticker: string): ContractBook {
       const known = books.get(ticker)
       if (known !== undefined) return known
       const book = createContractBook({ useYesPrice })
       books.set(ticker, book)
       return book
     },
-    expect(tickers, nowMs) {
+    /** The present socket will send the books of these; those that are not live are awaited. */
+    expect(tickers: Iterable<string>, nowMs: number) {
       for (const ticker of tickers) if (books.get(ticker)?.isLive !== true) awaited.expect(ticker, nowMs)
     },
     lose,
-    ask(tickers, nowMs) {
+    /** Asks for these again, each not too often. */
+    ask(tickers: Iterable<string>, nowMs: number) {
       for (const ticker of tickers) awaited.need(ticker, nowMs)
       askDue(nowMs)
     },
     askDue,
-    came(ticker) {
+    came(ticker: string) {
       tops.forget(ticker)
       awaited.came(ticker)
     },
-    setAside(tickers, nowMs, right) {
+    /** The venue does not have it, or does not send it: left out for a while. */
+    setAside(tickers: readonly string[], nowMs: number, right: RightUntil): DataObservation[] {
       const known = tickers.filter((ticker) => followed.has(ticker))
       for (const ticker of known) {
         asideUntilMs.set(ticker, nowMs + TIMES.setAsideMs)
@@ -116,18 +95,22 @@ export function createContractBooks(options: {
       }
       return lose(known, 'ended', nowMs, right)
     },
-    hopeless(nowMs, patienceMs) {
+    /** The books that have not come for too long; whether not one has. */
+    hopeless(nowMs: number, patienceMs: number): { tickers: string[]; isAll: boolean } {
       const tickers = awaited.hopeless(nowMs, patienceMs)
       return { tickers, isAll: tickers.length > 0 && ![...books.values()].some((book) => book.isLive) }
     },
-    changed(ticker, nowMs) {
+    /** The book has changed: it may have the reported top again. */
+    changed(ticker: string, nowMs: number) {
       const top = tops.lastOf(ticker)
       if (top !== undefined && books.get(ticker)?.hasTop(top) === true) tops.agreed(ticker, nowMs)
     },
-    reportedTop(ticker, top, nowMs) {
+    /** The figures report a top: since when it differs from that of the book, once that has lasted. */
+    reportedTop(ticker: string, top: Top, nowMs: number): number | undefined {
       const book = books.get(ticker)
       return book?.isLive === true ? tops.reported(ticker, top, book.hasTop(top), nowMs) : undefined
     },
+    /** Waits end with the socket. */
     clearWaits: () => awaited.clear(),
     forgive: awaited.forgive,
     get lost() {

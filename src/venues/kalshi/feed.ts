@@ -9,7 +9,6 @@
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { FrameProtocol } from '../live/frame.ts'
 import type { DataObservation } from '../observation.ts'
-import type { ContractBook } from './book.ts'
 import { createBookSequence } from './book-sequence.ts'
 import { createContractBooks } from './contract-books.ts'
 import { KALSHI_TIMES as TIMES } from './describe.ts'
@@ -17,26 +16,7 @@ import { createLateness } from './lateness.ts'
 import { type ContractFeedActions, type FeedState, readFrame, sendAll } from './read-frames.ts'
 import { ContractSubscriptions } from './subscriptions.ts'
 
-export interface ContractFeed {
-  readonly symbol: AssetSymbol
-  /** Called for every new socket. */
-  openReader(): FrameProtocol
-  /** Read at the opening of a socket. */
-  greeting(nowMs: number): string[]
-  /** Changes what is followed; what was lost by it. */
-  follow(tickers: readonly string[], nowMs: number): DataObservation[]
-  /** Requests again what has not arrived, and gives up after a while. Called about once a second while it is read. */
-  tend(nowMs: number): DataObservation[]
-  /** Time in which nothing was read does not count as waiting. */
-  forgive(ms: number): void
-  /** The socket is gone. */
-  disconnect(nowMs: number): DataObservation[]
-  readonly followed: ReadonlySet<string>
-  /** Whether the present socket was asked for anything. */
-  readonly isSubscribed: boolean
-  bookOf(ticker: string): ContractBook
-  stats(): ContractFeedStats
-}
+export type ContractFeed = ReturnType<typeof createContractFeed>
 
 interface ContractFeedStats {
   readonly gaps: number
@@ -49,7 +29,7 @@ export function createContractFeed(
   symbol: AssetSymbol,
   actions: ContractFeedActions,
   { useYesPrice = false } = {},
-): ContractFeed {
+) {
   const books = createContractBooks({
     symbol,
     useYesPrice,
@@ -82,23 +62,27 @@ export function createContractFeed(
 
   return {
     symbol,
-    openReader() {
+    /** Called for every new socket. */
+    openReader(): FrameProtocol {
       Object.assign(feed, freshSocket())
       const read = (text: string, receivedMs: number) => readFrame(feed, text, receivedMs)
       return { read, accepts: false, heartbeat: null, greetingPaceMs: 0 }
     },
-    greeting(nowMs) {
+    /** Read at the opening of a socket. */
+    greeting(nowMs: number): string[] {
       Object.assign(feed, freshSocket())
       books.clearWaits()
       isConnected = true
       return subscribe(nowMs)
     },
-    follow(tickers, nowMs) {
+    /** Changes what is followed; what was lost by it. */
+    follow(tickers: readonly string[], nowMs: number): DataObservation[] {
       const lost = books.follow(tickers, nowMs, right())
       if (isConnected) sendAll(feed, subscribe(nowMs))
       return lost
     },
-    tend(nowMs) {
+    /** Requests again what has not arrived, and gives up after a while. Called about once a second while it is read. */
+    tend(nowMs: number): DataObservation[] {
       if (!isConnected) return []
       sendAll(feed, feed.subscriptions.retry(nowMs))
       const patienceMs = TIMES.hopelessMs * 2 ** Math.min(feed.cutsInVain, TIMES.patienceDoublings)
@@ -112,23 +96,26 @@ export function createContractFeed(
       books.askDue(nowMs)
       return lost
     },
-    forgive(ms) {
+    /** Time in which nothing was read does not count as waiting. */
+    forgive(ms: number) {
       books.forgive(ms)
       feed.subscriptions.forgive(ms)
     },
-    disconnect(nowMs) {
+    /** The socket is gone. */
+    disconnect(nowMs: number): DataObservation[] {
       isConnected = false
       books.clearWaits()
       return books.lose(books.followed, 'disconnected', nowMs, right())
     },
-    get followed() {
+    get followed(): ReadonlySet<string> {
       return books.followed
     },
+    /** Whether the present socket was asked for anything. */
     get isSubscribed() {
       return feed.subscriptions.isAny
     },
     bookOf: books.of,
-    stats: () => {
+    stats: (): ContractFeedStats => {
       const { gaps, contradictions, crossed } = feed.counts
       return { gaps, contradictions, lostBooks: books.lost + crossed }
     },

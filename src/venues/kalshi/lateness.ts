@@ -2,19 +2,17 @@
  * How much later than usual a change arrives. The venue's clock is not ours, so a delay is compared with the shortest
  * one of the last minute or two.
  */
-export interface Lateness {
-  /** Beyond the shortest delay of late. */
-  of(timeMs: number, receivedMs: number): number
-}
+export type Lateness = ReturnType<typeof createLateness>
 
 const WINDOW_MS = 60_000
 
-export function createLateness(): Lateness {
+export function createLateness() {
   let fromMs = Number.NEGATIVE_INFINITY
   let before = Number.POSITIVE_INFINITY
   let shortest = Number.POSITIVE_INFINITY
   return {
-    of(timeMs, receivedMs) {
+    /** Beyond the shortest delay of late. */
+    of(timeMs: number, receivedMs: number) {
       const delayMs = receivedMs - timeMs
       if (receivedMs - fromMs > WINDOW_MS) {
         before = shortest

@@ -8,16 +8,14 @@ export interface KalshiCredentials {
   readonly privateKey: string
 }
 
-export interface RequestSigner {
-  /** `path` from the root of the host, without query. */
-  headers(method: string, path: string): Record<string, string>
-}
+export type RequestSigner = ReturnType<typeof createRequestSigner>
 
-function createRequestSigner(credentials: KalshiCredentials, now: () => number): RequestSigner {
+function createRequestSigner(credentials: KalshiCredentials, now: () => number) {
   const key = createPrivateKey(credentials.privateKey)
   if (key.asymmetricKeyType !== 'rsa') throw new TypeError('the private key is not an RSA key')
   return {
-    headers(method, path) {
+    /** `path` from the root of the host, without query. */
+    headers(method: string, path: string): Record<string, string> {
       const timestamp = String(now())
       const signature = sign('sha256', Buffer.from(timestamp + method + path), {
         key,

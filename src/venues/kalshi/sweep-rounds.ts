@@ -20,13 +20,6 @@ const SETTLED_AFTER_MS = 60_000
 const RETRY_MS = 15_000
 const AT_ONCE = 4
 
-export interface ContractRounds {
-  /** The contracts of a symbol were listed, as of this instant. */
-  listed(symbol: AssetSymbol, askedMs: number): void
-  /** The round that is due. */
-  round(session: SessionIo, symbol: AssetSymbol): Promise<void>
-}
-
 export function createContractRounds(options: {
   catalogue: KalshiCatalogue
   clock: Clock
@@ -35,7 +28,7 @@ export function createContractRounds(options: {
   isSwept: (ticker: string) => boolean
   /** Emits the trades of a contract from an instant on; false when the venue did not answer. */
   sweep: (session: SessionIo, symbol: AssetSymbol, ticker: string, fromMs: number) => Promise<boolean>
-}): ContractRounds {
+}) {
   const { catalogue, clock } = options
   const firstMs = clock.now() - BEFORE_START_MS
   const pauseMs = (1_000 * AT_ONCE * options.symbols) / TIMES.roundPerSecond
@@ -47,8 +40,10 @@ export function createContractRounds(options: {
   const volumeOf = ({ market }: KnownContract) => Number(market.volume ?? 0)
 
   return {
-    listed: (symbol, askedMs) => void listedMs.set(symbol, askedMs),
-    async round(session, symbol) {
+    /** The contracts of a symbol were listed, as of this instant. */
+    listed: (symbol: AssetSymbol, askedMs: number) => void listedMs.set(symbol, askedMs),
+    /** The round that is due. */
+    async round(session: SessionIo, symbol: AssetSymbol) {
       const nowMs = clock.now()
       const before = rounds.get(symbol) ?? { nextMs: 0, toMs: firstMs }
       const asOfMs = listedMs.get(symbol)

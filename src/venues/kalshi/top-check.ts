@@ -14,19 +14,11 @@ export interface Top {
   readonly ask: number | null
 }
 
-export interface TopCheck {
-  /** The figures reported a top. Since when book and figures differ, once that has lasted; else undefined. */
-  reported(ticker: string, top: Top, isSame: boolean, nowMs: number): number | undefined
-  /** The last reported top; undefined for a contract without one. */
-  lastOf(ticker: string): Top | undefined
-  agreed(ticker: string, nowMs: number): void
-  forget(ticker: string): void
-}
-
-export function createTopCheck(): TopCheck {
+export function createTopCheck() {
   const states = new Map<string, { top: Top; agreedMs: number; reports: number }>()
   return {
-    reported(ticker, top, isSame, nowMs) {
+    /** The figures reported a top. Since when book and figures differ, once that has lasted; else undefined. */
+    reported(ticker: string, top: Top, isSame: boolean, nowMs: number): number | undefined {
       const state = states.get(ticker)
       if (state === undefined || isSame) {
         states.set(ticker, { top, agreedMs: nowMs, reports: 0 })
@@ -37,14 +29,15 @@ export function createTopCheck(): TopCheck {
       const hasLasted = nowMs - state.agreedMs > TIMES.topDiffersMs
       return hasLasted && state.reports >= TIMES.topReports ? state.agreedMs : undefined
     },
-    lastOf: (ticker) => states.get(ticker)?.top,
-    agreed(ticker, nowMs) {
+    /** The last reported top; undefined for a contract without one. */
+    lastOf: (ticker: string): Top | undefined => states.get(ticker)?.top,
+    agreed(ticker: string, nowMs: number) {
       const state = states.get(ticker)
       if (state === undefined) return
       state.agreedMs = nowMs
       state.reports = 0
     },
-    forget: (ticker) => void states.delete(ticker),
+    forget: (ticker: string) => void states.delete(ticker),
   }
 }
 

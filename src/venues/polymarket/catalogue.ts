@@ -24,22 +24,7 @@ const PAGE_ROWS = 100
 /** Every so many questions about a winner one goes to the order book instead. */
 const OTHER_SOURCE_EVERY = 6
 
-export interface PolymarketCatalogue {
-  /** Lists the windows around the present. What was answered is known, though the rest may fail. */
-  refresh(symbol: AssetSymbol, nowMs: number, signal: AbortSignal): Promise<void>
-  /** Asks about windows whose winner is due. */
-  resolve(symbol: AssetSymbol, nowMs: number, signal: AbortSignal): Promise<void>
-  /** The venue reports a winner of this market: it is requested at once. */
-  resolveNow(marketId: string): void
-  wanted(symbol: AssetSymbol, nowMs: number): Leg[]
-  /** The same list until a market of the symbol changes. */
-  of(symbol: AssetSymbol): readonly KnownMarket[]
-  /** Every window that is listed but not known yet: it may be traded a day before it begins. */
-  ahead(symbol: AssetSymbol, nowMs: number, signal: AbortSignal): Promise<UpDownMarket[]>
-  /** A window of `ahead` is to be known before its time. */
-  add(market: UpDownMarket, receivedMs: number): void
-  get(marketId: string): KnownMarket | undefined
-}
+export type PolymarketCatalogue = ReturnType<typeof createPolymarketCatalogue>
 
 export interface PolymarketAskers {
   readonly gamma: RestAccess
@@ -92,7 +77,7 @@ export async function listSeries(
   return { found: [], receivedMs }
 }
 
-export function createPolymarketCatalogue(askers: PolymarketAskers): PolymarketCatalogue {
+export function createPolymarketCatalogue(askers: PolymarketAskers) {
   const known = new KnownMarkets<KnownMarket>()
 
   function keep(seen: UpDownMarket, receivedMs: number, isProvisional = false): void {
@@ -138,7 +123,8 @@ export function createPolymarketCatalogue(askers: PolymarketAskers): PolymarketC
   }
 
   return {
-    async refresh(symbol, nowMs, signal) {
+    /** Lists the windows around the present. What was answered is known, though the rest may fail. */
+    async refresh(symbol: AssetSymbol, nowMs: number, signal: AbortSignal) {
       for (const series of seriesOf(symbol)) {
         const range = rangeOfEnds(series, nowMs)
         const { found, receivedMs } = await listSeries(askers, series, {
@@ -150,7 +136,8 @@ export function createPolymarketCatalogue(askers: PolymarketAskers): PolymarketC
         for (const market of found) keep(market, receivedMs)
       }
     },
-    async resolve(symbol, nowMs, signal) {
+    /** Asks about windows whose winner is due. */
+    async resolve(symbol: AssetSymbol, nowMs: number, signal: AbortSignal) {
       for (const market of known.of(symbol))
         if (isPast(market, nowMs)) known.delete(symbol, market.market.marketId)
       for (const market of known.values(symbol)) {
@@ -164,11 +151,12 @@ export function createPolymarketCatalogue(askers: PolymarketAskers): PolymarketC
         }
       }
     },
-    resolveNow(marketId) {
+    /** The venue reports a winner of this market: it is requested at once. */
+    resolveNow(marketId: string) {
       const market = known.get(marketId)
       if (market !== undefined) market.nextAskMs = 0
     },
-    wanted(symbol, nowMs) {
+    wanted(symbol: AssetSymbol, nowMs: number): Leg[] {
       return known
         .of(symbol)
         .filter((market) => isFollowed(market, nowMs))
@@ -176,7 +164,8 @@ export function createPolymarketCatalogue(askers: PolymarketAskers): PolymarketC
         .flatMap(({ legs }) => legs)
         .slice(0, TOKENS_PER_SOCKET)
     },
-    async ahead(symbol, nowMs, signal) {
+    /** Every window that is listed but not known yet: it may be traded a day before it begins. */
+    async ahead(symbol: AssetSymbol, nowMs: number, signal: AbortSignal): Promise<UpDownMarket[]> {
       const listed: UpDownMarket[] = []
       for (const series of seriesOf(symbol)) {
         const range = { fromMs: rangeOfEnds(series, nowMs).toMs, toMs: nowMs + TIMES.listedAheadMs }
@@ -186,10 +175,12 @@ export function createPolymarketCatalogue(askers: PolymarketAskers): PolymarketC
       }
       return listed.filter(({ market }) => known.get(market.marketId) === undefined)
     },
-    add(market, receivedMs) {
+    /** A window of `ahead` is to be known before its time. */
+    add(market: UpDownMarket, receivedMs: number) {
       if (known.get(market.market.marketId) === undefined) keep(market, receivedMs)
     },
-    of: (symbol) => known.of(symbol),
-    get: (marketId) => known.get(marketId.toLowerCase()),
+    /** The same list until a market of the symbol changes. */
+    of: (symbol: AssetSymbol): readonly KnownMarket[] => known.of(symbol),
+    get: (marketId: string): KnownMarket | undefined => known.get(marketId.toLowerCase()),
   }
 }

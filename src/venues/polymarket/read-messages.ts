@@ -145,18 +145,14 @@ function change(
   return observations !== undefined
 }
 
-export interface HashCheck {
-  /** False when the hash is wrong though hashes were right before: only then it proves something about the book. */
-  isTrustworthy(message: object, token: FollowedToken): boolean
-  readonly matches: number
-  readonly mismatches: number
-}
+export type HashCheck = ReturnType<typeof createHashCheck>
 
-export function createHashCheck(): HashCheck {
+export function createHashCheck() {
   let isTrusted = false
   const counts = { matches: 0, mismatches: 0 }
   return {
-    isTrustworthy(message, token) {
+    /** False when the hash is wrong though hashes were right before: only then it proves something about the book. */
+    isTrustworthy(message: object, token: FollowedToken) {
       const book = message as Record<string, unknown>
       const rule = matchingRule(book, token.terms)
       if (rule === undefined) return true

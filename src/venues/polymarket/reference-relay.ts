@@ -2,7 +2,6 @@
 import type { Channel } from '../channel.ts'
 import type { FrameProtocol } from '../live/frame.ts'
 import type { SocketRoute } from '../live/socket.ts'
-import type { VenueNotice } from '../venue.ts'
 import { type BoltCredentials, boltOrNotice, boltRoute, createBoltReader } from './bolt-feed.ts'
 import type { PolymarketHosts } from './describe.ts'
 import { createReferenceReader, referenceRoute, USUAL_TOPICS } from './reference-feed.ts'
@@ -15,25 +14,21 @@ export interface ReferenceOptions {
   readonly bolt?: Partial<BoltCredentials>
 }
 
-export interface ReferenceRelay {
-  readonly isOn: boolean
-  readonly notice: VenueNotice | undefined
-  routes(channels: readonly Channel[]): SocketRoute[]
-  openReader(): FrameProtocol
-}
+export type ReferenceRelay = ReturnType<typeof referenceRelay>
 
-export function referenceRelay(options: ReferenceOptions = {}, hosts: PolymarketHosts): ReferenceRelay {
+export function referenceRelay(options: ReferenceOptions = {}, hosts: PolymarketHosts) {
   const relay = options.reference ?? 'rtds'
   const topics = options.referenceTopics ?? USUAL_TOPICS
   const { credentials, notice } = relay === 'bolt' ? boltOrNotice(options.bolt) : {}
   return {
     isOn: relay === 'rtds' || credentials !== undefined,
     notice,
-    routes(channels) {
+    routes(channels: readonly Channel[]): SocketRoute[] {
       if (channels.length === 0) return []
       if (credentials !== undefined) return [boltRoute(channels, hosts.bolt, credentials)]
       return relay === 'rtds' ? [referenceRoute(channels, hosts.reference, topics)] : []
     },
-    openReader: () => (credentials === undefined ? createReferenceReader(topics) : createBoltReader()),
+    openReader: (): FrameProtocol =>
+      credentials === undefined ? createReferenceReader(topics) : createBoltReader(),
   }
 }

@@ -21,13 +21,6 @@ const RETRY = { baseMs: 2_000, capMs: 60_000 }
 /** The venue takes so many markets in one question. */
 const MARKETS_PER_QUESTION = 20
 
-export interface WindowSweeper {
-  /** The sweep of a window that has closed, when it is due. */
-  closed(session: SessionIo, feed: TokenFeed, market: KnownMarket, nowMs: number): Promise<void>
-  /** The round over all windows of the symbol, when it is due. */
-  round(session: SessionIo, feed: TokenFeed): Promise<void>
-}
-
 interface Round {
   nextMs: number
   failures: number
@@ -43,7 +36,7 @@ export function createWindowSweeper(options: {
   clock: Clock
   /** Emits what is known of the windows and was not emitted yet. */
   emitMarkets: (session: SessionIo, symbol: AssetSymbol) => void
-}): WindowSweeper {
+}) {
   const { catalogue, rest, clock } = options
   /** Per market the sweeps that were done, and those that failed since. */
   const sweeps = new Map<string, { done: number; failures: number; nextMs: number }>()
@@ -107,7 +100,8 @@ export function createWindowSweeper(options: {
   }
 
   return {
-    async closed(session, feed, market, nowMs) {
+    /** The sweep of a window that has closed, when it is due. */
+    async closed(session: SessionIo, feed: TokenFeed, market: KnownMarket, nowMs: number) {
       const { marketId, endTime } = market.market
       const sweep = sweeps.get(marketId) ?? { done: 0, failures: 0, nextMs: 0 }
       const afterMs = TIMES.sweepsAfterMs[sweep.done]
@@ -127,7 +121,8 @@ export function createWindowSweeper(options: {
       sweep.failures = 0
       if (isDone(marketId)) session.emit(`trades:${feed.symbol}`, { kind: 'swept', ...about(feed, marketId) })
     },
-    async round(session, feed) {
+    /** The round over all windows of the symbol, when it is due. */
+    async round(session: SessionIo, feed: TokenFeed) {
       const nowMs = clock.now()
       const before = rounds.get(feed.symbol) ?? { nextMs: 0, failures: 0, toMs: 0, known: new Set() }
       if (nowMs < before.nextMs || session.isPaused() || catalogue.of(feed.symbol).length === 0) return

@@ -10,17 +10,13 @@ const TRADES_REMEMBERED = 65_536
 /** Of trades without a transaction, which share one group. */
 const MAX_NAMELESS_FILLS = 256
 
-export interface TradeIds {
-  /** Undefined for a trade that was sent before. */
-  newId(wire: LastTradeWire): string | undefined
-  /** Whether a trade of this transaction and token was streamed. */
-  has(hash: string, tokenId: string): boolean
-}
+export type TradeIds = ReturnType<typeof createTradeIds>
 
-export function createTradeIds(): TradeIds {
+export function createTradeIds() {
   const fillsOf = new Lru<string, string[]>({ maxEntries: TRADES_REMEMBERED })
   return {
-    newId(wire) {
+    /** Undefined for a trade that was sent before. */
+    newId(wire: LastTradeWire): string | undefined {
       const hash = wire.transaction_hash ?? ''
       const group = `${hash}:${wire.asset_id}`
       const fill = [wire.side, wire.price, wire.size, wire.timestamp].join()
@@ -33,6 +29,7 @@ export function createTradeIds(): TradeIds {
       fillsOf.set(group, [...known, fill])
       return tradeId(hash, wire.asset_id, known.length)
     },
-    has: (hash, tokenId) => fillsOf.get(`${hash}:${tokenId}`) !== undefined,
+    /** Whether a trade of this transaction and token was streamed. */
+    has: (hash: string, tokenId: string) => fillsOf.get(`${hash}:${tokenId}`) !== undefined,
   }
 }

@@ -5,24 +5,20 @@
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { MarketObservation } from '../observation.ts'
 
-export interface MarketChanges {
-  /** What is known of a symbol's markets and was not emitted yet; from now on it counts as emitted. */
-  take(symbol: AssetSymbol): MarketObservation[]
-}
-
 interface Known {
   /** The same object until something of the market has changed. */
   readonly observation: MarketObservation
 }
 
 /** `of` gives the same list until a market of the symbol has changed. */
-export function createMarketChanges(of: (symbol: AssetSymbol) => readonly Known[]): MarketChanges {
+export function createMarketChanges(of: (symbol: AssetSymbol) => readonly Known[]) {
   const emitted = new Map<
     AssetSymbol,
     { list: readonly Known[]; observations: ReadonlySet<MarketObservation> }
   >()
   return {
-    take(symbol) {
+    /** What is known of a symbol's markets and was not emitted yet; from now on it counts as emitted. */
+    take(symbol: AssetSymbol): MarketObservation[] {
       const list = of(symbol)
       const before = emitted.get(symbol)
       if (before?.list === list) return []

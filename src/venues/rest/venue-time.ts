@@ -13,17 +13,12 @@ interface ServerTime {
 
 const VENUE_TIME_KEPT_MS = 60_000
 
-export interface VenueTime {
-  /** Asks now. */
-  request(signal: AbortSignal): Promise<ServerTime>
-  /** The venue's present, from an answer of at most a minute ago. */
-  now(signal: AbortSignal): Promise<number>
-}
+export type VenueTime = ReturnType<typeof createVenueTime>
 
 export function createVenueTime(options: {
   clock: Clock
   askVenue: (signal: AbortSignal) => Promise<{ venueMs: number; roundTripMs: number }>
-}): VenueTime {
+}) {
   const { clock } = options
   let offsetMs = 0
   let askedMs = Number.NEGATIVE_INFINITY
@@ -36,8 +31,10 @@ export function createVenueTime(options: {
   }
 
   return {
+    /** Asks now. */
     request: ask,
-    async now(signal) {
+    /** The venue's present, from an answer of at most a minute ago. */
+    async now(signal: AbortSignal): Promise<number> {
       if (clock.now() - askedMs > VENUE_TIME_KEPT_MS) await ask(signal)
       return clock.now() + offsetMs
     },

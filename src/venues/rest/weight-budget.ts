@@ -17,20 +17,7 @@ const BUDGET_RESERVE = 0.1
 /** The venue's clock is not ours: a new window is entered this much late, or by a tenth of a short one. */
 const WINDOW_GUARD_MS = 1_000
 
-export interface WeightBudget {
-  /**
-   * Waits until the window has room, then takes it. A share below 1 is that of the backfill: it ends that much
-   * sooner, and requests without one go first.
-   */
-  take(weight: number, signal: AbortSignal, share?: number): Promise<void>
-  /** The request was answered, or will not be: the venue has counted it by now. */
-  settle(weight: number): void
-  /** Takes over what a response reports about its window. */
-  correct(headers: Headers): void
-  used(): number
-}
-
-export function createWeightBudget(options: { budget: RequestBudget; clock: Clock }): WeightBudget {
+export function createWeightBudget(options: { budget: RequestBudget; clock: Clock }) {
   const { budget, clock } = options
   const usable = budget.limit * (1 - BUDGET_RESERVE)
   const guardMs = Math.min(WINDOW_GUARD_MS, budget.windowMs / 10)
@@ -52,7 +39,11 @@ export function createWeightBudget(options: { budget: RequestBudget; clock: Cloc
   }
 
   return {
-    async take(weight, signal, share = 1) {
+    /**
+     * Waits until the window has room, then takes it. A share below 1 is that of the backfill: it ends that much
+     * sooner, and requests without one go first.
+     */
+    async take(weight: number, signal: AbortSignal, share = 1) {
       const isBackground = share < 1
       let isWaiting = false
       try {
@@ -76,12 +67,14 @@ export function createWeightBudget(options: { budget: RequestBudget; clock: Cloc
       used += weight
       underWay += weight
     },
-    settle(weight) {
+    /** The request was answered, or will not be: the venue has counted it by now. */
+    settle(weight: number) {
       enterWindow()
       underWay -= weight
       if (clock.now() >= (window + 1) * budget.windowMs - guardMs) late += weight
     },
-    correct(headers) {
+    /** Takes over what a response reports about its window. */
+    correct(headers: Headers) {
       if (budget.usedHeader === undefined) return
       const reported = Number(headers.get(budget.usedHeader) ?? Number.NaN)
       if (Number.isFinite(reported) && reported > used) used = reported
