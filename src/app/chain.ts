@@ -1,6 +1,7 @@
 import { join } from 'node:path'
+import type { ServiceStatus } from '../api/endpoints/account/service-status.ts'
 import { createSubmitter } from '../api/endpoints/chain/submit-transaction.ts'
-import type { ServiceStatus, Services } from '../api/endpoints/services.ts'
+import type { Services } from '../api/endpoints/services.ts'
 import type { Network } from '../core/chain/network.ts'
 import type { CursorCodec } from '../core/cursor.ts'
 import type { Counter } from '../kit/metrics.ts'

@@ -1,6 +1,7 @@
 import type { Ledger } from '../accounts/ledger.ts'
 import type { PlanBook } from '../accounts/plans.ts'
-import type { ServiceStatus, Services } from '../api/endpoints/services.ts'
+import type { ServiceStatus } from '../api/endpoints/account/service-status.ts'
+import type { Services } from '../api/endpoints/services.ts'
 import type { Network } from '../core/chain/network.ts'
 import type { EventTail } from '../events/publish.ts'
 import { type Clock, runAfter, runEvery } from '../kit/clock.ts'

@@ -1,6 +1,7 @@
 /** The index and the event log of one environment: its file, its thread, and what keeps it at the chain's end. */
+
+import type { ServiceStatus } from '../api/endpoints/account/service-status.ts'
 import type { ChainIndex } from '../api/endpoints/chain/chain-index.ts'
-import type { ServiceStatus } from '../api/endpoints/services.ts'
 import type { CursorCodec } from '../core/cursor.ts'
 import { DAY_MS, formatTime } from '../core/time.ts'
 import { createEventTail, type EventTail } from '../events/publish.ts'

@@ -1,5 +1,6 @@
+import type { ServiceStatus } from '../api/endpoints/account/service-status.ts'
 import { feedFacts } from '../api/endpoints/market/feed-facts.ts'
-import type { ServiceStatus, Services } from '../api/endpoints/services.ts'
+import type { Services } from '../api/endpoints/services.ts'
 import { symbolsCatalog } from '../api/publish/catalog.ts'
 import type { CursorCodec } from '../core/cursor.ts'
 import { SYMBOLS } from '../core/symbol.ts'

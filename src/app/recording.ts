@@ -1,5 +1,5 @@
 /** What records an environment: its recorders, and in the test environment the simulated venues. */
-import type { ServiceStatus } from '../api/endpoints/services.ts'
+import type { ServiceStatus } from '../api/endpoints/account/service-status.ts'
 import type { Source } from '../core/source.ts'
 import { formatTime } from '../core/time.ts'
 import { type SupervisedThread, superviseThread } from '../kit/supervise-thread.ts'

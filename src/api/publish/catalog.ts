@@ -3,7 +3,7 @@ import { CANDLE_INTERVALS } from '../../core/interval.ts'
 import { allowsInterval, type Plan, reaches } from '../../core/plan.ts'
 import { resolveSource, SOURCE_INFO, SOURCES, type Source } from '../../core/source.ts'
 import { SYMBOL_NAMES, SYMBOLS } from '../../core/symbol.ts'
-import type { SourceRecord, SourcesBody, SymbolsBody } from '../endpoints/services.ts'
+import type { SourcesBody, SymbolsBody } from '../endpoints/market/catalog-schema.ts'
 import { publishedRoutes } from './router.ts'
 
 /** The sources catalog: every source with its endpoints, derived from the declarations. */
@@ -24,7 +24,7 @@ export function sourcesCatalog<Services>(endpoints: readonly AnyEndpoint<Service
 function endpointsOf<Services>(
   endpoints: readonly AnyEndpoint<Services>[],
   source: Source,
-): SourceRecord['endpoints'] {
+): SourcesBody['data'][number]['endpoints'] {
   const name = SOURCE_INFO[source].catalogName
   return publishedRoutes(endpoints).flatMap((route) => {
     const { endpoint, bound } = route

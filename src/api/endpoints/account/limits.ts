@@ -1,25 +1,28 @@
 import { Type } from 'typebox'
 import { noCredits } from '../../../contract/costs.ts'
 import { type CreditCount, object } from '../../../contract/endpoint.ts'
+import { ENVIRONMENTS } from '../../../core/environment.ts'
 import { HISTORIES, TIERS } from '../../../core/plan.ts'
+import {
+  constantsField,
+  integerField,
+  nullableTimeField,
+  textField,
+  timeField,
+} from '../../../core/rows/fields.ts'
 import { formatTime } from '../../../core/time.ts'
 import { endpoint } from '../services.ts'
 
-const count = (description: string) => Type.Integer({ description })
-
 const creditFields = {
-  used: count('Credits used in this period.'),
-  limit: count('Credits of this period.'),
-  remaining: count('Credits that are left.'),
-  resets_at: Type.String({ format: 'date-time', description: 'When the credits are renewed.' }),
+  used: integerField('Credits used in this period.'),
+  limit: integerField('Credits of this period.'),
+  remaining: integerField('Credits that are left.'),
+  resets_at: timeField('When the credits are renewed.'),
 }
 
 const Limits = Type.Object({
-  plan: Type.String({ description: 'Name of the plan.' }),
-  tier: Type.Union(
-    TIERS.map((tier) => Type.Literal(tier)),
-    { description: 'Market-data name of the plan.' },
-  ),
+  plan: textField('Name of the plan.'),
+  tier: constantsField('Market-data name of the plan.', TIERS),
   credits: Type.Object(creditFields, {
     description: 'Of the key where it has a cap of its own, else of the account.',
   }),
@@ -27,24 +30,20 @@ const Limits = Type.Object({
     Type.Object(creditFields, { description: 'Of the account; only where the key has a cap of its own.' }),
   ),
   rate_limits: Type.Object({
-    requests_per_second: count('Requests allowed per second.'),
-    requests_per_minute: count('Requests allowed per minute.'),
-    current_second: count('Requests of the last second, this one included.'),
-    current_minute: count('Requests of the last minute, this one included.'),
+    requests_per_second: integerField('Requests allowed per second.'),
+    requests_per_minute: integerField('Requests allowed per minute.'),
+    current_second: integerField('Requests of the last second, this one included.'),
+    current_minute: integerField('Requests of the last minute, this one included.'),
   }),
   features: Type.Record(Type.String(), Type.Boolean(), { description: 'What the plan can do.' }),
-  max_rows_per_request: count('Most rows of one page.'),
+  max_rows_per_request: integerField('Most rows of one page.'),
   max_history_days: Type.Record(Type.String(), Type.Union([Type.Integer(), Type.Null()]), {
     description: 'Days of history per kind of data; null means all of it.',
   }),
   key: Type.Object({
-    name: Type.String({ description: 'Name of the key that was used.' }),
-    environment: Type.Union([Type.Literal('test'), Type.Literal('live')], {
-      description: 'Environment of the key.',
-    }),
-    expires_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
-      description: 'When the key expires; null: never.',
-    }),
+    name: textField('Name of the key that was used.'),
+    environment: constantsField('Environment of the key.', ENVIRONMENTS),
+    expires_at: nullableTimeField('When the key expires; null: never.'),
   }),
 })
 

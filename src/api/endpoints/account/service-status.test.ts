@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ServiceStatus } from '../services.ts'
 import { idleNotice, nothingToRecord } from './idle-notice.ts'
-import { serviceStatus } from './service-status.ts'
+import { type ServiceStatus, serviceStatus } from './service-status.ts'
 
 const NEVER = { dataset: 'candles', interval: '1m', from: null, to: null }
 const source = (status: 'healthy' | 'down', hasRecord: boolean): ServiceStatus['ingestion'][number] => ({

@@ -1,4 +1,90 @@
-import type { ServiceStatus } from '../services.ts'
+import { type Static, Type } from 'typebox'
+import { ENVIRONMENTS } from '../../../core/environment.ts'
+import {
+  constantsField,
+  flagField,
+  integerField,
+  nullableFractionField,
+  nullableNumberField,
+  nullableTextField,
+  nullableTimeField,
+  numberField,
+  textField,
+  timeField,
+} from '../../../core/rows/fields.ts'
+
+const Source = Type.Object({
+  source: textField('Source that is recorded.'),
+  status: constantsField('Whether data arrives as it should.', ['healthy', 'stale', 'down']),
+  last_event_at: nullableTimeField('Time of the newest recorded event.'),
+  lag_seconds: nullableNumberField('Seconds since then.'),
+  rows_inserted: integerField('Rows written since the process started.'),
+  gaps_24h: integerField('Holes recorded in the last 24 hours.'),
+  backfill: nullableFractionField(
+    'Share of the first fill with history that is done; null where there is none.',
+  ),
+  notice: nullableTextField(
+    'What the operator should know, such as missing credentials; null where there is nothing.',
+  ),
+  coverage: Type.Array(
+    Type.Object({
+      dataset: textField('What is recorded: candles, trades, snapshots (order books), …'),
+      interval: nullableTextField('Its finest interval; null where it has none.'),
+      from: nullableTimeField('First observed instant of any symbol; null before the first record.'),
+      to: nullableTimeField('Last observed instant of any symbol; null before the first record.'),
+    }),
+    { description: 'One record per dataset of the source.' },
+  ),
+})
+
+const Node = Type.Object({
+  name: textField('Name of the node.'),
+  state: textField('State of the node in the pool.'),
+  synced: flagField('Whether the node is in step with its network.'),
+  daa_score: nullableNumberField('Its virtual DAA score.'),
+  lag: nullableNumberField('How far it is behind the best node, in DAA score.'),
+})
+
+const Index = Type.Object({
+  state: constantsField(
+    'Whether the chain is indexed; restarting while what does it is started again, off where there is no node.',
+    ['running', 'restarting', 'off'],
+  ),
+  restarts: integerField('How often it had to be started again.'),
+  coverage_from: nullableTimeField('From when on every transaction is indexed; null before the first start.'),
+  gaps_24h: integerField('Holes recorded in the last 24 hours, counted up to 1,000.'),
+  gaps: Type.Array(
+    Type.Object({
+      recorded_at: timeField('When it was noticed.'),
+      from: timeField('Time of the last block before it.'),
+      to: timeField('Time of the first block after it.'),
+      reason: textField(
+        'pruned: the nodes no longer had that part of the chain. blocks_pruned: blocks in between were not told, the chain is whole. unreadable: transactions of that block are in a form that is not known.',
+      ),
+    }),
+    { description: 'The newest ten holes, oldest first.' },
+  ),
+})
+
+export const Status = Type.Object({
+  status: constantsField('ok; degraded when some part is stale or down; down when nothing works.', [
+    'ok',
+    'degraded',
+    'down',
+  ]),
+  environment: constantsField('The environment that the key reads.', ENVIRONMENTS),
+  ingestion: Type.Array(Source, { description: 'One record per recorded source.' }),
+  nodes: Type.Array(Node, { description: 'The upstream nodes.' }),
+  index: Index,
+  webhooks: Type.Object({
+    pending: integerField('Deliveries that wait.'),
+    oldest_pending_seconds: numberField('Age of the oldest of them.'),
+  }),
+  notice: nullableTextField(
+    'That no venue is recorded or no node is connected here, and which setting changes that; null otherwise.',
+  ),
+})
+export type ServiceStatus = Static<typeof Status>
 
 /** A source gets this long to deliver its first record before its absence counts as a fault. */
 export const STARTING_MS = 30_000

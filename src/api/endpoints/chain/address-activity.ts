@@ -5,6 +5,7 @@ import { previewAnswer, wrappedPage } from '../../../contract/envelopes.ts'
 import { integer, withDefault } from '../../../contract/params.ts'
 import type { Network } from '../../../core/chain/network.ts'
 import { readTransaction } from '../../../core/chain/transaction-json.ts'
+import { integerField, nullableIntegerField, textField } from '../../../core/rows/fields.ts'
 import { type ExactJson, parseExact, writeExact } from '../../../kit/exact-json.ts'
 import { elementsOf } from '../../../kit/json-elements.ts'
 import { parseTransaction } from '../../../parser/parse-transaction.ts'
@@ -15,18 +16,18 @@ import { ParsedTransactionSchema } from './parsed-schema.ts'
 import { unusableAnswer, upstreamError } from './upstream-error.ts'
 
 const AddressActivityItem = Type.Object({
-  kind: Type.String({ description: 'mempool or utxo.' }),
-  tx_id: Type.String({ description: 'Transaction id; of a utxo the one that created it.' }),
-  amount: Type.Union([Type.Integer(), Type.Null()], { description: 'Sompi; null for mempool items.' }),
+  kind: textField('mempool or utxo.'),
+  tx_id: textField('Transaction id; of a utxo the one that created it.'),
+  amount: nullableIntegerField('Sompi; null for mempool items.'),
   parsed: Type.Union([ParsedTransactionSchema, Type.Null()], { description: 'Null for utxo items.' }),
 })
 
 const AddressActivity = Type.Object({
-  address: Type.String({ description: 'The address asked for.' }),
+  address: textField('The address asked for.'),
   items: Type.Array(AddressActivityItem, {
     description: 'Mempool items first, then unspent outputs, newest first.',
   }),
-  credits_used: Type.Integer({ description: 'Credits that this answer cost.' }),
+  credits_used: integerField('Credits that this answer cost.'),
 })
 
 /** Two calls are made for every answer. */

@@ -5,52 +5,48 @@ import { previewAnswer, wrappedPage } from '../../../contract/envelopes.ts'
 import { integer, optional, text, withDefault } from '../../../contract/params.ts'
 import { networkInfo } from '../../../core/chain/network.ts'
 import { faultsError } from '../../../core/errors.ts'
+import { flagField, integerField, nullableTextField, textField } from '../../../core/rows/fields.ts'
 import type { AddressRow } from '../../../store/chain.ts'
 import { endpoint } from '../services.ts'
 import type { ChainIndex } from './chain-index.ts'
 import { addressPathParam, requireNetwork } from './chain-params.ts'
 import { nodeTime } from './node-time.ts'
 
-const orNull = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
-
 const AddressTransaction = Type.Object({
-  tx_id: Type.String({ description: 'Transaction id.' }),
-  direction: Type.String({
-    description: 'receive, send, or self (all inputs and outputs are its own; the amount is the fee).',
-  }),
-  amount_sompi: Type.Integer({ description: "Net of the address's own inputs and outputs, in sompi." }),
-  asset: Type.String({ description: 'KAS, TKAS on test networks.' }),
-  status: Type.String({ description: 'pending, confirmed or dropped.' }),
-  counterparty: orNull('Address of the largest foreign input or output; null if none is known.'),
-  block_time: orNull('Time of the block that carries it; null while pending.'),
-  event_kind: Type.String({ description: 'mempool_entry while pending, utxos_changed once accepted.' }),
+  tx_id: textField('Transaction id.'),
+  direction: textField('receive, send, or self (all inputs and outputs are its own; the amount is the fee).'),
+  amount_sompi: integerField("Net of the address's own inputs and outputs, in sompi."),
+  asset: textField('KAS, TKAS on test networks.'),
+  status: textField('pending, confirmed or dropped.'),
+  counterparty: nullableTextField('Address of the largest foreign input or output; null if none is known.'),
+  block_time: nullableTextField('Time of the block that carries it; null while pending.'),
+  event_kind: textField('mempool_entry while pending, utxos_changed once accepted.'),
 })
 
 const AddressTransactions = Type.Object({
-  address: Type.String({ description: 'The address asked for.' }),
+  address: textField('The address asked for.'),
   items: Type.Array(AddressTransaction, { description: 'Newest first; one for each transaction.' }),
-  next_cursor: orNull('Pass it as `cursor` to get the next page; null on the last.'),
-  coverage_from: orNull('From when on every transaction is indexed: after the last gap.'),
+  next_cursor: nullableTextField('Pass it as `cursor` to get the next page; null on the last.'),
+  coverage_from: nullableTextField('From when on every transaction is indexed: after the last gap.'),
   coverage: Type.Object(
     {
-      from: orNull('From when on transactions are indexed; null before the first start.'),
-      to: orNull('Time of the last indexed chain block.'),
-      complete: Type.Boolean({ description: 'Whether nothing is missing in between.' }),
+      from: nullableTextField('From when on transactions are indexed; null before the first start.'),
+      to: nullableTextField('Time of the last indexed chain block.'),
+      complete: flagField('Whether nothing is missing in between.'),
       gaps: Type.Array(
         Type.Object({
-          from: orNull('Time of the last block before the gap.'),
-          to: orNull('Time of the first block after it.'),
-          reason: Type.String({
-            description:
-              'pruned: the nodes no longer had that part of the chain. unreadable: transactions of that block are in a form that is not known.',
-          }),
+          from: nullableTextField('Time of the last block before the gap.'),
+          to: nullableTextField('Time of the first block after it.'),
+          reason: textField(
+            'pruned: the nodes no longer had that part of the chain. unreadable: transactions of that block are in a form that is not known.',
+          ),
         }),
         { description: 'What is missing, for every address; the newest 100, oldest first.' },
       ),
     },
     { description: 'What the history reaches over.' },
   ),
-  credits_used: Type.Integer({ description: 'Credits that this answer cost.' }),
+  credits_used: integerField('Credits that this answer cost.'),
 })
 
 const cost = base(10).perRow(1)

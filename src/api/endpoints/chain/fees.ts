@@ -2,6 +2,7 @@ import { type TSchema, Type } from 'typebox'
 import { flat } from '../../../contract/costs.ts'
 import { object } from '../../../contract/endpoint.ts'
 import { flag } from '../../../contract/params.ts'
+import { flagField, integerField, numberField, textField } from '../../../core/rows/fields.ts'
 import { endpoint } from '../services.ts'
 import { upstreamError } from './upstream-error.ts'
 
@@ -11,21 +12,21 @@ const GUIDANCE =
 const bucket = (description: string) =>
   Type.Object(
     {
-      feerate: Type.Number({ description: 'Sompi per gram of mass.' }),
-      estimated_seconds: Type.Number({ description: 'Time until it is in a block.' }),
+      feerate: numberField('Sompi per gram of mass.'),
+      estimated_seconds: numberField('Time until it is in a block.'),
     },
     { description },
   )
 const buckets = (description: string): TSchema => Type.Array(bucket('One step.'), { description })
 
 const FeeEstimate = Type.Object({
-  network: Type.String({ description: 'Network of the estimate.' }),
+  network: textField('Network of the estimate.'),
   priority: bucket('For the next block.'),
   normal: buckets('For inclusion within about a minute.'),
   low: buckets('For inclusion within about an hour.'),
-  experimental: Type.Boolean({ description: 'Whether the experimental estimator was used.' }),
-  credits_used: Type.Integer({ description: 'Credits that this answer cost.' }),
-  guidance: Type.String({ description: 'How to use it.' }),
+  experimental: flagField('Whether the experimental estimator was used.'),
+  credits_used: integerField('Credits that this answer cost.'),
+  guidance: textField('How to use it.'),
 })
 
 interface NodeBucket {

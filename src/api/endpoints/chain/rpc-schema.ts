@@ -1,5 +1,6 @@
 /** The schema of JSON-RPC bodies, derived from the table of methods. */
 import { type TSchema, Type } from 'typebox'
+import { textField } from '../../../core/rows/fields.ts'
 import { RPC_METHODS, type RpcMethod } from '../../../upstreams/methods.ts'
 import { MAX_BATCH, RPC_ERRORS } from './rpc-codes.ts'
 
@@ -43,7 +44,7 @@ const Failure = Type.Object({
   id,
   error: Type.Object({
     code: Type.Integer({ enum: Object.values(RPC_ERRORS).map(({ code }) => code), description: 'Its kind.' }),
-    message: Type.String({ description: 'A sentence, or the text of the node.' }),
+    message: textField('A sentence, or the text of the node.'),
     data: Type.Optional(Type.Unknown({ description: 'What is known in fields.' })),
   }),
 })

@@ -3,6 +3,7 @@ import { base } from '../../../contract/costs.ts'
 import { object } from '../../../contract/endpoint.ts'
 import { MAX_TRANSACTION_JSON_BYTES, readTransaction } from '../../../core/chain/transaction-json.ts'
 import { ApiError, faultsError } from '../../../core/errors.ts'
+import { flagField, integerField, textField } from '../../../core/rows/fields.ts'
 import { nextTurn } from '../../../kit/time-slices.ts'
 import type { RefusalReason } from '../../../upstreams/classify.ts'
 import { endpoint } from '../services.ts'
@@ -15,19 +16,14 @@ const SubmitRequest = Type.Object(
   {
     transaction: SignedTransaction,
     allow_orphan: Type.Optional(
-      Type.Boolean({
-        description:
-          'Take it before its parents are known. Not together with `replace_by_fee`: a replacement is never taken as an orphan.',
-      }),
+      flagField(
+        'Take it before its parents are known. Not together with `replace_by_fee`: a replacement is never taken as an orphan.',
+      ),
     ),
     replace_by_fee: Type.Optional(
-      Type.Boolean({
-        description: 'Replace the one transaction in the mempool that it conflicts with.',
-      }),
+      flagField('Replace the one transaction in the mempool that it conflicts with.'),
     ),
-    wait_for_mempool: Type.Optional(
-      Type.Boolean({ description: 'Answer when the network shows the transaction.' }),
-    ),
+    wait_for_mempool: Type.Optional(flagField('Answer when the network shows the transaction.')),
     wait_timeout_seconds: Type.Optional(
       Type.Number({ minimum: 0.5, maximum: 30, default: 5, description: 'How long to wait for that.' }),
     ),
@@ -37,16 +33,14 @@ const SubmitRequest = Type.Object(
 type SubmitRequest = Static<typeof SubmitRequest>
 
 const SubmitResult = Type.Object({
-  tx_id: Type.String({ description: 'Id of the transaction, computed here.' }),
-  submitted: Type.Boolean({ description: 'Whether the network has it.' }),
-  mempool_seen: Type.Boolean({
-    description: 'Whether it was seen in a mempool; false for one that had left it by acceptance before.',
-  }),
-  already_accepted: Type.Boolean({
-    description: 'Whether the network had accepted it before this call.',
-  }),
-  attempts: Type.Integer({ description: 'Calls to nodes; all looks at the mempool together are one.' }),
-  credits_used: Type.Integer({ description: 'Credits that this answer cost.' }),
+  tx_id: textField('Id of the transaction, computed here.'),
+  submitted: flagField('Whether the network has it.'),
+  mempool_seen: flagField(
+    'Whether it was seen in a mempool; false for one that had left it by acceptance before.',
+  ),
+  already_accepted: flagField('Whether the network had accepted it before this call.'),
+  attempts: integerField('Calls to nodes; all looks at the mempool together are one.'),
+  credits_used: integerField('Credits that this answer cost.'),
 })
 
 /** The node's call for replacements has no such option; ignoring it would do less than was asked for. */

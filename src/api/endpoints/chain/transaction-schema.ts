@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { integerField, nullableField } from '../../../core/rows/fields.ts'
 
 /** A signed transaction in the node's own JSON form. `core/chain/transaction-json.ts` reads it strictly. */
 const u64 = (description: string) =>
@@ -7,8 +8,6 @@ const u64 = (description: string) =>
   })
 const hex = (description: string) => Type.String({ pattern: '^[0-9a-fA-F]*$', description })
 const id = (description: string) => Type.String({ pattern: '^[0-9a-fA-F]{64}$', description })
-const orNull = <T extends ReturnType<typeof Type.Object>>(schema: T, description: string) =>
-  Type.Union([schema, Type.Null()], { description })
 
 const Input = Type.Object({
   previousOutpoint: Type.Object({
@@ -35,9 +34,9 @@ const Output = Type.Object({
     { description: 'Four hex digits of version and the script; or an object of both.' },
   ),
   covenant: Type.Optional(
-    orNull(
+    nullableField(
       Type.Object({
-        authorizingInput: Type.Integer({ description: 'Input that authorises it.' }),
+        authorizingInput: integerField('Input that authorises it.'),
         covenantId: id('The covenant.'),
       }),
       'Covenant that the output is bound to; version 1 only.',

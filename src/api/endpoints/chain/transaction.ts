@@ -4,6 +4,12 @@ import { object, type TextAnswer } from '../../../contract/endpoint.ts'
 import { CONTENT_TYPES } from '../../../contract/envelopes.ts'
 import { readTransaction } from '../../../core/chain/transaction-json.ts'
 import { ApiError } from '../../../core/errors.ts'
+import {
+  integerField,
+  nullableIntegerField,
+  nullableTextField,
+  textField,
+} from '../../../core/rows/fields.ts'
 import { type ExactJson, writeExact } from '../../../kit/exact-json.ts'
 import { parseTransaction } from '../../../parser/parse-transaction.ts'
 import type { TransactionRow } from '../../../store/chain.ts'
@@ -14,21 +20,18 @@ import { nodeTime } from './node-time.ts'
 import { ParsedTransactionSchema } from './parsed-schema.ts'
 import { unusableAnswer, upstreamError } from './upstream-error.ts'
 
-const orNull = (type: 'string' | 'integer', description: string) =>
-  Type.Union([type === 'string' ? Type.String() : Type.Integer(), Type.Null()], { description })
-
 const TransactionLookup = Type.Object({
-  tx_id: Type.String({ description: 'Transaction id.' }),
-  status: Type.String({ description: 'pending, confirmed or dropped.' }),
+  tx_id: textField('Transaction id.'),
+  status: textField('pending, confirmed or dropped.'),
   parsed: ParsedTransactionSchema,
-  source: Type.String({ description: 'index or mempool.' }),
-  block_time: orNull('string', 'Time of the block that carries it; null while pending.'),
-  block_hash: orNull('string', 'That block; null while pending.'),
-  accepting_block_hash: orNull('string', 'Chain block that accepted it; null while pending.'),
-  accepting_block_time: orNull('string', 'Time of that block.'),
-  confirmations: Type.Integer({ description: 'Blue score since acceptance; 0 while pending.' }),
-  fee_sompi: orNull('integer', 'Fee, where all inputs are known.'),
-  credits_used: Type.Integer({ description: 'Credits that this answer cost.' }),
+  source: textField('index or mempool.'),
+  block_time: nullableTextField('Time of the block that carries it; null while pending.'),
+  block_hash: nullableTextField('That block; null while pending.'),
+  accepting_block_hash: nullableTextField('Chain block that accepted it; null while pending.'),
+  accepting_block_time: nullableTextField('Time of that block.'),
+  confirmations: integerField('Blue score since acceptance; 0 while pending.'),
+  fee_sompi: nullableIntegerField('Fee, where all inputs are known.'),
+  credits_used: integerField('Credits that this answer cost.'),
 })
 
 const MEMPOOL = 'mempool lookup'

@@ -6,6 +6,7 @@ import { CONTENT_TYPES } from '../../../contract/envelopes.ts'
 import type { ExampleSamples } from '../../../contract/example.ts'
 import { flag, onlyFor, optional, source, symbol, time, withExample } from '../../../contract/params.ts'
 import type { Feed } from '../../../core/feed.ts'
+import { integerField, nullableTextField, timeField } from '../../../core/rows/fields.ts'
 import type { MarketRow, MarketType } from '../../../core/rows/market.ts'
 import { SnapshotRow } from '../../../core/rows/snapshot.ts'
 import type { AssetSymbol } from '../../../core/symbol.ts'
@@ -24,19 +25,18 @@ const MAX_MARKETS_TRIED = 200
 const MISSING_REASONS = ['no_market', 'not_recorded', 'plan_history'] as const
 type MissingReason = (typeof MISSING_REASONS)[number]
 
-const nullable = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
 const always = (value: null | false, description: string) =>
   value === null ? Type.Null({ description }) : Type.Literal(value, { description })
 
 /** The fields of every market answer, for one row at most. */
 const SnapshotAtMeta = Type.Object(
   {
-    symbol: nullable('Echo of the request.'),
-    source: nullable('Echo of the request.'),
+    symbol: nullableTextField('Echo of the request.'),
+    source: nullableTextField('Echo of the request.'),
     interval: always(null, 'Always null: one sample is served.'),
-    time: Type.String({ format: 'date-time', description: 'The instant that was asked for.' }),
-    count: Type.Integer({ description: '1, or 0 when there is no snapshot.' }),
-    returned: Type.Integer({ description: 'The same as count.' }),
+    time: timeField('The instant that was asked for.'),
+    count: integerField('1, or 0 when there is no snapshot.'),
+    returned: integerField('The same as count.'),
     has_more: always(false, 'Always false.'),
     next_cursor: always(null, 'Always null.'),
     clamped: always(null, 'Always null: the time is never moved.'),

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { noCredits } from '../../../contract/costs.ts'
 import { object } from '../../../contract/endpoint.ts'
+import { textField } from '../../../core/rows/fields.ts'
 import { endpoint } from '../services.ts'
 
 export const asyncapi = endpoint({
@@ -12,10 +13,7 @@ export const asyncapi = endpoint({
   },
   access: { auth: 'none' },
   cost: noCredits,
-  returns: object(
-    'AsyncApi',
-    Type.Object({ asyncapi: Type.String({ description: 'Version of AsyncAPI.' }) }),
-  ),
+  returns: object('AsyncApi', Type.Object({ asyncapi: textField('Version of AsyncAPI.') })),
   run: ({ services }) => ({
     kind: 'text',
     text: services.documents.asyncapi,

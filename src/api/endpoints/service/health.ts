@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { noCredits } from '../../../contract/costs.ts'
 import { at, object } from '../../../contract/endpoint.ts'
+import { integerField, textField } from '../../../core/rows/fields.ts'
 import { endpoint } from '../services.ts'
 
 export const health = endpoint({
@@ -16,8 +17,8 @@ export const health = endpoint({
     'Health',
     Type.Object({
       status: Type.Literal('ok', { description: 'Always ok: a process that cannot answer does not.' }),
-      version: Type.String({ description: 'Version of the running service.' }),
-      uptime_seconds: Type.Integer({ description: 'Seconds since the process started.' }),
+      version: textField('Version of the running service.'),
+      uptime_seconds: integerField('Seconds since the process started.'),
     }),
   ),
   aliases: [at('GET /v1/health')],

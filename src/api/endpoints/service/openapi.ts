@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { noCredits } from '../../../contract/costs.ts'
 import { object } from '../../../contract/endpoint.ts'
+import { textField } from '../../../core/rows/fields.ts'
 import { endpoint } from '../services.ts'
 
 export const openapi = endpoint({
@@ -12,7 +13,7 @@ export const openapi = endpoint({
   },
   access: { auth: 'none' },
   cost: noCredits,
-  returns: object('OpenApi', Type.Object({ openapi: Type.String({ description: 'Version of OpenAPI.' }) })),
+  returns: object('OpenApi', Type.Object({ openapi: textField('Version of OpenAPI.') })),
   run: async ({ services }) => ({
     kind: 'text',
     text: await services.documents.openapi(),

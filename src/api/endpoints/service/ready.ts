@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { noCredits } from '../../../contract/costs.ts'
 import { object } from '../../../contract/endpoint.ts'
+import { flagField, textField } from '../../../core/rows/fields.ts'
 import { endpoint } from '../services.ts'
 
 export const ready = endpoint({
@@ -15,12 +16,12 @@ export const ready = endpoint({
   returns: object(
     'Ready',
     Type.Object({
-      ready: Type.Boolean({ description: 'Whether every part works.' }),
+      ready: flagField('Whether every part works.'),
       parts: Type.Array(
         Type.Object({
-          name: Type.String({ description: 'Name of the part.' }),
-          ok: Type.Boolean({ description: 'Whether it works.' }),
-          detail: Type.Optional(Type.String({ description: 'What is wrong with it.' })),
+          name: textField('Name of the part.'),
+          ok: flagField('Whether it works.'),
+          detail: Type.Optional(textField('What is wrong with it.')),
         }),
         { description: 'The parts that were asked.' },
       ),

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { flat } from '../../../contract/costs.ts'
 import { object } from '../../../contract/endpoint.ts'
+import { textField } from '../../../core/rows/fields.ts'
 import { endpoint } from '../services.ts'
 import {
   Addresses,
@@ -54,7 +55,7 @@ export const createWebhook = endpoint({
     'CreatedWebhook',
     Type.Object({
       ...webhookFields,
-      secret: Type.String({ description: 'Signing secret; shown once.' }),
+      secret: textField('Signing secret; shown once.'),
       credits_used: CreditsUsed,
     }),
     201,

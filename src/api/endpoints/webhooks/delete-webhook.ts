@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { noCredits } from '../../../contract/costs.ts'
 import { object } from '../../../contract/endpoint.ts'
+import { textField } from '../../../core/rows/fields.ts'
 import { endpoint } from '../services.ts'
 import { CreditsUsed, WEBHOOK_ACCESS, webhookId } from './webhook-record.ts'
 
@@ -16,7 +17,7 @@ export const deleteWebhook = endpoint({
   returns: object(
     'DeletedWebhook',
     Type.Object({
-      id: Type.String({ description: 'Id of the webhook.' }),
+      id: textField('Id of the webhook.'),
       deleted: Type.Literal(true, { description: 'It is gone.' }),
       credits_used: CreditsUsed,
     }),

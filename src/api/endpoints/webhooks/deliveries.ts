@@ -3,33 +3,37 @@ import { noCredits } from '../../../contract/costs.ts'
 import { wrappedList } from '../../../contract/endpoint.ts'
 import { previewAnswer, wrappedPage } from '../../../contract/envelopes.ts'
 import { integer, optional, text, withDefault } from '../../../contract/params.ts'
+import {
+  constantsField,
+  integerField,
+  nullableIntegerField,
+  nullableTextField,
+  nullableTimeField,
+  textField,
+  timeField,
+} from '../../../core/rows/fields.ts'
 import { formatTime } from '../../../core/time.ts'
 import type { DeliveryRecord } from '../../../store/jobs.ts'
 import { endpoint } from '../services.ts'
-import {
-  CreditsUsed,
-  dateTimeField,
-  nullable,
-  timeTextOrNull,
-  WEBHOOK_ACCESS,
-  webhookId,
-} from './webhook-record.ts'
+import { CreditsUsed, timeTextOrNull, WEBHOOK_ACCESS, webhookId } from './webhook-record.ts'
 
 const Delivery = Type.Object({
-  id: Type.String({ description: 'Id of the delivery, as in X-Svc-Delivery.' }),
-  event_id: Type.String({ description: 'Id of the event.' }),
-  seq: Type.Integer({ description: 'Number of the event.' }),
-  kind: Type.String({ description: 'Kind of the event.' }),
-  state: Type.Union([Type.Literal('pending'), Type.Literal('delivered'), Type.Literal('failed')], {
-    description: 'failed: no further try will be made; a replay sends it again.',
-  }),
-  attempts: Type.Integer({ description: 'Tries so far.' }),
-  last_status: nullable(Type.Integer(), 'HTTP status of the last try; null without an answer.'),
-  last_error: nullable(Type.String(), 'What was wrong with the last try.'),
-  last_attempt_at: nullable(Type.String({ format: 'date-time' }), 'When the last try ended.'),
-  duration_ms: nullable(Type.Integer(), 'How long the last try took.'),
-  next_attempt_at: nullable(Type.String({ format: 'date-time' }), 'When the next try is due.'),
-  created_at: dateTimeField('When the delivery was planned.'),
+  id: textField('Id of the delivery, as in X-Svc-Delivery.'),
+  event_id: textField('Id of the event.'),
+  seq: integerField('Number of the event.'),
+  kind: textField('Kind of the event.'),
+  state: constantsField('failed: no further try will be made; a replay sends it again.', [
+    'pending',
+    'delivered',
+    'failed',
+  ]),
+  attempts: integerField('Tries so far.'),
+  last_status: nullableIntegerField('HTTP status of the last try; null without an answer.'),
+  last_error: nullableTextField('What was wrong with the last try.'),
+  last_attempt_at: nullableTimeField('When the last try ended.'),
+  duration_ms: nullableIntegerField('How long the last try took.'),
+  next_attempt_at: nullableTimeField('When the next try is due.'),
+  created_at: timeField('When the delivery was planned.'),
 })
 
 export const deliveries = endpoint({
@@ -54,9 +58,9 @@ export const deliveries = endpoint({
   returns: wrappedList('Delivery', Delivery, {
     name: 'Deliveries',
     schema: Type.Object({
-      id: Type.String({ description: 'Id of the webhook.' }),
+      id: textField('Id of the webhook.'),
       deliveries: Type.Array(Delivery, { description: 'Newest first.' }),
-      next_cursor: nullable(Type.String(), 'Pass it as cursor to get the next page; null on the last.'),
+      next_cursor: nullableTextField('Pass it as cursor to get the next page; null on the last.'),
       credits_used: CreditsUsed,
     }),
     cursor: 'cursor',

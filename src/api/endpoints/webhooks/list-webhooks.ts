@@ -5,10 +5,11 @@ import { previewAnswer, wrappedPage } from '../../../contract/envelopes.ts'
 import { integer, optional, text, withDefault } from '../../../contract/params.ts'
 import type { CursorPlace } from '../../../core/cursor.ts'
 import { faultsError } from '../../../core/errors.ts'
+import { nullableTextField } from '../../../core/rows/fields.ts'
 import { nextTurn } from '../../../kit/time-slices.ts'
 import type { SubscriptionPlace } from '../../../store/jobs.ts'
 import { endpoint } from '../services.ts'
-import { CreditsUsed, nullable, WEBHOOK_ACCESS, WebhookSchema, webhookBody } from './webhook-record.ts'
+import { CreditsUsed, WEBHOOK_ACCESS, WebhookSchema, webhookBody } from './webhook-record.ts'
 
 export const listWebhooks = endpoint({
   path: 'GET /v1/webhooks',
@@ -34,7 +35,7 @@ export const listWebhooks = endpoint({
     name: 'Webhooks',
     schema: Type.Object({
       webhooks: Type.Array(WebhookSchema, { description: 'Oldest first.' }),
-      next_cursor: nullable(Type.String(), 'Pass it as cursor to get the next page; null on the last.'),
+      next_cursor: nullableTextField('Pass it as cursor to get the next page; null on the last.'),
       credits_used: CreditsUsed,
     }),
     cursor: 'cursor',

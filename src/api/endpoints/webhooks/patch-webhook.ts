@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { noCredits } from '../../../contract/costs.ts'
 import { object } from '../../../contract/endpoint.ts'
+import { flagField } from '../../../core/rows/fields.ts'
 import { endpoint } from '../services.ts'
 import {
   Addresses,
@@ -19,9 +20,7 @@ import {
 const WebhookChange = Type.Object(
   {
     active: Type.Optional(
-      Type.Boolean({
-        description: 'Off stops deliveries; on starts them, also after the service switched it off.',
-      }),
+      flagField('Off stops deliveries; on starts them, also after the service switched it off.'),
     ),
     kinds: Type.Optional(Kinds),
     addresses: Type.Optional(Addresses),

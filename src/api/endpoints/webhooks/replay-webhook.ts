@@ -2,10 +2,11 @@ import { type Static, Type } from 'typebox'
 import { noCredits } from '../../../contract/costs.ts'
 import { object } from '../../../contract/endpoint.ts'
 import { ApiError } from '../../../core/errors.ts'
+import { flagField, integerField, nullableIntegerField, textField } from '../../../core/rows/fields.ts'
 import { parseTime } from '../../../core/time.ts'
 import type { ReplayRange } from '../../../webhooks/replay.ts'
 import { endpoint } from '../services.ts'
-import { CreditsUsed, nullable, WEBHOOK_ACCESS, webhookId } from './webhook-record.ts'
+import { CreditsUsed, WEBHOOK_ACCESS, webhookId } from './webhook-record.ts'
 
 const instant = (description: string) =>
   Type.Optional(Type.Union([Type.String(), Type.Number()], { description }))
@@ -36,15 +37,15 @@ export const replayWebhook = endpoint({
   returns: object(
     'Replay',
     Type.Object({
-      id: Type.String({ description: 'Id of the webhook.' }),
-      events: Type.Integer({ description: 'Events that will be delivered again.' }),
-      already_pending: Type.Integer({
-        description: 'Events of the range that wait to be delivered already; they are not planned again.',
-      }),
-      after_seq: Type.Integer({ description: 'Where the range began.' }),
-      up_to_seq: Type.Integer({ description: 'Where it ends.' }),
-      next_after_seq: nullable(Type.Integer(), 'Where to go on when there was more than one call replays.'),
-      gap: Type.Boolean({ description: 'Whether the log no longer reached back to the beginning.' }),
+      id: textField('Id of the webhook.'),
+      events: integerField('Events that will be delivered again.'),
+      already_pending: integerField(
+        'Events of the range that wait to be delivered already; they are not planned again.',
+      ),
+      after_seq: integerField('Where the range began.'),
+      up_to_seq: integerField('Where it ends.'),
+      next_after_seq: nullableIntegerField('Where to go on when there was more than one call replays.'),
+      gap: flagField('Whether the log no longer reached back to the beginning.'),
       credits_used: CreditsUsed,
     }),
   ),

@@ -1,9 +1,10 @@
 import { Type } from 'typebox'
 import { noCredits } from '../../../contract/costs.ts'
 import { object } from '../../../contract/endpoint.ts'
+import { textField, timeField } from '../../../core/rows/fields.ts'
 import { formatTime } from '../../../core/time.ts'
 import { endpoint } from '../services.ts'
-import { CreditsUsed, dateTimeField, WEBHOOK_ACCESS, webhookId } from './webhook-record.ts'
+import { CreditsUsed, WEBHOOK_ACCESS, webhookId } from './webhook-record.ts'
 
 export const rotateSecret = endpoint({
   path: 'POST /v1/webhooks/{id}/rotate',
@@ -19,9 +20,9 @@ export const rotateSecret = endpoint({
   returns: object(
     'RotatedSecret',
     Type.Object({
-      id: Type.String({ description: 'Id of the webhook.' }),
-      secret: Type.String({ description: 'The new signing secret; shown once.' }),
-      previous_valid_until: dateTimeField('Until when the old secret signs too.'),
+      id: textField('Id of the webhook.'),
+      secret: textField('The new signing secret; shown once.'),
+      previous_valid_until: timeField('Until when the old secret signs too.'),
       credits_used: CreditsUsed,
     }),
   ),

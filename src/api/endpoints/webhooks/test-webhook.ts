@@ -1,8 +1,15 @@
 import { Type } from 'typebox'
 import { noCredits } from '../../../contract/costs.ts'
 import { object } from '../../../contract/endpoint.ts'
+import {
+  flagField,
+  integerField,
+  nullableIntegerField,
+  nullableTextField,
+  textField,
+} from '../../../core/rows/fields.ts'
 import { endpoint } from '../services.ts'
-import { CreditsUsed, nullable, WEBHOOK_ACCESS, webhookId } from './webhook-record.ts'
+import { CreditsUsed, WEBHOOK_ACCESS, webhookId } from './webhook-record.ts'
 
 export const testWebhook = endpoint({
   path: 'POST /v1/webhooks/{id}/test',
@@ -18,13 +25,13 @@ export const testWebhook = endpoint({
   returns: object(
     'WebhookTest',
     Type.Object({
-      id: Type.String({ description: 'Id of the webhook.' }),
-      delivery_id: Type.String({ description: 'Id of the delivery, as in X-Svc-Delivery.' }),
-      event_id: Type.String({ description: 'Id of the sample event.' }),
-      delivered: Type.Boolean({ description: 'Whether the receiver answered 2xx in time.' }),
-      status: nullable(Type.Integer(), 'HTTP status of the answer; null without one.'),
-      error: nullable(Type.String(), 'What was wrong.'),
-      duration_ms: Type.Integer({ description: 'How long it took.' }),
+      id: textField('Id of the webhook.'),
+      delivery_id: textField('Id of the delivery, as in X-Svc-Delivery.'),
+      event_id: textField('Id of the sample event.'),
+      delivered: flagField('Whether the receiver answered 2xx in time.'),
+      status: nullableIntegerField('HTTP status of the answer; null without one.'),
+      error: nullableTextField('What was wrong.'),
+      duration_ms: integerField('How long it took.'),
       credits_used: CreditsUsed,
     }),
   ),

@@ -2,6 +2,14 @@ import { Type } from 'typebox'
 import { type Caller, type EndpointAccess, MAX_REQUEST_BODY_BYTES } from '../../../contract/endpoint.ts'
 import { text } from '../../../contract/params.ts'
 import type { Plan } from '../../../core/plan.ts'
+import {
+  flagField,
+  integerField,
+  nullableTextField,
+  nullableTimeField,
+  textField,
+  timeField,
+} from '../../../core/rows/fields.ts'
 import { formatTime } from '../../../core/time.ts'
 import { EVENT_KINDS } from '../../../events/kinds.ts'
 import type { SubscriptionRecord } from '../../../store/jobs.ts'
@@ -16,49 +24,41 @@ export const webhookId = text('Id of the webhook.', {
   expected: 'the id of a webhook, such as wh_0123456789abcdef0123',
 })
 
-export const dateTimeField = (description: string) => Type.String({ format: 'date-time', description })
-export const nullable = <T extends ReturnType<typeof Type.String> | ReturnType<typeof Type.Integer>>(
-  schema: T,
-  description: string,
-) => Type.Union([schema, Type.Null()], { description })
+export const CreditsUsed = integerField('Credits that this call cost.')
 
-export const CreditsUsed = Type.Integer({ description: 'Credits that this call cost.' })
-
-export const Kinds = Type.Array(Type.String({ description: 'A kind of event.' }), {
+export const Kinds = Type.Array(textField('A kind of event.'), {
   maxItems: 50,
   description: `Kinds of events: ${EVENT_KINDS.join(', ')}.`,
 })
-export const Addresses = Type.Array(Type.String({ description: 'An address of the chain.' }), {
+export const Addresses = Type.Array(textField('An address of the chain.'), {
   maxItems: 100_000,
   description: 'Addresses that narrow the kinds which have some; needed for utxos_changed.',
 })
-export const Batch = Type.Boolean({
-  description: 'Whether what is waiting, up to 100 events or 200 ms, comes in one POST as an array.',
-})
+export const Batch = flagField(
+  'Whether what is waiting, up to 100 events or 200 ms, comes in one POST as an array.',
+)
 
 export const webhookFields = {
-  id: Type.String({ description: 'Id of the webhook.' }),
-  url: Type.String({ description: 'Where deliveries go.' }),
+  id: textField('Id of the webhook.'),
+  url: textField('Where deliveries go.'),
   kinds: Kinds,
   addresses: Addresses,
   batch: Batch,
-  active: Type.Boolean({ description: 'Whether events are delivered.' }),
-  created_at: dateTimeField('When it was created.'),
+  active: flagField('Whether events are delivered.'),
+  created_at: timeField('When it was created.'),
 }
 
 export const WebhookSchema = Type.Object({
   ...webhookFields,
-  disabled_reason: nullable(
-    Type.String(),
+  disabled_reason: nullableTextField(
     `Why the service switched it off: ${Object.keys(DISABLE_REASONS).join(', ')}; null while it did not.`,
   ),
-  disabled_at: nullable(Type.String({ format: 'date-time' }), 'When the service switched it off.'),
-  paused_reason: nullable(
-    Type.String(),
+  disabled_at: nullableTimeField('When the service switched it off.'),
+  paused_reason: nullableTextField(
     'Why deliveries wait: credits_exhausted, account_paused or plan; null while they do not.',
   ),
-  failing_since: nullable(Type.String({ format: 'date-time' }), 'First failure since the last success.'),
-  last_success_at: nullable(Type.String({ format: 'date-time' }), 'When the last delivery was taken.'),
+  failing_since: nullableTimeField('First failure since the last success.'),
+  last_success_at: nullableTimeField('When the last delivery was taken.'),
 })
 
 /** More than an address with its quotes and comma; the rest of the body is as large as any other. */
