@@ -242,9 +242,6 @@ function openServices(common: CommonServices): Services {
     get chain(): never {
       return none()
     },
-    get chainIndex(): never {
-      return none()
-    },
     get webhooks(): never {
       return none()
     },

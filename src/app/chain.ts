@@ -13,7 +13,7 @@ import { publishControl, SANDBOX_NODE_FOLDER } from './sandbox-access.ts'
 import { startSandboxNodes } from './sandbox-nodes.ts'
 
 export interface ChainHalf {
-  readonly services: Pick<Services, 'chain' | 'chainIndex'>
+  readonly services: Pick<Services, 'chain'>
   readonly upstreams: Upstreams
   readonly index: IndexedChain
   readonly nodes: () => ServiceStatus['nodes']
@@ -47,10 +47,11 @@ export async function startChain(
       },
     })
   }
-  const index = await startIndexedChain(parts, upstreams, cursors, knownSeq)
+  const index = await startIndexedChain(parts, upstreams, knownSeq)
   const submitter = createSubmitter({ upstreams, index: index.chain, clock })
+  const waitMs = config.nodeWaitSeconds * 1000
   return {
-    services: { chain: { upstreams, submitter }, ...index.services },
+    services: { chain: { upstreams, submitter, index: index.chain, cursors, waitMs } },
     upstreams,
     index,
     nodes: () => upstreams.nodes().map(shown),

@@ -15,10 +15,7 @@ import type { EnvironmentParts } from './parts.ts'
 import type { InstallationSecrets } from './secrets.ts'
 
 /** The services that are the same in every environment. */
-export type CommonServices = Omit<
-  Services,
-  'market' | 'chain' | 'chainIndex' | 'webhooks' | 'symbols' | 'status'
->
+export type CommonServices = Omit<Services, 'market' | 'chain' | 'webhooks' | 'symbols' | 'status'>
 
 export interface StartedEnvironment {
   readonly services: Services

@@ -1,8 +1,6 @@
 /** The index and the event log of one environment: its file, its thread, and what keeps it at the chain's end. */
 
 import type { ServiceStatus } from '../api/endpoints/account/service-status.ts'
-import type { ChainIndex } from '../api/endpoints/chain/chain-index.ts'
-import type { CursorCodec } from '../core/cursor.ts'
 import { DAY_MS, formatTime } from '../core/time.ts'
 import { createEventTail, type EventTail } from '../events/publish.ts'
 import { startFollowing } from '../indexer/follow.ts'
@@ -19,7 +17,6 @@ import { startIndexWorker } from './index-worker.ts'
 import type { EnvironmentParts } from './parts.ts'
 
 export interface IndexedChain {
-  readonly services: { readonly chainIndex: ChainIndex }
   readonly chain: ChainStore
   readonly events: { readonly store: EventStore; readonly tail: EventTail }
   readonly watched: WatchedAddresses
@@ -39,7 +36,6 @@ const WARN_EVERY_MS = 60_000
 export async function startIndexedChain(
   parts: EnvironmentParts,
   upstreams: Upstreams,
-  cursors: CursorCodec,
   knownSeq: number,
 ): Promise<IndexedChain> {
   const { environment, config, clock, log, shutdown, probes } = parts
@@ -67,7 +63,6 @@ export async function startIndexedChain(
       ? await startIndexing({ parts, upstreams, watched, tail })
       : ({ state: 'off', restarts: 0 } as const)
   return {
-    services: { chainIndex: { chain, upstreams, cursors, waitMs: config.nodeWaitSeconds * 1000 } },
     chain,
     events: { store: events, tail },
     watched,

@@ -134,25 +134,25 @@ export interface EndpointContext<Input, Services> {
   readonly path: string
 }
 
-interface ObjectAnswer {
-  readonly kind: 'object'
-  readonly value: unknown
+interface AnswerFacts {
   readonly status?: number
   /** What the price depends on: rows, attempts, upstream calls. */
   readonly units?: Units
   readonly headers?: readonly (readonly [string, string])[]
+}
+
+interface ObjectAnswer extends AnswerFacts {
+  readonly kind: 'object'
+  readonly value: unknown
   /** The answer changes seldom: it gets an ETag, and a caller who has it already pays nothing. */
   readonly cacheable?: boolean
 }
 
 /** An answer whose text is ready. Parts are written one after another and never joined. */
-export interface TextAnswer {
+export interface TextAnswer extends AnswerFacts {
   readonly kind: 'text'
   readonly text: string | Buffer | readonly Buffer[]
   readonly contentType: string
-  readonly status?: number
-  readonly units?: Units
-  readonly headers?: readonly (readonly [string, string])[]
 }
 
 /** A page of rows whose JSON texts are ready. */
@@ -250,21 +250,28 @@ export type AnyEndpoint<Services> = Omit<Endpoint<Services>, 'run'> & {
   readonly run: (context: EndpointContext<never, Services>) => EndpointAnswer | Promise<EndpointAnswer>
 }
 
-type Declaration<Services, P extends Params> = {
-  path: `${HttpMethod} /${string}`
-  doc: Doc
-  access?: Partial<EndpointAccess>
-  params?: P
-  body?: Body<Services>
-  demand?: (body: unknown) => Demand
-  cost: Cost
-  returns: Returns
-  errors?: readonly ErrorKind[]
-  aliases?: readonly Alias[]
-  onlySource?: Source
-  rateLimitError?: Endpoint<Services, P>['rateLimitError']
-  run: Endpoint<Services, P>['run']
+/** One path of the service: an endpoint under its own path or under an alias. */
+export interface EndpointRoute<Services = unknown> {
+  readonly method: HttpMethod
+  readonly path: string
+  readonly endpoint: AnyEndpoint<Services>
+  readonly bound: Alias['bound']
+  /** The endpoint's parameters, as this path reads them. */
+  readonly params: Params
+  /** Its name in usage and ledger: the endpoint's, whichever path was requested. */
+  readonly name: string
 }
+
+type WithDefault = 'params' | 'errors' | 'aliases' | 'rateLimitError'
+
+type Declaration<Services, P extends Params> = Omit<
+  Endpoint<Services, P>,
+  'method' | 'path' | 'access' | WithDefault
+> &
+  Partial<Pick<Endpoint<Services, P>, WithDefault>> & {
+    path: `${HttpMethod} /${string}`
+    access?: Partial<EndpointAccess>
+  }
 
 /** `const endpoint = endpointFor<Services>()` once; then every file declares one. */
 export function endpointFor<Services>() {
@@ -273,20 +280,14 @@ export function endpointFor<Services>() {
   ): Endpoint<Services, P> {
     const [method, path] = spec.path.split(' ') as [HttpMethod, string]
     return {
+      params: {} as P,
+      errors: [],
+      aliases: [],
+      rateLimitError: 'rate_limited',
+      ...spec,
       method,
       path,
-      doc: spec.doc,
       access: { auth: 'key', scope: null, tier: 'free', ...spec.access },
-      params: (spec.params ?? {}) as P,
-      ...(spec.body ? { body: spec.body } : {}),
-      ...(spec.demand ? { demand: spec.demand } : {}),
-      cost: spec.cost,
-      returns: spec.returns,
-      errors: spec.errors ?? [],
-      aliases: spec.aliases ?? [],
-      ...(spec.onlySource ? { onlySource: spec.onlySource } : {}),
-      rateLimitError: spec.rateLimitError ?? 'rate_limited',
-      run: spec.run,
     }
   }
 }

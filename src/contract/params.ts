@@ -267,3 +267,28 @@ export function page(bounds: { default: number; max: number }) {
     ),
   }
 }
+
+/** Time range, page and order of a list of rows. */
+export function rowsPage(
+  bounds: { default: number; max: number },
+  end: 'exclusive' | 'inclusive' = 'exclusive',
+) {
+  return { ...timeRange(end), ...page(bounds), order: order() }
+}
+
+/** Page size and cursor of a list with its own envelope. */
+export function cursorPage(
+  description: string,
+  bounds: { default: number; max: number },
+  cursor = /^[A-Za-z0-9_-]{1,600}$/,
+) {
+  return {
+    limit: withDefault(integer(description, { min: 1, max: bounds.max }), bounds.default),
+    cursor: optional(
+      text('Cursor from `next_cursor` of the page before.', {
+        pattern: cursor,
+        expected: 'a cursor from next_cursor',
+      }),
+    ),
+  }
+}

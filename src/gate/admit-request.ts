@@ -1,5 +1,5 @@
 import type { Credential } from '../accounts/key-ring.ts'
-import { MAX_REQUEST_BODY_BYTES } from '../contract/endpoint.ts'
+import { type EndpointRoute, MAX_REQUEST_BODY_BYTES } from '../contract/endpoint.ts'
 import type { Environment } from '../core/environment.ts'
 import { ApiError, faultsError } from '../core/errors.ts'
 import type { Plan } from '../core/plan.ts'
@@ -9,13 +9,13 @@ import { parseQuery } from './query.ts'
 import { readRequestBody, withBodyFaults } from './read-body.ts'
 import { gateParams, readChoices } from './read-choices.ts'
 import { readInput } from './read-input.ts'
-import type { GateRequest, GateRoute } from './request.ts'
+import type { GateRequest } from './request.ts'
 import type { Task } from './task.ts'
 
 /** A request whose key was checked. */
 export interface KeyedRequest<Services> {
   readonly request: GateRequest
-  readonly route: GateRoute<Services>
+  readonly route: EndpointRoute<Services>
   readonly credential: Credential
   readonly nowMs: number
 }

@@ -2,6 +2,7 @@ import type { Idempotency } from '../accounts/idempotency.ts'
 import type { Credential, KeyRing } from '../accounts/key-ring.ts'
 import type { Ledger } from '../accounts/ledger.ts'
 import type { ViewAllowances } from '../accounts/view-allowance.ts'
+import type { EndpointRoute } from '../contract/endpoint.ts'
 import type { Environment } from '../core/environment.ts'
 import { ApiError } from '../core/errors.ts'
 import type { Plan } from '../core/plan.ts'
@@ -15,7 +16,7 @@ import { isRateFull, limitRate } from './limit-rate.ts'
 import { Meter } from './meter.ts'
 import { type CachedPage, createPageCache } from './page-cache.ts'
 import { meterHeaders } from './reply.ts'
-import type { GateReply, GateRequest, GateRoute } from './request.ts'
+import type { GateReply, GateRequest } from './request.ts'
 import { runOpen } from './run-open.ts'
 import { remainingOf, type Task } from './task.ts'
 
@@ -45,7 +46,7 @@ export interface GateDeps<Services> {
 }
 
 export interface Gate<Services> {
-  handle(request: GateRequest, route: GateRoute<Services>): GateReply | Promise<GateReply>
+  handle(request: GateRequest, route: EndpointRoute<Services>): GateReply | Promise<GateReply>
   /**
    * The same rules for an account holder in the dashboard (a credential without a key): free within the account's
    * allowance of the day, neither charged nor counted; beyond it at the price of a request. The header
@@ -53,7 +54,7 @@ export interface Gate<Services> {
    */
   view(
     request: GateRequest,
-    route: GateRoute<Services>,
+    route: EndpointRoute<Services>,
     viewer: Credential,
     options: ViewOptions,
   ): Promise<GateReply>
@@ -73,7 +74,7 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
   const meter = new Meter<Services>({ ...deps, pages })
 
   /** Answers synchronously where nothing has to be awaited: a promise costs more than all checks together. */
-  function handle(request: GateRequest, route: GateRoute<Services>): GateReply | Promise<GateReply> {
+  function handle(request: GateRequest, route: EndpointRoute<Services>): GateReply | Promise<GateReply> {
     if (route.endpoint.access.auth === 'none') {
       return runOpen(request, route, deps).catch((error) => failed(error, request, route, undefined))
     }
@@ -95,7 +96,7 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
 
   function handleFor(
     request: GateRequest,
-    route: GateRoute<Services>,
+    route: EndpointRoute<Services>,
     credential: Credential,
   ): GateReply | Promise<GateReply> {
     let known: Credential | undefined
@@ -150,7 +151,7 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
 
   async function view(
     asked: GateRequest,
-    route: GateRoute<Services>,
+    route: EndpointRoute<Services>,
     viewer: Credential,
     options: ViewOptions,
   ): Promise<GateReply> {
@@ -176,7 +177,7 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
   async function failed(
     error: unknown,
     request: GateRequest,
-    route: GateRoute<Services>,
+    route: EndpointRoute<Services>,
     credential: Credential | undefined,
   ): Promise<GateReply> {
     const known = toApiError(error)

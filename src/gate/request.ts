@@ -1,17 +1,4 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Alias, AnyEndpoint } from '../contract/endpoint.ts'
-import type { Params } from '../contract/params.ts'
-
-/** One path of the service: an endpoint under its own path or under an alias. */
-export interface GateRoute<Services = unknown> {
-  readonly method: string
-  readonly path: string
-  readonly endpoint: AnyEndpoint<Services>
-  readonly bound: Alias['bound']
-  readonly params: Params
-  /** Its name in usage and ledger. */
-  readonly name: string
-}
 
 /** A request without framework or socket. */
 export interface GateRequest {

@@ -1,17 +1,18 @@
+import type { EndpointRoute } from '../contract/endpoint.ts'
 import { faultsError } from '../core/errors.ts'
 import type { Clock } from '../kit/clock.ts'
 import { parseQuery } from './query.ts'
 import { readInput } from './read-input.ts'
 import { matchesEtag, render } from './render.ts'
 import { contentReply } from './reply.ts'
-import type { GateReply, GateRequest, GateRoute } from './request.ts'
+import type { GateReply, GateRequest } from './request.ts'
 
 const NO_PARAMS: string[] = []
 
 /** Runs an endpoint that needs no key. */
 export async function runOpen<Services>(
   request: GateRequest,
-  { endpoint, bound, params }: GateRoute<Services>,
+  { endpoint, bound, params }: EndpointRoute<Services>,
   deps: { readonly openServices: Services; readonly clock: Clock },
 ): Promise<GateReply> {
   const query = parseQuery(request.search)

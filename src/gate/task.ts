@@ -7,14 +7,15 @@ import type {
   Demand,
   EndpointAnswer,
   EndpointContext,
+  EndpointRoute,
 } from '../contract/endpoint.ts'
 import type { Format } from '../contract/envelopes.ts'
-import type { GateRequest, GateRoute } from './request.ts'
+import type { GateRequest } from './request.ts'
 
 /** An admitted request, ready to run. */
 export interface Task<Services> {
   readonly request: GateRequest
-  readonly route: GateRoute<Services>
+  readonly route: EndpointRoute<Services>
   readonly credential: Credential
   readonly services: Services
   readonly nowMs: number

@@ -3,7 +3,6 @@ import type { Plan } from '../../core/plan.ts'
 import type { WebhookService } from '../../webhooks/webhooks.ts'
 import type { ServiceStatus } from './account/service-status.ts'
 import type { ChainData } from './chain/chain-data.ts'
-import type { ChainIndex } from './chain/chain-index.ts'
 import type { SourcesBody, SymbolsBody } from './market/catalog-schema.ts'
 import type { MarketData } from './market/market-data.ts'
 
@@ -20,7 +19,6 @@ export interface Services {
   readonly symbols: () => SymbolsBody | Promise<SymbolsBody>
   readonly market: MarketData
   readonly chain: ChainData
-  readonly chainIndex: ChainIndex
   readonly webhooks: Pick<WebhookService, 'subscriptions' | 'deliveries' | 'pauseOf' | 'expected'>
   readonly status: () => Promise<ServiceStatus>
 }

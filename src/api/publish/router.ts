@@ -1,46 +1,26 @@
 import type { Cost } from '../../contract/costs.ts'
-import type { Alias, AnyEndpoint, HttpMethod } from '../../contract/endpoint.ts'
-import type { Params } from '../../contract/params.ts'
+import type { Alias, AnyEndpoint, EndpointRoute } from '../../contract/endpoint.ts'
 
-/** A path of the service: an endpoint's own or an alias. */
-export interface PublishedRoute<Services> {
-  readonly method: HttpMethod
-  readonly path: string
-  readonly endpoint: AnyEndpoint<Services>
-  readonly bound: Alias['bound']
+export interface PublishedRoute<Services> extends EndpointRoute<Services> {
   readonly summary: string
-  /** The endpoint's parameters, as this path reads them. */
-  readonly params: Params
   /** The prices that can occur on this path. */
   readonly cost: Cost
-  /** Its name in usage and ledger: the endpoint's, whichever path was requested. */
-  readonly name: string
 }
 
 export function publishedRoutes<Services>(
   endpoints: readonly AnyEndpoint<Services>[],
 ): PublishedRoute<Services>[] {
   return endpoints.flatMap((endpoint) => {
-    const name = `${endpoint.method} ${endpoint.path}`
-    const own = {
-      method: endpoint.method,
-      path: endpoint.path,
-      bound: {},
-      summary: endpoint.doc.summary,
-      params: endpoint.params,
-    }
-    const aliases = endpoint.aliases.map((alias) => ({
-      method: alias.method,
-      path: alias.path,
-      bound: alias.bound,
-      summary: alias.summary ?? endpoint.doc.summary,
-      params: { ...endpoint.params, ...alias.params },
-    }))
-    return [own, ...aliases].map((route) => ({
-      ...route,
+    const own: Alias = { method: endpoint.method, path: endpoint.path, bound: {} }
+    return [own, ...endpoint.aliases].map(({ method, path, bound, summary, params }) => ({
+      method,
+      path,
+      bound,
+      summary: summary ?? endpoint.doc.summary,
+      params: { ...endpoint.params, ...params },
       endpoint,
-      name,
-      cost: endpoint.cost.given(route.bound),
+      name: `${endpoint.method} ${endpoint.path}`,
+      cost: endpoint.cost.given(bound),
     }))
   })
 }
@@ -49,37 +29,32 @@ export function pathParamsOf(path: string): string[] {
   return [...path.matchAll(/\{([^}]+)\}/g)].map((match) => match[1] ?? '')
 }
 
-/** Which methods a concrete path has, for 405 with `Allow`. A static segment wins over a parameter. */
+/** Matches concrete paths; `{name*}` matches the rest of a path. */
+function patternOf(path: string): RegExp {
+  const source = path
+    .replace(/[.*+?^$()|[\]\\]/g, '\\$&')
+    .replace(/\{[^}]+\\\*\}/g, '(.+)')
+    .replace(/\{[^}]+\}/g, '([^/]+)')
+  return new RegExp(`^${source}$`)
+}
+
+/** Which methods a concrete path has, for 405 with `Allow`. */
 export function methodFinder(routes: readonly { method: string; path: string }[]) {
-  const patterns = routes.map(({ method, path }) => ({
-    method,
-    pattern: new RegExp(`^${path.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{[^}]+\}/g, '[^/]+')}$`),
-  }))
+  const patterns = routes.map(({ method, path }) => ({ method, pattern: patternOf(path) }))
   return (path: string): string[] => {
     const methods = patterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method)
-    return methods.includes('GET')
-      ? [...methods, 'HEAD', 'OPTIONS']
-      : methods.length > 0
-        ? [...methods, 'OPTIONS']
-        : []
+    if (methods.length === 0) return []
+    return [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS']
   }
 }
 
-/**
- * The route of a concrete path and the values of its parameters. A static segment wins over a parameter;
- * `{name*}` matches the rest of a path.
- */
+/** The route of a concrete path and the values of its parameters. A static segment wins over a parameter. */
 export function routeFinder<R extends { method: string; path: string }>(routes: readonly R[]) {
   const patterns = routes
     .map((route) => ({
       route,
       names: pathParamsOf(route.path).map((name) => name.replace('*', '')),
-      pattern: new RegExp(
-        `^${route.path
-          .replace(/[.*+?^$()|[\]\\]/g, '\\$&')
-          .replace(/\{[^}]+\\\*\}/g, '(.+)')
-          .replace(/\{[^}]+\}/g, '([^/]+)')}$`,
-      ),
+      pattern: patternOf(route.path),
     }))
     .sort((a, b) => a.names.length - b.names.length)
   return (method: string, path: string): { route: R; params: Record<string, string> } | undefined => {

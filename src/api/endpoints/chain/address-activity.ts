@@ -10,7 +10,7 @@ import { type ExactJson, parseExact, writeExact } from '../../../kit/exact-json.
 import { elementsOf } from '../../../kit/json-elements.ts'
 import { parseTransaction } from '../../../parser/parse-transaction.ts'
 import { endpoint } from '../services.ts'
-import type { ChainIndex } from './chain-index.ts'
+import type { ChainData } from './chain-data.ts'
 import { addressPathParam, requireNetwork } from './chain-params.ts'
 import { ParsedTransactionSchema } from './parsed-schema.ts'
 import { unusableAnswer, upstreamError } from './upstream-error.ts'
@@ -54,12 +54,12 @@ export const addressActivity = endpoint({
   }),
   errors: ['upstream_error', 'upstream_unavailable', 'upstream_timeout'],
   run: async ({ input, services, rowLimit, dryRun }) => {
-    const { upstreams } = services.chainIndex
+    const { upstreams } = services.chain
     const { address } = input
     requireNetwork(address, upstreams.network)
     const [pending, unspent] = await Promise.all([
-      inMempool(address, rowLimit, services.chainIndex),
-      unspentOutputs(address, rowLimit, services.chainIndex),
+      inMempool(address, rowLimit, services.chain),
+      unspentOutputs(address, rowLimit, services.chain),
     ])
     const items = [...pending.items, ...unspent.items].slice(0, rowLimit)
     if (dryRun) return previewAnswer(items.length, false)
@@ -79,7 +79,7 @@ export const addressActivity = endpoint({
 async function inMempool(
   address: string,
   limit: number,
-  { upstreams, waitMs }: ChainIndex,
+  { upstreams, waitMs }: ChainData,
 ): Promise<{ items: string[]; total: number }> {
   const params = { addresses: [address], includeOrphanPool: true, filterTransactionPool: false }
   const options = { deadlineMs: waitMs }
@@ -127,7 +127,7 @@ interface UtxoEntry {
 async function unspentOutputs(
   address: string,
   limit: number,
-  { upstreams, waitMs }: ChainIndex,
+  { upstreams, waitMs }: ChainData,
 ): Promise<{ items: string[]; total: number }> {
   const params = { addresses: [address] }
   const outcome = await upstreams.callRaw('getUtxosByAddresses', params, { deadlineMs: waitMs })

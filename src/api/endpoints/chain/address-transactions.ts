@@ -2,15 +2,14 @@ import { Type } from 'typebox'
 import { base } from '../../../contract/costs.ts'
 import { wrappedList } from '../../../contract/endpoint.ts'
 import { previewAnswer, wrappedPage } from '../../../contract/envelopes.ts'
-import { integer, optional, text, withDefault } from '../../../contract/params.ts'
+import { cursorPage } from '../../../contract/params.ts'
 import { networkInfo } from '../../../core/chain/network.ts'
 import { faultsError } from '../../../core/errors.ts'
 import { flagField, integerField, nullableTextField, textField } from '../../../core/rows/fields.ts'
 import type { AddressRow } from '../../../store/chain.ts'
 import { endpoint } from '../services.ts'
-import type { ChainIndex } from './chain-index.ts'
+import { type ChainData, nodeTime } from './chain-data.ts'
 import { addressPathParam, requireNetwork } from './chain-params.ts'
-import { nodeTime } from './node-time.ts'
 
 const AddressTransaction = Type.Object({
   tx_id: textField('Transaction id.'),
@@ -63,13 +62,7 @@ export const addressTransactions = endpoint({
   access: { scope: 'node', tier: 'pro', feature: 'address_history' },
   params: {
     address: addressPathParam(),
-    limit: withDefault(integer('Rows per page.', { min: 1, max: 200 }), 50),
-    cursor: optional(
-      text('Cursor from `next_cursor` of the page before.', {
-        pattern: /^[A-Za-z0-9_-]{1,600}$/,
-        expected: 'a cursor from next_cursor',
-      }),
-    ),
+    ...cursorPage('Rows per page.', { default: 50, max: 200 }),
   },
   cost,
   returns: wrappedList('AddressTransaction', AddressTransaction, {
@@ -78,12 +71,12 @@ export const addressTransactions = endpoint({
     cursor: 'cursor',
   }),
   run: async ({ input, services, rowLimit, dryRun }) => {
-    const { chain, cursors, upstreams } = services.chainIndex
+    const { index, cursors, upstreams } = services.chain
     const { address, cursor } = input
     requireNetwork(address, upstreams.network)
     const binding = `/v1/addresses/${address}/transactions`
     const before = cursor === undefined ? undefined : readCursor(cursors.decode(binding, cursor))
-    const page = await chain.addressPage({
+    const page = await index.addressPage({
       address,
       limit: rowLimit,
       ...(before === undefined ? {} : { before }),
@@ -92,8 +85,8 @@ export const addressTransactions = endpoint({
     const last = page.rows.at(-1)
     const next = page.hasMore && last !== undefined ? cursors.encode(binding, [last.order]) : null
     const { coin } = networkInfo(upstreams.network)
-    const coverageFrom = nodeTime((await chain.coverageFromMs()) ?? null)
-    const coverage = await coverageOf(chain)
+    const coverageFrom = nodeTime((await index.coverageFromMs()) ?? null)
+    const coverage = await coverageOf(index)
     const rest = [
       `"next_cursor":${JSON.stringify(next)}`,
       `"coverage_from":${JSON.stringify(coverageFrom)}`,
@@ -111,14 +104,14 @@ export const addressTransactions = endpoint({
   },
 })
 
-async function coverageOf(chain: ChainIndex['chain']) {
-  const fromMs = (await chain.indexedFromMs()) ?? null
-  const found = (await chain.gaps())
+async function coverageOf(index: ChainData['index']) {
+  const fromMs = (await index.indexedFromMs()) ?? null
+  const found = (await index.gaps())
     .filter(({ reason, toTimeMs }) => reason !== 'blocks_pruned' && toTimeMs >= (fromMs ?? 0))
     .slice(-MAX_GAPS)
   return {
     from: nodeTime(fromMs),
-    to: nodeTime((await chain.checkpoint())?.timeMs ?? null),
+    to: nodeTime((await index.checkpoint())?.timeMs ?? null),
     complete: found.length === 0,
     gaps: found.map(({ fromTimeMs, toTimeMs, reason }) => ({
       from: nodeTime(fromTimeMs),

@@ -14,9 +14,8 @@ import { type ExactJson, writeExact } from '../../../kit/exact-json.ts'
 import { parseTransaction } from '../../../parser/parse-transaction.ts'
 import type { TransactionRow } from '../../../store/chain.ts'
 import { endpoint } from '../services.ts'
-import type { ChainIndex } from './chain-index.ts'
+import { type ChainData, nodeTime } from './chain-data.ts'
 import { txIdParam } from './chain-params.ts'
-import { nodeTime } from './node-time.ts'
 import { ParsedTransactionSchema } from './parsed-schema.ts'
 import { unusableAnswer, upstreamError } from './upstream-error.ts'
 
@@ -51,12 +50,11 @@ export const transactionEndpoint = endpoint({
   returns: object('TransactionLookup', TransactionLookup),
   errors: ['transaction_not_found', 'upstream_error', 'upstream_unavailable', 'upstream_timeout'],
   run: async ({ input, services, dryRun }) => {
-    const { chainIndex } = services
-    const row = await chainIndex.chain.transaction(input.tx_id)
+    const { chain } = services
+    const row = await chain.index.transaction(input.tx_id)
     const units = row === undefined ? { [MEMPOOL]: 1 } : {}
     if (dryRun) return { kind: 'object', value: {}, units }
-    const members =
-      row === undefined ? await inMempool(input.tx_id, chainIndex) : await indexed(row, chainIndex)
+    const members = await (row === undefined ? inMempool(input.tx_id, chain) : indexed(row, chain))
     return answer(
       { tx_id: JSON.stringify(input.tx_id), ...members, credits_used: String(cost.charge(units)) },
       units,
@@ -70,8 +68,8 @@ const MAX_LOOKUP_MS = 10_000
 /** Members are JSON texts: amounts above 2^53 keep their digits. */
 type Members = Record<string, string>
 
-async function indexed(row: TransactionRow, { chain }: ChainIndex): Promise<Members> {
-  const checkpoint = await chain.checkpoint()
+async function indexed(row: TransactionRow, { index }: ChainData): Promise<Members> {
+  const checkpoint = await index.checkpoint()
   const depth =
     row.acceptingBlueScore === null ? 0 : Math.max(0, (checkpoint?.blueScore ?? 0) - row.acceptingBlueScore)
   return {
@@ -87,7 +85,7 @@ async function indexed(row: TransactionRow, { chain }: ChainIndex): Promise<Memb
   }
 }
 
-async function inMempool(txId: string, { upstreams, waitMs }: ChainIndex): Promise<Members> {
+async function inMempool(txId: string, { upstreams, waitMs }: ChainData): Promise<Members> {
   const params = { transactionId: txId, includeOrphanPool: true, filterTransactionPool: false }
   const deadlineMs = Math.min(waitMs, MAX_LOOKUP_MS)
   const outcome = await upstreams.call('getMempoolEntry', params, { deadlineMs })

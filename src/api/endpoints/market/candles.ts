@@ -5,16 +5,14 @@ import {
   interval,
   onlyFor,
   optional,
-  order,
-  page,
+  rowsPage,
   source,
   symbol,
-  timeRange,
   withDefault,
 } from '../../../contract/params.ts'
 import type { Interval } from '../../../core/interval.ts'
 import { CandleRow } from '../../../core/rows/candle.ts'
-import { resolveSource, type Source } from '../../../core/source.ts'
+import type { Source } from '../../../core/source.ts'
 import { endpoint } from '../services.ts'
 import { askableIntervals, feedsOf, sourcesWithInterval, spelling } from './feeds.ts'
 import { findSubject } from './find-market.ts'
@@ -52,9 +50,7 @@ export const candles = endpoint({
     source: optional(source(...SOURCES)),
     market_id: onlyFor(['predmkt_a', 'predmkt_b'], optional(marketIdParam())),
     token_id: onlyFor(['predmkt_a'], optional(tokenIdParam())),
-    ...timeRange('exclusive'),
-    ...page({ default: 500, max: 10_000 }),
-    order: order(),
+    ...rowsPage({ default: 500, max: 10_000 }),
   },
   cost: base(50).perRow(3),
   returns: list('Candle', CandleRow, Type.Object({})),
@@ -75,16 +71,8 @@ export const candles = endpoint({
     at('GET /v1/perpdex/{symbol}', { source: 'perpdex' }, 'Candles of a perpetual'),
   ],
   run: async (context) => {
-    const { input, services } = context
-    const asked = input.source === undefined ? undefined : resolveSource(input.source)
-    const isUsed = (name: string) => !context.ignored.includes(name)
-    const found = findSubject(services.market.store, {
-      symbol: input.symbol,
-      source: asked,
-      among: ['predmkt_a', 'predmkt_b'],
-      marketId: isUsed('market_id') ? input.market_id : undefined,
-      tokenId: isUsed('token_id') ? input.token_id : undefined,
-    })
+    const { input } = context
+    const found = findSubject(context, ['predmkt_a', 'predmkt_b'])
     const subject = found instanceof Promise ? await found : found
     const sources: Source[] = sourcesWithInterval(
       input.source ?? (subject.instruments ? subject.source : undefined),

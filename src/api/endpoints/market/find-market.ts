@@ -1,41 +1,21 @@
 import { ApiError } from '../../../core/errors.ts'
 import type { MarketRow } from '../../../core/rows/market.ts'
-import type { Source } from '../../../core/source.ts'
+import { resolveSource, type Source, type SourceName } from '../../../core/source.ts'
 import { type AssetSymbol, parseSymbol } from '../../../core/symbol.ts'
 import type { EnvironmentStore } from '../../../store/environment.ts'
 import type { FoundMarket } from '../../../store/markets.ts'
+import type { Services } from '../services.ts'
 
-interface Asked {
-  param: string
-  source?: Source | undefined
-  symbol?: AssetSymbol | undefined
-}
-
-/** Finds a market by any of its identifiers. A market of another symbol or source counts as unknown. */
+/**
+ * Finds a market by any of its identifiers, in the first of the sources that has it. A market of another symbol counts
+ * as unknown.
+ */
 export async function findMarket(
   store: EnvironmentStore,
   identifier: string,
-  options: Asked,
-): Promise<MarketRow> {
-  return (await findMarketText(store, identifier, options)).market
-}
-
-/** The same, with the text as it is stored. */
-export function findMarketText(
-  store: EnvironmentStore,
-  identifier: string,
-  options: Asked,
+  asked: { param: string; sources: readonly (Source | undefined)[]; symbol?: AssetSymbol | undefined },
 ): Promise<FoundMarket> {
-  return findMarketAmong(store, identifier, { ...options, sources: [options.source] })
-}
-
-/** The same in the first of several sources that has it. */
-async function findMarketAmong(
-  store: EnvironmentStore,
-  identifier: string,
-  options: { param: string; sources: readonly (Source | undefined)[]; symbol?: AssetSymbol | undefined },
-): Promise<FoundMarket> {
-  const { sources, symbol } = options
+  const { param, sources, symbol } = asked
   for (const source of sources) {
     const filter = { ...(source ? { source } : {}), ...(symbol ? { symbol } : {}) }
     const found = await store.markets.get(identifier, filter)
@@ -44,7 +24,7 @@ async function findMarketAmong(
   const named = sources.filter((source) => source !== undefined).join(' or ')
   const where = [named && ` of ${named}`, symbol && ` for ${symbol}`].filter(Boolean).join('')
   throw new ApiError('market_not_found', `No market${where} is known as ${identifier.slice(0, 100)}.`, {
-    param: options.param,
+    param,
   })
 }
 
@@ -63,27 +43,34 @@ export interface Subject {
   readonly instruments: readonly string[] | undefined
 }
 
-export function findSubject(
-  store: EnvironmentStore,
-  asked: {
-    symbol: string
-    source: Source | undefined
-    /** The sources that have rows of single markets. */
-    among: readonly Source[]
-    marketId?: string | undefined
-    tokenId?: string | undefined
-  },
-): Subject | Promise<Subject> {
-  const symbol = parseSymbol(asked.symbol)
-  const named = symbol === undefined ? { identifier: asked.symbol, param: 'symbol' } : undefined
-  const market = asked.marketId !== undefined ? { identifier: asked.marketId, param: 'market_id' } : named
-  const token = asked.tokenId
-  if (market === undefined && token === undefined) {
-    return { symbol: symbol as AssetSymbol, source: asked.source, instruments: undefined }
+interface SubjectContext {
+  readonly input: {
+    readonly symbol: string
+    readonly source?: SourceName | undefined
+    readonly market_id?: string | undefined
+    readonly token_id?: string | undefined
   }
-  return findMarketAmong(store, market?.identifier ?? token ?? '', {
+  readonly ignored: readonly string[]
+  readonly services: Pick<Services, 'market'>
+}
+
+/** @param among the sources that have rows of single markets */
+export function findSubject(
+  { input, ignored, services }: SubjectContext,
+  among: readonly Source[],
+): Subject | Promise<Subject> {
+  const symbol = parseSymbol(input.symbol)
+  const source = input.source === undefined ? undefined : resolveSource(input.source)
+  const marketId = ignored.includes('market_id') ? undefined : input.market_id
+  const token = ignored.includes('token_id') ? undefined : input.token_id
+  const named = symbol === undefined ? { identifier: input.symbol, param: 'symbol' } : undefined
+  const market = marketId !== undefined ? { identifier: marketId, param: 'market_id' } : named
+  if (market === undefined && token === undefined) {
+    return { symbol: symbol as AssetSymbol, source, instruments: undefined }
+  }
+  return findMarket(services.market.store, market?.identifier ?? token ?? '', {
     param: market?.param ?? 'token_id',
-    sources: asked.source === undefined ? asked.among : [asked.source],
+    sources: source === undefined ? among : [source],
     symbol,
   }).then(({ market: found }) => subjectOf(found, token))
 }

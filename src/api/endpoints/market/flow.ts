@@ -1,6 +1,6 @@
 import { base } from '../../../contract/costs.ts'
 import { list } from '../../../contract/endpoint.ts'
-import { interval, order, page, symbol, timeRange, withExample } from '../../../contract/params.ts'
+import { interval, rowsPage, symbol, withExample } from '../../../contract/params.ts'
 import type { Interval } from '../../../core/interval.ts'
 import { FlowRow } from '../../../core/rows/flow.ts'
 import type { AssetSymbol } from '../../../core/symbol.ts'
@@ -22,9 +22,7 @@ export const flow = endpoint({
   params: {
     symbol: symbol(),
     interval: withExample('1h', interval(INTERVALS, 'Length of a bucket.')),
-    ...timeRange('exclusive'),
-    ...page({ default: 500, max: 5_000 }),
-    order: order(),
+    ...rowsPage({ default: 500, max: 5_000 }),
   },
   cost: base(50).perRow(3),
   returns: list('Flow', FlowRow),

@@ -1,6 +1,6 @@
 import { base } from '../../../contract/costs.ts'
 import { at, list } from '../../../contract/endpoint.ts'
-import { optional, order, page, source, symbol, timeRange } from '../../../contract/params.ts'
+import { optional, rowsPage, source, symbol } from '../../../contract/params.ts'
 import { FundingRow } from '../../../core/rows/funding.ts'
 import type { AssetSymbol } from '../../../core/symbol.ts'
 import { endpoint } from '../services.ts'
@@ -21,9 +21,7 @@ export const funding = endpoint({
   params: {
     symbol: symbol(),
     source: optional(source(...SOURCES)),
-    ...timeRange('exclusive'),
-    ...page({ default: 100, max: 1_000 }),
-    order: order(),
+    ...rowsPage({ default: 100, max: 1_000 }),
   },
   cost: base(50).perRow(3),
   returns: list('Funding', FundingRow),

@@ -10,7 +10,7 @@ import type { MarketFilter, MarketPosition } from '../../../store/markets.ts'
 import { endpoint } from '../services.ts'
 import { NO_COVERAGE } from './coverage-meta.ts'
 import { foreignCursor, walkBinding } from './cursor-walk.ts'
-import { findMarketText } from './find-market.ts'
+import { findMarket } from './find-market.ts'
 import { identifierParam, marketTypeParam } from './market-params.ts'
 import { withOpenInterest } from './perpetual-open-interest.ts'
 
@@ -142,9 +142,9 @@ export const market = endpoint({
   ],
   run: async ({ input, services, nowMs }) => {
     const { store } = services.market
-    const { text } = await findMarketText(store, input.identifier, {
+    const { text } = await findMarket(store, input.identifier, {
       param: 'identifier',
-      source: input.source,
+      sources: [input.source],
     })
     return {
       kind: 'text',

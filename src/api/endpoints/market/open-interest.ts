@@ -1,15 +1,6 @@
 import { base } from '../../../contract/costs.ts'
 import { at, list } from '../../../contract/endpoint.ts'
-import {
-  interval,
-  optional,
-  order,
-  page,
-  source,
-  symbol,
-  timeRange,
-  withDefault,
-} from '../../../contract/params.ts'
+import { interval, optional, rowsPage, source, symbol, withDefault } from '../../../contract/params.ts'
 import type { Interval } from '../../../core/interval.ts'
 import { OpenInterestRow } from '../../../core/rows/open-interest.ts'
 import { endpoint } from '../services.ts'
@@ -38,21 +29,15 @@ export const openInterest = endpoint({
     symbol: symbol({ orIdentifier: 'the ticker or slug of a `predmkt_b` market' }),
     source: optional(source(...SOURCES)),
     interval: withDefault(interval(INTERVALS, 'Distance of the observations.'), '1h'),
-    ...timeRange('exclusive'),
-    ...page({ default: 100, max: 1_000 }),
-    order: order(),
+    ...rowsPage({ default: 100, max: 1_000 }),
   },
   cost: base(50).perRow(3),
   returns: list('OpenInterest', OpenInterestRow),
   errors: ['market_not_found'],
   aliases: [at('GET /v1/perpdex/open-interest', { source: 'perpdex' }, 'Open interest of perpetuals')],
   run: async (context) => {
-    const { input, services } = context
-    const subject = await findSubject(services.market.store, {
-      symbol: input.symbol,
-      source: input.source,
-      among: ['predmkt_b'],
-    })
+    const { input } = context
+    const subject = await findSubject(context, ['predmkt_b'])
     const sources = subject.source === undefined ? SOURCES : [subject.source]
     return listRows(context, {
       feeds: feedsOf('open_interest', sources, subject.symbol, input.interval),

@@ -153,7 +153,8 @@ async function snapshotAt(store: EnvironmentStore, asked: AtQuestion): Promise<A
     return rowAt(store, asked, snapshotFeeds(source, symbol, duration), market)
   }
   if (asked.marketId !== undefined) {
-    return rowOf(await findMarket(store, asked.marketId, { param: 'market_id', source, symbol }))
+    const found = await findMarket(store, asked.marketId, { param: 'market_id', sources: [source], symbol })
+    return rowOf(found.market)
   }
   let nearest: AtAnswer | undefined
   for (const { market } of await store.markets.holding({ source, symbol, time, limit: MAX_MARKETS_TRIED })) {

@@ -6,11 +6,9 @@ import {
   interval,
   onlyFor,
   optional,
-  order,
-  page,
+  rowsPage,
   source,
   symbol,
-  timeRange,
   withDefault,
   withExample,
 } from '../../../contract/params.ts'
@@ -56,9 +54,7 @@ export const snapshots = endpoint({
       withDefault(integer('Levels per side of the books of `predmkt_a`.', { min: 1, max: 50 }), 10),
     ),
     interval: optional(interval(STEPS, 'Sampling step; left out: every stored sample.')),
-    ...timeRange('inclusive'),
-    ...page({ default: 100, max: 1_000 }),
-    order: order(),
+    ...rowsPage({ default: 100, max: 1_000 }, 'inclusive'),
   },
   cost: base(50).perRow(4).perRowWhen('with include_orderbook on predmkt_a', 10, {
     source: 'predmkt_a',
@@ -92,14 +88,8 @@ export const snapshots = endpoint({
     })
     const isPrediction = input.source === 'predmkt_a' || input.source === 'predmkt_b'
     const marketId = isPrediction ? input.market_id : undefined
-    const market =
-      marketId === undefined
-        ? undefined
-        : await findMarket(store, marketId, {
-            param: 'market_id',
-            source: input.source,
-            symbol: asset,
-          })
+    const asked = { param: 'market_id', sources: [input.source], symbol: asset }
+    const market = marketId === undefined ? undefined : (await findMarket(store, marketId, asked)).market
     // A market is in the feed of its duration only; gaps of other durations do not concern it.
     const duration = (market?.market_type ?? undefined) as MarketType | undefined
     const hasDiffs = input.source === 'predmkt_b' || path === '/v1/predmkt_a/orderbook'

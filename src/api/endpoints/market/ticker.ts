@@ -1,6 +1,6 @@
 import { base } from '../../../contract/costs.ts'
 import { list } from '../../../contract/endpoint.ts'
-import { optional, order, page, source, symbol, timeRange } from '../../../contract/params.ts'
+import { optional, rowsPage, source, symbol } from '../../../contract/params.ts'
 import { TickerRow } from '../../../core/rows/ticker.ts'
 import type { AssetSymbol } from '../../../core/symbol.ts'
 import { endpoint } from '../services.ts'
@@ -24,9 +24,7 @@ export const ticker = endpoint({
   params: {
     symbol: symbol(),
     source: optional(source(...SOURCES)),
-    ...timeRange('exclusive'),
-    ...page({ default: 60, max: 3_600 }),
-    order: order(),
+    ...rowsPage({ default: 60, max: 3_600 }),
   },
   cost: base(50).perRow(5),
   returns: list('Ticker', TickerRow),

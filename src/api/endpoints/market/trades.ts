@@ -1,15 +1,6 @@
 import { base } from '../../../contract/costs.ts'
 import { at, list } from '../../../contract/endpoint.ts'
-import {
-  choice,
-  onlyFor,
-  optional,
-  order,
-  page,
-  source,
-  symbol,
-  timeRange,
-} from '../../../contract/params.ts'
+import { choice, onlyFor, optional, rowsPage, source, symbol } from '../../../contract/params.ts'
 import { TradeRow } from '../../../core/rows/trade.ts'
 import { endpoint } from '../services.ts'
 import { feedsOf } from './feeds.ts'
@@ -33,9 +24,7 @@ export const trades = endpoint({
     market_id: onlyFor(['predmkt_a', 'predmkt_b'], optional(marketIdParam())),
     token_id: onlyFor(['predmkt_a'], optional(tokenIdParam())),
     side: optional(choice('Side of the aggressor.', ['buy', 'sell'] as const, { fault: 'invalid_side' })),
-    ...timeRange('exclusive'),
-    ...page({ default: 500, max: 10_000 }),
-    order: order(),
+    ...rowsPage({ default: 500, max: 10_000 }),
   },
   cost: base(50).perRow(2),
   returns: list('Trade', TradeRow),
@@ -45,15 +34,8 @@ export const trades = endpoint({
     at('GET /v1/perpdex/trades', { source: 'perpdex' }, 'Trade ticks of perpetuals'),
   ],
   run: async (context) => {
-    const { input, services } = context
-    const isUsed = (name: string) => !context.ignored.includes(name)
-    const subject = await findSubject(services.market.store, {
-      symbol: input.symbol,
-      source: input.source,
-      among: ['predmkt_a', 'predmkt_b'],
-      marketId: isUsed('market_id') ? input.market_id : undefined,
-      tokenId: isUsed('token_id') ? input.token_id : undefined,
-    })
+    const { input } = context
+    const subject = await findSubject(context, ['predmkt_a', 'predmkt_b'])
     const sources = subject.source === undefined ? SOURCES : [subject.source]
     const filters = {
       ...(subject.instruments ? { instruments: subject.instruments } : {}),

@@ -48,11 +48,10 @@ interface NodeBlock {
 }
 
 /** The newest transaction that is confirmed in the index, found by walking down the chain from the checkpoint. */
-async function readConfirmed({ chainIndex }: Services): Promise<ExampleSamples> {
-  const { chain, upstreams } = chainIndex
-  let hash = (await chain.checkpoint())?.hash
+async function readConfirmed({ chain }: Services): Promise<ExampleSamples> {
+  let hash = (await chain.index.checkpoint())?.hash
   for (let block = 0; hash !== undefined && block < MAX_BLOCKS; block++) {
-    const outcome = await upstreams.call(
+    const outcome = await chain.upstreams.call(
       'getBlock',
       { hash, includeTransactions: true },
       { deadlineMs: CALL_DEADLINE_MS },
@@ -60,7 +59,7 @@ async function readConfirmed({ chainIndex }: Services): Promise<ExampleSamples> 
     if (!outcome.ok) return {}
     const { block: found } = outcome.value as unknown as { block: NodeBlock }
     for (const json of found.transactions) {
-      const sample = await readSample(json, chainIndex)
+      const sample = await readSample(json, chain)
       if (sample !== undefined) return sample
     }
     hash = found.verboseData?.selectedParentHash
@@ -70,13 +69,13 @@ async function readConfirmed({ chainIndex }: Services): Promise<ExampleSamples> 
 
 async function readSample(
   json: unknown,
-  { chain, upstreams }: Services['chainIndex'],
+  { index, upstreams }: Services['chain'],
 ): Promise<ExampleSamples | undefined> {
   const read = readTransaction(json)
   if (!read.ok || read.transaction.subnetworkId === COINBASE_SUBNETWORK) return undefined
   const { transaction } = read
   const txId = transactionId(transaction)
-  if ((await chain.transaction(txId))?.status !== 'confirmed') return undefined
+  if ((await index.transaction(txId))?.status !== 'confirmed') return undefined
   const [first] = transaction.outputs
   const address = first && addressOfScript(first.scriptPublicKey, upstreams.network)
   return {

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { noCredits } from '../../../contract/costs.ts'
 import { wrappedList } from '../../../contract/endpoint.ts'
 import { previewAnswer, wrappedPage } from '../../../contract/envelopes.ts'
-import { integer, optional, text, withDefault } from '../../../contract/params.ts'
+import { cursorPage } from '../../../contract/params.ts'
 import {
   constantsField,
   integerField,
@@ -46,13 +46,7 @@ export const deliveries = endpoint({
   access: WEBHOOK_ACCESS,
   params: {
     id: webhookId,
-    limit: withDefault(integer('Deliveries per page.', { min: 1, max: 200 }), 50),
-    cursor: optional(
-      text('Cursor from `next_cursor` of the page before.', {
-        pattern: /^[0-9a-z]{1,10}$/,
-        expected: 'a cursor from next_cursor',
-      }),
-    ),
+    ...cursorPage('Deliveries per page.', { default: 50, max: 200 }, /^[0-9a-z]{1,10}$/),
   },
   cost: noCredits,
   returns: wrappedList('Delivery', Delivery, {

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { noCredits } from '../../../contract/costs.ts'
 import { wrappedList } from '../../../contract/endpoint.ts'
 import { previewAnswer, wrappedPage } from '../../../contract/envelopes.ts'
-import { integer, optional, text, withDefault } from '../../../contract/params.ts'
+import { cursorPage } from '../../../contract/params.ts'
 import type { CursorPlace } from '../../../core/cursor.ts'
 import { faultsError } from '../../../core/errors.ts'
 import { nullableTextField } from '../../../core/rows/fields.ts'
@@ -22,13 +22,7 @@ export const listWebhooks = endpoint({
   access: WEBHOOK_ACCESS,
   params: {
     // As many as the largest built-in plan allows: with few addresses each they fit in one page.
-    limit: withDefault(integer('Webhooks per page.', { min: 1, max: 250 }), 250),
-    cursor: optional(
-      text('Cursor from `next_cursor` of the page before.', {
-        pattern: /^[A-Za-z0-9_-]{1,600}$/,
-        expected: 'a cursor from next_cursor',
-      }),
-    ),
+    ...cursorPage('Webhooks per page.', { default: 250, max: 250 }),
   },
   cost: noCredits,
   returns: wrappedList('Webhook', WebhookSchema, {
@@ -41,10 +35,10 @@ export const listWebhooks = endpoint({
     cursor: 'cursor',
   }),
   run: async ({ services, caller, input, rowLimit, dryRun }) => {
-    const { webhooks, chainIndex } = services
+    const { webhooks, chain } = services
     const binding = `/v1/webhooks of ${caller.accountId}`
     const { cursor } = input
-    const from = cursor === undefined ? {} : { after: readCursor(chainIndex.cursors.decode(binding, cursor)) }
+    const from = cursor === undefined ? {} : { after: readCursor(chain.cursors.decode(binding, cursor)) }
     const page = await webhooks.subscriptions.list(caller.accountId, { limit: rowLimit, ...from })
     if (dryRun) return previewAnswer(page.records.length, false)
     const rows: string[] = []
@@ -54,8 +48,7 @@ export const listWebhooks = endpoint({
       await nextTurn()
     }
     const { next } = page
-    const nextCursor =
-      next === undefined ? null : chainIndex.cursors.encode(binding, [next.createdAtMs, next.id])
+    const nextCursor = next === undefined ? null : chain.cursors.encode(binding, [next.createdAtMs, next.id])
     return wrappedPage({
       rows,
       head: '{"webhooks":[',
