@@ -76,7 +76,7 @@ describe('the dashboard with known data', { skip }, () => {
     const rows = page.getByTestId('markets').locator('tbody tr')
     const shown = async (least: number) => {
       await until(`${least} rows`, async () => (await rows.count()) === least)
-      return rows.evaluateAll((all) => all.map((row) => row.getAttribute('data-market')))
+      return rows.evaluateAll((all) => all.map((row) => row.getAttribute('data-row')))
     }
     const button = (name: string) => page.getByRole('button', { name, exact: true })
     const first = await shown(25)
@@ -104,11 +104,11 @@ describe('the dashboard with known data', { skip }, () => {
   test('each market has the price of its own newest snapshot, however busy the others are', async () => {
     await page.goto('/#/explorer/markets')
     for (const { index, up } of [QUIET, BUSY]) {
-      const row = page.locator(`tr[data-market="${marketId(index)}"]`)
+      const row = page.locator(`tr[data-row="${marketId(index)}"]`)
       await row.locator('.up', { hasText: `${up * 100}%` }).waitFor()
       await row.locator('.down', { hasText: `${100 - up * 100}%` }).waitFor()
     }
-    const ahead = page.locator(`tr[data-market="${marketId(8)}"]`)
+    const ahead = page.locator(`tr[data-row="${marketId(8)}"]`)
     await ahead.getByText(/begins \d\d:\d\d|begins \d\d-\d\d/).waitFor()
     const calls = page.locator('.api-call')
     await calls.filter({ hasText: '/v1/markets?source=predmkt_a' }).getByText('25 credits').waitFor()

@@ -5,6 +5,7 @@ import { readPlace } from './explorer/place.ts'
 import { readPath, usePath } from './navigate.ts'
 import { SessionContext, useSession } from './session.ts'
 import { loadExplorer, Shell } from './shell.tsx'
+import { Button } from './ui/parts.tsx'
 import { ResetPassword } from './views/reset-password.tsx'
 import { SignIn } from './views/sign-in.tsx'
 
@@ -56,9 +57,7 @@ export function App({ first }: { first: Promise<SessionView> }) {
     return (
       <div class="boot" role="alert">
         <p>{problem}</p>
-        <button type="button" class="button" onClick={() => location.reload()}>
-          Try again
-        </button>
+        <Button onClick={() => location.reload()}>Try again</Button>
       </div>
     )
   }

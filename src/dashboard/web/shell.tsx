@@ -4,7 +4,7 @@ import { planName } from './format.ts'
 import { Icon } from './icons.tsx'
 import { useSession } from './session.ts'
 import { applyTheme } from './theme.ts'
-import { ChoiceButtons } from './ui/parts.tsx'
+import { Button, ChoiceButtons } from './ui/parts.tsx'
 import { AccountPage } from './views/account.tsx'
 import { Keys } from './views/keys.tsx'
 import { OperatorPage } from './views/operator.tsx'
@@ -48,15 +48,9 @@ export function Shell({ path }: { path: string }) {
           <img src="/favicon.svg" alt="" width="28" height="28" />
           Tapeline
         </a>
-        <button
-          type="button"
-          class="button ghost menu"
-          aria-label="Menu"
-          aria-expanded={menu}
-          onClick={() => setMenu(!menu)}
-        >
+        <Button look="ghost menu" aria-label="Menu" aria-expanded={menu} onClick={() => setMenu(!menu)}>
           <Icon name={menu ? 'close' : 'menu'} />
-        </button>
+        </Button>
       </header>
       <aside class={menu ? 'side open' : 'side'}>
         <nav aria-label="Main">
@@ -119,14 +113,9 @@ function ThemeButton() {
     setDark(!dark)
   }
   return (
-    <button
-      type="button"
-      class="button ghost"
-      aria-label={dark ? 'Light theme' : 'Dark theme'}
-      onClick={flip}
-    >
+    <Button look="ghost" aria-label={dark ? 'Light theme' : 'Dark theme'} onClick={flip}>
       <Icon name={dark ? 'sun' : 'moon'} />
-    </button>
+    </Button>
   )
 }
 

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { allowance, payForViews, whenAllowanceChanges } from '../api.ts'
 import { count } from '../format.ts'
+import { Button } from '../ui/parts.tsx'
 
 /** The free views of the day. Once they are used up, nothing is charged before the user agrees. */
 export function Allowance() {
@@ -18,10 +19,7 @@ export function Allowance() {
   return (
     <p class="allowance" role="status">
       Today’s free views are used up ({left} are left; a new day begins at 00:00 UTC). Further views cost what
-      a request costs.{' '}
-      <button type="button" class="button" onClick={payForViews}>
-        Go on and pay
-      </button>
+      a request costs. <Button onClick={payForViews}>Go on and pay</Button>
     </p>
   )
 }

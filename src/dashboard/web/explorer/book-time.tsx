@@ -3,7 +3,7 @@ import type { EnvironmentName } from '../../wire.ts'
 import { CallError, view } from '../api.ts'
 import { dateTime, formatTimestamp as shortTime } from '../format.ts'
 import { useLoad } from '../load.ts'
-import { ChoiceButtons } from '../ui/parts.tsx'
+import { Button, ChoiceButtons } from '../ui/parts.tsx'
 import { TimeField } from './time-field.tsx'
 
 const GRID_MS = 500
@@ -149,20 +149,19 @@ export function BookClock({ time }: { time: BookTime }) {
           />
         </div>
         <div class="row tight">
-          <button type="button" class="button small" onClick={() => time.go(slider - GRID_MS)}>
+          <Button look="small" onClick={() => time.go(slider - GRID_MS)}>
             ‹ 0.5 s
-          </button>
-          <button type="button" class="button small" onClick={() => time.go(slider + GRID_MS)}>
+          </Button>
+          <Button look="small" onClick={() => time.go(slider + GRID_MS)}>
             0.5 s ›
-          </button>
-          <button
-            type="button"
-            class={time.isLive ? 'button small primary' : 'button small'}
+          </Button>
+          <Button
+            look={time.isLive ? 'small primary' : 'small'}
             aria-pressed={time.isLive}
             onClick={() => time.go(time.isLive ? slider : undefined)}
           >
             Live
-          </button>
+          </Button>
         </div>
       </div>
       <input

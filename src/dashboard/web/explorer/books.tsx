@@ -1,11 +1,10 @@
 import type { AssetSymbol } from '../../../core/symbol.ts'
-import { view } from '../api.ts'
-import { dateTime, duration, plural, price } from '../format.ts'
-import { useLoad } from '../load.ts'
+import { dateTime, duration, plural, price as priceText } from '../format.ts'
 import { useSession } from '../session.ts'
 import { ApiCall } from '../ui/api-call.tsx'
 import { useIdle } from '../ui/idle-note.tsx'
 import { Badge, Card, ChoiceButtons, Empty, Problem, Select, Stat } from '../ui/parts.tsx'
+import { useView } from '../use-view.ts'
 import { BookClock, type BookTime, useBookTime } from './book-time.tsx'
 import { type LadderBook, Ladders } from './ladders.tsx'
 import { MarketSelect, stageOf, useMarkets } from './market-select.tsx'
@@ -58,12 +57,8 @@ export function Books(props: {
   const path = `/v1/snapshots/at?${series}&time=${new Date(time.at).toISOString()}${books}`
   // There is nothing before the first recorded moment.
   const isRecorded = typeof time.earliest === 'number'
-  const { value, error } = useLoad(
-    async () =>
-      isRecorded ? { series, ...(await view<{ data: Snapshot | null }>(environment, path)) } : undefined,
-    [environment, isRecorded && path],
-  )
-  const row = time.earliest === null ? null : value?.series === series ? value.value.data : undefined
+  const { value, price, error } = useView<{ data: Snapshot | null }>(isRecorded ? path : undefined, 0, series)
+  const row = time.earliest === null ? null : value?.data
   const sides: readonly string[] = SIDES[source]
   const side = sides.find((one) => one === place.outcome) ?? sides[0] ?? ''
   useAddress(asked, {
@@ -113,7 +108,7 @@ export function Books(props: {
           )}
         </div>
       </Card>
-      <ApiCall path={path} price={value?.price} />
+      <ApiCall path={path} price={price} />
     </>
   )
 }
@@ -172,10 +167,10 @@ function BookBody(props: { row: Snapshot; side: string; at: number; market: Mark
         </span>
       </div>
       <div class="stats three">
-        <Stat label="Mid" value={mid === null ? '–' : price(mid)} note={'\u00a0'} />
+        <Stat label="Mid" value={mid === null ? '–' : priceText(mid)} note={'\u00a0'} />
         <Stat
           label="Spread"
-          value={spread === null ? '–' : price(Number(spread.toPrecision(4)))}
+          value={spread === null ? '–' : priceText(Number(spread.toPrecision(4)))}
           note={
             spread === null || !mid || side !== '' ? '\u00a0' : `${((spread / mid) * 10_000).toFixed(2)} bp`
           }

@@ -1,13 +1,12 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { SOURCES } from '../../../core/source.ts'
 import type { AssetSymbol } from '../../../core/symbol.ts'
-import { view } from '../api.ts'
 import { dateTime } from '../format.ts'
-import { useLoad } from '../load.ts'
 import { useSession } from '../session.ts'
 import { ApiCall } from '../ui/api-call.tsx'
 import { useIdle } from '../ui/idle-note.tsx'
-import { Card, ChoiceButtons, Empty, Problem, Select } from '../ui/parts.tsx'
+import { Button, Card, ChoiceButtons, Empty, Problem, Select } from '../ui/parts.tsx'
+import { useView } from '../use-view.ts'
 import { CandleChart } from './candle-chart.tsx'
 import { type ChartFunding, useCandles } from './load-candles.ts'
 import { defaultMarket, MarketSelect, stageOf, useMarkets } from './market-select.tsx'
@@ -53,16 +52,7 @@ export function CandlesTab(props: {
     asked.time === undefined,
   )
   const ratesPath = fundingPath(choice)
-  const funding = useLoad(
-    async () =>
-      ratesPath === undefined
-        ? undefined
-        : { path: ratesPath, ...(await view<{ data: ChartFunding[] }>(environment, ratesPath)) },
-    [environment, ratesPath],
-    60_000,
-  )
-  // The rates of the series before are not drawn under this one.
-  const rates = funding.value?.path === ratesPath ? funding.value : undefined
+  const rates = useView<{ data: ChartFunding[] }>(ratesPath, 60_000)
   const hoveredTime = hovered?.path === path ? hovered?.time : undefined
   const shown = rows.find((row) => Date.parse(row.timestamp) / 1000 === hoveredTime) ?? rows[0]
   const end = asked.time ?? Date.parse(rows[0]?.timestamp ?? '')
@@ -129,7 +119,7 @@ export function CandlesTab(props: {
           <CandleChart
             key={`${environment} ${path} ${turn}`}
             rows={rows}
-            funding={rates?.value.data ?? NO_FUNDING}
+            funding={rates.value?.data ?? NO_FUNDING}
             gaps={gaps}
             interval={interval}
             ofProbabilities={isPrediction}
@@ -141,14 +131,9 @@ export function CandlesTab(props: {
         )}
         <div class="row between chart-foot">
           <TimeField label="Time of the chart (UTC)" time={seen ?? end} onChange={(time) => go({ time })}>
-            <button
-              type="button"
-              class={isNewest ? 'button small primary' : 'button small'}
-              aria-pressed={isNewest}
-              onClick={showNewest}
-            >
+            <Button look={isNewest ? 'small primary' : 'small'} aria-pressed={isNewest} onClick={showNewest}>
               Newest
-            </button>
+            </Button>
           </TimeField>
           <span class="muted tiny">
             <i class="dot gap" /> not recorded{' '}
@@ -167,7 +152,7 @@ export function CandlesTab(props: {
         </div>
       </Card>
       {path !== undefined && <ApiCall path={path} price={price} />}
-      {ratesPath !== undefined && <ApiCall path={ratesPath} price={rates?.price} />}
+      {ratesPath !== undefined && <ApiCall path={ratesPath} price={rates.price} />}
     </>
   )
 }

@@ -5,7 +5,7 @@ import { EVENT_KIND_NAMES, KIND_INFO, NEEDS_ADDRESSES, splitAddresses } from '..
 import { prettyJson } from '../pretty-json.ts'
 import { useSession } from '../session.ts'
 import { CopyButton } from '../ui/copy.tsx'
-import { Badge, Card, Empty, Problem, Select } from '../ui/parts.tsx'
+import { Badge, Button, Card, Empty, Problem, Select } from '../ui/parts.tsx'
 
 interface ChainEvent {
   id: string
@@ -55,9 +55,9 @@ export function Events() {
             <Badge tone={paused || state !== 'live' ? 'warn' : 'good'}>
               {paused ? 'paused' : isIncomplete ? 'no address' : state}
             </Badge>
-            <button type="button" class="button small" onClick={() => setPaused(!paused)}>
+            <Button look="small" onClick={() => setPaused(!paused)}>
               {paused ? 'Go on' : 'Pause'}
-            </button>
+            </Button>
           </div>
         }
       >

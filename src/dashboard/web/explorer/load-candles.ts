@@ -1,7 +1,7 @@
 import { useMemo, useRef, useState } from 'preact/hooks'
 import type { EnvironmentName } from '../../wire.ts'
 import { view } from '../api.ts'
-import { useLoad } from '../load.ts'
+import { useView } from '../use-view.ts'
 
 export interface ChartCandle {
   timestamp: string
@@ -46,15 +46,9 @@ const NO_ROWS: ChartCandle[] = []
  * The page of the path, refreshed where it is the newest; older ones when the reader goes back in time. Newest first.
  */
 export function useCandles(environment: EnvironmentName, path: string | undefined, isNewest: boolean) {
-  const page = useLoad(
-    async () => (path === undefined ? undefined : { path, ...(await view<CandlePage>(environment, path)) }),
-    [environment, path],
-    isNewest ? EVERY_MS : 0,
-  )
+  const { value: newest, price, error } = useView<CandlePage>(path, isNewest ? EVERY_MS : 0)
   const [older, setOlder] = useState<Older>()
   const busy = useRef(false)
-  // While another series loads, the previous one is not shown under its name.
-  const newest = page.value?.path === path ? page.value?.value : undefined
   const past = older?.path === path ? older : undefined
 
   const joined = useMemo(() => {
@@ -87,10 +81,10 @@ export function useCandles(environment: EnvironmentName, path: string | undefine
   return {
     rows: joined?.rows ?? NO_ROWS,
     gaps: joined?.gaps ?? NO_GAPS,
-    price: page.value?.price,
+    price,
     loaded: joined !== undefined,
     isPast: past !== undefined,
-    problem: page.error,
+    problem: error,
     loadOlder,
   }
 }

@@ -1,9 +1,7 @@
 import type { Source } from '../../../core/source.ts'
 import type { AssetSymbol } from '../../../core/symbol.ts'
-import { view } from '../api.ts'
 import { formatTimestamp } from '../format.ts'
-import { useLoad } from '../load.ts'
-import { useSession } from '../session.ts'
+import { useView } from '../use-view.ts'
 import type { MarketRecord } from './opened-market.ts'
 import { PREDICTION_SOURCES } from './paths.ts'
 
@@ -15,23 +13,14 @@ const ENDED_EVERY_MS = 300_000
 
 /** Markets of a prediction venue to choose from, by end; none for other sources. */
 export function useMarkets(source: Source, symbol: AssetSymbol) {
-  const { environment } = useSession()
   const isPrediction = PREDICTION_SOURCES.includes(source)
   const series = `source=${source}&symbol=${symbol}`
-  const useList = (filter: string, everyMs: number) => {
-    const path = `/v1/markets?${series}&${filter}`
-    const { value, error } = useLoad(
-      async () =>
-        isPrediction ? { path, ...(await view<{ data: MarketRecord[] }>(environment, path)) } : undefined,
-      [environment, isPrediction && path],
-      isPrediction ? everyMs : 0,
-    )
-    return { list: value?.path === path ? value.value.data : undefined, error }
-  }
+  const useList = (filter: string, everyMs: number) =>
+    useView<{ data: MarketRecord[] }>(isPrediction ? `/v1/markets?${series}&${filter}` : undefined, everyMs)
   const open = useList(`active=true&order=asc&limit=${OPEN_LIMIT}`, OPEN_EVERY_MS)
   const ended = useList(`active=false&limit=${ENDED_LIMIT}`, ENDED_EVERY_MS)
   return {
-    markets: open.list === undefined ? undefined : [...open.list, ...(ended.list ?? [])],
+    markets: open.value && [...open.value.data, ...(ended.value?.data ?? [])],
     error: open.error ?? ended.error,
   }
 }

@@ -1,14 +1,13 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { MarketType } from '../../../core/rows/market.ts'
 import type { AssetSymbol } from '../../../core/symbol.ts'
-import { view } from '../api.ts'
 import { formatTimestamp, percent } from '../format.ts'
-import { useLoad } from '../load.ts'
 import { hashOf } from '../navigate.ts'
-import { useSession } from '../session.ts'
 import { ApiCall } from '../ui/api-call.tsx'
 import { Card, ChoiceButtons, Empty, Problem, Select } from '../ui/parts.tsx'
+import { type Column, Table } from '../ui/table.tsx'
 import { Turn } from '../ui/turn.tsx'
+import { useView } from '../use-view.ts'
 import type { MarketRecord } from './opened-market.ts'
 import { type Place, placePath } from './place.ts'
 import { go, useAddress } from './use-place.ts'
@@ -50,7 +49,6 @@ export function Markets(props: {
   pages: ReturnType<typeof useMarketPages>
 }) {
   const { asked, place, symbol, pages } = props
-  const { environment } = useSession()
   const source = SOURCES.find((one) => one === place.source) ?? SOURCES[0]
   const length = LENGTHS.find((one) => one === place.length) ?? ANY_LENGTH
   const { environment: named } = place
@@ -65,19 +63,11 @@ export function Markets(props: {
   }, [series])
   const cursor = cursors.at(-1)
   const path = `/v1/markets?${series}&active=true&order=asc&limit=${PER_PAGE}${cursor === undefined ? '' : `&after=${cursor}`}`
-  const list = useLoad(
-    async () => ({ path, ...(await view<MarketPage>(environment, path)) }),
-    [environment, path],
-    15_000,
-  )
+  const list = useView<MarketPage>(path, 15_000)
   const pricesPath = `/v1/snapshots?${series}&interval=5m&start=${recordedSince()}&order=desc&limit=1000`
-  const prices = useLoad(
-    async () => ({ series, ...(await view<{ data: PriceRow[] }>(environment, pricesPath)) }),
-    [environment, pricesPath],
-    3_000,
-  )
-  const page = list.value?.path === path ? list.value.value : undefined
-  const newest = newestOf(prices.value?.series === series ? prices.value.value.data : [])
+  const prices = useView<{ data: PriceRow[] }>(pricesPath, 3_000, series)
+  const page = list.value
+  const newest = newestOf(prices.value?.data ?? [])
   return (
     <>
       <Card
@@ -107,7 +97,12 @@ export function Markets(props: {
             <p class="muted">This environment records none of this kind right now.</p>
           </Empty>
         ) : (
-          <MarketTable rows={page?.data ?? []} newest={newest} environment={named} />
+          <Table
+            columns={columnsOf(newest, named)}
+            rows={page?.data ?? []}
+            idOf={(row) => row.market_id}
+            testId="markets"
+          />
         )}
         <Turn
           before={cursors}
@@ -117,8 +112,8 @@ export function Markets(props: {
           onTurn={(next) => turn(series, next)}
         />
       </Card>
-      <ApiCall path={path} price={list.value?.price} />
-      <ApiCall path={pricesPath} price={prices.value?.price} />
+      <ApiCall path={path} price={list.price} />
+      <ApiCall path={pricesPath} price={prices.price} />
     </>
   )
 }
@@ -137,60 +132,41 @@ function newestOf(rows: readonly PriceRow[]): Map<string, PriceRow> {
   return newest
 }
 
-function MarketTable(props: {
-  rows: MarketRecord[]
-  newest: Map<string, PriceRow>
-  environment: Place['environment']
-}) {
-  return (
-    <table class="stack" data-testid="markets">
-      <thead>
-        <tr>
-          <th>Question</th>
-          <th>Length</th>
-          <th>Ends (UTC)</th>
-          <th>Up / Down</th>
-          <th />
-        </tr>
-      </thead>
-      <tbody>
-        {props.rows.map((row) => (
-          <tr key={row.market_id} data-market={row.market_id}>
-            <td data-label="Question">
-              {row.question ?? row.ticker}
-              <div class="muted tiny break">{row.slug ?? row.ticker}</div>
-            </td>
-            <td data-label="Length">{row.market_type}</td>
-            <td data-label="Ends" class="nowrap">
-              {formatTimestamp(row.end_time)}
-            </td>
-            <td data-label="Up / Down">
-              <Odds row={props.newest.get(row.market_id)} begins={row.start_time} />
-            </td>
-            <td class="actions">
-              {(['candles', 'books'] as const).map((tab) => (
-                <a
-                  key={tab}
-                  class="button small"
-                  href={hashOf(
-                    placePath({
-                      tab,
-                      environment: props.environment,
-                      symbol: row.symbol,
-                      source: row.source,
-                      market: row.market_id,
-                    }),
-                  )}
-                >
-                  {tab === 'candles' ? 'Chart' : 'Book'}
-                </a>
-              ))}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  )
+function columnsOf(newest: Map<string, PriceRow>, environment: Place['environment']): Column<MarketRecord>[] {
+  return [
+    {
+      title: 'Question',
+      cell: ({ question, slug, ticker }) => (
+        <>
+          {question ?? ticker}
+          <div class="muted tiny break">{slug ?? ticker}</div>
+        </>
+      ),
+    },
+    { title: 'Length', cell: (row) => row.market_type },
+    {
+      title: 'Ends (UTC)',
+      label: 'Ends',
+      class: 'nowrap',
+      cell: (row) => formatTimestamp(row.end_time),
+    },
+    {
+      title: 'Up / Down',
+      cell: (row) => <Odds row={newest.get(row.market_id)} begins={row.start_time} />,
+    },
+    {
+      cell: ({ symbol, source, market_id: market }) =>
+        (['candles', 'books'] as const).map((tab) => (
+          <a
+            key={tab}
+            class="button small"
+            href={hashOf(placePath({ tab, environment, symbol, source, market }))}
+          >
+            {tab === 'candles' ? 'Chart' : 'Book'}
+          </a>
+        )),
+    },
+  ]
 }
 
 function Odds({ row, begins }: { row: PriceRow | undefined; begins: string | null }) {

@@ -1,8 +1,6 @@
 import type { Source } from '../../../core/source.ts'
 import type { AssetSymbol } from '../../../core/symbol.ts'
-import { view } from '../api.ts'
-import { useLoad } from '../load.ts'
-import { useSession } from '../session.ts'
+import { useView } from '../use-view.ts'
 import { PREDICTION_SOURCES } from './paths.ts'
 import type { Place } from './place.ts'
 
@@ -33,19 +31,8 @@ const EVERY_MS = 60_000
 
 /** The market that the address names, requested by that name: it need not be in any list. */
 export function useOpenedMarket({ market: identifier, source }: Place): OpenedMarket | undefined {
-  const { environment } = useSession()
   const among = source !== undefined && PREDICTION_SOURCES.includes(source) ? `?source=${source}` : ''
   const path = `/v1/markets/${encodeURIComponent(identifier ?? '')}${among}`
-  const { value, error } = useLoad(
-    async () =>
-      identifier === undefined
-        ? undefined
-        : { path, environment, ...(await view<MarketRecord>(environment, path)) },
-    [environment, path],
-    identifier === undefined ? 0 : EVERY_MS,
-  )
-  if (identifier === undefined) return undefined
-  // The market before is not shown under the name of this one.
-  const isThis = value?.path === path && value.environment === environment
-  return { identifier, market: isThis ? value.value : undefined, problem: error }
+  const { value: market, error } = useView<MarketRecord>(identifier && path, EVERY_MS)
+  return identifier === undefined ? undefined : { identifier, market, problem: error }
 }

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { Icon } from '../icons.tsx'
-import { Problem, useAction } from './parts.tsx'
+import { Button, Problem, useAction } from './parts.tsx'
 
 /**
  * The platform's own modal dialog: focus stays inside, Escape closes. It begins at the first field of its form, and
@@ -36,9 +36,9 @@ export function Dialog(props: {
     <dialog ref={ref} class={props.wide ? 'wide' : ''} aria-label={props.title}>
       <header>
         <h2>{props.title}</h2>
-        <button type="button" class="button ghost" aria-label="Close" onClick={() => ref.current?.close()}>
+        <Button look="ghost" aria-label="Close" onClick={() => ref.current?.close()}>
           <Icon name="close" />
-        </button>
+        </Button>
       </header>
       {props.children}
     </dialog>
@@ -63,17 +63,10 @@ export function Confirm(props: {
       <p>{props.text}</p>
       <Problem text={problem} />
       <footer>
-        <button type="button" class="button" onClick={props.onClose}>
-          Cancel
-        </button>
-        <button
-          type="button"
-          class={props.harmless ? 'button primary' : 'button danger'}
-          disabled={busy}
-          onClick={run}
-        >
+        <Button onClick={props.onClose}>Cancel</Button>
+        <Button look={props.harmless ? 'primary' : 'danger'} disabled={busy} onClick={run}>
           {props.action}
-        </button>
+        </Button>
       </footer>
     </Dialog>
   )

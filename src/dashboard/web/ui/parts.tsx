@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact'
+import type { ComponentChildren, ComponentProps } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 
 export function PageFrame(props: {
@@ -44,7 +44,7 @@ export function Card(props: {
   )
 }
 
-export function Field(props: { label: string; hint?: string; children: ComponentChildren }) {
+export function Field(props: { label: string; hint?: string | undefined; children: ComponentChildren }) {
   return (
     // biome-ignore lint/a11y/noLabelWithoutControl: the control is the child
     <label class="field">
@@ -52,6 +52,45 @@ export function Field(props: { label: string; hint?: string; children: Component
       {props.children}
       {props.hint && <small class="muted">{props.hint}</small>}
     </label>
+  )
+}
+
+/** @param look what the button is beside a plain one: primary, danger, small, ghost */
+export function Button({ look = '', ...rest }: ComponentProps<'button'> & { look?: string }) {
+  return <button type="button" {...rest} class={`button ${look}`} />
+}
+
+export function TextField({
+  label,
+  hint,
+  onText,
+  ...rest
+}: { label: string; hint?: string; onText: (text: string) => void } & ComponentProps<'input'>) {
+  return (
+    <Field label={label} hint={hint}>
+      <input {...rest} onInput={(event) => onText(event.currentTarget.value)} />
+    </Field>
+  )
+}
+
+/** @param isNew the user chooses it now */
+export function PasswordField(props: {
+  label: string
+  isNew: boolean
+  hint?: string
+  value: string
+  onText: (text: string) => void
+}) {
+  const { isNew, ...rest } = props
+  return (
+    <TextField
+      {...rest}
+      type="password"
+      name="password"
+      required
+      minLength={isNew ? 10 : 1}
+      autocomplete={isNew ? 'new-password' : 'current-password'}
+    />
   )
 }
 

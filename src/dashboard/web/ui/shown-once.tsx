@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { CopyButton } from './copy.tsx'
 import { Dialog } from './dialog.tsx'
+import { Button } from './parts.tsx'
 
 /** A secret that is shown only once: closing it has to be confirmed. */
 export function ShownOnce(props: {
@@ -18,9 +19,9 @@ export function ShownOnce(props: {
       <Copyable text={props.secret} label={`Copy ${props.name}`} testId={`new-${props.name}`} />
       {props.children}
       <footer>
-        <button type="button" class="button primary" onClick={props.onClose}>
+        <Button look="primary" onClick={props.onClose}>
           I have copied it
-        </button>
+        </Button>
       </footer>
     </Dialog>
   )

@@ -1,3 +1,4 @@
+import { Button } from './parts.tsx'
 /** Pages through a list by cursor. `before`: the cursors of the pages up to this one; none on the first. */
 export function Turn(props: {
   before: readonly string[]
@@ -9,23 +10,13 @@ export function Turn(props: {
   const { before, next } = props
   return (
     <div class="row between turn">
-      <button
-        type="button"
-        class="button small"
-        disabled={before.length === 0}
-        onClick={() => props.onTurn(before.slice(0, -1))}
-      >
+      <Button look="small" disabled={before.length === 0} onClick={() => props.onTurn(before.slice(0, -1))}>
         {props.names[0]}
-      </button>
+      </Button>
       <span class="muted tiny">{props.text}</span>
-      <button
-        type="button"
-        class="button small"
-        disabled={!next}
-        onClick={() => props.onTurn([...before, next ?? ''])}
-      >
+      <Button look="small" disabled={!next} onClick={() => props.onTurn([...before, next ?? ''])}>
         {props.names[1]}
-      </button>
+      </Button>
     </div>
   )
 }

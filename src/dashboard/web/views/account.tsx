@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { call, callSession } from '../api.ts'
 import { count, dateTime, planName, plural } from '../format.ts'
 import { useSession } from '../session.ts'
-import { Card, Field, PageFrame, Problem, Stat, useAction } from '../ui/parts.tsx'
+import { Button, Card, PageFrame, PasswordField, Problem, Stat, useAction } from '../ui/parts.tsx'
 
 export function AccountPage() {
   const { session, setSession } = useSession()
@@ -15,11 +15,7 @@ export function AccountPage() {
     <PageFrame
       title="Account"
       lead={user?.email ?? ''}
-      actions={
-        <button type="button" class="button" onClick={signOut.run}>
-          Sign out
-        </button>
-      }
+      actions={<Button onClick={signOut.run}>Sign out</Button>}
     >
       <Card title="Plan">
         <div class="stats">
@@ -59,30 +55,19 @@ function PasswordCard() {
   return (
     <Card title="Password">
       <form class="narrow" onSubmit={run}>
-        <Field label="Current password">
-          <input
-            type="password"
-            required
-            autocomplete="current-password"
-            value={current}
-            onInput={(event) => setCurrent(event.currentTarget.value)}
-          />
-        </Field>
-        <Field label="New password" hint="At least 10 characters. Other sessions are signed out.">
-          <input
-            type="password"
-            required
-            minLength={10}
-            autocomplete="new-password"
-            value={next}
-            onInput={(event) => setNext(event.currentTarget.value)}
-          />
-        </Field>
+        <PasswordField label="Current password" isNew={false} value={current} onText={setCurrent} />
+        <PasswordField
+          label="New password"
+          hint="At least 10 characters. Other sessions are signed out."
+          isNew
+          value={next}
+          onText={setNext}
+        />
         <Problem text={problem} />
         {done && <p role="status">The password was changed.</p>}
-        <button type="submit" class="button primary" disabled={busy}>
+        <Button type="submit" look="primary" disabled={busy}>
           Change password
-        </button>
+        </Button>
       </form>
     </Card>
   )

@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks'
 import type { DeliveryView, RedeliveryView } from '../../wire.ts'
-import { call, view } from '../api.ts'
+import { call } from '../api.ts'
 import { ago, ahead, count, plural } from '../format.ts'
-import { useLoad } from '../load.ts'
 import { useSession } from '../session.ts'
-import { Badge, Empty, Problem, useAction } from '../ui/parts.tsx'
+import { Badge, Button, Empty, Problem, useAction } from '../ui/parts.tsx'
 import { Turn } from '../ui/turn.tsx'
+import { useView } from '../use-view.ts'
 import { DeliveryPage } from './delivery-detail.tsx'
 
 type Delivery = Omit<DeliveryView, 'request' | 'response'>
@@ -25,13 +25,10 @@ export function DeliveryTable({ webhookId, onNote }: { webhookId: string; onNote
   const [opened, setOpened] = useState<{ id: string; page: DeliveryList }>()
   const cursor = before.at(-1)
   const path = `/v1/webhooks/${webhookId}/deliveries?limit=25${cursor === undefined ? '' : `&cursor=${cursor}`}`
-  const log = useLoad(
-    () => view<DeliveryList>(environment, path),
-    [environment, path],
-    opened === undefined && cursor === undefined ? EVERY_MS : 0,
-  )
+  const everyMs = opened === undefined && cursor === undefined ? EVERY_MS : 0
+  const log = useView<DeliveryList>(path, everyMs, webhookId)
   // The list does not move while one of its entries is open.
-  const page = opened?.page ?? log.value?.value
+  const page = opened?.page ?? log.value
   const turn = (cursors: string[]) => {
     setOpened(undefined)
     setBefore(cursors)
@@ -122,12 +119,12 @@ function DeliveryRow(props: {
           </div>
         </td>
         <td class="actions">
-          <button type="button" class="button small" aria-expanded={props.isOpen} onClick={props.onToggle}>
+          <Button look="small" aria-expanded={props.isOpen} onClick={props.onToggle}>
             {props.isOpen ? 'Hide' : 'Show'}
-          </button>
-          <button type="button" class="button small" onClick={again.run} disabled={again.busy}>
+          </Button>
+          <Button look="small" onClick={again.run} disabled={again.busy}>
             {delivery.state === 'pending' ? 'Send now' : 'Send again'}
-          </button>
+          </Button>
         </td>
       </tr>
       {(props.isOpen || again.problem !== undefined) && (

@@ -4,8 +4,9 @@ import { call } from '../api.ts'
 import { ago, compact, dateTime, plural } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
-import { Badge, Card, Empty, PageFrame, Problem } from '../ui/parts.tsx'
+import { Badge, Button, Card, Empty, PageFrame, Problem } from '../ui/parts.tsx'
 import { Copyable, ShownOnce } from '../ui/shown-once.tsx'
+import { type Column, Table } from '../ui/table.tsx'
 import { NewKeyForm } from './new-key.tsx'
 import { RotateForm } from './rotate-key.tsx'
 
@@ -29,9 +30,9 @@ export function Keys() {
       title="API keys"
       lead="A key is shown once, when it is made. Send it in the header X-API-Key."
       actions={
-        <button type="button" class="button primary" onClick={() => setOpen({ what: 'create' })}>
+        <Button look="primary" onClick={() => setOpen({ what: 'create' })}>
           Create key
-        </button>
+        </Button>
       }
     >
       <Problem text={error} />
@@ -83,58 +84,48 @@ export function KeyTable(props: {
   onRotate?: (key: KeyView) => void
   onRevoke?: (key: KeyView) => void
 }) {
-  return (
-    <table class="stack">
-      <thead>
-        <tr>
-          <th>Name</th>
-          <th>Key</th>
-          <th>Limits</th>
-          <th>Last used</th>
-          <th>Expires</th>
-          <th />
-        </tr>
-      </thead>
-      <tbody>
-        {props.keys.map((key) => (
-          <tr key={key.id} data-key={key.id}>
-            <td data-label="Name">
-              <strong class="break">{key.name}</strong>
-            </td>
-            <td data-label="Key">
-              <code>
-                svc_{key.environment}_…{key.hint}
-              </code>{' '}
-              <Badge tone={key.environment}>{key.environment}</Badge>
-            </td>
-            <td data-label="Limits" class="muted">
-              {limitsOf(key)}
-            </td>
-            <td data-label="Last used">{ago(key.last_used_at)}</td>
-            <td data-label="Expires">
-              {key.revoked_at !== null ? (
-                <Badge tone="bad">revoked {ago(key.revoked_at)}</Badge>
-              ) : (
-                dateTime(key.expires_at)
-              )}
-            </td>
-            <td class="actions">
-              {props.onRotate && (
-                <button type="button" class="button small" onClick={() => props.onRotate?.(key)}>
-                  Rotate
-                </button>
-              )}
-              {props.onRevoke && key.revoked_at === null && (
-                <button type="button" class="button small danger" onClick={() => props.onRevoke?.(key)}>
-                  Revoke
-                </button>
-              )}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  )
+  const columns: Column<KeyView>[] = [
+    { title: 'Name', cell: (key) => <strong class="break">{key.name}</strong> },
+    {
+      title: 'Key',
+      cell: (key) => (
+        <>
+          <code>
+            svc_{key.environment}_…{key.hint}
+          </code>{' '}
+          <Badge tone={key.environment}>{key.environment}</Badge>
+        </>
+      ),
+    },
+    { title: 'Limits', class: 'muted', cell: limitsOf },
+    { title: 'Last used', cell: (key) => ago(key.last_used_at) },
+    {
+      title: 'Expires',
+      cell: (key) =>
+        key.revoked_at === null ? (
+          dateTime(key.expires_at)
+        ) : (
+          <Badge tone="bad">revoked {ago(key.revoked_at)}</Badge>
+        ),
+    },
+    {
+      cell: (key) => (
+        <>
+          {props.onRotate && (
+            <Button look="small" onClick={() => props.onRotate?.(key)}>
+              Rotate
+            </Button>
+          )}
+          {props.onRevoke && key.revoked_at === null && (
+            <Button look="small danger" onClick={() => props.onRevoke?.(key)}>
+              Revoke
+            </Button>
+          )}
+        </>
+      ),
+    },
+  ]
+  return <Table columns={columns} rows={props.keys} idOf={(key) => key.id} />
 }
 
 function limitsOf(key: KeyView): string {

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import type { CreatedKeyView, EnvironmentName } from '../../wire.ts'
 import { call } from '../api.ts'
 import { useSession } from '../session.ts'
-import { ChoiceButtons, Field, Problem, useAction } from '../ui/parts.tsx'
+import { Button, ChoiceButtons, Problem, TextField, useAction } from '../ui/parts.tsx'
 
 const SCOPES = [
   ['market', 'Market data'],
@@ -35,16 +35,16 @@ export function NewKeyForm({ onCreated }: { onCreated: (created: CreatedKeyView)
     setScopes((now) => (now.includes(scope) ? now.filter((one) => one !== scope) : [...now, scope]))
   return (
     <form onSubmit={run}>
-      <Field label="Name" hint="What will use it: you will recognise it in lists and usage.">
-        <input
-          name="name"
-          required
-          maxLength={100}
-          placeholder="backtest on my laptop"
-          value={name}
-          onInput={(event) => setName(event.currentTarget.value)}
-        />
-      </Field>
+      <TextField
+        label="Name"
+        hint="What will use it: you will recognise it in lists and usage."
+        name="name"
+        required
+        maxLength={100}
+        placeholder="backtest on my laptop"
+        value={name}
+        onText={setName}
+      />
       <div class="field">
         <span>Environment</span>
         <ChoiceButtons
@@ -70,30 +70,28 @@ export function NewKeyForm({ onCreated }: { onCreated: (created: CreatedKeyView)
       </fieldset>
       <details>
         <summary>Expiry, addresses, credit cap</summary>
-        <Field label="Expires at the end of">
-          <input type="date" value={expires} onInput={(event) => setExpires(event.currentTarget.value)} />
-        </Field>
-        <Field
+        <TextField label="Expires at the end of" type="date" value={expires} onText={setExpires} />
+        <TextField
           label="Allowed addresses"
           hint="Ranges such as 203.0.113.0/24, separated by commas. Empty: any."
-        >
-          <input value={ranges} onInput={(event) => setRanges(event.currentTarget.value)} />
-        </Field>
-        <Field label="Credit cap per month" hint="Empty: only the plan limits it.">
-          <input
-            type="number"
-            min="0"
-            step="1"
-            value={cap}
-            onInput={(event) => setCap(event.currentTarget.value)}
-          />
-        </Field>
+          value={ranges}
+          onText={setRanges}
+        />
+        <TextField
+          label="Credit cap per month"
+          hint="Empty: only the plan limits it."
+          type="number"
+          min="0"
+          step="1"
+          value={cap}
+          onText={setCap}
+        />
       </details>
       <Problem text={problem} />
       <footer>
-        <button type="submit" class="button primary" disabled={busy}>
+        <Button type="submit" look="primary" disabled={busy}>
           Create key
-        </button>
+        </Button>
       </footer>
     </form>
   )

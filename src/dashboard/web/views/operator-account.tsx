@@ -4,7 +4,7 @@ import { call } from '../api.ts'
 import { count, dateTime, planName } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
-import { Badge, Field, Problem, Select, Stat, useAction } from '../ui/parts.tsx'
+import { Badge, Button, Problem, Select, Stat, TextField, useAction } from '../ui/parts.tsx'
 import { ShownOnce } from '../ui/shown-once.tsx'
 import { KeyTable, RevokeKey } from './keys.tsx'
 import { UsageBody } from './usage.tsx'
@@ -52,22 +52,16 @@ export function AccountDialog(props: {
           nameOf={(name) => planNamed(props.plans, name)}
           onChange={setPlan}
         />
-        <button
-          type="button"
-          class="button"
-          disabled={change.busy || plan === account.plan}
-          onClick={change.run}
-        >
+        <Button disabled={change.busy || plan === account.plan} onClick={change.run}>
           Change plan
-        </button>
-        <button
-          type="button"
-          class={paused ? 'button primary' : 'button danger'}
+        </Button>
+        <Button
+          look={paused ? 'primary' : 'danger'}
           disabled={resume.busy}
           onClick={paused ? resume.run : () => setPausing(true)}
         >
           {paused ? 'Resume account' : 'Pause account'}
-        </button>
+        </Button>
       </div>
       <Problem text={change.problem ?? resume.problem} />
       <CreditsForm account={account} onDone={props.onChange} />
@@ -115,9 +109,9 @@ function PasswordLinks({ emails }: { emails: string[] }) {
       {emails.map((email) => (
         <p key={email} class="row between">
           <span class="break">{email}</span>
-          <button type="button" class="button small" onClick={() => setAsked(email)}>
+          <Button look="small" onClick={() => setAsked(email)}>
             Make a link for a new password
-          </button>
+          </Button>
         </p>
       ))}
       {asked !== undefined && (
@@ -157,20 +151,20 @@ function CreditsForm({ account, onDone }: { account: OperatorAccountView; onDone
     <details>
       <summary>Set the credits that are left</summary>
       <form class="narrow" onSubmit={run}>
-        <Field label="Credits left in this period" hint="For both environments, until the period renews.">
-          <input
-            type="number"
-            min="0"
-            step="1"
-            required
-            value={remaining}
-            onInput={(event) => setRemaining(event.currentTarget.value)}
-          />
-        </Field>
+        <TextField
+          label="Credits left in this period"
+          hint="For both environments, until the period renews."
+          type="number"
+          min="0"
+          step="1"
+          required
+          value={remaining}
+          onText={setRemaining}
+        />
         <Problem text={problem} />
-        <button type="submit" class="button" disabled={busy}>
+        <Button type="submit" disabled={busy}>
           Set credits
-        </button>
+        </Button>
       </form>
     </details>
   )

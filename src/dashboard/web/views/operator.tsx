@@ -3,7 +3,8 @@ import type { AuditView, OperatorAccountView, PlanView } from '../../wire.ts'
 import { call } from '../api.ts'
 import { compact, count, dateTime } from '../format.ts'
 import { useLoad } from '../load.ts'
-import { Card, PageFrame, Problem, useAction } from '../ui/parts.tsx'
+import { Button, Card, PageFrame, Problem, useAction } from '../ui/parts.tsx'
+import { type Column, Table } from '../ui/table.tsx'
 import { AccountDialog, AccountState, planNamed } from './operator-account.tsx'
 
 interface Accounts {
@@ -27,6 +28,32 @@ export function OperatorPage() {
       text.toLowerCase().includes(wanted.toLowerCase()),
     ),
   )
+  const columns: Column<OperatorAccountView>[] = [
+    {
+      title: 'Account',
+      cell: ({ id, email }) => (
+        <>
+          <strong class="break">{email}</strong>
+          <div class="muted tiny">{id}</div>
+        </>
+      ),
+    },
+    { title: 'Plan', cell: ({ plan }) => planNamed(value?.plans, plan) },
+    { title: 'State', cell: (account) => <AccountState account={account} /> },
+    { title: 'Keys', class: 'number', cell: ({ keys }) => count(keys) },
+    {
+      title: 'Credits used',
+      class: 'number',
+      cell: ({ balances }) => compact(balances.reduce((sum, { used }) => sum + used, 0)),
+    },
+    {
+      cell: ({ id }) => (
+        <Button look="small" onClick={() => setOpenId(id)}>
+          Manage
+        </Button>
+      ),
+    },
+  ]
   return (
     <PageFrame
       title="Operator"
@@ -43,50 +70,14 @@ export function OperatorPage() {
     >
       <Problem text={error} />
       <Card title={`Accounts${value ? ` (${count(value.accounts.length)})` : ''}`} class="flush">
-        <table class="stack">
-          <thead>
-            <tr>
-              <th>Account</th>
-              <th>Plan</th>
-              <th>State</th>
-              <th class="number">Keys</th>
-              <th class="number">Credits used</th>
-              <th />
-            </tr>
-          </thead>
-          <tbody>
-            {shown?.length === 0 && (
-              <tr>
-                <td colSpan={6} class="muted">
-                  No account is called “{wanted}”.
-                </td>
-              </tr>
-            )}
-            {shown?.map((account) => (
-              <tr key={account.id}>
-                <td data-label="Account">
-                  <strong class="break">{account.email}</strong>
-                  <div class="muted tiny">{account.id}</div>
-                </td>
-                <td data-label="Plan">{planNamed(value?.plans, account.plan)}</td>
-                <td data-label="State">
-                  <AccountState account={account} />
-                </td>
-                <td data-label="Keys" class="number">
-                  {count(account.keys)}
-                </td>
-                <td data-label="Credits used" class="number">
-                  {compact(account.balances.reduce((sum, { used }) => sum + used, 0))}
-                </td>
-                <td class="actions">
-                  <button type="button" class="button small" onClick={() => setOpenId(account.id)}>
-                    Manage
-                  </button>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        {shown && (
+          <Table
+            columns={columns}
+            rows={shown}
+            idOf={({ id }) => id}
+            none={`No account is called “${wanted}”.`}
+          />
+        )}
       </Card>
       <AuditCard changed={value} />
       {open && value && (
@@ -116,47 +107,29 @@ function AuditCard({ changed }: { changed: unknown }) {
   return (
     <Card title="Audit log" class="flush">
       <Problem text={newest.error ?? more.problem} />
-      <AuditTable entries={entries} />
+      <Table columns={AUDIT_COLUMNS} rows={entries} idOf={({ seq }) => seq} />
       {entries.length >= AUDIT_PAGE && !isOver && (
         <footer>
-          <button type="button" class="button small" onClick={more.run} disabled={more.busy}>
+          <Button look="small" onClick={more.run} disabled={more.busy}>
             Older entries
-          </button>
+          </Button>
         </footer>
       )}
     </Card>
   )
 }
 
-function AuditTable({ entries }: { entries: AuditView[] }) {
-  return (
-    <table class="stack">
-      <thead>
-        <tr>
-          <th>When (UTC)</th>
-          <th>Who</th>
-          <th>What</th>
-          <th>Account</th>
-        </tr>
-      </thead>
-      <tbody>
-        {entries.map((entry) => (
-          <tr key={entry.seq}>
-            <td data-label="When" class="nowrap">
-              {dateTime(entry.at)}
-            </td>
-            <td data-label="Who" class="who">
-              {entry.actor}
-            </td>
-            <td data-label="What" class="break">
-              <code>{entry.action}</code> <span class="muted">{entry.detail}</span>
-            </td>
-            <td data-label="Account" class="muted tiny">
-              {entry.account_id}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  )
-}
+const AUDIT_COLUMNS: Column<AuditView>[] = [
+  { title: 'When (UTC)', label: 'When', class: 'nowrap', cell: ({ at }) => dateTime(at) },
+  { title: 'Who', class: 'who', cell: ({ actor }) => actor },
+  {
+    title: 'What',
+    class: 'break',
+    cell: ({ action, detail }) => (
+      <>
+        <code>{action}</code> <span class="muted">{detail}</span>
+      </>
+    ),
+  },
+  { title: 'Account', class: 'muted tiny', cell: (entry) => entry.account_id },
+]

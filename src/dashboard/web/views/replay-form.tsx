@@ -3,7 +3,7 @@ import { view } from '../api.ts'
 import { plural } from '../format.ts'
 import { useSession } from '../session.ts'
 import { ApiCall } from '../ui/api-call.tsx'
-import { ChoiceButtons, Field, Problem, useAction } from '../ui/parts.tsx'
+import { Button, ChoiceButtons, Problem, TextField, useAction } from '../ui/parts.tsx'
 
 type By = 'time' | 'event number'
 
@@ -44,12 +44,10 @@ export function ReplayForm(props: { webhookId: string; onDone: (note: string) =>
   }
   const first = useAction(() => replay(range))
   const more = useAction(async () => rest && replay(rest))
-  const change =
-    (set: typeof setTimes, name: 'from' | 'to') => (event: { currentTarget: HTMLInputElement }) => {
-      const { value } = event.currentTarget
-      setRest(undefined)
-      set((before) => ({ ...before, [name]: value }))
-    }
+  const change = (set: typeof setTimes, name: 'from' | 'to') => (value: string) => {
+    setRest(undefined)
+    set((before) => ({ ...before, [name]: value }))
+  }
   return (
     <form class="replay" onSubmit={first.run}>
       <p class="muted">
@@ -64,43 +62,53 @@ export function ReplayForm(props: { webhookId: string; onDone: (note: string) =>
       />
       {by === 'time' ? (
         <div class="pair">
-          <Field label="From (UTC)">
-            <input
-              type="datetime-local"
-              step="1"
-              required
-              value={times.from}
-              onInput={change(setTimes, 'from')}
-            />
-          </Field>
-          <Field label="Until (UTC)" hint="Empty: up to now.">
-            <input type="datetime-local" step="1" value={times.to} onInput={change(setTimes, 'to')} />
-          </Field>
+          <TextField
+            label="From (UTC)"
+            type="datetime-local"
+            step="1"
+            required
+            value={times.from}
+            onText={change(setTimes, 'from')}
+          />
+          <TextField
+            label="Until (UTC)"
+            hint="Empty: up to now."
+            type="datetime-local"
+            step="1"
+            value={times.to}
+            onText={change(setTimes, 'to')}
+          />
         </div>
       ) : (
         <div class="pair">
-          <Field label="First event" hint="The number after # in the log.">
-            <input type="number" min="1" required value={numbers.from} onInput={change(setNumbers, 'from')} />
-          </Field>
-          <Field label="Last event" hint="Empty: up to the newest.">
-            <input
-              type="number"
-              min={numbers.from || '1'}
-              value={numbers.to}
-              onInput={change(setNumbers, 'to')}
-            />
-          </Field>
+          <TextField
+            label="First event"
+            hint="The number after # in the log."
+            type="number"
+            min="1"
+            required
+            value={numbers.from}
+            onText={change(setNumbers, 'from')}
+          />
+          <TextField
+            label="Last event"
+            hint="Empty: up to the newest."
+            type="number"
+            min={numbers.from || '1'}
+            value={numbers.to}
+            onText={change(setNumbers, 'to')}
+          />
         </div>
       )}
       <Problem text={first.problem ?? more.problem} />
       <div class="row">
-        <button type="submit" class="button primary" disabled={first.busy}>
+        <Button type="submit" look="primary" disabled={first.busy}>
           Replay
-        </button>
+        </Button>
         {rest !== undefined && (
-          <button type="button" class="button" disabled={more.busy} onClick={more.run}>
+          <Button disabled={more.busy} onClick={more.run}>
             Replay the rest, from #{(rest.after_seq ?? 0) + 1}
-          </button>
+          </Button>
         )}
       </div>
       <ApiCall method="POST" path={path} body={range} price={0} />

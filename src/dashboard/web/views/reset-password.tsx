@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { call, callSession } from '../api.ts'
 import { useSession } from '../session.ts'
-import { Field, Problem, useAction } from '../ui/parts.tsx'
+import { Button, PasswordField, Problem, useAction } from '../ui/parts.tsx'
 
 interface Link {
   valid: boolean
@@ -35,21 +35,17 @@ export function ResetPassword({ token }: { token: string }) {
           <Problem text="This link was used, replaced by a newer one or is too old. Ask the operator for another." />
         )}
         <input type="hidden" name="username" autocomplete="username" value={link?.email ?? ''} />
-        <Field label="New password" hint="At least 10 characters.">
-          <input
-            type="password"
-            name="password"
-            required
-            minLength={10}
-            autocomplete="new-password"
-            value={password}
-            onInput={(event) => setPassword(event.currentTarget.value)}
-          />
-        </Field>
+        <PasswordField
+          label="New password"
+          hint="At least 10 characters."
+          isNew
+          value={password}
+          onText={setPassword}
+        />
         <Problem text={problem} />
-        <button type="submit" class="button primary" disabled={busy || link?.valid !== true}>
+        <Button type="submit" look="primary" disabled={busy || link?.valid !== true}>
           {busy ? 'One moment…' : 'Set password'}
-        </button>
+        </Button>
         <p class="muted switch">
           Remember it after all? <a href="#/sign-in">Sign in</a>
         </p>

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { CreatedKeyView, KeyView } from '../../wire.ts'
 import { call } from '../api.ts'
-import { Field, Problem, useAction } from '../ui/parts.tsx'
+import { Button, Field, Problem, useAction } from '../ui/parts.tsx'
 
 export function RotateForm(props: { record: KeyView; onCreated: (created: CreatedKeyView) => void }) {
   const [hours, setHours] = useState('24')
@@ -22,9 +22,9 @@ export function RotateForm(props: { record: KeyView; onCreated: (created: Create
       </Field>
       <Problem text={problem} />
       <footer>
-        <button type="submit" class="button primary" disabled={busy}>
+        <Button type="submit" look="primary" disabled={busy}>
           Rotate key
-        </button>
+        </Button>
       </footer>
     </form>
   )

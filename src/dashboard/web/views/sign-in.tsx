@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { call, callSession } from '../api.ts'
 import { useSession } from '../session.ts'
-import { Field, Problem, useAction } from '../ui/parts.tsx'
+import { Button, PasswordField, Problem, TextField, useAction } from '../ui/parts.tsx'
 
 type SignInForm = 'sign-in' | 'sign-up' | 'welcome'
 /** Places that a user leaves by signing in. */
@@ -34,31 +34,26 @@ export function SignIn({ path }: { path: string }) {
           {isSignedOutPlace ? texts.lead : `You are signed out. Sign in to go on to “${place}”.`}
         </p>
         {isValid === false && <Problem text="This link was used already or replaced by a newer one." />}
-        <Field label="E-mail">
-          <input
-            type="email"
-            name="email"
-            required
-            autocomplete="username"
-            value={email}
-            onInput={(event) => setEmail(event.currentTarget.value)}
-          />
-        </Field>
-        <Field label="Password" {...(form === 'sign-in' ? {} : { hint: 'At least 10 characters.' })}>
-          <input
-            type="password"
-            name="password"
-            required
-            minLength={form === 'sign-in' ? 1 : 10}
-            autocomplete={form === 'sign-in' ? 'current-password' : 'new-password'}
-            value={password}
-            onInput={(event) => setPassword(event.currentTarget.value)}
-          />
-        </Field>
+        <TextField
+          label="E-mail"
+          type="email"
+          name="email"
+          required
+          autocomplete="username"
+          value={email}
+          onText={setEmail}
+        />
+        <PasswordField
+          label="Password"
+          isNew={form !== 'sign-in'}
+          {...(form === 'sign-in' ? {} : { hint: 'At least 10 characters.' })}
+          value={password}
+          onText={setPassword}
+        />
         <Problem text={problem} />
-        <button type="submit" class="button primary" disabled={busy || isValid === false}>
+        <Button type="submit" look="primary" disabled={busy || isValid === false}>
           {busy ? 'One moment…' : texts.action}
-        </button>
+        </Button>
         <p class="muted switch">
           {form === 'sign-in' && session.sign_up && (
             <>

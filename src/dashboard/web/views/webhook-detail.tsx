@@ -4,7 +4,7 @@ import { count } from '../format.ts'
 import { useSession } from '../session.ts'
 import { ApiCall } from '../ui/api-call.tsx'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
-import { Problem, useAction } from '../ui/parts.tsx'
+import { Button, Problem, useAction } from '../ui/parts.tsx'
 import { DeliveryTable } from './delivery-log.tsx'
 import { ReplayForm } from './replay-form.tsx'
 import type { CreatedWebhook, WebhookSummary } from './webhook.ts'
@@ -48,34 +48,20 @@ export function WebhookDetail(props: {
   return (
     <Dialog title={webhook.url} onClose={props.onClose} wide>
       <div class="row">
-        <button type="button" class="button" onClick={test.run} disabled={test.busy}>
+        <Button onClick={test.run} disabled={test.busy}>
           Send test event
-        </button>
-        <button type="button" class="button" onClick={pause.run}>
-          {webhook.active ? 'Pause' : 'Resume'}
-        </button>
-        <button type="button" class="button" onClick={() => setAsking('rotate')}>
-          Rotate secret
-        </button>
-        <button
-          type="button"
-          class="button"
-          aria-expanded={tab === 'edit'}
-          onClick={() => setTab(tab === 'edit' ? 'log' : 'edit')}
-        >
+        </Button>
+        <Button onClick={pause.run}>{webhook.active ? 'Pause' : 'Resume'}</Button>
+        <Button onClick={() => setAsking('rotate')}>Rotate secret</Button>
+        <Button aria-expanded={tab === 'edit'} onClick={() => setTab(tab === 'edit' ? 'log' : 'edit')}>
           Edit
-        </button>
-        <button
-          type="button"
-          class="button"
-          aria-expanded={tab === 'replay'}
-          onClick={() => setTab(tab === 'replay' ? 'log' : 'replay')}
-        >
+        </Button>
+        <Button aria-expanded={tab === 'replay'} onClick={() => setTab(tab === 'replay' ? 'log' : 'replay')}>
           Replay
-        </button>
-        <button type="button" class="button danger" onClick={() => setAsking('delete')}>
+        </Button>
+        <Button look="danger" onClick={() => setAsking('delete')}>
           Delete
-        </button>
+        </Button>
       </div>
       <Problem text={test.problem ?? pause.problem} />
       {note && (

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { view } from '../api.ts'
 import { EVENT_KIND_NAMES, KIND_INFO, NO_KIND, splitAddresses } from '../event-kinds.ts'
 import { useSession } from '../session.ts'
-import { Field, Problem, useAction } from '../ui/parts.tsx'
+import { Button, Field, Problem, TextField, useAction } from '../ui/parts.tsx'
 import { useExpected } from './expected-events.ts'
 import type { CreatedWebhook, WebhookSummary } from './webhook.ts'
 
@@ -35,24 +35,21 @@ export function WebhookForm(props: { webhook?: WebhookSummary; onSaved: (saved: 
     setKinds((now) => (now.includes(kind) ? now.filter((one) => one !== kind) : [...now, kind]))
   return (
     <form onSubmit={run}>
-      <Field
+      <TextField
         label="Receiver"
         hint={
           webhook === undefined
             ? 'An HTTPS address of yours.'
             : 'Fixed: another receiver is another webhook, with a secret of its own.'
         }
-      >
-        <input
-          type="url"
-          name="url"
-          required
-          disabled={webhook !== undefined}
-          placeholder="https://example.com/hook"
-          value={url}
-          onInput={(event) => setUrl(event.currentTarget.value)}
-        />
-      </Field>
+        type="url"
+        name="url"
+        required
+        disabled={webhook !== undefined}
+        placeholder="https://example.com/hook"
+        value={url}
+        onText={setUrl}
+      />
       <fieldset class="columns">
         <legend>Events</legend>
         {EVENT_KIND_NAMES.map((kind) => (
@@ -89,9 +86,9 @@ export function WebhookForm(props: { webhook?: WebhookSummary; onSaved: (saved: 
       </label>
       <Problem text={problem} />
       <footer>
-        <button type="submit" class="button primary" disabled={busy}>
+        <Button type="submit" look="primary" disabled={busy}>
           {webhook === undefined ? 'Create webhook' : 'Save'}
-        </button>
+        </Button>
       </footer>
     </form>
   )

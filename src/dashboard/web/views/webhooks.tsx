@@ -6,8 +6,9 @@ import { useLoad } from '../load.ts'
 import { useSession } from '../session.ts'
 import { ApiCall } from '../ui/api-call.tsx'
 import { Dialog } from '../ui/dialog.tsx'
-import { Badge, Card, Empty, PageFrame, Problem } from '../ui/parts.tsx'
+import { Badge, Button, Card, Empty, PageFrame, Problem } from '../ui/parts.tsx'
 import { ShownOnce } from '../ui/shown-once.tsx'
+import { type Column, Table } from '../ui/table.tsx'
 import type { WebhookSummary } from './webhook.ts'
 import { WebhookDetail } from './webhook-detail.tsx'
 import { WebhookForm } from './webhook-form.tsx'
@@ -29,20 +30,44 @@ export function WebhooksPage() {
   const [secret, setSecret] = useState<string>()
   const [openId, setOpenId] = useState<string>()
   const webhooks = list.value?.webhooks ?? []
+  const columns: Column<WebhookSummary>[] = [
+    {
+      title: 'Receiver',
+      cell: ({ id, url, created_at: createdAt }) => (
+        <>
+          <strong class="break">{url}</strong>
+          <div class="muted tiny">
+            {id} · {dateTime(createdAt)}
+          </div>
+        </>
+      ),
+    },
+    {
+      title: 'Events',
+      class: 'muted',
+      cell: ({ kinds, addresses }) =>
+        kinds.join(', ') +
+        (addresses.length > 0 ? ` · ${plural(addresses.length, 'address', 'addresses')}` : ''),
+    },
+    { title: 'State', cell: (webhook) => <WebhookState webhook={webhook} /> },
+    { title: 'Last success', cell: (webhook) => ago(webhook.last_success_at) },
+    {
+      cell: ({ id }) => (
+        <Button look="small" onClick={() => setOpenId(id)}>
+          Open
+        </Button>
+      ),
+    },
+  ]
   const open = webhooks.find(({ id }) => id === openId)
   return (
     <PageFrame
       title="Webhooks"
       lead="Chain events as signed POST requests: at least once, retried for more than a day."
       actions={
-        <button
-          type="button"
-          class="button primary"
-          disabled={!hasWebhooks}
-          onClick={() => setCreating(true)}
-        >
+        <Button look="primary" disabled={!hasWebhooks} onClick={() => setCreating(true)}>
           Create webhook
-        </button>
+        </Button>
       }
     >
       <Problem text={list.error} />
@@ -64,43 +89,7 @@ export function WebhooksPage() {
       )}
       {webhooks.length > 0 && (
         <Card class="flush">
-          <table class="stack">
-            <thead>
-              <tr>
-                <th>Receiver</th>
-                <th>Events</th>
-                <th>State</th>
-                <th>Last success</th>
-                <th />
-              </tr>
-            </thead>
-            <tbody>
-              {webhooks.map((webhook) => (
-                <tr key={webhook.id}>
-                  <td data-label="Receiver">
-                    <strong class="break">{webhook.url}</strong>
-                    <div class="muted tiny">
-                      {webhook.id} · {dateTime(webhook.created_at)}
-                    </div>
-                  </td>
-                  <td data-label="Events" class="muted">
-                    {webhook.kinds.join(', ')}
-                    {webhook.addresses.length > 0 &&
-                      ` · ${plural(webhook.addresses.length, 'address', 'addresses')}`}
-                  </td>
-                  <td data-label="State">
-                    <WebhookState webhook={webhook} />
-                  </td>
-                  <td data-label="Last success">{ago(webhook.last_success_at)}</td>
-                  <td class="actions">
-                    <button type="button" class="button small" onClick={() => setOpenId(webhook.id)}>
-                      Open
-                    </button>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <Table columns={columns} rows={webhooks} idOf={({ id }) => id} />
         </Card>
       )}
       {hasWebhooks && <ApiCall path="/v1/webhooks" price={list.value?.price} />}
