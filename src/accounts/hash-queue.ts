@@ -1,3 +1,4 @@
+import { InFlight } from '../kit/in-flight.ts'
 import { addressGroup } from '../kit/ip-range.ts'
 
 /**
@@ -23,20 +24,17 @@ export type HashQueue = <T>(caller: HashCaller, work: () => Promise<T>) => Promi
 
 export function createHashQueue(): HashQueue {
   const waiting = { known: [] as (() => void)[], other: [] as (() => void)[] }
-  const waitingOf = new Map<string, number>()
+  const waitingOf = new InFlight<string>()
   let running = 0
 
   async function wait({ known, address }: HashCaller): Promise<void> {
     const line = known ? 'known' : 'other'
     const name = `${line} ${addressGroup(address)}`
-    const ahead = waitingOf.get(name) ?? 0
-    const isCrowd = address !== '' && ahead >= MAX_WAITING_PER_ADDRESS
+    const isCrowd = address !== '' && waitingOf.of(name) >= MAX_WAITING_PER_ADDRESS
     if (isCrowd || waiting[line].length >= MAX_WAITING[line]) throw new BusyError('too many sign-ins wait')
-    waitingOf.set(name, ahead + 1)
+    const leave = waitingOf.add(name)
     await new Promise<void>((resolve) => waiting[line].push(resolve))
-    const left = (waitingOf.get(name) ?? 1) - 1
-    if (left > 0) waitingOf.set(name, left)
-    else waitingOf.delete(name)
+    leave()
   }
 
   return async (caller, work) => {

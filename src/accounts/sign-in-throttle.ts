@@ -1,4 +1,5 @@
 import type { Clock } from '../kit/clock.ts'
+import { InFlight } from '../kit/in-flight.ts'
 import { addressGroup } from '../kit/ip-range.ts'
 import { Lru } from '../kit/lru.ts'
 
@@ -170,30 +171,25 @@ function createCounter(clock: Clock) {
 /** How many attempts wait or are verified: by e-mail, by address, by what is known, and in all. */
 function createUnderWay() {
   const counts = {
-    email: new Map<string, number>(),
-    address: new Map<string, number>(),
-    device: new Map<string, number>(),
+    email: new InFlight<string>(),
+    address: new InFlight<string>(),
+    device: new InFlight<string>(),
   }
-  type Names = Partial<Record<keyof typeof counts, string>>
   let all = 0
-  const change = (names: Names, by: number) => {
-    all += by
-    for (const [kind, name] of Object.entries(names) as [keyof typeof counts, string][]) {
-      const count = (counts[kind].get(name) ?? 0) + by
-      if (count > 0) counts[kind].set(name, count)
-      else counts[kind].delete(name)
-    }
-  }
   return {
-    enter(names: Names): () => void {
-      const full = (Object.entries(names) as [keyof typeof counts, string][]).some(
-        ([kind, name]) => (counts[kind].get(name) ?? 0) >= MAX_UNDER_WAY[kind],
-      )
+    enter(names: Partial<Record<keyof typeof counts, string>>): () => void {
+      const named = Object.entries(names) as [keyof typeof counts, string][]
+      const isFull = named.some(([kind, name]) => counts[kind].of(name) >= MAX_UNDER_WAY[kind])
       // Known names have a bound of their own, so that a flood of unknown ones never displaces them.
-      const isFull = full || (names.device === undefined && all >= MAX_UNDER_WAY.all)
-      if (isFull) throw new TooManyAttempts(RETRY_AFTER_S)
-      change(names, 1)
-      return () => change(names, -1)
+      if (isFull || (names.device === undefined && all >= MAX_UNDER_WAY.all)) {
+        throw new TooManyAttempts(RETRY_AFTER_S)
+      }
+      all++
+      const ends = named.map(([kind, name]) => counts[kind].add(name))
+      return () => {
+        all--
+        for (const end of ends) end()
+      }
     },
   }
 }

@@ -4,7 +4,6 @@ import { createSubmitter } from '../api/endpoints/chain/submit-transaction.ts'
 import type { Services } from '../api/endpoints/services.ts'
 import type { Network } from '../core/chain/network.ts'
 import type { CursorCodec } from '../core/cursor.ts'
-import type { Counter } from '../kit/metrics.ts'
 import type { NodeAddress } from '../upstreams/node-link.ts'
 import { createUpstreams, type NodeStatus, type Trouble, type Upstreams } from '../upstreams/pool.ts'
 import { type IndexedChain, startIndexedChain } from './index-chain.ts'
@@ -60,10 +59,8 @@ export async function startChain(
 
 /** A failing node fails many calls: they are counted, and only state changes and unknown refusals are logged. */
 function troubleReporter({ environment, metrics, log }: EnvironmentParts): (trouble: Trouble) => void {
-  const name = 'tapeline_node_troubles_total'
-  const counter =
-    (metrics.registry.getSingleMetric(name) as Counter | undefined) ??
-    metrics.counter(name, 'What went wrong with nodes.', ['environment', 'node', 'what'])
+  const labels = ['environment', 'node', 'what']
+  const counter = metrics.counter('tapeline_node_troubles_total', 'What went wrong with nodes.', labels)
   return (trouble) => {
     const { node, what } = trouble
     if (what === 'state') log.info({ environment, ...trouble }, 'the state of a node changed')

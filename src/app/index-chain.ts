@@ -6,7 +6,6 @@ import { createEventTail, type EventTail } from '../events/publish.ts'
 import { startFollowing } from '../indexer/follow.ts'
 import type { RetentionSettings } from '../indexer/prune.ts'
 import { type Indexing, type SupervisedIndexing, superviseIndexing } from '../indexer/supervise-indexing.ts'
-import type { Counter, Gauge } from '../kit/metrics.ts'
 import { createWatchedAddresses, type WatchedAddresses } from '../relay/addresses.ts'
 import type { ChainStore } from '../store/chain.ts'
 import type { EventStore } from '../store/events.ts'
@@ -164,33 +163,21 @@ function keepOf({ environment, config }: EnvironmentParts): RetentionSettings {
     : { eventDays: config.testEventDays, eventBytes: config.testEventBytes, indexDays: config.testIndexDays }
 }
 
-interface IndexMetrics {
-  readonly blocks: Counter
-  readonly troubles: Counter
-  readonly score: Gauge
-}
+type IndexMetrics = ReturnType<typeof indexMetrics>
 
-/** Both environments share one registry: the second finds the first one's. */
-function indexMetrics({ metrics }: EnvironmentParts): IndexMetrics {
-  const found = <T>(name: string, make: () => T): T =>
-    (metrics.registry.getSingleMetric(name) as T | undefined) ?? make()
+function indexMetrics({ metrics }: EnvironmentParts) {
+  const environment = 'environment'
   return {
-    blocks: found('tapeline_index_chain_blocks_total', () =>
-      metrics.counter('tapeline_index_chain_blocks_total', 'Chain blocks that joined and left.', [
-        'environment',
-        'change',
-      ]),
-    ),
-    troubles: found('tapeline_index_troubles_total', () =>
-      metrics.counter('tapeline_index_troubles_total', 'Failed steps of following the chain.', [
-        'environment',
-        'part',
-      ]),
-    ),
-    score: found('tapeline_index_blue_score', () =>
-      metrics.gauge('tapeline_index_blue_score', 'Blue score up to which the chain is indexed.', [
-        'environment',
-      ]),
-    ),
+    blocks: metrics.counter('tapeline_index_chain_blocks_total', 'Chain blocks that joined and left.', [
+      environment,
+      'change',
+    ]),
+    troubles: metrics.counter('tapeline_index_troubles_total', 'Failed steps of following the chain.', [
+      environment,
+      'part',
+    ]),
+    score: metrics.gauge('tapeline_index_blue_score', 'Blue score up to which the chain is indexed.', [
+      environment,
+    ]),
   }
 }

@@ -3,20 +3,15 @@ import type { Environment } from '../core/environment.ts'
 import type { Counter, Metrics } from '../kit/metrics.ts'
 import type { RecordMessage } from './record-worker.ts'
 
-const DEAD_LETTERS = 'tapeline_dead_letters_total'
-const COUNTS = 'tapeline_ingest_total'
-
 /** Takes what a thread reports from time to time; a thread that was started again counts from 0. */
 export function ingestMetrics(metrics: Metrics, environment: Environment): (message: RecordMessage) => void {
-  const counter = (name: string, help: string, labels: string[]) =>
-    (metrics.registry.getSingleMetric(name) as Counter | undefined) ?? metrics.counter(name, help, labels)
-  const letters = counter(DEAD_LETTERS, 'Messages of venues that could not be read, by venue and reason.', [
-    'environment',
-    'venue',
-    'reason',
-  ])
-  const counts = counter(
-    COUNTS,
+  const letters = metrics.counter(
+    'tapeline_dead_letters_total',
+    'Messages of venues that could not be read, by venue and reason.',
+    ['environment', 'venue', 'reason'],
+  )
+  const counts = metrics.counter(
+    'tapeline_ingest_total',
     "What recording counts by source: trades, differences (candles of the stream that the venue's own answer contradicted), lateTrades, missedMinutes, emptyTrades (fills of nothing, left out), unlisted (windows of prediction markets that should have run and that the venue did not list), corrected and refused rows.",
     ['environment', 'source', 'kind'],
   )

@@ -15,10 +15,9 @@ import { openStores } from '../store/open-stores.ts'
 import { VENUE_NAMES, VENUES, type VenueName } from '../venues/list.ts'
 import type { Venue } from '../venues/venue.ts'
 import { prepareDataFolder, storeAddress } from './data-folder.ts'
-import { SANDBOX_FILE, sandboxExchanges, sandboxWorld } from './exchanges.ts'
 import { liveSetting } from './live-setting.ts'
 import { openVenue, type VenueSetting } from './open-venue.ts'
-import { type SandboxReady, sandboxPredictions } from './predictions.ts'
+import { SANDBOX_FILE, type SandboxReady, sandboxVenues, sandboxWorld } from './sandbox-venues.ts'
 
 const CHECK_WITHIN_MS = 20_000
 
@@ -45,17 +44,17 @@ export function marketAccess(config: Config, deps: { clock: Clock; log: Logger }
 
   /** The simulated world is a function of its settings: one of our own sends the same as the service's. */
   async function startSimulator(): Promise<VenueSetting[]> {
-    const { exchanges, predictions } = await new Promise<SandboxReady>((resolve, reject) => {
+    const ready = await new Promise<SandboxReady>((resolve, reject) => {
       const thread = threadCalls<object>(SANDBOX_FILE, {
         name: 'simulated venues',
         data: sandboxWorld(config),
-        onEvent: (ready) => resolve(ready as SandboxReady),
+        onEvent: (message) => resolve(message as SandboxReady),
         keepsProcess: true,
       })
       thread.ended.then(reject)
       opened.push(() => thread.terminate())
     })
-    return [...sandboxExchanges(exchanges), ...sandboxPredictions(predictions)]
+    return sandboxVenues(ready)
   }
 
   async function settingOf(environment: Environment, name: VenueName): Promise<VenueSetting | undefined> {

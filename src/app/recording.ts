@@ -3,13 +3,13 @@ import type { ServiceStatus } from '../api/endpoints/account/service-status.ts'
 import type { Source } from '../core/source.ts'
 import { formatTime } from '../core/time.ts'
 import { type SupervisedThread, superviseThread } from '../kit/supervise-thread.ts'
-import { EXCHANGES, SANDBOX_FILE, sandboxExchanges, sandboxWorld } from './exchanges.ts'
+import { VENUE_NAMES, VENUES } from '../venues/list.ts'
 import { ingestMetrics } from './ingest-metrics.ts'
 import { liveSetting } from './live-setting.ts'
 import type { EnvironmentParts } from './parts.ts'
-import { PREDICTION_VENUES, type SandboxReady, sandboxPredictions } from './predictions.ts'
 import { createRecorderThread, type RecorderThread } from './record-thread.ts'
 import type { RecordMessage } from './record-worker.ts'
+import { SANDBOX_FILE, type SandboxReady, sandboxVenues, sandboxWorld } from './sandbox-venues.ts'
 import { showBackfill } from './show-backfill.ts'
 
 /** The status of a source; its coverage is read from the store. */
@@ -59,18 +59,19 @@ function startSandbox({ config, clock, log }: EnvironmentParts, recorders: Recor
     ...{ name: 'simulated venues', file: SANDBOX_FILE, data: sandboxWorld(config), clock, log },
     limits: SANDBOX_HEAP_LIMITS,
     onMessage(message) {
-      const { exchanges, predictions } = message as SandboxReady
+      const ready = message as SandboxReady
+      const { exchanges, predictions } = ready
       log.info({ control: exchanges.controlUrl }, 'simulated exchanges are up')
       log.info({ control: predictions.controlUrl }, 'simulated prediction markets are up')
-      recorders.start([...sandboxExchanges(exchanges), ...sandboxPredictions(predictions)])
+      recorders.start(sandboxVenues(ready))
     },
   })
 }
 
 function startLive({ config }: EnvironmentParts, recorders: RecorderThread): void {
-  const venues = [...EXCHANGES, ...PREDICTION_VENUES]
-    .filter(({ source }) => config.live.includes(source))
-    .map(({ name }) => liveSetting(name, config))
+  const venues = VENUE_NAMES.filter((name) => config.live.includes(VENUES[name].plan.source)).map((name) =>
+    liveSetting(name, config),
+  )
   if (venues.length > 0) recorders.start(venues)
 }
 

@@ -3,7 +3,7 @@ import { type ProgressBar, progressBar } from '../cli/progress-bar.ts'
 import type { Environment } from '../core/environment.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
-import { EXCHANGES } from './exchanges.ts'
+import { VENUES } from '../venues/list.ts'
 import type { RecordMessage } from './record-worker.ts'
 
 /** A log line at each tenth, and not before so much time has passed since the one before. */
@@ -11,7 +11,7 @@ const PARTS = 10
 const NOT_WITHIN_MS = 5_000
 
 /** Prediction markets and the oracle backfill while they record. */
-const FILLED = EXCHANGES.map(({ source }) => source)
+const FILLED = Object.values(VENUES).flatMap(({ plan }) => (plan.kind === 'exchange' ? [plan.source] : []))
 
 type Progress = NonNullable<RecordMessage['sources'][number]['detail']['backfill']>
 

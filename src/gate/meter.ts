@@ -1,11 +1,12 @@
+import type { Budget } from '../accounts/budget.ts'
 import type { Idempotency, IdempotencyScope } from '../accounts/idempotency.ts'
 import type { Credential } from '../accounts/key-ring.ts'
 import type { Charge, Ledger } from '../accounts/ledger.ts'
 import type { ViewAllowance, ViewAllowances } from '../accounts/view-allowance.ts'
 import type { EndpointAnswer } from '../contract/endpoint.ts'
 import { ApiError } from '../core/errors.ts'
-import { createReservations } from './credit-reservations.ts'
-import { createHeavySlots } from './heavy-slots.ts'
+import { InFlight } from '../kit/in-flight.ts'
+import { takeHeavySlots } from './heavy-slots.ts'
 import type { CachedPage, PageCache } from './page-cache.ts'
 import { askedRows, cappedRows, isFailure, priceOf, rowsOf } from './price.ts'
 import { matchesEtag, render } from './render.ts'
@@ -29,8 +30,12 @@ const MAX_PREVIEW_ROWS = 10_000
 /** Runs admitted requests and charges exactly what was read, before it is sent. */
 export class Meter<Services> {
   readonly #deps: MeterDeps<Services>
-  readonly #reservations = createReservations()
-  readonly #heavy = createHeavySlots()
+  /**
+   * Credits of running requests. A call to a node cannot be undone when the balance turns out to be empty afterwards,
+   * so its price is reserved before it runs.
+   */
+  readonly #reserved = new InFlight<Budget>()
+  readonly #heavy = new InFlight<string>()
 
   constructor(deps: MeterDeps<Services>) {
     this.#deps = deps
@@ -53,7 +58,7 @@ export class Meter<Services> {
       this.#deps.ledger.count(credential, route.name, 'free')
       return reply()
     }
-    if (credits > this.#reservations.available(credential.budgets)) return undefined
+    if (credits > this.#available(credential)) return undefined
     const paid = this.#charge(request, credits, answer)
     return typeof paid === 'boolean'
       ? paid
@@ -172,13 +177,16 @@ export class Meter<Services> {
     const { demand, credential, route } = task
     if (demand === undefined) return this.runAndCharge(task)
     const price = route.endpoint.cost.charge(demand.units, task.input)
-    if (price > this.#reservations.available(credential.budgets)) throw this.#exhausted(credential, price)
+    if (price > this.#available(credential)) throw this.#exhausted(credential, price)
     const owner = `${credential.accountId}/${credential.environment}`
     const taken =
       demand.heavyCalls === 0
         ? undefined
-        : this.#heavy.take(owner, demand.heavyCalls, credential.plan.heavyCallsInFlight)
-    const release = this.#reservations.reserve(credential.budgets, price)
+        : takeHeavySlots(this.#heavy, owner, demand.heavyCalls, credential.plan.heavyCallsInFlight)
+    const reserved = credential.budgets.map((budget) => this.#reserved.add(budget, price))
+    const release = () => {
+      for (const end of reserved) end()
+    }
     const finish = (reply: GateReply) => {
       release()
       if (taken !== undefined) reply.onSent = taken.release
@@ -258,8 +266,7 @@ export class Meter<Services> {
     const { cost } = task.route.endpoint
     const capped = cappedRows(task)
     if (task.request.method === 'HEAD') return capped
-    const balance =
-      task.demand === undefined ? this.#reservations.available(credential.budgets) : remainingOf(credential)
+    const balance = task.demand === undefined ? this.#available(credential) : remainingOf(credential)
     const least = cost.least(input)
     if (least > balance) {
       // Whether the caller has this page already is known only after it was read; a 304 costs nothing.
@@ -273,10 +280,17 @@ export class Meter<Services> {
   /** How many rows the balance pays for; null where rows have no price of their own. */
   #rowsPaidFor({ input, credential, route }: Task<Services>): number | null {
     const { cost } = route.endpoint
-    const balance = this.#reservations.available(credential.budgets)
+    const balance = this.#available(credential)
     if (cost.least(input) > balance) return 0
     const rows = cost.affordableRows(balance, input)
     return Number.isFinite(rows) ? rows : null
+  }
+
+  /** What is left in the tightest budget after all reservations. */
+  #available({ budgets }: Credential): number {
+    let least = Number.POSITIVE_INFINITY
+    for (const budget of budgets) least = Math.min(least, budget.remaining - this.#reserved.of(budget))
+    return least
   }
 
   #exhausted(credential: Credential, price: number): ApiError {

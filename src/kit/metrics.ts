@@ -1,5 +1,5 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { Counter, collectDefaultMetrics, Gauge, Histogram, type Metric, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client'
 
 export type { Counter, Gauge } from 'prom-client'
 
@@ -14,9 +14,9 @@ interface ReadMetric {
 /** One registry per running service, so that two services in one test process do not share counts. */
 export interface Metrics {
   registry: Registry
+  /** One that was made before by the same name, or a new one. */
   counter(name: string, help: string, labels?: string[]): Counter
   gauge(name: string, help: string, labels?: string[]): Gauge
-  histogram(name: string, help: string, buckets: number[], labels?: string[]): Histogram
   read(metric: ReadMetric): void
 }
 
@@ -26,10 +26,12 @@ export function createMetrics(options: { defaults: boolean }): Metrics {
   const common = { registers: [registry] }
   return {
     registry,
-    counter: (name, help, labels = []) => new Counter({ name, help, labelNames: labels, ...common }),
-    gauge: (name, help, labels = []) => new Gauge({ name, help, labelNames: labels, ...common }),
-    histogram: (name, help, buckets, labels = []) =>
-      new Histogram({ name, help, buckets, labelNames: labels, ...common }),
+    counter: (name, help, labels = []) =>
+      (registry.getSingleMetric(name) as Counter | undefined) ??
+      new Counter({ name, help, labelNames: labels, ...common }),
+    gauge: (name, help, labels = []) =>
+      (registry.getSingleMetric(name) as Gauge | undefined) ??
+      new Gauge({ name, help, labelNames: labels, ...common }),
     read: ({ name, help, type, values }) => {
       const get = async () => ({ name, help, type, values: values(), aggregator: 'sum' })
       registry.registerMetric({ name, get } as unknown as Metric)

@@ -4,6 +4,7 @@ import { GAP_KIND } from '../events/gap-event.ts'
 import { createMatcher } from '../events/match.ts'
 import type { EventTail } from '../events/publish.ts'
 import { type Clock, runEvery } from '../kit/clock.ts'
+import { InFlight } from '../kit/in-flight.ts'
 import type { Logger } from '../kit/log.ts'
 import type { EventStore, StoredEvent } from '../store/events.ts'
 import { CLOSE_CODES, eventFrame, PING_MS } from './protocol.ts'
@@ -46,6 +47,7 @@ interface Member {
   readonly session: StreamSession
   readonly connection: StreamConnection
   readonly client: StreamClient
+  readonly uncount: () => void
   missedPings: number
 }
 
@@ -61,7 +63,7 @@ export function createStreamHub(deps: {
   const { tail, clock, log } = deps
   const matcher = createMatcher<StreamSession>()
   const members = new Set<Member>()
-  const perAccount = new Map<string, number>()
+  const perAccount = new InFlight<string>()
   let nextConnection = 1
   let closing = false
 
@@ -104,15 +106,10 @@ export function createStreamHub(deps: {
     },
   })
 
-  const count = (accountId: string, change: number) => {
-    const now = (perAccount.get(accountId) ?? 0) + change
-    if (now > 0) perAccount.set(accountId, now)
-    else perAccount.delete(accountId)
-  }
   const leave = (member: Member) => {
     if (!members.delete(member)) return
     member.session.end()
-    count(member.client.accountId, -1)
+    member.uncount()
   }
 
   const stopPings = runEvery(clock, deps.pingMs ?? PING_MS, () => {
@@ -149,7 +146,7 @@ export function createStreamHub(deps: {
         connection.close(CLOSE_CODES.goingAway, 'the service is stopping')
         return undefined
       }
-      if ((perAccount.get(accountId) ?? 0) >= plan.streamConnections) {
+      if (perAccount.of(accountId) >= plan.streamConnections) {
         const reason = `the plan ${plan.name} allows ${plan.streamConnections} connections`
         connection.close(CLOSE_CODES.tooMany, reason)
         return undefined
@@ -158,10 +155,10 @@ export function createStreamHub(deps: {
         session: new StreamSession(host, connection, client),
         connection,
         client,
+        uncount: perAccount.add(accountId),
         missedPings: 0,
       }
       members.add(member)
-      count(accountId, 1)
       connection.send(
         JSON.stringify({
           type: 'welcome',

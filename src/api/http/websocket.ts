@@ -5,13 +5,14 @@ import type { Environment } from '../../core/environment.ts'
 import { ApiError } from '../../core/errors.ts'
 import { DASHBOARD_API } from '../../dashboard/dashboard.ts'
 import type { StreamGate } from '../../gate/stream-gate.ts'
+import { InFlight } from '../../kit/in-flight.ts'
+import { addressGroup } from '../../kit/ip-range.ts'
 import type { Logger } from '../../kit/log.ts'
 import { ignoreSocketErrors } from '../../kit/socket-errors.ts'
 import type { StreamHub, StreamRefusal } from '../../stream/hub.ts'
 import { CLOSE_CODES, MAX_MESSAGE_BYTES } from '../../stream/protocol.ts'
 import type { StreamConnection } from '../../stream/session.ts'
 import { callerAddress } from './caller-address.ts'
-import { createPendingStreams } from './pending-streams.ts'
 import { splitTarget } from './target.ts'
 
 /**
@@ -54,7 +55,8 @@ export function acceptStreams(server: Server, options: StreamOptions): { close()
     maxPayload: MAX_MESSAGE_BYTES,
     ...MORE_LIMITS,
   })
-  const pending = createPendingStreams(options.maxPendingPerAddress)
+  /** Connections whose key is not checked yet or was refused, by address: clients without a key can hold only a few. */
+  const pending = new InFlight<string>()
 
   function gateOf(request: IncomingMessage): StreamGate | undefined {
     const { path } = splitTarget(request.url)
@@ -67,12 +69,13 @@ export function acceptStreams(server: Server, options: StreamOptions): { close()
     ignoreSocketErrors(socket)
     const gate = gateOf(request)
     const address = callerAddress(request.headers, request.socket, options.isTrustedProxy)
-    const settle = gate && pending.enter(address)
-    if (gate === undefined || settle === undefined) {
+    const group = addressGroup(address)
+    if (gate === undefined || pending.of(group) >= options.maxPendingPerAddress) {
       socket.once('finish', () => socket.destroy())
       socket.end(TOO_MANY)
       return
     }
+    const settle = pending.add(group)
     socket.once('close', settle)
     sockets.handleUpgrade(request, socket, head, (client) =>
       accept(client, socket, { request, address, gate, settle, options }),

@@ -1,21 +1,19 @@
-/** The prediction markets and the oracle, and who plays them in the sandbox. */
-import type { Source } from '../core/source.ts'
-import { VENUE_NAMES, VENUES, type VenueName } from '../venues/list.ts'
-import type { ExchangesReady } from './exchanges.ts'
+/** The venues as the sandbox simulates them, all in one thread. */
+import { crc32 } from 'node:zlib'
+import type { Config } from '../config.ts'
+import { type ExchangeRole, VENUE_NAMES, VENUES, type VenueEntry } from '../venues/list.ts'
 import type { VenueSetting } from './open-venue.ts'
 
-export const PREDICTION_VENUES: readonly { name: VenueName; source: Source }[] = VENUE_NAMES.map((name) => ({
-  name,
-  plan: VENUES[name].plan,
-}))
-  .filter(({ plan }) => plan.kind !== 'exchange')
-  .map(({ name, plan }) => ({ name, source: plan.source }))
+export const SANDBOX_FILE = new URL('../../sandbox/markets.ts', import.meta.url)
+
+interface ExchangeAddresses {
+  readonly restUrl: string
+  readonly wsUrl: string
+}
 
 export interface PredictionsReady {
   readonly polymarket: Readonly<Record<'gammaUrl' | 'clobUrl' | 'dataUrl' | 'wsUrl' | 'rtdsUrl', string>>
-  readonly kalshi: {
-    readonly restUrl: string
-    readonly wsUrl: string
+  readonly kalshi: ExchangeAddresses & {
     readonly keyId: string
     /** Absent where the simulator was given a key of somebody else. */
     readonly privateKey?: string
@@ -26,8 +24,22 @@ export interface PredictionsReady {
 
 /** What the thread of the simulated venues posts when it is up. */
 export interface SandboxReady {
-  readonly exchanges: ExchangesReady
+  readonly exchanges: { readonly controlUrl: string } & Readonly<Record<ExchangeRole, ExchangeAddresses>>
   readonly predictions: PredictionsReady
+}
+
+/** What defines the simulated world; every process that simulates for the same data folder uses the same values. */
+export function sandboxWorld(config: Config): { seed: number; tradesPerSecond: number } {
+  return { seed: crc32(config.seed), tradesPerSecond: config.sandboxTrades }
+}
+
+export function sandboxVenues({ exchanges, predictions }: SandboxReady): VenueSetting[] {
+  const simulated = VENUE_NAMES.flatMap((name): VenueSetting[] => {
+    const { sandbox }: VenueEntry = VENUES[name]
+    if (sandbox !== 'spot' && sandbox !== 'futures' && sandbox !== 'perp') return []
+    return [{ name, hosts: { rest: exchanges[sandbox].restUrl, stream: exchanges[sandbox].wsUrl } }]
+  })
+  return [...simulated, ...sandboxPredictions(predictions)]
 }
 
 /** The venues add their own paths. */
