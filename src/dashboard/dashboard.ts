@@ -5,6 +5,7 @@ import type { Users } from '../accounts/users.ts'
 import { routeFinder } from '../api/publish/router.ts'
 import { ApiError, publicCode } from '../core/errors.ts'
 import type { Logger } from '../kit/log.ts'
+import type { SessionCookies } from './cookies.ts'
 import {
   DashboardError,
   type DashboardReply,
@@ -13,7 +14,6 @@ import {
   json,
   type SignedIn,
 } from './route.ts'
-import type { SessionCookies } from './session-cookie.ts'
 import { GUARDS, type Site } from './site.ts'
 
 /** The page, its assets, its API and the billing webhook. API keys open nothing here. */

@@ -81,7 +81,7 @@ describe('the explorer and its address', { skip }, () => {
       for (const market of known.filter((one) => one.source === source && one.stage !== 'ended')) {
         for (const button of ['Chart', 'Book'] as const) {
           await page.goto(`/#/explorer/markets?symbol=${SYMBOL}&source=${source}`)
-          await page.locator(`tr[data-market="${market.id}"]`).getByRole('link', { name: button }).click()
+          await page.locator(`tr[data-row="${market.id}"]`).getByRole('link', { name: button }).click()
           await (button === 'Chart' ? expectChart : expectBook)(market)
         }
       }

@@ -82,36 +82,30 @@ export const problemBody = {
   },
 } as const
 
+const dryRunFields = {
+  dry_run: { const: true, description: 'Always true.' },
+  rows: { type: 'integer', minimum: 0, description: 'Rows that the page would have.' },
+  credits: { type: 'integer', minimum: 0, description: 'What it would cost.' },
+  credits_remaining: { type: 'integer', description: 'Credits that are left; none were taken.' },
+  clamped: { type: 'boolean', description: 'Whether the start would be moved.' },
+  rows_affordable: {
+    type: ['integer', 'null'],
+    minimum: 0,
+    description: 'Rows that the credits pay for; null where rows cost nothing of their own.',
+  },
+  would_be_capped: {
+    type: 'boolean',
+    description: 'Whether the plan or the credits would cut the page shorter than asked.',
+  },
+}
+
 /** What `dry_run=true` answers with, on every GET that takes a key. */
 export const dryRunBody = {
   type: 'object',
   description: 'Preview of the price, with `dry_run=true`.',
-  required: [
-    'dry_run',
-    'rows',
-    'credits',
-    'credits_remaining',
-    'clamped',
-    'rows_affordable',
-    'would_be_capped',
-  ],
-  properties: {
-    dry_run: { const: true, description: 'Always true.' },
-    rows: { type: 'integer', minimum: 0, description: 'Rows that the page would have.' },
-    credits: { type: 'integer', minimum: 0, description: 'What it would cost.' },
-    credits_remaining: { type: 'integer', description: 'Credits that are left; none were taken.' },
-    clamped: { type: 'boolean', description: 'Whether the start would be moved.' },
-    rows_affordable: {
-      type: ['integer', 'null'],
-      minimum: 0,
-      description: 'Rows that the credits pay for; null where rows cost nothing of their own.',
-    },
-    would_be_capped: {
-      type: 'boolean',
-      description: 'Whether the plan or the credits would cut the page shorter than asked.',
-    },
-  },
-} as const
+  required: Object.keys(dryRunFields),
+  properties: dryRunFields,
+}
 
 const nullable = (type: string, description: string, more = {}) => ({
   type: [type, 'null'],
@@ -119,47 +113,36 @@ const nullable = (type: string, description: string, more = {}) => ({
   ...more,
 })
 
+const listFields = {
+  symbol: nullable('string', 'Echo of the request.'),
+  source: nullable('string', 'Echo of the request.'),
+  interval: nullable('string', 'Echo of the request.'),
+  count: { type: 'integer', description: 'Rows of this page.' },
+  returned: { type: 'integer', description: 'The same as count.' },
+  has_more: { type: 'boolean', description: 'Whether there is another page.' },
+  next_cursor: nullable('string', 'Pass it as `after` to get the next page.'),
+  clamped: nullable('boolean', 'True when the start was moved; null otherwise.'),
+  clamped_reason: nullable('string', 'Why it was moved.', {
+    enum: ['plan_history', 'before_earliest_data', null],
+  }),
+  original_start: nullable('string', 'The start that was asked for.', { format: 'date-time' }),
+  effective_start: nullable('string', 'The start that was served.', { format: 'date-time' }),
+  ignored: {
+    type: 'array',
+    items: { type: 'string' },
+    description: 'Parameters that have no meaning for the asked source.',
+  },
+  predmkt_a_note: { type: 'string', description: 'Explains the row shape of an unfiltered request.' },
+  sampled: { type: 'boolean', description: 'The venue publishes a sample only.' },
+  coverage: coverageSchema,
+}
+const ON_SOME_LISTS = ['predmkt_a_note', 'sampled']
+
 export const listMeta = {
   type: 'object',
-  required: [
-    'symbol',
-    'source',
-    'interval',
-    'count',
-    'returned',
-    'has_more',
-    'next_cursor',
-    'clamped',
-    'clamped_reason',
-    'original_start',
-    'effective_start',
-    'ignored',
-    'coverage',
-  ],
-  properties: {
-    symbol: nullable('string', 'Echo of the request.'),
-    source: nullable('string', 'Echo of the request.'),
-    interval: nullable('string', 'Echo of the request.'),
-    count: { type: 'integer', description: 'Rows of this page.' },
-    returned: { type: 'integer', description: 'The same as count.' },
-    has_more: { type: 'boolean', description: 'Whether there is another page.' },
-    next_cursor: nullable('string', 'Pass it as `after` to get the next page.'),
-    clamped: nullable('boolean', 'True when the start was moved; null otherwise.'),
-    clamped_reason: nullable('string', 'Why it was moved.', {
-      enum: ['plan_history', 'before_earliest_data', null],
-    }),
-    original_start: nullable('string', 'The start that was asked for.', { format: 'date-time' }),
-    effective_start: nullable('string', 'The start that was served.', { format: 'date-time' }),
-    ignored: {
-      type: 'array',
-      items: { type: 'string' },
-      description: 'Parameters that have no meaning for the asked source.',
-    },
-    predmkt_a_note: { type: 'string', description: 'Explains the row shape of an unfiltered request.' },
-    sampled: { type: 'boolean', description: 'The venue publishes a sample only.' },
-    coverage: coverageSchema,
-  },
-} as const
+  required: Object.keys(listFields).filter((name) => !ON_SOME_LISTS.includes(name)),
+  properties: listFields,
+}
 
 interface HeaderPart {
   description: string

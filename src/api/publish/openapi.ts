@@ -179,36 +179,33 @@ function parameters<Services>(route: PublishedRoute<Services>, samples: ExampleS
 
 function gateParameters<Services>({ endpoint }: PublishedRoute<Services>): Json[] {
   if (endpoint.access.auth === 'none') return []
-  if (endpoint.method === 'POST') {
-    return [
-      {
-        name: 'Idempotency-Key',
-        in: 'header',
-        required: false,
-        description:
-          'The same key with the same body gives the first answer again, for 24 hours, at 0 credits.',
-        schema: { type: 'string', minLength: 1, maxLength: 255 },
-      },
-    ]
-  }
+  if (endpoint.method === 'POST') return [IDEMPOTENCY_KEY]
   if (endpoint.method !== 'GET') return []
-  const dryRun = {
-    name: 'dry_run',
-    in: 'query',
-    required: false,
-    description: 'Only tells what the answer would cost.',
-    schema: { type: 'boolean', default: false },
-  }
-  if (endpoint.returns.kind !== 'list') return [dryRun]
-  const format = {
-    name: 'format',
-    in: 'query',
-    required: false,
-    description: 'Form of the rows; `Accept` does the same.',
-    schema: { type: 'string', enum: [...FORMATS], default: 'json' },
-  }
-  return [dryRun, format]
+  return endpoint.returns.kind === 'list' ? [DRY_RUN, FORMAT] : [DRY_RUN]
 }
+
+const gateParameter = (name: string, place: 'header' | 'query', description: string, schema: Json) => ({
+  name,
+  in: place,
+  required: false,
+  description,
+  schema,
+})
+const IDEMPOTENCY_KEY = gateParameter(
+  'Idempotency-Key',
+  'header',
+  'The same key with the same body gives the first answer again, for 24 hours, at 0 credits.',
+  { type: 'string', minLength: 1, maxLength: 255 },
+)
+const DRY_RUN = gateParameter('dry_run', 'query', 'Only tells what the answer would cost.', {
+  type: 'boolean',
+  default: false,
+})
+const FORMAT = gateParameter('format', 'query', 'Form of the rows; `Accept` does the same.', {
+  type: 'string',
+  enum: [...FORMATS],
+  default: 'json',
+})
 
 /** A status of both an answer and an error is documented as either. */
 function responses<Services>(route: PublishedRoute<Services>): Json {
@@ -285,34 +282,25 @@ function success<Services>({ endpoint, method, path }: PublishedRoute<Services>)
 
 /** Errors that an endpoint can answer with: its own, those of its parameters and those of the gate. */
 function errorsOf<Services>(endpoint: AnyEndpoint<Services>): ErrorKind[] {
-  const kinds = new Set<ErrorKind>(endpoint.errors)
-  const params = Object.values(endpoint.params)
-  for (const param of params) kinds.add(param.fault)
-  kinds.add('invalid_param')
-  if (endpoint.access.auth === 'key') {
-    for (const kind of [
-      'unauthorized',
-      'tier_restricted',
-      'environment_unavailable',
-      'internal_error',
-    ] as const) {
-      kinds.add(kind)
-    }
-    kinds.add(endpoint.rateLimitError)
-    if (endpoint.cost.describe() !== '0 flat') kinds.add('credits_exhausted')
-    if (endpoint.access.history) {
-      kinds.add('invalid_time_range')
-      kinds.add(endpoint.access.history.refusal)
-    }
-  }
-  if (endpoint.body) {
-    for (const kind of ['payload_too_large', 'unsupported_media_type'] as const) kinds.add(kind)
-  }
-  if (endpoint.method === 'POST') {
-    kinds.add('idempotency_conflict')
-    kinds.add('idempotency_in_progress')
-  }
-  return [...kinds]
+  const { access, body, cost, method } = endpoint
+  const keyed: ErrorKind[] = [
+    'unauthorized',
+    'tier_restricted',
+    'environment_unavailable',
+    'internal_error',
+    endpoint.rateLimitError,
+    ...(cost.describe() === '0 flat' ? [] : (['credits_exhausted'] as const)),
+    ...(access.history ? (['invalid_time_range', access.history.refusal] as const) : []),
+  ]
+  const kinds: ErrorKind[] = [
+    ...endpoint.errors,
+    ...Object.values(endpoint.params).map((param) => param.fault),
+    'invalid_param',
+    ...(access.auth === 'key' ? keyed : []),
+    ...(body ? (['payload_too_large', 'unsupported_media_type'] as const) : []),
+    ...(method === 'POST' ? (['idempotency_conflict', 'idempotency_in_progress'] as const) : []),
+  ]
+  return [...new Set(kinds)]
 }
 
 const headerRef = (name: string) => ({ $ref: `#/components/headers/${name}` })
@@ -327,11 +315,7 @@ function headersOn(kinds: readonly string[]): Json {
 
 function failures<Services>(endpoint: AnyEndpoint<Services>): Json {
   const keyed = endpoint.access.auth === 'key'
-  const byStatus = new Map<number, ErrorKind[]>()
-  for (const kind of errorsOf(endpoint)) {
-    const { status } = ERRORS[kind]
-    byStatus.set(status, [...(byStatus.get(status) ?? []), kind])
-  }
+  const byStatus = Map.groupBy(errorsOf(endpoint), (kind) => ERRORS[kind].status)
   const sorted = [...byStatus].sort(([a], [b]) => a - b)
   return Object.fromEntries(
     sorted.map(([status, kinds]) => [

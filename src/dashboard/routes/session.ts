@@ -8,7 +8,7 @@ import { type SignInThrottle, TooManyAttempts } from '../../accounts/sign-in-thr
 import type { UserRecord, Users } from '../../accounts/users.ts'
 import type { Environment } from '../../core/environment.ts'
 import type { Clock } from '../../kit/clock.ts'
-import type { DeviceCookies } from '../device-cookie.ts'
+import type { DeviceCookies, SessionCookies } from '../cookies.ts'
 import {
   DashboardError,
   type DashboardReply,
@@ -20,7 +20,6 @@ import {
   readJsonBody,
   userRoute,
 } from '../route.ts'
-import type { SessionCookies } from '../session-cookie.ts'
 import { accountView, planView } from '../views.ts'
 import type { SessionView } from '../wire.ts'
 
