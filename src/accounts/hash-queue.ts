@@ -1,4 +1,4 @@
-import { InFlight } from '../kit/in-flight.ts'
+import { ActiveCounts } from '../kit/active-counts.ts'
 import { addressGroup } from '../kit/ip-range.ts'
 
 /**
@@ -24,7 +24,7 @@ export type HashQueue = <T>(caller: HashCaller, work: () => Promise<T>) => Promi
 
 export function createHashQueue(): HashQueue {
   const waiting = { known: [] as (() => void)[], other: [] as (() => void)[] }
-  const waitingOf = new InFlight<string>()
+  const waitingOf = new ActiveCounts<string>()
   let running = 0
 
   async function wait({ known, address }: HashCaller): Promise<void> {

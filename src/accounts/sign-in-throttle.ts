@@ -1,5 +1,5 @@
+import { ActiveCounts } from '../kit/active-counts.ts'
 import type { Clock } from '../kit/clock.ts'
-import { InFlight } from '../kit/in-flight.ts'
 import { addressGroup } from '../kit/ip-range.ts'
 import { Lru } from '../kit/lru.ts'
 
@@ -171,9 +171,9 @@ function createCounter(clock: Clock) {
 /** How many attempts wait or are verified: by e-mail, by address, by what is known, and in all. */
 function createUnderWay() {
   const counts = {
-    email: new InFlight<string>(),
-    address: new InFlight<string>(),
-    device: new InFlight<string>(),
+    email: new ActiveCounts<string>(),
+    address: new ActiveCounts<string>(),
+    device: new ActiveCounts<string>(),
   }
   let all = 0
   return {

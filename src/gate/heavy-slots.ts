@@ -1,5 +1,5 @@
 import { ApiError } from '../core/errors.ts'
-import type { InFlight } from '../kit/in-flight.ts'
+import type { ActiveCounts } from '../kit/active-counts.ts'
 
 const RETRY_SECONDS = 1
 
@@ -8,12 +8,12 @@ const RETRY_SECONDS = 1
  * after another. Refused with 429 when none is free. A slot is in use until the answer was sent.
  */
 export function takeHeavySlots(
-  inFlight: InFlight<string>,
+  active: ActiveCounts<string>,
   owner: string,
   wanted: number,
   limit: number,
 ): { slots: number; release: () => void } {
-  const slots = Math.min(wanted, limit - inFlight.of(owner))
+  const slots = Math.min(wanted, limit - active.of(owner))
   if (slots < 1) {
     throw new ApiError(
       'rate_limited',
@@ -22,5 +22,5 @@ export function takeHeavySlots(
       [['Retry-After', String(RETRY_SECONDS)]],
     )
   }
-  return { slots, release: inFlight.add(owner, slots) }
+  return { slots, release: active.add(owner, slots) }
 }

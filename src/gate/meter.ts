@@ -5,7 +5,7 @@ import type { Charge, Ledger } from '../accounts/ledger.ts'
 import type { ViewAllowance, ViewAllowances } from '../accounts/view-allowance.ts'
 import type { EndpointAnswer } from '../contract/endpoint.ts'
 import { ApiError } from '../core/errors.ts'
-import { InFlight } from '../kit/in-flight.ts'
+import { ActiveCounts } from '../kit/active-counts.ts'
 import { takeHeavySlots } from './heavy-slots.ts'
 import type { CachedPage, PageCache } from './page-cache.ts'
 import { askedRows, cappedRows, isFailure, priceOf, rowsOf } from './price.ts'
@@ -34,8 +34,8 @@ export class Meter<Services> {
    * Credits of running requests. A call to a node cannot be undone when the balance turns out to be empty afterwards,
    * so its price is reserved before it runs.
    */
-  readonly #reserved = new InFlight<Budget>()
-  readonly #heavy = new InFlight<string>()
+  readonly #reserved = new ActiveCounts<Budget>()
+  readonly #heavy = new ActiveCounts<string>()
 
   constructor(deps: MeterDeps<Services>) {
     this.#deps = deps

@@ -3,8 +3,8 @@ import type { Plan } from '../core/plan.ts'
 import { GAP_KIND } from '../events/gap-event.ts'
 import { createMatcher } from '../events/match.ts'
 import type { EventTail } from '../events/publish.ts'
+import { ActiveCounts } from '../kit/active-counts.ts'
 import { type Clock, runEvery } from '../kit/clock.ts'
-import { InFlight } from '../kit/in-flight.ts'
 import type { Logger } from '../kit/log.ts'
 import type { EventStore, StoredEvent } from '../store/events.ts'
 import { CLOSE_CODES, eventFrame, PING_MS } from './protocol.ts'
@@ -63,7 +63,7 @@ export function createStreamHub(deps: {
   const { tail, clock, log } = deps
   const matcher = createMatcher<StreamSession>()
   const members = new Set<Member>()
-  const perAccount = new InFlight<string>()
+  const perAccount = new ActiveCounts<string>()
   let nextConnection = 1
   let closing = false
 

@@ -5,7 +5,7 @@ import type { Environment } from '../../core/environment.ts'
 import { ApiError } from '../../core/errors.ts'
 import { DASHBOARD_API } from '../../dashboard/dashboard.ts'
 import type { StreamGate } from '../../gate/stream-gate.ts'
-import { InFlight } from '../../kit/in-flight.ts'
+import { ActiveCounts } from '../../kit/active-counts.ts'
 import { addressGroup } from '../../kit/ip-range.ts'
 import type { Logger } from '../../kit/log.ts'
 import { ignoreSocketErrors } from '../../kit/socket-errors.ts'
@@ -56,7 +56,7 @@ export function acceptStreams(server: Server, options: StreamOptions): { close()
     ...MORE_LIMITS,
   })
   /** Connections whose key is not checked yet or was refused, by address: clients without a key can hold only a few. */
-  const pending = new InFlight<string>()
+  const pending = new ActiveCounts<string>()
 
   function gateOf(request: IncomingMessage): StreamGate | undefined {
     const { path } = splitTarget(request.url)

@@ -1,5 +1,5 @@
-/** How much every owner has in flight: calls, connections, credits. An owner with nothing takes no memory. */
-export class InFlight<Owner> {
+/** How much every owner has active: calls, connections, credits. An owner with nothing takes no memory. */
+export class ActiveCounts<Owner> {
   readonly #counts = new Map<Owner, number>()
 
   of(owner: Owner): number {
