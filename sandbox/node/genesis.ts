@@ -3,7 +3,7 @@ import type { ChainOptions } from './chain-options.ts'
 import { decodeAddress, scriptOfAddress } from './consensus/address.ts'
 import { BITS, BLOCK_VERSION, coinbasePayload } from './consensus/build-block.ts'
 import { toHex } from './consensus/bytes.ts'
-import { blockOf, hashMerkleRoot, keyedBlake2b } from './consensus/hashing.ts'
+import { blockOf, domainHash, hashMerkleRoot } from './consensus/hashing.ts'
 import {
   type Block,
   COINBASE_SUBNETWORK,
@@ -16,6 +16,7 @@ import { createWallet, type Wallet } from './traffic/wallet.ts'
 
 /** Hashes that a block stands for: the network rate then exceeds 2^53 like the real one. */
 export const WORK_PER_BLOCK = 50_000_000_000_000_000n
+const hashGenesis = domainHash('SandboxGenesis')
 const COINS_PER_USER = 12
 const FAUCET_COINS = 50
 const FAUCET_COIN = 1_000_000n * SOMPI_PER_KASPA
@@ -72,7 +73,7 @@ function* allocation(options: ChainOptions, owners: Owners): Generator<[string, 
   const { startDaaScore, seed, fund } = options
   let n = 0
   const entry = (scriptPublicKey: string, amount: bigint): [string, UtxoEntry] => {
-    const id = toHex(keyedBlake2b(Buffer.from('SandboxGenesis'), Buffer.from(`${seed}:${n++}`)))
+    const id = toHex(hashGenesis(Buffer.from(`${seed}:${n++}`)))
     const blockDaaScore = startDaaScore > 100_000n ? startDaaScore - 100_000n : 0n
     return [`${id}:0`, { amount, scriptPublicKey, blockDaaScore, isCoinbase: false, covenantId: null }]
   }

@@ -108,7 +108,7 @@ export class Mempool {
     const mass = normalizedMass(submitted, storageMass)
     this.#makeRoom(Number(fee) / Number(mass))
     const tx = { ...submitted, storageMass }
-    tx.hash = transactionHash(tx)
+    if (storageMass !== submitted.storageMass) tx.hash = transactionHash(tx)
     this.#insert({ tx, fee, mass, spent: known, isOrphan: false, addedAtDaaScore: view.daaScore })
     this.#adoptOrphans(tx)
     return { tx, replaced: conflicts[0]?.tx, isOrphan: false }

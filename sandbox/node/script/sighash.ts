@@ -1,10 +1,10 @@
 /** What a signature of an input commits to. One instance per transaction: shared parts are hashed once. */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { ByteWriter } from '../consensus/bytes.ts'
-import { keyedBlake2b, writeOutput, writeScriptPublicKey } from '../consensus/hashing.ts'
+import { domainHash, writeOutput, writeScriptPublicKey } from '../consensus/hashing.ts'
 import { NATIVE_SUBNETWORK, type TxBody } from '../consensus/model.ts'
 
-const SIGNING_HASH = Buffer.from('TransactionSigningHash', 'ascii')
+const hashForSigning = domainHash('TransactionSigningHash')
 const SIGNING_HASH_ECDSA = sha256(Buffer.from('TransactionSigningHashECDSA', 'ascii'))
 const ZERO = new Uint8Array(32)
 
@@ -55,7 +55,7 @@ export class SigHasher {
     out.bytes(this.#outputs(index, base)).u64(tx.lockTime).hex(tx.subnetworkId).u64(tx.gas)
     const noPayload = tx.subnetworkId === NATIVE_SUBNETWORK && tx.payload === ''
     out.bytes(noPayload ? ZERO : this.#once('payload', (w) => w.varHex(tx.payload))).u8(type)
-    return keyedBlake2b(SIGNING_HASH, out.done())
+    return hashForSigning(out.done())
   }
 
   ecdsa(index: number, spent: SpentOutput, type: number): Uint8Array {
@@ -81,7 +81,7 @@ export class SigHasher {
     if (output === undefined) return ZERO
     const out = new ByteWriter()
     writeOutput(out, output, tx.version)
-    return keyedBlake2b(SIGNING_HASH, out.done())
+    return hashForSigning(out.done())
   }
 
   #once(name: string, write: (out: ByteWriter) => unknown): Uint8Array {
@@ -89,7 +89,7 @@ export class SigHasher {
     if (known !== undefined) return known
     const out = new ByteWriter()
     write(out)
-    const hash = keyedBlake2b(SIGNING_HASH, out.done())
+    const hash = hashForSigning(out.done())
     this.#reused.set(name, hash)
     return hash
   }

@@ -8,13 +8,14 @@ import {
   parseOutpointKey,
   type Tx,
   type TxBody,
+  type TxInput,
   type TxOutput,
   type UtxoEntry,
 } from '../consensus/model.ts'
 import { sealTransaction } from '../consensus/validate.ts'
 import { pushData } from '../script/push.ts'
 import { SIGHASH_ALL, SigHasher } from '../script/sighash.ts'
-import { type SigningKey, signingKey } from '../script/sign.ts'
+import { type SigningKey, signAll, signingKey } from '../script/sign.ts'
 import { enterContract } from './programs.ts'
 
 export interface Wallet {
@@ -89,12 +90,14 @@ export function pay(draft: Draft): Tx | undefined {
 
 export function sign(body: TxBody, coins: readonly Coin[]): Tx {
   const hasher = new SigHasher(body)
-  body.inputs.forEach((input, i) => {
-    const coin = coins[i]
-    if (coin === undefined) throw new RangeError(`no coin for input ${i}`)
-    const signature = toHex(coin.owner.key.sign(hasher.schnorr(i, coin.entry, SIGHASH_ALL)))
-    input.signatureScript = unlock(coin, `41${signature}01`)
-  })
+  if (coins.length !== body.inputs.length) throw new RangeError('every input needs its coin')
+  const signatures = signAll(
+    coins.map(({ owner, entry }, i) => ({ key: owner.key, message: hasher.schnorr(i, entry, SIGHASH_ALL) })),
+  )
+  for (const [i, coin] of coins.entries()) {
+    const input = body.inputs[i] as TxInput
+    input.signatureScript = unlock(coin, `41${toHex(signatures[i] as Uint8Array)}01`)
+  }
   body.storageMass =
     storageMass(
       body,
