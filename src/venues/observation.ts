@@ -300,7 +300,10 @@ interface RenewedObservation extends Control {
   readonly reason: string
 }
 
-/** The venue accepted the channel; where it sends no acceptance, the opening of its socket counts as one. */
+/**
+ * The venue accepted the channel; where it sends no acceptance, the opening of its socket counts as one. After a socket
+ * that was cut because it sent nothing, an acceptance counts from the next data of its successor on.
+ */
 interface SubscribedObservation extends Control {
   readonly kind: 'subscribed'
   readonly channel: Channel

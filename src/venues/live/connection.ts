@@ -28,7 +28,7 @@ export interface ConnectionLimits {
 interface ConnectionEvents {
   /** `isAccepted`: a successor that took over was subscribed before, and the venue will not confirm it again. */
   connected(isAccepted: boolean): void
-  disconnected(reason: string, sinceMs: number): void
+  disconnected(reason: string, sinceMs: number, wasSilent: boolean): void
   /** The venue answered the dialling with this HTTP status instead of a socket. */
   refused(status: number): void
   renewed(reason: string): void
@@ -95,7 +95,7 @@ export function startConnection(options: ConnectionOptions): Connection {
         const openedMs = clock.now()
         const { reason, last } = await stay(socket)
         serving = undefined
-        events.disconnected(reason, last.lostSinceMs)
+        events.disconnected(reason, last.lostSinceMs, last.wasSilent)
         if (clock.now() - openedMs >= limits.steadyAfterMs && last.isProven) attempt = 0
         socket = successor
         if (socket?.isOpen === true) serve(socket)
@@ -124,6 +124,7 @@ export function startConnection(options: ConnectionOptions): Connection {
         continue
       }
       serving = next
+      next.succeed(socket)
       if (next.isProven) attempt = 0
       events.renewed(due.reason)
       socket.close('replaced')

@@ -78,10 +78,44 @@ test('a silence is reported once, and again on a renewed socket; a connection st
   intake.renewed(ROUTE, 'silent')
   intake.reportSilence(pass(501))
   assert.deepEqual(await kinds(), ['renewed', 'stale'])
-  intake.disconnected(ROUTE, 'cut', 1_000)
+  intake.disconnected(ROUTE, 'cut', 1_000, false)
   intake.connected(ROUTE)
   intake.reportSilence(pass(500))
   assert.deepEqual(await kinds(), ['disconnected', 'connected'])
+})
+
+test('after a socket that was silent, channels are subscribed with the next data, not with a new socket', async () => {
+  const { intake, frame, kinds } = createIntake()
+  for (const channel of ROUTE.channels) intake.watch.add(channel, () => true)
+  const accept = (...channels: string[]) => intake.frame(ROUTE, { kind: 'accepted', channels }, '')
+  accept('trades:BTC', 'trades:ETH')
+  frame(frameOf(1))
+  assert.deepEqual(await kinds(), ['subscribed', 'subscribed', 'trade'])
+  intake.disconnected(ROUTE, 'no data', 1_000, true)
+  intake.connected(ROUTE)
+  accept('trades:BTC', 'trades:ETH')
+  frame(frameOf(1))
+  assert.deepEqual(
+    await kinds(),
+    ['disconnected', 'connected'],
+    'a repeat on the new subscription proves nothing',
+  )
+  intake.disconnected(ROUTE, 'closed by the venue', 1_000, false)
+  intake.connected(ROUTE)
+  accept('trades:BTC')
+  assert.deepEqual(await kinds(), ['disconnected', 'connected'], 'nor does another socket')
+  const requested = toyProtocol.read(frameOf(9, 'ETH'), 1_000)
+  assert.ok(requested.kind === 'data')
+  for (const { channel, observation } of requested.items) intake.observe(channel, observation)
+  assert.deepEqual(await kinds(), ['trade'], 'nor does the answer to a request')
+  frame(frameOf(2, 'ETH'))
+  assert.deepEqual(await kinds(), ['subscribed', 'trade'], 'data of one channel proves the socket for all')
+  accept('trades:ETH')
+  assert.deepEqual(await kinds(), ['subscribed'])
+  intake.disconnected(ROUTE, 'closed by the venue', 1_000, false)
+  intake.connected(ROUTE)
+  accept('trades:BTC', 'trades:ETH')
+  assert.deepEqual(await kinds(), ['disconnected', 'connected', 'subscribed', 'subscribed'])
 })
 
 test('a full queue reports pressure and keeps what still arrives', async () => {

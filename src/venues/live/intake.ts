@@ -2,6 +2,10 @@
  * Everything that arrives in a live session on its way into the one queue: frames, answers of polls and changes of
  * connections become observations. Repeats are left out, unreadable frames become dead letters, and the silence of each
  * channel is measured here. No sockets and no timers.
+ *
+ * A subscription counts from its acceptance on, except on a route whose last socket was cut because it sent nothing:
+ *
+ *   disconnected, was silent ──▶ unproven: acceptances are held back ──new data of a socket──▶ they are reported
  */
 import type { Source } from '../../core/source.ts'
 import type { Clock } from '../../kit/clock.ts'
@@ -42,6 +46,8 @@ export class Intake {
   readonly watch: ChannelWatch
   readonly #options: IntakeOptions
   readonly #answered = new Set<string>()
+  /** Routes whose last socket was silent, by name: the channels accepted since, which nothing was received on yet. */
+  readonly #unproven = new Map<string, Set<string>>()
 
   constructor(options: IntakeOptions) {
     const { limits, clock } = options
@@ -62,10 +68,12 @@ export class Intake {
     this.queue.push(observation)
   }
 
-  observe(key: string, observation: DataObservation): void {
+  /** `route`: the route of the socket that it came from; left out for what was requested. */
+  observe(key: string, observation: DataObservation, route?: SocketRoute): void {
     const admitted = this.watch.admit(key, observation)
     if (admitted === 'repeat') this.counts.repeats += 1
     if (admitted !== 'new') return
+    if (route !== undefined) this.#prove(route)
     this.counts.observations += 1
     this.#options.onData(key)
     this.queue.push(observation)
@@ -75,6 +83,15 @@ export class Intake {
     const channel = this.watch.channelOf(key)
     if (channel === undefined) return
     this.queue.push({ kind: 'subscribed', ...this.#head(), channel })
+  }
+
+  /** The venue accepted channels of a route, or their socket opened where it sends no acceptance. */
+  accepted(route: SocketRoute, keys: readonly string[]): void {
+    const held = this.#unproven.get(route.name)
+    for (const key of keys) {
+      if (held === undefined) this.subscribed(key)
+      else held.add(key)
+    }
   }
 
   /** A poll or a task was answered. Nothing of such a channel was observed before its first answer. */
@@ -93,11 +110,11 @@ export class Intake {
     this.counts.frames += 1
     switch (outcome.kind) {
       case 'data':
-        for (const item of outcome.items) this.observe(item.channel, item.observation)
+        for (const item of outcome.items) this.observe(item.channel, item.observation, route)
         if (outcome.refused !== undefined) this.#refuse(route, outcome.refused, text)
         return
       case 'accepted':
-        for (const key of outcome.channels) this.subscribed(key)
+        this.accepted(route, outcome.channels)
         return
       case 'ignored':
         this.counts.ignored += 1
@@ -113,8 +130,10 @@ export class Intake {
     for (const channel of route.channels) this.watch.restart(channelKey(channel), this.#options.clock.now())
   }
 
-  disconnected(route: SocketRoute, reason: string, sinceMs: number): void {
+  /** `wasSilent`: the socket was cut because nothing was received on it. */
+  disconnected(route: SocketRoute, reason: string, sinceMs: number, wasSilent: boolean): void {
     this.counts.disconnects += 1
+    if (wasSilent || this.#unproven.has(route.name)) this.#unproven.set(route.name, new Set())
     this.queue.push({ kind: 'disconnected', reason, sinceMs, ...this.#about(route) })
   }
 
@@ -134,6 +153,13 @@ export class Intake {
     const { source } = this.#options
     for (const silent of this.watch.fallenSilent(nowMs))
       this.queue.push({ kind: 'stale', source, receivedMs: nowMs, ...silent })
+  }
+
+  #prove(route: SocketRoute): void {
+    const held = this.#unproven.get(route.name)
+    if (held === undefined) return
+    this.#unproven.delete(route.name)
+    for (const key of held) this.subscribed(key)
   }
 
   #refuse(route: SocketRoute, reason: DeadLetterReason, text: string): void {

@@ -160,10 +160,10 @@ class RunningSession implements LiveSession {
         connected: (isAccepted) => {
           intake.connected(route)
           tasks?.connected?.(route.name)
-          if (isAccepted || !this.#options.protocol.accepts) for (const key of keys) intake.subscribed(key)
+          if (isAccepted || !this.#options.protocol.accepts) intake.accepted(route, keys)
         },
-        disconnected(reason, sinceMs) {
-          intake.disconnected(route, reason, sinceMs)
+        disconnected(reason, sinceMs, wasSilent) {
+          intake.disconnected(route, reason, sinceMs, wasSilent)
           tasks?.disconnected?.(route.name, Math.min(sinceMs, ...keys.map(intake.watch.lastReceivedMs)))
         },
         refused: (status) => tasks?.refused?.(route.name, status),

@@ -33,6 +33,11 @@ export class SocketLiveness {
     return this.#isWithoutData ? this.#dataMs : this.#trafficMs
   }
 
+  /** When the last data arrived, or silence began to count. */
+  get dataMs(): number {
+    return this.#dataMs
+  }
+
   /** A quarter of the shortest limit, and at most a second. */
   get checkEveryMs(): number {
     const { dataSilenceMs, trafficSilenceMs } = this.#limits

@@ -64,6 +64,8 @@ export class VenueSocket {
   #isGreeted = false
   #hasData = false
   #isPaused: boolean
+  #wasSilent = false
+  #predecessorDataMs = Number.POSITIVE_INFINITY
   #endReason: string | undefined
   #refusedStatus: number | undefined
 
@@ -115,7 +117,17 @@ export class VenueSocket {
   }
 
   get lostSinceMs(): number {
-    return this.#liveness.lostSinceMs
+    return this.#sinceLastProof(this.#liveness.lostSinceMs)
+  }
+
+  /** It was cut because nothing was received, though some of its channels are never quiet for that long. */
+  get wasSilent(): boolean {
+    return this.#wasSilent
+  }
+
+  /** Takes the place of another socket. Until it sends data, nothing is proven since the last data of that one. */
+  succeed(old: VenueSocket): void {
+    this.#predecessorDataMs = old.#sinceLastProof(old.#liveness.dataMs)
   }
 
   setPaused(paused: boolean): void {
@@ -155,6 +167,10 @@ export class VenueSocket {
     this.#endReason ??= reason
     this.#socket?.terminate()
     this.#end(reason)
+  }
+
+  #sinceLastProof(ownMs: number): number {
+    return this.isProven ? ownMs : Math.min(ownMs, this.#predecessorDataMs)
   }
 
   #dial(): void {
@@ -237,6 +253,7 @@ export class VenueSocket {
       if (this.#isPaused) continue
       const verdict = this.#liveness.check(clock.now(), route.expectsData?.() !== false)
       if (typeof verdict === 'object') {
+        this.#wasSilent = this.#options.limits.dataSilenceMs !== null
         this.cut(verdict.deadBecause)
         return
       }
