@@ -7,11 +7,9 @@
 import { candleStart } from '../../core/interval.ts'
 import type { MarketInput } from '../../core/rows/market.ts'
 import type { Source } from '../../core/source.ts'
-import { type AssetSymbol, SYMBOLS } from '../../core/symbol.ts'
-import type { Clock } from '../../kit/clock.ts'
-import type { Logger } from '../../kit/log.ts'
+import type { AssetSymbol } from '../../core/symbol.ts'
 import type { EnvironmentStore } from '../../store/environment.ts'
-import type { LiveOptions, Venue } from '../../venues/venue.ts'
+import type { Venue } from '../../venues/venue.ts'
 import type { BackfillPace } from '../shared/backfill-pace.ts'
 import {
   type BackfillStep,
@@ -22,12 +20,14 @@ import {
   feedOf,
   trackedFeeds,
 } from '../shared/feeds.ts'
-import { openRowWriter } from '../shared/open-row-writer.ts'
+import {
+  CONNECTS_WITHIN_MS,
+  type RecorderOptions,
+  type RecorderRun,
+  recordedSymbols,
+  recordVenue,
+} from '../shared/record-venue.ts'
 import type { BackfillProgress, Recorder } from '../shared/recorder.ts'
-import { recordedFeeds, recorderStatus } from '../shared/recorder-status.ts'
-import { type LiveRun, runLive } from '../shared/run-live.ts'
-import { createCoverageTracker } from '../shared/track-coverage.ts'
-import type { RowWriter } from '../shared/write-rows.ts'
 import { loadDerivatives } from './join-derivatives.ts'
 import { SymbolRecorder } from './record-symbol.ts'
 import { readUnclosedTrades, retractUnconfirmed, retractUnreceived } from './resume.ts'
@@ -40,115 +40,60 @@ const HOUR_MS = 3_600_000
 const DERIVATIVES_KEPT_MS = 40 * DAY_MS
 /** Trades of the live side are awaited this long before the backfill starts without knowing where they begin. */
 const FIRST_TRADE_WITHIN_MS = 20_000
-/** The time until the sockets are open counts as not provided, unless data of it arrives. */
-const CONNECTS_WITHIN_MS = 3_000
 /** New gaps are looked for this often. */
 const LOOK_AGAIN_MS = 5 * 60_000
 
-export interface ExchangeOptions {
+export interface ExchangeOptions extends RecorderOptions {
   readonly plan: ExchangePlan
-  readonly venue: Venue
-  readonly store: EnvironmentStore
-  readonly clock: Clock
-  readonly log: Logger
-  readonly symbols?: readonly AssetSymbol[]
   readonly backfill?: boolean
   readonly pace?: BackfillPace | undefined
   /** Where the backfill ends its walk backwards, instead of the plan's depths. */
   readonly backfillFromMs?: number
-  readonly maxSilenceMs?: LiveOptions['maxSilenceMs']
 }
 
 export function recordExchange(options: ExchangeOptions): Recorder {
   const { plan, venue, store, clock, log } = options
+  const { series } = store
   const counts = noCounts()
-  const symbols = (options.symbols ?? SYMBOLS).filter((symbol) =>
-    Object.hasOwn(venue.describe.symbols, symbol),
-  )
-  const tracked = symbols.flatMap((symbol) => trackedFeeds(plan, symbol))
-  const recorded = recordedFeeds(venue, tracked)
-  let writer: RowWriter | undefined
-  let live: LiveRun | undefined
+  const symbols = recordedSymbols(options)
+  let parts: readonly SymbolParts[] = []
+  let recorders: ReadonlyMap<AssetSymbol, SymbolRecorder> = new Map()
   let progress: BackfillProgress | undefined
-  let insertedBefore = 0
 
-  async function run(signal: AbortSignal): Promise<void> {
-    const rows = openRowWriter({ venue, store, clock, log })
-    writer = rows
-    const tracker = createCoverageTracker({
-      feeds: tracked,
-      coverage: store.coverage,
-      writer: rows,
-    })
-    const startMs = clock.now()
+  async function open({ rows: writer, tracker, startMs, signal }: RecorderRun) {
     const fromMs = candleStart(startMs, '1d')
-    const parts = await Promise.all(
+    const about = { series, source: plan.source, fromMs: startMs - DERIVATIVES_KEPT_MS }
+    parts = await Promise.all(
       symbols.map(async (symbol): Promise<SymbolParts> => {
-        const derivatives = plan.hasFunding
-          ? await loadDerivatives({
-              series: store.series,
-              source: plan.source,
-              symbol,
-              fromMs: startMs - DERIVATIVES_KEPT_MS,
-            })
-          : undefined
-        return {
-          plan,
-          venue,
-          symbol,
-          series: store.series,
-          writer: rows,
-          tracker,
-          derivatives,
-          counts,
-          clock,
-          signal,
-        }
+        const derivatives = plan.hasFunding ? await loadDerivatives({ ...about, symbol }) : undefined
+        return { plan, venue, symbol, series, writer, tracker, derivatives, counts, clock, signal }
       }),
     )
-    const recorders = new Map<AssetSymbol, SymbolRecorder>()
+    const opened = new Map<AssetSymbol, SymbolRecorder>()
     for (const part of parts) {
       await retractUnconfirmed(store, plan, part.symbol, startMs)
       await retractUnreceived(store, plan, part.symbol, startMs)
       const left = await readUnclosedTrades(store, plan, part.symbol, fromMs, startMs)
       const onError = (error: unknown) =>
         log.warn({ venue: venue.describe.name, err: error }, 'trades not repaired')
-      recorders.set(part.symbol, new SymbolRecorder(part, { fromMs, onError, left }))
+      opened.set(part.symbol, new SymbolRecorder(part, { fromMs, onError, left }))
     }
     if (plan.hasFunding && plan.openInterest === 'streamed') await listMarkets(store, venue)
     for (const part of parts) recordNotProvided(part, startMs)
-    live = runLive({
-      venue,
-      channels: symbols.flatMap((symbol) => channelsOf(plan, symbol)),
-      hasSnapshots: plan.hasSnapshots,
-      recorders,
-      tracker,
-      writer: rows,
-      clock,
-      log,
-      signal,
-      ...(options.maxSilenceMs === undefined ? {} : { maxSilenceMs: options.maxSilenceMs }),
-    })
+    recorders = opened
+    return opened
+  }
+
+  async function meanwhile({ signal }: RecorderRun): Promise<void> {
     try {
-      const past = options.backfill === false ? startFlows(recorders) : fillPast(parts, recorders, signal)
-      past.catch((error) => {
-        if (!signal.aborted) log.error({ venue: venue.describe.name, err: error }, 'the backfill stopped')
-      })
-      await live.done
-      await past.catch(() => {})
-    } finally {
-      await live.close()
-      insertedBefore += rows.stats().inserted
-      await rows.close().catch((error) => log.error({ err: error }, 'the last rows were not written'))
+      await (options.backfill === false ? startFlows(recorders) : fillPast(signal))
+    } catch (error) {
+      if (!signal.aborted) log.error({ venue: venue.describe.name, err: error }, 'the backfill stopped')
     }
   }
 
-  async function fillPast(
-    parts: readonly SymbolParts[],
-    recorders: ReadonlyMap<AssetSymbol, SymbolRecorder>,
-    signal: AbortSignal,
-  ): Promise<void> {
-    if (plan.hasFlow || plan.secondsFrom === 'aggregate_trades') await firstTrades(recorders, signal)
+  async function fillPast(signal: AbortSignal): Promise<void> {
+    if (plan.hasFlow || plan.secondsFrom === 'aggregate_trades') await firstTrades(signal)
     let isFirst = true
     while (!signal.aborted) {
       const targets = parts.map((part) => ({
@@ -177,31 +122,21 @@ export function recordExchange(options: ExchangeOptions): Recorder {
     }
   }
 
-  async function firstTrades(
-    recorders: ReadonlyMap<AssetSymbol, SymbolRecorder>,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async function firstTrades(signal: AbortSignal): Promise<void> {
     const limitMs = clock.now() + FIRST_TRADE_WITHIN_MS
     const isWaiting = () => [...recorders.values()].some((recorder) => recorder.tradesFromMs === undefined)
     while (isWaiting() && clock.now() < limitMs) await clock.sleep(250, signal)
   }
 
-  return {
-    name: venue.describe.name,
-    source: plan.source,
-    run,
-    status: () =>
-      recorderStatus({
-        venue,
-        source: plan.source,
-        live,
-        writer,
-        insertedBefore,
-        feeds: recorded,
-        counts: { ...counts },
-        backfill: progress === undefined ? null : { ...progress },
-      }),
-  }
+  return recordVenue(options, {
+    channels: symbols.flatMap((symbol) => channelsOf(plan, symbol)),
+    feeds: symbols.flatMap((symbol) => trackedFeeds(plan, symbol)),
+    hasSnapshots: plan.hasSnapshots,
+    open,
+    meanwhile,
+    counts: () => ({ ...counts }),
+    backfill: () => (progress === undefined ? null : { ...progress }),
+  })
 }
 
 async function startFlows(recorders: ReadonlyMap<AssetSymbol, SymbolRecorder>): Promise<void> {

@@ -10,7 +10,7 @@ export interface Recorder {
   status(): RecorderStatus
 }
 
-export interface RecordedFeed {
+interface RecordedFeed {
   readonly feed: Feed
   /** How far its coverage may be behind the present: what is polled is observed up to the last answer. */
   readonly lagMs: number

@@ -10,11 +10,11 @@ import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { Logger } from '../../kit/log.ts'
 import { type Channel, channelKey } from '../../venues/channel.ts'
-import type { LiveOptions, LiveSession, Venue } from '../../venues/venue.ts'
+import type { LiveOptions, Venue } from '../../venues/venue.ts'
 import { COVERAGE_MARGIN_MS, ObservationDispatch } from './dispatch-observations.ts'
 import type { LiveRecorder } from './live-recorder.ts'
 import type { CoverageTracker } from './track-coverage.ts'
-import { type SilenceWatch, watchSilence } from './watch-silence.ts'
+import { watchSilence } from './watch-silence.ts'
 import type { RowWriter } from './write-rows.ts'
 
 const TICK_MS = 1_000
@@ -30,8 +30,8 @@ interface LiveStatus {
   readonly channels: number
   readonly up: number
   readonly lastEventMs: number | null
-  readonly session: ReturnType<LiveSession['stats']>
-  readonly silences: ReturnType<SilenceWatch['stats']>
+  /** Observations that wait to be dispatched. */
+  readonly queued: number
 }
 
 export function runLive(options: {
@@ -136,8 +136,7 @@ export function runLive(options: {
       channels: channels.length,
       up: keys.filter(tracker.isUp).length,
       lastEventMs: dispatch.lastEventMs,
-      session: session.stats(),
-      silences: silence.stats(),
+      queued: session.stats().queued,
     }),
     async close() {
       stop.abort()

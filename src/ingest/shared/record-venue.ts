@@ -1,0 +1,125 @@
+/**
+ * What every recorder does, whatever kind of venue it records: opens the writer of its rows, listens until the signal,
+ * writes the last rows and reports its status. The kind adds its channels, its feeds and the recorders of its symbols.
+ */
+import { type AssetSymbol, SYMBOLS } from '../../core/symbol.ts'
+import type { Clock } from '../../kit/clock.ts'
+import type { Logger } from '../../kit/log.ts'
+import type { EnvironmentStore } from '../../store/environment.ts'
+import type { Channel } from '../../venues/channel.ts'
+import type { LiveOptions, Venue } from '../../venues/venue.ts'
+import type { TrackedFeed } from './feed-coverage.ts'
+import type { LiveRecorder } from './live-recorder.ts'
+import { openRowWriter } from './open-row-writer.ts'
+import type { Recorder, RecorderStatus } from './recorder.ts'
+import { type LiveRun, runLive } from './run-live.ts'
+import { type CoverageTracker, createCoverageTracker } from './track-coverage.ts'
+import type { RowWriter } from './write-rows.ts'
+
+/** The time until the sockets are open counts as not provided, unless data of that time arrives. */
+export const CONNECTS_WITHIN_MS = 3_000
+
+export interface RecorderOptions {
+  readonly venue: Venue
+  readonly store: EnvironmentStore
+  readonly clock: Clock
+  readonly log: Logger
+  readonly symbols?: readonly AssetSymbol[]
+  readonly maxSilenceMs?: LiveOptions['maxSilenceMs']
+}
+
+/** One run of a recorder, from its start until the signal or a fault. */
+export interface RecorderRun {
+  readonly startMs: number
+  readonly rows: RowWriter
+  readonly tracker: CoverageTracker
+  readonly signal: AbortSignal
+}
+
+interface RecordedKind {
+  readonly channels: readonly Channel[]
+  readonly feeds: readonly TrackedFeed[]
+  /** Whether books are sampled. */
+  readonly hasSnapshots: boolean
+  /** Makes the recorders of the symbols, before anything is received. */
+  open(run: RecorderRun): Promise<ReadonlyMap<AssetSymbol, LiveRecorder>>
+  /** What goes on beside the live data until the signal of the run; it must not reject. */
+  meanwhile?(run: RecorderRun): Promise<void>
+  counts?(): RecorderStatus['counts']
+  backfill?(): RecorderStatus['backfill']
+}
+
+/** The wanted symbols that the venue has. */
+export function recordedSymbols(options: { venue: Venue; symbols?: readonly AssetSymbol[] }): AssetSymbol[] {
+  const { symbols = SYMBOLS, venue } = options
+  return symbols.filter((symbol) => Object.hasOwn(venue.describe.symbols, symbol))
+}
+
+export function recordVenue(options: RecorderOptions, kind: RecordedKind): Recorder {
+  const { venue, store, clock, log } = options
+  const { name, source } = venue.describe
+  const { channels, feeds, hasSnapshots } = kind
+  const recorded = feeds.map((each) => ({ feed: each.feed, lagMs: lagOf(venue, each.channels) }))
+  let writer: RowWriter | undefined
+  let live: LiveRun | undefined
+  /** Rows of earlier runs. */
+  let insertedBefore = 0
+
+  async function run(stopped: AbortSignal): Promise<void> {
+    const rows = openRowWriter({ venue, store, clock, log })
+    writer = rows
+    const tracker = createCoverageTracker({ feeds, coverage: store.coverage, writer: rows })
+    const end = new AbortController()
+    const signal = AbortSignal.any([stopped, end.signal])
+    const current = { startMs: clock.now(), rows, tracker, signal }
+    const recorders = await kind.open(current)
+    live = runLive({
+      ...{ venue, channels, hasSnapshots, recorders, tracker, clock, log, signal },
+      writer: rows,
+      ...(options.maxSilenceMs === undefined ? {} : { maxSilenceMs: options.maxSilenceMs }),
+    })
+    const meanwhile = kind.meanwhile?.(current)
+    try {
+      await live.done
+    } finally {
+      end.abort()
+      await live.close()
+      await meanwhile
+      insertedBefore += rows.stats().inserted
+      await rows.close().catch((error) => log.error({ err: error }, 'the last rows were not written'))
+    }
+  }
+
+  function status(): RecorderStatus {
+    const listening = live?.status()
+    const rows = writer?.stats()
+    return {
+      name,
+      source,
+      channels: listening?.channels ?? 0,
+      channelsUp: listening?.up ?? 0,
+      lastEventMs: listening?.lastEventMs ?? null,
+      rowsInserted: insertedBefore + (rows?.inserted ?? 0),
+      waitingRows: (rows?.waiting ?? 0) + (listening?.queued ?? 0),
+      storeFailure: rows?.failure ?? null,
+      backfill: kind.backfill?.() ?? null,
+      counts: { ...kind.counts?.(), corrected: rows?.corrected ?? 0, refused: rows?.refused ?? 0 },
+      feeds: recorded,
+    }
+  }
+
+  return { name, source, run, status }
+}
+
+/** What is polled is observed up to the last answer. */
+function lagOf({ describe }: Venue, channels: readonly string[]): number {
+  const live: Readonly<Record<string, { readonly via: string; readonly everyMs?: number } | undefined>> =
+    describe.live
+  return Math.max(
+    0,
+    ...channels.map((key) => {
+      const topic = live[key.slice(0, key.indexOf(':'))]
+      return topic?.via === 'poll' ? (topic.everyMs ?? 0) : 0
+    }),
+  )
+}
