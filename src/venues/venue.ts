@@ -9,6 +9,7 @@
  *
  * A venue never decides what is stored and never hides a gap.
  */
+
 import type { WebSocket } from 'ws'
 import type { CandleInterval } from '../core/interval.ts'
 import type { Source } from '../core/source.ts'
@@ -17,6 +18,7 @@ import type { Clock } from '../kit/clock.ts'
 import type { Channel, Topic } from './channel.ts'
 import type { DeadLetter, DeadLetters } from './dead-letter.ts'
 import type { DataObservation, Observation } from './observation.ts'
+import type { Fetch } from './rest/http.ts'
 import type { RequestBudget } from './rest/weight-budget.ts'
 
 /** Half open: from is inside, to is not. */
@@ -168,14 +170,6 @@ export interface VenueDependencies {
   readonly dial?: Dial
   readonly random?: () => number
   readonly onDeadLetter?: (letter: DeadLetter) => void
-}
-
-export type Fetch = (url: string, init: FetchInit) => Promise<Response>
-export interface FetchInit {
-  readonly method: 'GET' | 'POST'
-  readonly headers: Record<string, string>
-  readonly body?: string
-  readonly signal: AbortSignal
 }
 
 /** Headers go with the upgrade request, for venues that require a signature there. */

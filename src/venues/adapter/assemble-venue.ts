@@ -5,10 +5,10 @@ import { createDeadLetters, type DeadLetters } from '../dead-letter.ts'
 import { dialWebSocket, LIVE_LIMITS, type LiveLimits } from '../live/live-limits.ts'
 import { type LiveSessionOptions, startLiveSession } from '../live/live-session.ts'
 import { checkHistory } from '../rest/check-history.ts'
+import { fetchOverHttp } from '../rest/fetch-over-http.ts'
 import { createRestClient, type RestClient, type RestLimits } from '../rest/rest-client.ts'
 import type {
   CheckResult,
-  Fetch,
   HistoryPage,
   HistoryRequest,
   LiveOptions,
@@ -35,19 +35,6 @@ export interface VenueParts {
 }
 
 export type VenueLimits = { readonly live?: Partial<LiveLimits>; readonly rest?: Partial<RestLimits> }
-
-/** A name and password inside the address travel as a header: `fetch` refuses them there and repeats them. */
-export const fetchOverHttp: Fetch = (url, init) => {
-  if (!url.includes('@')) return fetch(url, { ...init, redirect: 'error' })
-  const address = new URL(url)
-  const { username, password } = address
-  if (username === '' && password === '') return fetch(url, { ...init, redirect: 'error' })
-  address.username = ''
-  address.password = ''
-  const login = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
-  const headers = { ...init.headers, authorization: `Basic ${Buffer.from(login).toString('base64')}` }
-  return fetch(address, { ...init, headers, redirect: 'error' })
-}
 
 export function assembleVenue(
   describe: VenueDescription,

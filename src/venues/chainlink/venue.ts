@@ -1,7 +1,8 @@
 /** Chainlink behind the venue port: an oracle has answers instead of trades, and nodes instead of an exchange. */
 import type { AssetSymbol } from '../../core/symbol.ts'
-import { assembleVenue, checkLine, fetchOverHttp, type VenueLimits } from '../adapter/assemble-venue.ts'
+import { assembleVenue, checkLine, type VenueLimits } from '../adapter/assemble-venue.ts'
 import { supportedChannels } from '../adapter/supported.ts'
+import { fetchOverHttp } from '../rest/fetch-over-http.ts'
 import { notProvided } from '../rest/history-range.ts'
 import { createRestClient, REST_LIMITS, VenueError } from '../rest/rest-client.ts'
 import { inBackground } from '../rest/typed-request.ts'

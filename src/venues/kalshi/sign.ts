@@ -1,6 +1,7 @@
 /** Signed requests: RSA-PSS over time, method and path, with the salt as long as the digest. */
 import { constants, createPrivateKey, sign } from 'node:crypto'
-import type { Fetch, VenueNotice } from '../venue.ts'
+import type { Fetch } from '../rest/http.ts'
+import type { VenueNotice } from '../venue.ts'
 
 export interface KalshiCredentials {
   readonly keyId: string
@@ -39,7 +40,7 @@ export function signedWhereAsked(fetch: Fetch, signer: RequestSigner): Fetch {
   return async (url, init) => {
     const response = await fetch(url, init)
     if (response.status !== 401) return response
-    await response.body?.cancel()
+    for await (const _ of response.body ?? []) break
     const signature = signer.headers(init.method, new URL(url).pathname)
     return fetch(url, { ...init, headers: { ...init.headers, ...signature } })
   }

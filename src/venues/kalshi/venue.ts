@@ -1,11 +1,12 @@
 /** Kalshi behind the venue port. */
 import type { AssetSymbol } from '../../core/symbol.ts'
-import { assembleVenue, checkLine, fetchOverHttp, type VenueLimits } from '../adapter/assemble-venue.ts'
+import { assembleVenue, checkLine, type VenueLimits } from '../adapter/assemble-venue.ts'
 import { supportedChannels } from '../adapter/supported.ts'
 import type { Channel } from '../channel.ts'
 import { LIVE_LIMITS } from '../live/live-limits.ts'
 import type { SocketRoute } from '../live/socket.ts'
 import type { SessionIo } from '../live/venue-tasks.ts'
+import { fetchOverHttp } from '../rest/fetch-over-http.ts'
 import { type RestClient, VenueError } from '../rest/rest-client.ts'
 import { headerTime, inBackground, requestTyped } from '../rest/typed-request.ts'
 import { createVenueTime } from '../rest/venue-time.ts'

@@ -1,8 +1,9 @@
 /** Polymarket behind the venue port. */
 import type { AssetSymbol } from '../../core/symbol.ts'
-import { assembleVenue, checkLine, fetchOverHttp, type VenueLimits } from '../adapter/assemble-venue.ts'
+import { assembleVenue, checkLine, type VenueLimits } from '../adapter/assemble-venue.ts'
 import { supportedChannels } from '../adapter/supported.ts'
 import type { DeadLetters } from '../dead-letter.ts'
+import { fetchOverHttp } from '../rest/fetch-over-http.ts'
 import { createRestClient, VenueError } from '../rest/rest-client.ts'
 import { headerTime, inBackground, type RestAccess } from '../rest/typed-request.ts'
 import { createVenueTime } from '../rest/venue-time.ts'

@@ -9,7 +9,8 @@ import { allChannels } from '../adapter/supported.ts'
 import { createChainlink } from '../chainlink/venue.ts'
 import { createKalshi } from '../kalshi/venue.ts'
 import { createPolymarket } from '../polymarket/venue.ts'
-import type { Dial, Fetch, FetchInit, VenueDependencies } from '../venue.ts'
+import type { Fetch, FetchInit } from '../rest/http.ts'
+import type { Dial, VenueDependencies } from '../venue.ts'
 
 const START = Date.UTC(2026, 9, 1, 12, 1)
 

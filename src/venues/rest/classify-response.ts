@@ -1,4 +1,5 @@
 /** What a venue's HTTP response means for the client. Status codes are handled here only. */
+import type { ResponseHeaders } from './http.ts'
 
 export type Verdict =
   | { readonly kind: 'ok' }
@@ -16,7 +17,7 @@ const MAX_HALT_MS = 3 * 24 * 3_600_000
 
 export function classifyReply(reply: {
   status: number
-  headers: Headers
+  headers: ResponseHeaders
   body: string
   nowMs: number
 }): Verdict {
@@ -46,7 +47,7 @@ export function classifyReply(reply: {
   return { kind: 'refused', reason: `status ${status}: ${errorText(body)}` }
 }
 
-function retryAfterMs(reply: { headers: Headers; nowMs: number }): number | undefined {
+function retryAfterMs(reply: { headers: ResponseHeaders; nowMs: number }): number | undefined {
   const text = reply.headers.get('retry-after')
   if (text === null) return undefined
   const seconds = Number(text)

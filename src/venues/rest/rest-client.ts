@@ -10,8 +10,8 @@
 import { type BackoffPolicy, backoffMs } from '../../kit/backoff.ts'
 import { type Clock, systemClock } from '../../kit/clock.ts'
 import { runAfterReading } from '../../kit/reading-time.ts'
-import type { Fetch } from '../venue.ts'
 import { classifyReply } from './classify-response.ts'
+import type { Fetch, HttpResponse, ResponseHeaders } from './http.ts'
 import { createTurns } from './request-turns.ts'
 import { createWeightBudget, type RequestBudget } from './weight-budget.ts'
 
@@ -31,7 +31,7 @@ export interface RestRequest {
 export interface RestResponse {
   readonly value: unknown
   readonly text: string
-  readonly headers: Headers
+  readonly headers: ResponseHeaders
   readonly receivedMs: number
   readonly roundTripMs: number
 }
@@ -162,7 +162,7 @@ export function createRestClient(options: {
 
   interface Reply {
     status: number
-    headers: Headers
+    headers: ResponseHeaders
     body: string
     roundTripMs: number
   }
@@ -243,17 +243,17 @@ function urlOf(baseUrl: string, question: RestRequest): string {
   return text === '' ? baseUrl + question.path : `${baseUrl}${question.path}?${text}`
 }
 
-async function boundedText(response: Response, maxBytes: number): Promise<string> {
+async function boundedText(response: HttpResponse, maxBytes: number): Promise<string> {
   if (response.body === null) return ''
-  const decoder = new TextDecoder()
+  const chunks: Uint8Array[] = []
   let bytes = 0
-  let text = ''
   for await (const chunk of response.body) {
     bytes += chunk.byteLength
     if (bytes > maxBytes) throw new Error(`answer above ${maxBytes} bytes`)
-    text += decoder.decode(chunk, { stream: true })
+    chunks.push(chunk)
   }
-  return text + decoder.decode()
+  const [first] = chunks
+  return new TextDecoder().decode(chunks.length === 1 ? first : Buffer.concat(chunks, bytes))
 }
 
 function faultOf(error: unknown): string {

@@ -3,7 +3,9 @@
  * the address. A window is a slice of the clock, as the venues count it, not a sliding one. A request near the border
  * may have been counted in either window: it counts in both.
  */
+
 import type { Clock } from '../../kit/clock.ts'
+import type { ResponseHeaders } from './http.ts'
 
 export interface RequestBudget {
   readonly limit: number
@@ -74,7 +76,7 @@ export function createWeightBudget(options: { budget: RequestBudget; clock: Cloc
       if (clock.now() >= (window + 1) * budget.windowMs - guardMs) late += weight
     },
     /** Takes over what a response reports about its window. */
-    correct(headers: Headers) {
+    correct(headers: ResponseHeaders) {
       if (budget.usedHeader === undefined) return
       const reported = Number(headers.get(budget.usedHeader) ?? Number.NaN)
       if (Number.isFinite(reported) && reported > used) used = reported
