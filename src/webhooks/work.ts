@@ -76,7 +76,9 @@ class DeliveryWorker implements Worker {
   readonly #queues = new Map<string, ReceiverQueue>()
   readonly #inFlight = new InFlight()
   readonly #writer: OutcomeWriter
-  readonly #stopTimers: (() => void)[]
+  readonly #stopPolling: () => void
+  /** Set while attempts are in flight. */
+  #stopAgeCheck: (() => void) | undefined
   #isClosing = false
   /** What fails from now on was cut short by our own end. */
   #isCutShort = false
@@ -89,13 +91,7 @@ class DeliveryWorker implements Worker {
       this.#poll().catch((err) => {
         if (!this.#isClosing) log.error({ err }, 'pending jobs could not be read')
       })
-    this.#stopTimers = [
-      runEvery(clock, POLL_MS, () => void poll()),
-      runEvery(clock, AGE_CHECK_MS, () => {
-        this.#inFlight.markOld(clock.now())
-        this.#pumpStarved()
-      }),
-    ]
+    this.#stopPolling = runEvery(clock, POLL_MS, () => void poll())
   }
 
   wake(subscriptionIds: Iterable<string>): void {
@@ -133,7 +129,8 @@ class DeliveryWorker implements Worker {
 
   async close(): Promise<void> {
     this.#isClosing = true
-    for (const stop of this.#stopTimers) stop()
+    this.#stopPolling()
+    this.#stopAgeCheck?.()
     for (const queue of this.#queues.values()) {
       stopBatchWait(queue)
       this.#giveBack(queue)
@@ -168,6 +165,16 @@ class DeliveryWorker implements Worker {
     }
     const limit = claimNow(queue)
     if (queue.hungry && limit > 0 && queue.breaker.state() !== 'open') void this.#claim(queue, limit)
+  }
+
+  #watchAges(): void {
+    const { clock } = this.#deps
+    this.#stopAgeCheck ??= runAfter(clock, AGE_CHECK_MS, () => {
+      this.#stopAgeCheck = undefined
+      this.#inFlight.markOld(clock.now())
+      this.#pumpStarved()
+      if (this.#inFlight.size > 0) this.#watchAges()
+    })
   }
 
   #pumpStarved(): void {
@@ -210,6 +217,7 @@ class DeliveryWorker implements Worker {
 
   async #run(queue: ReceiverQueue, jobs: readonly BufferedJob[]): Promise<void> {
     const active = this.#inFlight.start(queue, this.#deps.clock.now())
+    this.#watchAges()
     try {
       await this.#tryJobs(queue, jobs)
     } catch (err) {
