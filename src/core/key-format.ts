@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib'
 import { ENVIRONMENTS, type Environment } from './environment.ts'
 
 /**
@@ -52,19 +53,4 @@ function checksum(text: string): string {
     value = Math.floor(value / 62)
   }
   return out
-}
-
-const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, index) => {
-  let value = index
-  for (let bit = 0; bit < 8; bit++) value = value & 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1
-  return value >>> 0
-})
-
-/** CRC-32 (IEEE 802.3) of ASCII text. */
-export function crc32(text: string): number {
-  let crc = 0xffffffff
-  for (let i = 0; i < text.length; i++) {
-    crc = (crc >>> 8) ^ (CRC_TABLE[(crc ^ text.charCodeAt(i)) & 0xff] ?? 0)
-  }
-  return (crc ^ 0xffffffff) >>> 0
 }

@@ -206,12 +206,6 @@ function groupByCandle<T extends { readonly timeMs: number }>(
   items: readonly T[],
   interval: CandleInterval,
 ): Map<number, T[]> {
-  const groups = new Map<number, T[]>()
-  for (const item of items.toSorted((a, b) => a.timeMs - b.timeMs)) {
-    const start = candleStart(item.timeMs, interval)
-    const group = groups.get(start)
-    if (group === undefined) groups.set(start, [item])
-    else group.push(item)
-  }
-  return groups
+  const sorted = items.toSorted((a, b) => a.timeMs - b.timeMs)
+  return Map.groupBy(sorted, ({ timeMs }) => candleStart(timeMs, interval))
 }

@@ -56,17 +56,24 @@ function dateOf(day: number): string {
   return date
 }
 
-/** Times out: `2026-03-14T04:00:00.000Z`. */
+let lastDay = Number.NaN
+let lastDate = ''
+
+/** Times out: `2026-03-14T04:00:00.000Z`. Rows that follow each other are mostly of one day. */
 export function formatTime(timeMs: number): string {
   const whole = Math.floor(timeMs)
   const day = Math.floor(whole / DAY_MS)
+  if (day !== lastDay) {
+    lastDate = dateOf(day)
+    lastDay = day
+  }
   const ofDay = whole - day * DAY_MS
   const ms = ofDay % 1000
   const second = (ofDay - ms) / 1000
   const minute = (second - (second % 60)) / 60
   const hour = (minute - (minute % 60)) / 60
   const clock = `${TWO_DIGITS[hour]}:${TWO_DIGITS[minute % 60]}:${TWO_DIGITS[second % 60]}`
-  return `${dateOf(day)}${clock}.${ms < 100 ? '0' : ''}${ms < 10 ? '0' : ''}${ms}Z`
+  return `${lastDate}${clock}.${ms < 100 ? '0' : ''}${ms < 10 ? '0' : ''}${ms}Z`
 }
 
 export const DAY_MS = 86_400_000

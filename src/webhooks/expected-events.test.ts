@@ -18,7 +18,7 @@ beforeEach(() => {
   const database = storesIn(':memory:').chain('test')
   opened.push(() => database.close())
   chain = database
-  expected = createExpectedEvents({ events: chain.events, network: 'mainnet', clock })
+  expected = createExpectedEvents({ events: chain.events, clock })
 })
 after(async () => {
   for (const close of opened) await close()
@@ -70,7 +70,7 @@ test('a log that began within the minute is measured from its beginning on, one 
   opened.push(() => young.close())
   chain = young
   await write('block_added', { perSecond: 100, seconds: 5 })
-  expected = createExpectedEvents({ events: chain.events, network: 'mainnet', clock })
+  expected = createExpectedEvents({ events: chain.events, clock })
   assert.equal((await of('block_added'))?.basis, 'declared')
 })
 

@@ -1,4 +1,4 @@
-import { type Network, networkInfo } from '../core/chain/network.ts'
+import { BLOCKS_PER_SECOND } from '../core/chain/network.ts'
 import { DAY_MS } from '../core/time.ts'
 import { CHAIN_KINDS, EVENT_KINDS, type EventKind } from '../events/kinds.ts'
 import type { Clock } from '../kit/clock.ts'
@@ -30,10 +30,9 @@ const OF_ADDRESSES: EventKind = 'utxos_changed'
 
 export function createExpectedEvents(deps: {
   events: Pick<EventStore, 'after' | 'bounds' | 'seqBefore'>
-  network: Network
   clock: Clock
 }): () => Promise<ExpectedKind[]> {
-  const { events, network, clock } = deps
+  const { events, clock } = deps
   let known: { kinds: Promise<ExpectedKind[]>; atMs: number } | undefined
 
   async function measure(): Promise<ExpectedKind[]> {
@@ -63,7 +62,7 @@ export function createExpectedEvents(deps: {
       spanMs < MIN_MEASURED_MS || counts.size === 0
         ? undefined
         : Number((((counts.get(kind) ?? 0) / spanMs) * DAY_MS).toPrecision(SIGNIFICANT_DIGITS))
-    return EVENT_KINDS.map((kind) => expectedOf(kind, perDay(kind), network))
+    return EVENT_KINDS.map((kind) => expectedOf(kind, perDay(kind)))
   }
 
   return () => {
@@ -79,10 +78,10 @@ export function createExpectedEvents(deps: {
   }
 }
 
-function expectedOf(kind: EventKind, measured: number | undefined, network: Network): ExpectedKind {
+function expectedOf(kind: EventKind, measured: number | undefined): ExpectedKind {
   if (kind === OF_ADDRESSES) return { kind, eventsPerDay: null, creditsPerDay: null, basis: 'addresses' }
   const declared = (CHAIN_KINDS as readonly EventKind[]).includes(kind)
-    ? (networkInfo(network).blocksPerSecond * DAY_MS) / 1_000
+    ? (BLOCKS_PER_SECOND * DAY_MS) / 1_000
     : null
   const eventsPerDay = measured ?? declared
   return {

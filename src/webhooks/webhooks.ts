@@ -143,7 +143,7 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
       onChange: reload,
       onPlanned: (id) => worker.wake([id]),
     }),
-    expected: createExpectedEvents({ events, network: deps.network, clock }),
+    expected: createExpectedEvents({ events, clock }),
     deliveries: createDeliveries({ store, events, onDue: (id) => worker.wake([id]) }),
     pauseOf: (id) => worker.pauseOf(id),
     accountsChanged(accountIds) {

@@ -8,50 +8,20 @@ export const ADDRESS_PREFIXES = ['kaspa', 'kaspatest', 'kaspasim', 'kaspadev'] a
 export type AddressPrefix = (typeof ADDRESS_PREFIXES)[number]
 
 export interface NetworkInfo {
-  readonly type: NetworkType
   /** All testnets share one prefix: an address does not distinguish testnet-10 from testnet-12. */
   readonly addressPrefix: AddressPrefix
   readonly coin: 'KAS' | 'TKAS'
-  readonly wrpcJsonPort: number
-  readonly wrpcBorshPort: number
-  /** How many blocks the network makes. */
-  readonly blocksPerSecond: number
 }
 
 const INFO: Record<NetworkType, NetworkInfo> = {
-  mainnet: {
-    type: 'mainnet',
-    addressPrefix: 'kaspa',
-    coin: 'KAS',
-    wrpcJsonPort: 18_110,
-    wrpcBorshPort: 17_110,
-    blocksPerSecond: 10,
-  },
-  testnet: {
-    type: 'testnet',
-    addressPrefix: 'kaspatest',
-    coin: 'TKAS',
-    wrpcJsonPort: 18_210,
-    wrpcBorshPort: 17_210,
-    blocksPerSecond: 10,
-  },
-  simnet: {
-    type: 'simnet',
-    addressPrefix: 'kaspasim',
-    coin: 'TKAS',
-    wrpcJsonPort: 18_510,
-    wrpcBorshPort: 17_510,
-    blocksPerSecond: 10,
-  },
-  devnet: {
-    type: 'devnet',
-    addressPrefix: 'kaspadev',
-    coin: 'TKAS',
-    wrpcJsonPort: 18_610,
-    wrpcBorshPort: 17_610,
-    blocksPerSecond: 10,
-  },
+  mainnet: { addressPrefix: 'kaspa', coin: 'KAS' },
+  testnet: { addressPrefix: 'kaspatest', coin: 'TKAS' },
+  simnet: { addressPrefix: 'kaspasim', coin: 'TKAS' },
+  devnet: { addressPrefix: 'kaspadev', coin: 'TKAS' },
 }
+
+/** The same on every network. */
+export const BLOCKS_PER_SECOND = 10
 
 const TESTNET = /^testnet-(?:0|[1-9]\d{0,4})$/
 
@@ -61,13 +31,8 @@ export function parseNetwork(text: string): Network | undefined {
   return TESTNET.test(text) ? (text as Network) : undefined
 }
 
-function networkType(network: Network): NetworkType {
-  if (network === 'mainnet' || network === 'simnet' || network === 'devnet') return network
-  return 'testnet'
-}
-
 export function networkInfo(network: Network): NetworkInfo {
-  return INFO[networkType(network)]
+  return network === 'mainnet' || network === 'simnet' || network === 'devnet' ? INFO[network] : INFO.testnet
 }
 
 export function isAddressPrefix(text: string): text is AddressPrefix {

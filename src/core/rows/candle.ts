@@ -15,7 +15,6 @@ import {
   timeField,
 } from './fields.ts'
 import {
-  absent,
   amountText,
   checkGrid,
   countText,
@@ -24,6 +23,7 @@ import {
   numberText,
   orNull,
   positiveText,
+  published,
   stringText,
   timeText,
 } from './json-text.ts'
@@ -115,21 +115,12 @@ export function encodeCandle(feed: Feed<'candles'>, row: CandleInput): EncodedRo
   if (publishes.volume && (row.volume === null || row.volume === undefined)) {
     throw new RowError('volume', `is published by ${feed.source}`)
   }
-  const volume = publishes.volume
-    ? orNull(amountText, 'volume', row.volume)
-    : absent('volume', feed.source, row.volume)
-  const trades = publishes.trades
-    ? orNull(countText, 'num_trades', row.numTrades)
-    : absent('num_trades', feed.source, row.numTrades)
-  const ratio = publishes.ratio
-    ? orNull(fractionText, 'taker_buy_ratio', row.takerBuyRatio)
-    : absent('taker_buy_ratio', feed.source, row.takerBuyRatio)
-  const funding = publishes.perp
-    ? orNull(numberText, 'funding_rate', row.fundingRate)
-    : absent('funding_rate', feed.source, row.fundingRate)
-  const interest = publishes.perp
-    ? orNull(amountText, 'open_interest', row.openInterest)
-    : absent('open_interest', feed.source, row.openInterest)
+  const { source } = feed
+  const volume = published(publishes.volume, amountText, 'volume', row.volume, source)
+  const trades = published(publishes.trades, countText, 'num_trades', row.numTrades, source)
+  const ratio = published(publishes.ratio, fractionText, 'taker_buy_ratio', row.takerBuyRatio, source)
+  const funding = published(publishes.perp, numberText, 'funding_rate', row.fundingRate, source)
+  const interest = published(publishes.perp, amountText, 'open_interest', row.openInterest, source)
   if (typeof row.closed !== 'boolean') throw new RowError('closed', 'must be true or false')
   let market = ''
   let instrument = ''

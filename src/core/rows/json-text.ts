@@ -4,6 +4,7 @@
  */
 import { decimalText, tryDecimal } from '../decimal.ts'
 import { INTERVAL_MS, type Interval } from '../interval.ts'
+import { formatTime } from '../time.ts'
 import { RowError } from './row-error.ts'
 
 /** A number as a venue sends it: decimal text keeps every digit, a number is taken as JavaScript writes it. */
@@ -77,35 +78,24 @@ export function absent(field: string, source: string, value: unknown): 'null' {
   return 'null'
 }
 
-const DAY_MS = 86_400_000
-const MAX_TIME_MS = 253_402_300_799_999
-const TWO_DIGITS = Array.from({ length: 60 }, (_, n) => `${n}`.padStart(2, '0'))
-let lastDay = -1
-let lastDayText = ''
-
-/** `2026-03-14T04:00:00.000Z`. The date part is remembered: consecutive rows are mostly of one day. */
-export function isoTime(timeMs: number): string {
-  const day = Math.floor(timeMs / DAY_MS)
-  if (day !== lastDay) {
-    lastDayText = new Date(day * DAY_MS).toISOString().slice(0, 11)
-    lastDay = day
-  }
-  const inDay = timeMs - day * DAY_MS
-  const ms = inDay % 1000
-  const seconds = (inDay - ms) / 1000
-  const s = seconds % 60
-  const minutes = (seconds - s) / 60
-  const m = minutes % 60
-  const h = (minutes - m) / 60
-  const msText = ms === 0 ? '000' : ms < 10 ? `00${ms}` : ms < 100 ? `0${ms}` : `${ms}`
-  return `${lastDayText}${TWO_DIGITS[h]}:${TWO_DIGITS[m]}:${TWO_DIGITS[s]}.${msText}Z`
+/** A field that only some sources publish: the value or `null`. */
+export function published<T>(
+  isPublished: boolean,
+  write: (field: string, value: T) => string,
+  field: string,
+  value: T | null | undefined,
+  source: string,
+): string {
+  return isPublished ? orNull(write, field, value) : absent(field, source, value)
 }
+
+const MAX_TIME_MS = 253_402_300_799_999
 
 export function timeText(field: string, timeMs: number): string {
   if (!Number.isSafeInteger(timeMs) || timeMs < 0 || timeMs > MAX_TIME_MS) {
     throw new RowError(field, `must be milliseconds since the epoch, is ${timeMs}`)
   }
-  return `"${isoTime(timeMs)}"`
+  return `"${formatTime(timeMs)}"`
 }
 
 export function checkGrid(field: string, timeMs: number, interval: Interval): void {

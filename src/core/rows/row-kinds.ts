@@ -1,41 +1,17 @@
 /** Every dataset's row: its schema, what a writer gives and the one encoder. */
+import type { Static, TSchema } from 'typebox'
 import type { Dataset, Feed } from '../feed.ts'
-import { type CandleInput, CandleRow, encodeCandle } from './candle.ts'
+import { CandleRow, encodeCandle } from './candle.ts'
 import type { EncodedRow } from './encoded-row.ts'
-import { encodeFlow, type FlowInput, FlowRow } from './flow.ts'
-import { encodeFunding, type FundingInput, FundingRow } from './funding.ts'
-import { encodeLiquidation, type LiquidationInput, LiquidationRow } from './liquidation.ts'
-import { encodeOpenInterest, type OpenInterestInput, OpenInterestRow } from './open-interest.ts'
-import { encodeSnapshot, type SnapshotInput, SnapshotRow } from './snapshot.ts'
-import { encodeTicker, type TickerInput, TickerRow } from './ticker.ts'
-import { encodeTrade, type TradeInput, TradeRow } from './trade.ts'
+import { encodeFlow, FlowRow } from './flow.ts'
+import { encodeFunding, FundingRow } from './funding.ts'
+import { encodeLiquidation, LiquidationRow } from './liquidation.ts'
+import { encodeOpenInterest, OpenInterestRow } from './open-interest.ts'
+import { encodeSnapshot, SnapshotRow } from './snapshot.ts'
+import { encodeTicker, TickerRow } from './ticker.ts'
+import { encodeTrade, TradeRow } from './trade.ts'
 
-export interface RowInputs {
-  candles: CandleInput
-  trades: TradeInput
-  flow: FlowInput
-  snapshots: SnapshotInput
-  open_interest: OpenInterestInput
-  liquidations: LiquidationInput
-  funding: FundingInput
-  ticker: TickerInput
-}
-
-/** Rows as they are stored and served. */
-export interface ServedRows {
-  candles: CandleRow
-  trades: TradeRow
-  flow: FlowRow
-  snapshots: SnapshotRow
-  open_interest: OpenInterestRow
-  liquidations: LiquidationRow
-  funding: FundingRow
-  ticker: TickerRow
-}
-
-type Encoders = { [D in Dataset]: (feed: Feed<D>, row: RowInputs[D]) => EncodedRow }
-
-const ROW_ENCODERS: Encoders = {
+const ROW_ENCODERS = {
   candles: encodeCandle,
   trades: encodeTrade,
   flow: encodeFlow,
@@ -44,7 +20,7 @@ const ROW_ENCODERS: Encoders = {
   liquidations: encodeLiquidation,
   funding: encodeFunding,
   ticker: encodeTicker,
-}
+} satisfies { [D in Dataset]: (feed: Feed<D>, row: never) => EncodedRow }
 
 export const ROW_SCHEMAS = {
   candles: CandleRow,
@@ -55,7 +31,12 @@ export const ROW_SCHEMAS = {
   liquidations: LiquidationRow,
   funding: FundingRow,
   ticker: TickerRow,
-} as const
+} as const satisfies Record<Dataset, TSchema>
+
+/** Rows as a writer gives them. */
+export type RowInputs = { [D in Dataset]: Parameters<(typeof ROW_ENCODERS)[D]>[1] }
+/** Rows as they are stored and served. */
+export type ServedRows = { [D in Dataset]: Static<(typeof ROW_SCHEMAS)[D]> }
 
 /** Rows of one feed, as a writer gives them. */
 export type FeedRows = { [D in Dataset]: { feed: Feed<D>; rows: readonly RowInputs[D][] } }[Dataset]

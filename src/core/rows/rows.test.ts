@@ -4,8 +4,9 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { decimalText, tryDecimal } from '../decimal.ts'
 import type { Dataset, Feed } from '../feed.ts'
 import { SOURCES, type Source } from '../source.ts'
+import { formatTime } from '../time.ts'
 import { type CandleInput, encodeCandle } from './candle.ts'
-import { isoTime, numberText } from './json-text.ts'
+import { numberText } from './json-text.ts'
 import { encodeMarket, MarketRow } from './market.ts'
 import { RowError } from './row-error.ts'
 import { type FeedRows, ROW_SCHEMAS, rowEncoder } from './row-kinds.ts'
@@ -399,7 +400,8 @@ test('numbers are written in their shortest exact form', () => {
 })
 
 test('times are written as JavaScript writes them', () => {
-  for (let t = 0; t < 4e12; t += 86_399_999 * 997 + 123) assert.equal(isoTime(t), new Date(t).toISOString())
+  for (let t = 0; t < 4e12; t += 86_399_999 * 997 + 123)
+    assert.equal(formatTime(t), new Date(t).toISOString())
 })
 
 test('a market has all names that it can be found by', () => {

@@ -10,9 +10,9 @@
  */
 import { complement, microText, middleText } from '../../core/micro.ts'
 import type { MicroSide } from '../../core/micro-book.ts'
-import { isoTime } from '../../core/rows/json-text.ts'
 import { IMBALANCE_DEPTH } from '../../core/rows/snapshot.ts'
 import type { Source } from '../../core/source.ts'
+import { formatTime } from '../../core/time.ts'
 import { type BookRow, imbalanceOf } from './book-row.ts'
 import type { VarintReader, VarintWriter } from './bytes.ts'
 
@@ -43,7 +43,7 @@ const ofBoth =
   }
 
 const DERIVATIONS: Readonly<Record<string, Derive>> = {
-  timestamp: ({ ts }) => `"${isoTime(ts)}"`,
+  timestamp: ({ ts }) => `"${formatTime(ts)}"`,
   best_bid: top(0),
   best_ask: top(1),
   mid_price: ofBoth(middleText),
