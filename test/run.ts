@@ -31,7 +31,7 @@ await builtSite(createLogger({ level: 'silent' }))
 const OWN_PROCESS = new RegExp(
   `^(${[
     'src/ingest/.*',
-    'src/kit/(json-elements|thread-calls)',
+    'src/kit/(json-slices|thread-calls)',
     'src/(parser|venues/live)/throughput',
     'src/store/retention',
     'src/venues/live/busy-thread',

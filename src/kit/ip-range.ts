@@ -43,11 +43,7 @@ const HEXTETS = 8
 export function addressGroup(address: string): string {
   const plain = plainAddress(address.split('%')[0] ?? '')
   if (isIP(plain) !== 6) return plain
-  const [left = '', right] = plain.toLowerCase().split('::')
-  const head = hextetsOf(left)
-  const tail = hextetsOf(right ?? '')
-  const zeros = right === undefined ? [] : Array<number>(HEXTETS - head.length - tail.length).fill(0)
-  const all = [...head, ...zeros, ...tail]
+  const all = ipv6Groups(plain)
   if (all.slice(0, 5).every((part) => part === 0) && all[5] === 0xffff) {
     const bytes = all.slice(6).flatMap((part) => [part >> 8, part & 255])
     return bytes.join('.')
@@ -56,6 +52,15 @@ export function addressGroup(address: string): string {
     .slice(0, 4)
     .map((part) => part.toString(16))
     .join(':')}::/64`
+}
+
+/** The eight numbers of an IPv6 address, however it is written. */
+export function ipv6Groups(address: string): number[] {
+  const [left = '', right] = address.split('::')
+  const head = hextetsOf(left)
+  const tail = hextetsOf(right ?? '')
+  const zeros = right === undefined ? [] : Array<number>(HEXTETS - head.length - tail.length).fill(0)
+  return [...head, ...zeros, ...tail]
 }
 
 function hextetsOf(text: string): number[] {

@@ -5,7 +5,7 @@
  */
 import { type Clock, elapsedMs, runEvery } from '../kit/clock.ts'
 import { faultAnswer, type NodeAnswer } from './open-calls.ts'
-import { openWrpcSocket, type WireCallOptions, type WrpcSocket } from './wrpc.ts'
+import { type WireCallOptions, WrpcSocket } from './wrpc.ts'
 
 export interface HeavyConnections {
   call(method: string, paramsText: string, options: WireCallOptions): Promise<NodeAnswer>
@@ -51,7 +51,7 @@ export function openHeavyConnections(options: HeavyConnectionsOptions): HeavyCon
 
   function open(): void {
     let opened = false
-    const socket = openWrpcSocket({
+    const socket = new WrpcSocket({
       url: options.url,
       clock,
       onOpen: () => {

@@ -14,6 +14,7 @@ import { type Network, networkInfo } from '../core/chain/network.ts'
 import { backoffMs } from '../kit/backoff.ts'
 import { type Clock, runAfter } from '../kit/clock.ts'
 import { type ExactJson, parseExact } from '../kit/exact-json.ts'
+import { sliceMembers } from '../kit/json-slices.ts'
 import { choose, type NodeCandidate } from './choose.ts'
 import {
   isNotificationName,
@@ -23,8 +24,7 @@ import {
   scopeChanges,
   wantedOf,
 } from './notification-scopes.ts'
-import { openWrpcSocket, type WrpcSocket } from './wrpc.ts'
-import { sliceMembers } from './wrpc-message.ts'
+import { WrpcSocket } from './wrpc.ts'
 
 export interface NodeNotification {
   readonly event: NotificationName
@@ -149,7 +149,7 @@ export class NodeSubscriptions {
     if (node === undefined || this.#stop.signal.aborted) return
     const opened: Connection = {
       node: node.name,
-      socket: openWrpcSocket({
+      socket: new WrpcSocket({
         url: node.url,
         clock: this.#options.clock,
         onOpen: () => void this.#reconcile(),

@@ -3,18 +3,16 @@
  *
  *   connect ──open──▶ up ──lost──▶ wait (backoff) ──▶ connect …          close() ends it from any state
  */
-import { type BackoffPolicy, backoffMs } from '../kit/backoff.ts'
+import { backoffMs } from '../kit/backoff.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { NodeAnswer, OnAnswer, PendingCall } from './open-calls.ts'
-import { openWrpcSocket, type WireCallOptions, type WrpcSocket } from './wrpc.ts'
+import { type WireCallOptions, WrpcSocket } from './wrpc.ts'
 
 export interface ReconnectingSocketOptions {
   url: string
   clock: Clock
-  reconnect?: BackoffPolicy
   onUp?: () => void
   onDown?: (detail: string) => void
-  onNotification?: (method: string, params: Buffer) => void
 }
 
 export interface ReconnectingSocket {
@@ -25,12 +23,10 @@ export interface ReconnectingSocket {
   silentMs(nowMs: number): number
   ask(method: string, paramsText: string, timeoutMs: number, onAnswer: OnAnswer): PendingCall | undefined
   call(method: string, paramsText: string, options: WireCallOptions): Promise<NodeAnswer>
-  /** Ends the present connection; the next one is tried as after any loss. */
-  drop(): void
   close(): void
 }
 
-const RECONNECT: BackoffPolicy = { baseMs: 100, capMs: 3_000 }
+const RECONNECT = { baseMs: 100, capMs: 3_000 }
 /** Full jitter can draw 0; a dead port must not be dialled in a tight loop. */
 const MIN_WAIT_MS = 25
 /** A connection this old was a good one: the backoff starts again at its first step. */
@@ -52,7 +48,7 @@ export function openReconnectingSocket(options: ReconnectingSocketOptions): Reco
 
   function connect(): void {
     openedAtMs = undefined
-    current = openWrpcSocket({
+    current = new WrpcSocket({
       url: options.url,
       clock,
       onOpen: () => {
@@ -65,12 +61,11 @@ export function openReconnectingSocket(options: ReconnectingSocketOptions): Reco
         if (wasUp && !stop.signal.aborted) options.onDown?.(detail)
         void reconnectLater()
       },
-      ...(options.onNotification === undefined ? {} : { onNotification: options.onNotification }),
     })
   }
 
   async function reconnectLater(): Promise<void> {
-    const waitMs = Math.max(MIN_WAIT_MS, backoffMs(options.reconnect ?? RECONNECT, attempt++))
+    const waitMs = Math.max(MIN_WAIT_MS, backoffMs(RECONNECT, attempt++))
     try {
       await clock.sleep(waitMs, stop.signal)
     } catch {
@@ -98,7 +93,6 @@ export function openReconnectingSocket(options: ReconnectingSocketOptions): Reco
     },
     call: (method, paramsText, callOptions) =>
       current?.call(method, paramsText, callOptions) ?? Promise.resolve(NOT_CONNECTED),
-    drop: () => current?.close(),
     close() {
       stop.abort()
       current?.close()

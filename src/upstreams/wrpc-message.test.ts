@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { errorText, sliceMembers, sliceMessage } from './wrpc-message.ts'
+import { sliceMembers } from '../kit/json-slices.ts'
+import { errorText, sliceMessage } from './wrpc-message.ts'
 
 const frame = (text: string) => sliceMessage(Buffer.from(text))
 

@@ -4,14 +4,14 @@ import { createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { startFakeNode } from '../../test/fakes/wrpc-node.ts'
 import { systemClock } from '../kit/clock.ts'
-import { openWrpcSocket, type WrpcOptions, type WrpcSocket } from './wrpc.ts'
+import { type WrpcOptions, WrpcSocket } from './wrpc.ts'
 
 async function connected(t: TestContext, options: Partial<WrpcOptions> = {}) {
   const node = await startFakeNode()
   t.after(() => node.close())
   const closes: string[] = []
   const { promise: open, resolve } = Promise.withResolvers<void>()
-  const socket: WrpcSocket = openWrpcSocket({
+  const socket: WrpcSocket = new WrpcSocket({
     url: node.url,
     clock: systemClock,
     onOpen: resolve,
@@ -99,7 +99,7 @@ test('a peer that accepts the connection and never sends anything is given up', 
   const address = server.address()
   assert.ok(typeof address === 'object' && address !== null)
   const { promise, resolve } = Promise.withResolvers<string>()
-  openWrpcSocket({
+  new WrpcSocket({
     url: `ws://127.0.0.1:${address.port}`,
     clock: systemClock,
     connectTimeoutMs: 60,

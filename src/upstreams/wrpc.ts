@@ -196,7 +196,3 @@ export class WrpcSocket {
     this.#options.onClose?.(this.#detail)
   }
 }
-
-export function openWrpcSocket(options: WrpcOptions): WrpcSocket {
-  return new WrpcSocket(options)
-}

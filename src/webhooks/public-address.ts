@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net'
+import { ipv6Groups } from '../kit/ip-range.ts'
 
 /**
  * Which addresses a webhook may be sent to. IPv4: everything that is not set aside. IPv6: only the global
@@ -56,28 +57,12 @@ export function classifyAddress(address: string): AddressClass {
 
 /** IPv4-mapped and IPv4-compatible forms, and ISATAP interface ids. Loopback `::1` is none of them. */
 function carriesIpv4(address: string): boolean {
-  const groups = expand(address)
+  const groups = ipv6Groups(address)
   if (groups[5] === 0x5efe && (groups[4] === 0 || groups[4] === 0x0200)) return true
   const leading = groups.findIndex((group) => group !== 0)
   if (leading === -1) return true
   if (leading >= 6) return !(leading === 7 && groups[7] === 1)
   return leading === 5 && groups[5] === 0xffff
-}
-
-function expand(address: string): number[] {
-  const dotted = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address)
-  const text = dotted ? `${dotted[1]}${word(dotted[2], dotted[3])}:${word(dotted[4], dotted[5])}` : address
-  const [head = '', tail] = text.split('::')
-  const parse = (part: string) =>
-    part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16))
-  if (tail === undefined) return parse(head)
-  const left = parse(head)
-  const right = parse(tail)
-  return [...left, ...new Array<number>(8 - left.length - right.length).fill(0), ...right]
-}
-
-function word(high: string | undefined, low: string | undefined): string {
-  return (Number(high) * 256 + Number(low)).toString(16)
 }
 
 function ranges(texts: readonly string[]): BlockList {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { elementsOf } from './json-elements.ts'
+import { elementsOf } from './json-slices.ts'
 
 async function elements(value: unknown, member: string, indent?: number): Promise<unknown[]> {
   const found: unknown[] = []
