@@ -8,11 +8,13 @@
  * nothing. Long answers are written in steps; after each the checkpoint is set, so that a crash between two
  * of them loses and repeats nothing.
  */
+
 import type { Network } from '../core/chain/network.ts'
 import { gapEvent } from '../events/gap-event.ts'
 import type { ChainBlock, ChainGap, ChainStore } from '../store/chain.ts'
 import { applyBlock } from './apply-block.ts'
 import { eventBatch } from './batch.ts'
+import { gapBetween } from './checkpoint.ts'
 import { type ReadChain, type ReadChainBlock, readChain } from './read-chain.ts'
 import { revertBlocks } from './revert-block.ts'
 
@@ -137,13 +139,6 @@ async function writeStep(
 
 function unreadableGap(block: ReadChainBlock, atMs: number): ChainGap[] {
   if (block.unreadable.length === 0) return []
-  const { hash, blueScore, timeMs } = block
-  const ends = {
-    fromHash: hash,
-    fromBlueScore: blueScore,
-    fromTimeMs: timeMs,
-    toHash: hash,
-    toTimeMs: timeMs,
-  }
-  return [{ atMs, ...ends, reason: 'unreadable', txIds: block.unreadable.map(({ txId }) => txId) }]
+  const txIds = block.unreadable.map(({ txId }) => txId)
+  return [{ ...gapBetween(block, block, 'unreadable', atMs), txIds }]
 }

@@ -50,15 +50,24 @@ export async function startAfterGap(
 ): Promise<ChainGap | undefined> {
   const ends = await queries.ends(undefined)
   if (ends === undefined || (patient && ends.sink.blueScore < from.blueScore)) return undefined
-  const gap: ChainGap = {
-    atMs: nowMs,
+  const gap = gapBetween(from, ends.oldest, 'pruned', nowMs)
+  await indexer.startAt(ends.oldest, gap)
+  return gap
+}
+
+export function gapBetween(
+  from: ChainBlock,
+  to: ChainBlock,
+  reason: ChainGap['reason'],
+  atMs: number,
+): ChainGap {
+  return {
+    atMs,
     fromHash: from.hash,
     fromBlueScore: from.blueScore,
     fromTimeMs: from.timeMs,
-    toHash: ends.oldest.hash,
-    toTimeMs: ends.oldest.timeMs,
-    reason: 'pruned',
+    toHash: to.hash,
+    toTimeMs: to.timeMs,
+    reason,
   }
-  await indexer.startAt(ends.oldest, gap)
-  return gap
 }

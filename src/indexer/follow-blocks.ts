@@ -5,12 +5,14 @@
  *
  * The index recognises blocks that it has recorded already, so that ranges may overlap.
  */
+
 import { backoffMs } from '../kit/backoff.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Wake } from '../kit/wake.ts'
 import type { BlockFacts, ChainQueries } from '../relay/chain-queries.ts'
 import type { NotificationBatch, NotificationQueue } from '../relay/notification-queue.ts'
 import type { ChainBlock, ChainGap } from '../store/chain.ts'
+import { gapBetween } from './checkpoint.ts'
 import type { Indexer } from './indexer.ts'
 
 export interface FollowBlocksOptions {
@@ -86,15 +88,7 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
   }
 
   async function noteGap(from: ChainBlock, to: BlockFacts): Promise<void> {
-    const gap: ChainGap = {
-      atMs: clock.now(),
-      fromHash: from.hash,
-      fromBlueScore: from.blueScore,
-      fromTimeMs: from.timeMs,
-      toHash: to.hash,
-      toTimeMs: to.timeMs,
-      reason: 'blocks_pruned',
-    }
+    const gap = gapBetween(from, to, 'blocks_pruned', clock.now())
     await indexer.recordGap(gap)
     options.onGap(gap)
   }
