@@ -1,10 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { usageDay } from '../accounts/sum-charges.ts'
 import type { BudgetRef, BudgetState, UsageQuery, UsageRow } from '../accounts.ts'
 import { idempotencyWriters } from './accounts-idempotency.ts'
 import { accountWriters } from './accounts-records.ts'
 import { settler } from './accounts-settle.ts'
 import { viewWriters } from './accounts-views.ts'
 import { billingWriters } from './billing-records.ts'
+import { asRecord, optional } from './rows.ts'
 import { userWriters } from './users-records.ts'
 
 /** Charges wait while old ones are deleted, so that is done a little at a time. */
@@ -30,32 +32,20 @@ export function accountsWrites(db: DatabaseSync) {
 export type AccountsOperations = ReturnType<typeof accountsWrites>['operations']
 
 export function usageReaders(db: DatabaseSync) {
-  const budget = db.prepare('SELECT credit_limit, used FROM budgets WHERE id = ? AND period_start = ?')
+  const budget = db.prepare(
+    'SELECT credit_limit AS "limit", used FROM budgets WHERE id = ? AND period_start = ?',
+  )
   const usage = db.prepare(
-    `SELECT * FROM usage WHERE account_id = ? AND day >= ? AND day <= ? AND (? IS NULL OR environment = ?)
+    `SELECT day, environment, endpoint, key_id AS keyId, requests, credits, row_count AS "rows", failed,
+       rate_limited AS rateLimited FROM usage
+     WHERE account_id = ? AND day >= ? AND day <= ? AND (? IS NULL OR environment = ?)
      ORDER BY day, environment, endpoint, key_id`,
   )
   return {
-    budget: (ref: BudgetRef): BudgetState | undefined => {
-      const row = budget.get(ref.id, ref.periodStartMs)
-      return row && { limit: Number(row.credit_limit), used: Number(row.used) }
-    },
-    usage: (query: UsageQuery): UsageRow[] => {
-      const day = (ms: number) => new Date(ms).toISOString().slice(0, 10)
-      const environment = query.environment ?? null
-      return usage
-        .all(query.accountId, day(query.fromMs), day(query.toMs), environment, environment)
-        .map((row) => ({
-          day: String(row.day),
-          environment: row.environment as UsageRow['environment'],
-          endpoint: String(row.endpoint),
-          keyId: String(row.key_id),
-          requests: Number(row.requests),
-          credits: Number(row.credits),
-          rows: Number(row.row_count),
-          failed: Number(row.failed),
-          rateLimited: Number(row.rate_limited),
-        }))
-    },
+    budget: (ref: BudgetRef) => optional(budget.get(ref.id, ref.periodStartMs), asRecord<BudgetState>),
+    usage: ({ accountId, fromMs, toMs, environment: only }: UsageQuery) =>
+      usage
+        .all(accountId, usageDay(fromMs), usageDay(toMs), only ?? null, only ?? null)
+        .map(asRecord<UsageRow>),
   }
 }

@@ -1,36 +1,29 @@
 import type { DatabaseSync } from 'node:sqlite'
-import {
-  type AccountRecord,
-  type AccountsStore,
-  ConflictError,
-  type KeyRecord,
-  type NewAccount,
-  type NewKey,
-} from '../accounts.ts'
+import type { AccountRecord, AccountsStore, KeyRecord, NewAccount, NewKey } from '../accounts.ts'
+import { asRecord, optional, orConflict, type Row } from './rows.ts'
 
 /** Rows of accounts and keys: reading, and the administrative writes. Each write leaves a change mark. */
-type Row = Record<string, unknown>
-
-const KEY_COLUMNS = `keys.id AS key_id, keys.account_id, keys.environment, keys.name, keys.hint, keys.scopes,
-  keys.allowed_cidrs, keys.credit_cap, keys.created_at AS key_created_at, keys.last_used_at, keys.expires_at,
-  keys.revoked_at, keys.replaced_by`
+const ACCOUNT = `id, email, plan, billing_day AS billingDay, paused_reason AS pausedReason, created_at AS createdAtMs`
+const KEY = `id, account_id AS accountId, environment, name, hint, scopes, allowed_cidrs AS allowedCidrs,
+  credit_cap AS creditCap, created_at AS createdAtMs, last_used_at AS lastUsedAtMs, expires_at AS expiresAtMs,
+  revoked_at AS revokedAtMs, replaced_by AS replacedBy`
 
 export function accountReaders(db: DatabaseSync) {
-  const byId = db.prepare('SELECT * FROM accounts WHERE id = ?')
-  const all = db.prepare('SELECT * FROM accounts ORDER BY created_at, id')
-  const keyByHash = db.prepare(
-    `SELECT ${KEY_COLUMNS}, accounts.* FROM keys JOIN accounts ON accounts.id = keys.account_id WHERE keys.hash = ?`,
-  )
-  const keyById = db.prepare(`SELECT ${KEY_COLUMNS} FROM keys WHERE id = ?`)
-  const allKeys = db.prepare(`SELECT ${KEY_COLUMNS} FROM keys ORDER BY created_at, id`)
-  const accountKeys = db.prepare(
-    `SELECT ${KEY_COLUMNS} FROM keys WHERE account_id = ? ORDER BY created_at, id`,
-  )
+  const byId = db.prepare(`SELECT ${ACCOUNT} FROM accounts WHERE id = ?`)
+  const all = db.prepare(`SELECT ${ACCOUNT} FROM accounts ORDER BY created_at, id`)
+  const keyByHash = db.prepare(`SELECT ${KEY} FROM keys WHERE hash = ?`)
+  const keyById = db.prepare(`SELECT ${KEY} FROM keys WHERE id = ?`)
+  const allKeys = db.prepare(`SELECT ${KEY} FROM keys ORDER BY created_at, id`)
+  const accountKeys = db.prepare(`SELECT ${KEY} FROM keys WHERE account_id = ? ORDER BY created_at, id`)
+  const getAccount = (id: string) => optional(byId.get(id), asRecord<AccountRecord>)
   return {
-    getAccount: (id: string) => optional(byId.get(id), toAccount),
-    listAccounts: () => all.all().map(toAccount),
-    findKey: (hash: string) =>
-      optional(keyByHash.get(hash), (row) => ({ key: toKey(row), account: toAccount(row) })),
+    getAccount,
+    listAccounts: () => all.all().map(asRecord<AccountRecord>),
+    findKey: (hash: string) => {
+      const key = optional(keyByHash.get(hash), toKey)
+      const account = key && getAccount(key.accountId)
+      return key && account && { key, account }
+    },
     getKey: (id: string) => optional(keyById.get(id), toKey),
     listKeys: (accountId?: string) =>
       (accountId === undefined ? allKeys.all() : accountKeys.all(accountId)).map(toKey),
@@ -113,49 +106,12 @@ export function accountWriters(db: DatabaseSync) {
   }
 }
 
-function toAccount(row: Row): AccountRecord {
-  return {
-    id: String(row.id),
-    email: String(row.email),
-    plan: String(row.plan),
-    billingDay: Number(row.billing_day),
-    pausedReason: row.paused_reason as AccountRecord['pausedReason'],
-    createdAtMs: Number(row.created_at),
-  }
-}
-
 function toKey(row: Row): KeyRecord {
-  return {
-    id: String(row.key_id),
-    accountId: String(row.account_id),
-    environment: row.environment as KeyRecord['environment'],
-    name: String(row.name),
-    hint: String(row.hint),
-    scopes: row.scopes === null ? null : JSON.parse(String(row.scopes)),
-    allowedCidrs: row.allowed_cidrs === null ? null : JSON.parse(String(row.allowed_cidrs)),
-    creditCap: row.credit_cap as number | null,
-    createdAtMs: Number(row.key_created_at),
-    lastUsedAtMs: row.last_used_at as number | null,
-    expiresAtMs: row.expires_at as number | null,
-    revokedAtMs: row.revoked_at as number | null,
-    replacedBy: row.replaced_by as string | null,
-  }
-}
-
-function optional<T>(row: Row | undefined, convert: (row: Row) => T): T | undefined {
-  return row === undefined ? undefined : convert(row)
+  const list = (text: unknown) => (text === null ? null : JSON.parse(String(text)))
+  return { ...asRecord<KeyRecord>(row), scopes: list(row.scopes), allowedCidrs: list(row.allowedCidrs) }
 }
 
 function present<T>(value: T | undefined): T {
   if (value === undefined) throw new Error('a row that was just written is missing')
   return value
-}
-
-function orConflict(message: string, write: () => unknown): void {
-  try {
-    write()
-  } catch (error) {
-    if (error instanceof Error && /UNIQUE constraint/.test(error.message)) throw new ConflictError(message)
-    throw error
-  }
 }

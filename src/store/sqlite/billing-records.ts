@@ -1,20 +1,21 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { BillingLink } from '../billing.ts'
+import { asRecord, optional } from './rows.ts'
 
 /** Event ids are kept for longer than a provider repeats an event. */
 const EVENT_MEMORY_MS = 60 * 24 * 3_600_000
 
+const LINK = `customer, account_id AS accountId, last_event_at AS lastEventAtMs, subscription, status,
+  linked_at AS linkedAtMs`
+
 export function billingReaders(db: DatabaseSync) {
-  const find = db.prepare('SELECT * FROM billing_links WHERE customer = ?')
-  const all = db.prepare('SELECT * FROM billing_links')
+  const find = db.prepare(`SELECT ${LINK} FROM billing_links WHERE customer = ?`)
+  const all = db.prepare(`SELECT ${LINK} FROM billing_links`)
   const event = db.prepare('SELECT 1 FROM billing_events WHERE id = ?')
   return {
-    findBilling: (customer: string): BillingLink | undefined => {
-      const row = find.get(customer)
-      return row === undefined ? undefined : toLink(row)
-    },
+    findBilling: (customer: string) => optional(find.get(customer), asRecord<BillingLink>),
     hasBillingEvent: (id: string) => event.get(id) !== undefined,
-    listBilling: () => all.all().map(toLink),
+    listBilling: () => all.all().map(asRecord<BillingLink>),
   }
 }
 
@@ -32,16 +33,5 @@ export function billingWriters(db: DatabaseSync) {
       forget.run(atMs - EVENT_MEMORY_MS)
       note.run(id, atMs)
     },
-  }
-}
-
-function toLink(row: Record<string, unknown>): BillingLink {
-  return {
-    customer: String(row.customer),
-    accountId: String(row.account_id),
-    lastEventAtMs: Number(row.last_event_at),
-    subscription: String(row.subscription),
-    status: String(row.status),
-    linkedAtMs: Number(row.linked_at),
   }
 }

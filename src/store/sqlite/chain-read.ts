@@ -16,8 +16,7 @@ import { DIRECTIONS, STATUSES } from './chain-schema.ts'
 import { transactionTexts } from './chain-texts.ts'
 import { logIdOf } from './events-read.ts'
 import { blob, hexOf } from './hex-blob.ts'
-
-type Row = Record<string, unknown>
+import { numberOrNull, optional, type Row } from './rows.ts'
 
 const MAX_GAPS = 1_000
 
@@ -178,10 +177,6 @@ function statusOf(value: unknown): (typeof STATUSES)[number] {
   return STATUSES[Number(value)] ?? 'pending'
 }
 
-function numberOrNull(value: unknown): number | null {
-  return value === null ? null : Number(value)
-}
-
 function toBlock(row: Row): ChainBlock {
   return {
     hash: hexOf(row.hash),
@@ -189,10 +184,6 @@ function toBlock(row: Row): ChainBlock {
     daaScore: Number(row.daa_score),
     timeMs: Number(row.time),
   }
-}
-
-function optional<T>(row: Row | undefined, read: (row: Row) => T): T | undefined {
-  return row && read(row)
 }
 
 function outputOf(parsedText: string, index: number): IndexedOutput | undefined {

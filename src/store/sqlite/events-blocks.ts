@@ -11,6 +11,7 @@ import { Lru } from '../../kit/lru.ts'
 import type { EventIds } from '../events/event-id.ts'
 import type { AddressTable } from './chain-addresses.ts'
 import { packTexts, unpackTexts } from './packed-texts.ts'
+import type { Row } from './rows.ts'
 
 /** Live readers find what they want without unpacking. */
 const TAIL_EVENTS = 256
@@ -37,8 +38,6 @@ export interface EventBlock {
   readonly bytes: number
   readonly count: number
 }
-
-type Row = Record<string, unknown>
 
 export function kindTable(database: DatabaseSync) {
   const all = database.prepare('SELECT id, kind FROM event_kinds')

@@ -1,7 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { deliveryId, deliveryNumber } from '../jobs/delivery-id.ts'
 import type { Backlog, DeliveryRecord, EventText, JobsStore } from '../jobs.ts'
-import { numberOrNull, subscriptionReaders, textOrNull } from './jobs-subscriptions.ts'
+import { subscriptionReaders } from './jobs-subscriptions.ts'
+import { asRecord, numberOrNull, type Row } from './rows.ts'
 
 export function jobReaders(db: DatabaseSync) {
   const position = db.prepare("SELECT value FROM marks WHERE name = 'position'")
@@ -27,9 +28,11 @@ export function jobReaders(db: DatabaseSync) {
   )
   const deliveries = db.prepare(
     `SELECT * FROM (
-       SELECT j.number, p.seq, p.event_id, p.kind, 'pending' AS state, j.failures AS attempts, j.last_status,
-         j.last_error, j.last_attempt_at, j.duration_ms, j.due_at, j.created_at, j.last_response,
-         j.last_request_head, j.last_response_head
+       SELECT j.number, p.seq, p.event_id AS eventId, p.kind, 'pending' AS state, j.failures AS attempts,
+         j.last_status AS lastStatus, j.last_error AS lastError, j.last_attempt_at AS lastAttemptAtMs,
+         j.duration_ms AS durationMs, j.due_at AS nextAttemptAtMs, j.created_at AS createdAtMs,
+         j.last_response AS lastResponse, j.last_request_head AS lastRequestHead,
+         j.last_response_head AS lastResponseHead
        FROM jobs j JOIN payloads p ON p.id = j.payload WHERE j.subscription_id = ?1 AND j.number < ?2
        UNION ALL
        SELECT number, seq, event_id, kind, state, attempts, last_status, last_error, last_attempt_at, duration_ms,
@@ -86,23 +89,7 @@ function numberOf(place: string): number {
   return Number.parseInt(place, PLACE_BASE) || 0
 }
 
-function toDelivery(subscriptionId: string, row: Record<string, unknown>): DeliveryRecord {
-  return {
-    place: placeOf(Number(row.number)),
-    id: deliveryId(subscriptionId, Number(row.number)),
-    eventId: String(row.event_id),
-    seq: Number(row.seq),
-    kind: String(row.kind),
-    state: row.state as DeliveryRecord['state'],
-    attempts: Number(row.attempts),
-    lastStatus: numberOrNull(row.last_status),
-    lastError: textOrNull(row.last_error),
-    lastAttemptAtMs: numberOrNull(row.last_attempt_at),
-    durationMs: numberOrNull(row.duration_ms),
-    nextAttemptAtMs: numberOrNull(row.due_at),
-    createdAtMs: Number(row.created_at),
-    lastRequestHead: textOrNull(row.last_request_head),
-    lastResponseHead: textOrNull(row.last_response_head),
-    lastResponse: textOrNull(row.last_response),
-  }
+function toDelivery(subscriptionId: string, row: Row): DeliveryRecord {
+  const { number, ...delivery } = asRecord<Omit<DeliveryRecord, 'place' | 'id'> & { number: number }>(row)
+  return { place: placeOf(number), id: deliveryId(subscriptionId, number), ...delivery }
 }

@@ -7,47 +7,50 @@ import type {
   SubscriptionPlace,
   SubscriptionRecord,
 } from '../jobs.ts'
+import { asRecord, optional, type Row } from './rows.ts'
 
 const SUBSCRIPTIONS_VERSION = 'subscriptions_version'
 /** The time of the last success is not written more often than this. */
 const SUCCESS_STEP_MS = 1_000
 const BEFORE_ALL: SubscriptionPlace = { createdAtMs: -1, id: '' }
 
-type Row = Record<string, unknown>
-
-const COLUMNS: Record<keyof SubscriptionPatch, string> = {
+/** The column of every field. */
+const COLUMNS: Record<keyof SubscriptionRecord, string> = {
+  id: 'id',
+  accountId: 'account_id',
+  keyId: 'key_id',
+  url: 'url',
   kinds: 'kinds',
   addresses: 'addresses',
   batch: 'batch',
   active: 'active',
-  keyId: 'key_id',
   disabledReason: 'disabled_reason',
   disabledAtMs: 'disabled_at',
+  createdAtMs: 'created_at',
   secret: 'secret',
   previousSecret: 'previous_secret',
   previousUntilMs: 'previous_until',
   failingSinceMs: 'failing_since',
+  lastSuccessAtMs: 'last_success_at',
 }
+const FIELDS = Object.entries(COLUMNS)
+  .map(([field, column]) => `${column} AS ${field}`)
+  .join(', ')
 
 export function subscriptionReaders(db: DatabaseSync) {
-  const byId = db.prepare('SELECT * FROM subscriptions WHERE id = ?')
+  const byId = db.prepare(`SELECT ${FIELDS} FROM subscriptions WHERE id = ?`)
   const ids = db.prepare('SELECT id FROM subscriptions ORDER BY created_at, id')
   const places = db.prepare(
-    `SELECT created_at, id FROM subscriptions WHERE account_id = ? AND (created_at, id) > (?, ?)
+    `SELECT created_at AS createdAtMs, id FROM subscriptions WHERE account_id = ? AND (created_at, id) > (?, ?)
      ORDER BY created_at, id LIMIT ?`,
   )
   const mark = db.prepare('SELECT value FROM marks WHERE name = ?')
   return {
-    getSubscription: (id: string): SubscriptionRecord | undefined => {
-      const row = byId.get(id)
-      return row && toRecord(row)
-    },
+    getSubscription: (id: string) => optional(byId.get(id), toSubscription),
     subscriptionIds: (): string[] => ids.all().map(({ id }) => String(id)),
     subscriptionPlaces: (query: Parameters<JobsStore['subscriptionPlaces']>[0]): SubscriptionPlace[] => {
       const { accountId, limit, after = BEFORE_ALL } = query
-      return places
-        .all(accountId, after.createdAtMs, after.id, limit)
-        .map((row) => ({ createdAtMs: Number(row.created_at), id: String(row.id) }))
+      return places.all(accountId, after.createdAtMs, after.id, limit).map(asRecord<SubscriptionPlace>)
     },
     subscriptionsVersion: (): number => Number(mark.get(SUBSCRIPTIONS_VERSION)?.value ?? 0),
   }
@@ -56,10 +59,6 @@ export function subscriptionReaders(db: DatabaseSync) {
 export function subscriptionWriters(db: DatabaseSync) {
   const read = subscriptionReaders(db)
   const count = db.prepare('SELECT COUNT(*) AS n FROM subscriptions WHERE account_id = ?')
-  const insert = db.prepare(
-    `INSERT INTO subscriptions (id, account_id, key_id, url, kinds, addresses, batch, active, created_at, secret)
-     VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?)`,
-  )
   const remove = db.prepare('DELETE FROM subscriptions WHERE id = ?')
   const removeJobs = db.prepare('DELETE FROM jobs WHERE subscription_id = ?')
   const removeHistory = db.prepare('DELETE FROM history WHERE subscription_id = ?')
@@ -77,19 +76,13 @@ export function subscriptionWriters(db: DatabaseSync) {
   const changed = () => void bump.run(SUBSCRIPTIONS_VERSION)
 
   return {
-    createSubscription(sub: NewSubscription, mostOfAccount: number): boolean {
-      if (Number(count.get(sub.accountId)?.n) >= mostOfAccount) return false
-      const { id, accountId, keyId, url, kinds, addresses, batch, createdAtMs, secret } = sub
-      insert.run(
-        id,
-        accountId,
-        keyId,
-        url,
-        toJson(kinds),
-        toJson(addresses),
-        batch ? 1 : 0,
-        createdAtMs,
-        secret,
+    createSubscription(sub: NewSubscription, maxOfAccount: number): boolean {
+      if (Number(count.get(sub.accountId)?.n) >= maxOfAccount) return false
+      const entries = Object.entries({ ...sub, active: true })
+      const names = entries.map(([field]) => COLUMNS[field as keyof SubscriptionRecord])
+      const marks = names.map(() => '?')
+      db.prepare(`INSERT INTO subscriptions (${names.join()}) VALUES (${marks.join()})`).run(
+        ...entries.map(([, value]) => toColumn(value)),
       )
       changed()
       return true
@@ -122,37 +115,14 @@ export function subscriptionWriters(db: DatabaseSync) {
   }
 }
 
-function toRecord(row: Row): SubscriptionRecord {
+function toSubscription(row: Row): SubscriptionRecord {
   return {
-    id: String(row.id),
-    accountId: String(row.account_id),
-    keyId: String(row.key_id),
-    url: String(row.url),
-    kinds: JSON.parse(String(row.kinds)) as string[],
-    addresses: JSON.parse(String(row.addresses)) as string[],
+    ...asRecord<SubscriptionRecord>(row),
+    kinds: JSON.parse(String(row.kinds)),
+    addresses: JSON.parse(String(row.addresses)),
     batch: row.batch === 1,
     active: row.active === 1,
-    disabledReason: textOrNull(row.disabled_reason),
-    disabledAtMs: numberOrNull(row.disabled_at),
-    createdAtMs: Number(row.created_at),
-    secret: String(row.secret),
-    previousSecret: textOrNull(row.previous_secret),
-    previousUntilMs: numberOrNull(row.previous_until),
-    failingSinceMs: numberOrNull(row.failing_since),
-    lastSuccessAtMs: numberOrNull(row.last_success_at),
   }
-}
-
-export function textOrNull(value: unknown): string | null {
-  return value === null || value === undefined ? null : String(value)
-}
-
-export function numberOrNull(value: unknown): number | null {
-  return value === null || value === undefined ? null : Number(value)
-}
-
-function toJson(list: readonly string[]): string {
-  return JSON.stringify(list)
 }
 
 function toColumn(value: unknown): SQLInputValue {

@@ -1,50 +1,54 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { ConflictError } from '../accounts.ts'
 import type { AuditRecord, NewUser, SessionRecord, UserRecord, UsersStore } from '../users.ts'
+import { asRecord, optional, orConflict } from './rows.ts'
 
 /** Rows of users, sessions, invitations and the audit log. */
-type Row = Record<string, unknown>
+const USER = 'users.id, email, role, account_id AS accountId, users.created_at AS createdAtMs'
 
 /** Of one user; the oldest ends when there would be more. */
 const MAX_SESSIONS = 50
 
 export function userReaders(db: DatabaseSync) {
-  const byEmail = db.prepare('SELECT * FROM users WHERE email = ?')
-  const all = db.prepare('SELECT * FROM users ORDER BY created_at, id')
+  const byEmail = db.prepare(`SELECT ${USER}, password_hash AS passwordHash FROM users WHERE email = ?`)
+  const all = db.prepare(`SELECT ${USER} FROM users ORDER BY created_at, id`)
   const session = db.prepare(
-    `SELECT users.*, sessions.created_at AS session_created_at, sessions.expires_at
-     FROM sessions JOIN users ON users.id = sessions.user_id WHERE sessions.hash = ?`,
+    `SELECT ${USER}, sessions.created_at AS sessionAtMs, expires_at AS expiresAtMs
+     FROM sessions JOIN users ON users.id = user_id WHERE hash = ?`,
   )
-  const invitation = db.prepare('SELECT role, account_id FROM invitations WHERE hash = ?')
+  const invitation = db.prepare('SELECT role, account_id AS accountId FROM invitations WHERE hash = ?')
   const reset = db.prepare(
-    `SELECT users.*, password_resets.expires_at
-     FROM password_resets JOIN users ON users.id = password_resets.user_id WHERE password_resets.hash = ?`,
+    `SELECT ${USER}, expires_at AS expiresAtMs
+     FROM password_resets JOIN users ON users.id = user_id WHERE hash = ?`,
   )
   const audit = db.prepare(
-    `SELECT * FROM audit WHERE seq < ? AND (? IS NULL OR account_id = ?) ORDER BY seq DESC LIMIT ?`,
+    `SELECT seq, at AS atMs, actor, action, account_id AS accountId, detail FROM audit
+     WHERE seq < ? AND (? IS NULL OR account_id = ?) ORDER BY seq DESC LIMIT ?`,
   )
   return {
     findUser: (email: string) =>
-      optional(byEmail.get(email), (row) => ({ user: toUser(row), passwordHash: String(row.password_hash) })),
-    listUsers: () => all.all().map(toUser),
+      optional(byEmail.get(email), (row) => {
+        const { passwordHash, ...user } = asRecord<NewUser>(row)
+        return { user, passwordHash }
+      }),
+    listUsers: () => all.all().map(asRecord<UserRecord>),
     findSession: (hash: string) =>
-      optional(
-        session.get(hash),
-        (row): SessionRecord => ({
-          user: toUser(row),
-          createdAtMs: Number(row.session_created_at),
-          expiresAtMs: Number(row.expires_at),
-        }),
-      ),
+      optional(session.get(hash), (row): SessionRecord => {
+        const { sessionAtMs, expiresAtMs, ...user } = asRecord<
+          UserRecord & { sessionAtMs: number; expiresAtMs: number }
+        >(row)
+        return { user, createdAtMs: sessionAtMs, expiresAtMs }
+      }),
     findInvitation: (hash: string) =>
-      optional(invitation.get(hash), (row) => ({
-        role: row.role as UserRecord['role'],
-        accountId: row.account_id as string | null,
-      })),
+      optional(invitation.get(hash), asRecord<Pick<UserRecord, 'role'> & { accountId: string | null }>),
     findPasswordReset: (hash: string) =>
-      optional(reset.get(hash), (row) => ({ user: toUser(row), expiresAtMs: Number(row.expires_at) })),
-    listAudit: ({ limit, before, accountId }: Parameters<UsersStore['listAudit']>[0]) =>
-      audit.all(before ?? Number.MAX_SAFE_INTEGER, accountId ?? null, accountId ?? null, limit).map(toAudit),
+      optional(reset.get(hash), (row) => {
+        const { expiresAtMs, ...user } = asRecord<UserRecord & { expiresAtMs: number }>(row)
+        return { user, expiresAtMs }
+      }),
+    listAudit: ({ limit, before, accountId: only }: Parameters<UsersStore['listAudit']>[0]) =>
+      audit
+        .all(before ?? Number.MAX_SAFE_INTEGER, only ?? null, only ?? null, limit)
+        .map(asRecord<AuditRecord>),
   }
 }
 
@@ -73,12 +77,9 @@ export function userWriters(db: DatabaseSync) {
   return {
     createUser: (user: NewUser): UserRecord => {
       const { id, email, role, accountId, passwordHash, createdAtMs } = user
-      try {
-        insert.run(id, email, role, accountId, passwordHash, createdAtMs)
-      } catch (error) {
-        if (!(error instanceof Error) || !/UNIQUE constraint/.test(error.message)) throw error
-        throw new ConflictError(`A user with the e-mail ${email} exists already.`)
-      }
+      orConflict(`A user with the e-mail ${email} exists already.`, () =>
+        insert.run(id, email, role, accountId, passwordHash, createdAtMs),
+      )
       return { id, email, role, accountId, createdAtMs }
     },
     setPassword: (...[userId, hash]: Parameters<UsersStore['setPassword']>) =>
@@ -110,29 +111,4 @@ export function userWriters(db: DatabaseSync) {
     addAudit: ({ atMs, actor, action, accountId, detail }: Parameters<UsersStore['addAudit']>[0]) =>
       void insertAudit.run(atMs, actor, action, accountId, detail),
   }
-}
-
-function toUser(row: Row): UserRecord {
-  return {
-    id: String(row.id),
-    email: String(row.email),
-    role: row.role as UserRecord['role'],
-    accountId: String(row.account_id),
-    createdAtMs: Number(row.created_at),
-  }
-}
-
-function toAudit(row: Row): AuditRecord {
-  return {
-    seq: Number(row.seq),
-    atMs: Number(row.at),
-    actor: String(row.actor),
-    action: String(row.action),
-    accountId: row.account_id as string | null,
-    detail: String(row.detail),
-  }
-}
-
-function optional<T>(row: Row | undefined, convert: (row: Row) => T): T | undefined {
-  return row === undefined ? undefined : convert(row)
 }

@@ -1,0 +1,27 @@
+/** Rows of the tables as records of the ports. */
+import { ConflictError } from '../accounts.ts'
+
+export type Row = Record<string, unknown>
+
+export function optional<T>(row: Row | undefined, convert: (row: Row) => T): T | undefined {
+  return row === undefined ? undefined : convert(row)
+}
+
+/** A row whose columns were selected under the names and with the values of the record. */
+export function asRecord<T>(row: Row): T {
+  return { ...row } as T
+}
+
+export function numberOrNull(value: unknown): number | null {
+  return value === null || value === undefined ? null : Number(value)
+}
+
+/** Runs a write that names something unique. */
+export function orConflict<T>(message: string, write: () => T): T {
+  try {
+    return write()
+  } catch (error) {
+    if (error instanceof Error && /UNIQUE constraint/.test(error.message)) throw new ConflictError(message)
+    throw error
+  }
+}
