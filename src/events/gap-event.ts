@@ -3,7 +3,7 @@
  * with the recorded gap and numbered like an event, so that a reader who resumes before it finds it in order.
  * It cannot be subscribed to: the stream turns it into its `gap` message.
  */
-import type { ChainGap } from '../store/chain.ts'
+import type { ChainBlock, ChainGap } from '../store/chain.ts'
 import type { NewEvent } from '../store/events.ts'
 import { EVENT_KINDS, type EventKind, PARSED_KINDS } from './kinds.ts'
 
@@ -22,6 +22,23 @@ export interface GapNotice {
   /** Times of the blocks around it. */
   readonly from: string
   readonly to: string
+}
+
+export function gapBetween(
+  from: ChainBlock,
+  to: ChainBlock,
+  reason: ChainGap['reason'],
+  atMs: number,
+): ChainGap {
+  return {
+    atMs,
+    fromHash: from.hash,
+    fromBlueScore: from.blueScore,
+    fromTimeMs: from.timeMs,
+    toHash: to.hash,
+    toTimeMs: to.timeMs,
+    reason,
+  }
 }
 
 export function gapEvent({ reason, fromTimeMs, toTimeMs, atMs }: ChainGap): NewEvent {

@@ -3,9 +3,8 @@ import type { Network } from '../core/chain/network.ts'
 import { type ExactJson, writeExact } from '../kit/exact-json.ts'
 import { type ParsedTransaction, parseTransaction } from '../parser/parse-transaction.ts'
 import type { AcceptedTransaction, AddedBlock, KnownTransaction } from '../store/chain.ts'
-import type { EventBatch } from './batch.ts'
+import { addParsedEvents, type EventBatch } from './batch.ts'
 import { feeOf, type Movement, movementsOf } from './index-address.ts'
-import { addParsedEvents } from './parsed-events.ts'
 import type { ReadChainBlock } from './read-chain.ts'
 
 export interface ApplyBlockOptions {

@@ -10,11 +10,10 @@
  */
 
 import type { Network } from '../core/chain/network.ts'
-import { gapEvent } from '../events/gap-event.ts'
+import { gapBetween, gapEvent } from '../events/gap-event.ts'
 import type { ChainBlock, ChainGap, ChainStore } from '../store/chain.ts'
 import { applyBlock } from './apply-block.ts'
 import { eventBatch } from './batch.ts'
-import { gapBetween } from './checkpoint.ts'
 import { type ReadChain, type ReadChainBlock, readChain } from './read-chain.ts'
 import { revertBlocks } from './revert-block.ts'
 

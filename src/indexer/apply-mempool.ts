@@ -10,9 +10,8 @@ import { readTransaction } from '../core/chain/transaction-json.ts'
 import { parseTransaction } from '../parser/parse-transaction.ts'
 import type { ChainStore, KnownTransaction, TransactionRecord } from '../store/chain.ts'
 import { parsedText } from './apply-block.ts'
-import { type EventBatch, eventBatch } from './batch.ts'
+import { addParsedEvents, type EventBatch, eventBatch } from './batch.ts'
 import { feeOf, movementsOf, transactionAddresses } from './index-address.ts'
-import { addParsedEvents } from './parsed-events.ts'
 import { parse } from './read-chain.ts'
 
 export interface MempoolState {

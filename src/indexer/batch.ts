@@ -1,8 +1,11 @@
 /** Collects the events of one write; rows refer to an event by its place in it. */
 import type { Network } from '../core/chain/network.ts'
 import { type EventData, newEvent } from '../events/event.ts'
-import type { EventKind } from '../events/kinds.ts'
+import { type EventKind, PARSED_KINDS, type ParsedKind } from '../events/kinds.ts'
+import type { ExactJson } from '../kit/exact-json.ts'
+import type { ParsedTransaction } from '../parser/parse-transaction.ts'
 import type { NewEvent } from '../store/events.ts'
+import { transactionAddresses } from './index-address.ts'
 
 export interface EventBatch {
   readonly events: NewEvent[]
@@ -16,5 +19,21 @@ export function eventBatch(network: Network, createdAtMs: number): EventBatch {
     events,
     add: (kind, data, addresses = []) =>
       events.push(newEvent({ kind, network, createdAtMs, addresses, data })) - 1,
+  }
+}
+
+/** The events that a transaction's tags make, once for each stage. */
+export function addParsedEvents(
+  batch: EventBatch,
+  parsed: ParsedTransaction,
+  stage: 'mempool' | 'accepted',
+): void {
+  for (const [tag, kind] of Object.entries(PARSED_KINDS) as [keyof typeof PARSED_KINDS, ParsedKind][]) {
+    const detail = parsed.details[tag]
+    if (detail === undefined) continue
+    const { tx_id, tags, outputs } = parsed
+    // The detail is the parser's own object; its members are described with the tags.
+    const data = { tx_id, stage, tags, detail: detail as unknown as Record<string, ExactJson>, outputs }
+    batch.add(kind, data, transactionAddresses(parsed))
   }
 }

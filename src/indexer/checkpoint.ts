@@ -3,6 +3,7 @@
  * left it: then an older block of the followed chain is known. Only when none is known, not even the oldest stored
  * one, the chain in between is lost: a gap.
  */
+import { gapBetween } from '../events/gap-event.ts'
 import type { ChainAnswer, ChainQueries } from '../relay/chain-queries.ts'
 import type { ChainBlock, ChainGap } from '../store/chain.ts'
 import type { Indexer } from './indexer.ts'
@@ -53,21 +54,4 @@ export async function startAfterGap(
   const gap = gapBetween(from, ends.oldest, 'pruned', nowMs)
   await indexer.startAt(ends.oldest, gap)
   return gap
-}
-
-export function gapBetween(
-  from: ChainBlock,
-  to: ChainBlock,
-  reason: ChainGap['reason'],
-  atMs: number,
-): ChainGap {
-  return {
-    atMs,
-    fromHash: from.hash,
-    fromBlueScore: from.blueScore,
-    fromTimeMs: from.timeMs,
-    toHash: to.hash,
-    toTimeMs: to.timeMs,
-    reason,
-  }
 }

@@ -6,13 +6,13 @@
  * The index recognises blocks that it has recorded already, so that ranges may overlap.
  */
 
+import { gapBetween } from '../events/gap-event.ts'
 import { backoffMs } from '../kit/backoff.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Wake } from '../kit/wake.ts'
 import type { BlockFacts, ChainQueries } from '../relay/chain-queries.ts'
 import type { NotificationBatch, NotificationQueue } from '../relay/notification-queue.ts'
 import type { ChainBlock, ChainGap } from '../store/chain.ts'
-import { gapBetween } from './checkpoint.ts'
 import type { Indexer } from './indexer.ts'
 
 export interface FollowBlocksOptions {

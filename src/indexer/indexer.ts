@@ -9,7 +9,7 @@
  *   heavy thread    upstreams/heavy-connections ─▶ wrpc ─▶ wrpc-message            the answer's bytes, moved back
  *   main thread     ─▶ follow-chain ─▶ app/index-worker                            the bytes, moved on
  *   indexer thread  this file ─▶ apply-chain ─▶ read-chain ─▶ apply-block or revert-block
- *                   (parser/parse-transaction, index-address, parsed-events) ─▶ store/chain `write`: rows, events and
+ *                   (parser/parse-transaction, index-address, batch) ─▶ store/chain `write`: rows, events and
  *                   checkpoint in one transaction
  *   main thread     follow-chain ─▶ events/publish, which readers wait for ─▶ webhooks, stream
  *
@@ -65,6 +65,7 @@ const MAX_PENDING = 1_000_000
 
 export async function createIndexer(options: IndexerOptions): Promise<Indexer> {
   const { chain, events, network, now, dropAfterMs } = options
+  const context = { store: chain, network, now }
   const onUnreadable = options.onUnreadable ?? (() => {})
   const startedMs = now()
   const state: MempoolState = {
@@ -86,15 +87,7 @@ export async function createIndexer(options: IndexerOptions): Promise<Indexer> {
       behind: false,
       newestSeq: undefined,
     }
-    for await (const step of applyChain({
-      store: chain,
-      network,
-      now,
-      startHash,
-      bytes,
-      force,
-      onUnreadable,
-    })) {
+    for await (const step of applyChain({ ...context, startHash, bytes, force, onUnreadable })) {
       if (step === undefined) return { ...applied, behind: true }
       const atMs = now()
       for (const txId of step.unconfirmed) state.pending.set(txId, atMs)
@@ -121,11 +114,9 @@ export async function createIndexer(options: IndexerOptions): Promise<Indexer> {
     startAt: (start, gap) => inTurn(() => write({ start, ...gapRows(gap ? [gap] : []) })),
     recordGap: (gap) => inTurn(() => write(gapRows([gap]))),
     applyChain: (startHash, bytes, force) => inTurn(() => applyAnswer(startHash, bytes, force)),
-    applyMempool: (bytes) =>
-      inTurn(() => applyMempool({ store: chain, network, now, state, dropAfterMs, bytes })),
-    applyNotifications: (notifications) =>
-      inTurn(() => applyNotifications(notifications, scores, { store: chain, network, now })),
-    applyBlocks: (bytes) => inTurn(() => applyBlocks(bytes, { store: chain, network, now })),
+    applyMempool: (bytes) => inTurn(() => applyMempool({ ...context, state, dropAfterMs, bytes })),
+    applyNotifications: (notifications) => inTurn(() => applyNotifications(notifications, scores, context)),
+    applyBlocks: (bytes) => inTurn(() => applyBlocks(bytes, context)),
     prune: (retention, index) =>
       inTurn(async () => {
         const [log, rows] = [await events.retain(retention), await chain.prune(index)]

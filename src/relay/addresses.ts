@@ -3,8 +3,8 @@
  * last watcher) and capped: above the cap new ones are left out. The node's UTXO subscription follows this set up to
  * a limit; the index covers every address, watched or not.
  */
-import { decodeAddress } from '../core/chain/address.ts'
-import { type Network, networkInfo } from '../core/chain/network.ts'
+import { assertAddress } from '../core/chain/address.ts'
+import type { Network } from '../core/chain/network.ts'
 
 export interface WatchedAddresses {
   /**
@@ -20,7 +20,6 @@ export interface WatchedAddresses {
 }
 
 export function createWatchedAddresses(options: { network: Network; cap: number }): WatchedAddresses {
-  const { addressPrefix } = networkInfo(options.network)
   const counts = new Map<string, number>()
   const listeners = new Set<() => void>()
   const changed = () => {
@@ -31,10 +30,7 @@ export function createWatchedAddresses(options: { network: Network; cap: number 
     watch(addresses) {
       const wanted = new Set(addresses)
       for (const address of wanted) {
-        if (counts.has(address)) continue
-        const decoded = decodeAddress(address)
-        if (!decoded.ok) throw new RangeError(`not an address: ${decoded.message}`)
-        if (decoded.address.prefix !== addressPrefix) throw new RangeError('an address of another network')
+        if (!counts.has(address)) assertAddress(address, options.network)
       }
       const before = counts.size
       for (const address of wanted) {

@@ -13,44 +13,30 @@ const PAGE_MARKETS = 500
  * The rows of a feed in their order, page by page; rows written meanwhile after the position of the scan are
  * included.
  */
-export async function* scanRows<D extends Dataset>(
+export function scanRows<D extends Dataset>(
   series: Pick<SeriesStore, 'page'>,
   feed: Feed<D>,
   range: TimeRange,
-  filters?: RowFilters,
+  filters: RowFilters = {},
 ): AsyncGenerator<ServedRows[D]> {
-  let position: Position | undefined
-  for (;;) {
-    const page = await series.page({
-      feeds: [feed],
-      range,
-      order: 'asc',
-      limit: PAGE_ROWS,
-      separator: '\n',
-      ...(filters === undefined ? {} : { filters }),
-      ...(position === undefined ? {} : { position }),
-    })
-    if (page.count > 0) for (const line of page.text.split('\n')) yield JSON.parse(line) as ServedRows[D]
-    if (!page.hasMore) return
-    position = page.last
-  }
+  const query = { feeds: [feed], range, order: 'asc', limit: PAGE_ROWS, separator: '\n', filters } as const
+  return scan((position?: Position) => series.page(position ? { ...query, position } : query))
 }
 
 /** The markets of the catalogue in the order of its lists, page by page. */
-export async function* scanMarkets(
+export function scanMarkets(
   markets: Pick<MarketStore, 'list'>,
-  query: Omit<MarketQuery, 'limit' | 'position' | 'separator'>,
+  filter: Omit<MarketQuery, 'limit' | 'position' | 'separator'>,
 ): AsyncGenerator<MarketRow> {
-  let position: MarketPosition | undefined
-  for (;;) {
-    const page = await markets.list({
-      ...query,
-      limit: PAGE_MARKETS,
-      separator: '\n',
-      ...(position === undefined ? {} : { position }),
-    })
-    if (page.count > 0) for (const line of page.text.split('\n')) yield JSON.parse(line) as MarketRow
+  const query = { ...filter, limit: PAGE_MARKETS, separator: '\n' }
+  return scan((position?: MarketPosition) => markets.list(position ? { ...query, position } : query))
+}
+
+async function* scan<Row, P>(
+  read: (position?: P) => Promise<{ text: string; count: number; hasMore: boolean; last: P | undefined }>,
+): AsyncGenerator<Row> {
+  for (let page = await read(); ; page = await read(page.last)) {
+    if (page.count > 0) for (const line of page.text.split('\n')) yield JSON.parse(line) as Row
     if (!page.hasMore) return
-    position = page.last
   }
 }

@@ -9,8 +9,8 @@
  * listener has to catch up by calls. The subscriptions move away from a node that is unhealthy when a healthy one
  * exists, and stay where they are otherwise (each move is a gap).
  */
-import { decodeAddress } from '../core/chain/address.ts'
-import { type Network, networkInfo } from '../core/chain/network.ts'
+import { assertAddress } from '../core/chain/address.ts'
+import type { Network } from '../core/chain/network.ts'
 import { backoffMs } from '../kit/backoff.ts'
 import { type Clock, runAfter } from '../kit/clock.ts'
 import { type ExactJson, parseExact } from '../kit/exact-json.ts'
@@ -247,12 +247,7 @@ export class NodeSubscriptions {
 
   #checked(scope: NotificationScope): NotificationScope {
     if (scope.event !== 'UtxosChanged') return scope
-    const { addressPrefix } = networkInfo(this.#options.network)
-    for (const address of scope.addresses) {
-      const decoded = decodeAddress(address)
-      if (!decoded.ok) throw new RangeError(`not an address: ${decoded.message}`)
-      if (decoded.address.prefix !== addressPrefix) throw new RangeError('an address of another network')
-    }
+    for (const address of scope.addresses) assertAddress(address, this.#options.network)
     return scope
   }
 }

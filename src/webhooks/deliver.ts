@@ -1,23 +1,14 @@
 import type { Clock } from '../kit/clock.ts'
 import type { SecretBox } from '../kit/secret-box.ts'
-import type { Job, SubscriptionRecord } from '../store/jobs.ts'
+import type { Job, JobAttempt, SubscriptionRecord } from '../store/jobs.ts'
 import type { Poster, PostResult } from './post.ts'
 import { readRetryAfter } from './schedule.ts'
 import { createWebhookSigner, type WebhookSigner } from './sign.ts'
 
 /** One attempt to deliver events: the signed request and what the response means. */
-export interface DeliveryAttempt {
+export interface DeliveryAttempt extends Omit<JobAttempt, 'job'> {
   readonly delivered: boolean
-  readonly status: number | null
-  readonly error: string | null
   readonly retryAfterMs: number | undefined
-  readonly atMs: number
-  readonly durationMs: number
-  /** The header lines that were sent; null when nothing was. */
-  readonly requestHead: string | null
-  /** The beginning of the response's head and body; null without them. */
-  readonly responseHead: string | null
-  readonly response: string | null
 }
 
 export interface DeliveryBody {

@@ -82,11 +82,8 @@ export function createDeliveries(deps: {
       if (event === undefined) {
         throw new ApiError('not_found', 'The event log no longer has this event.', { reason: 'forgotten' })
       }
-      const { seq, id, kind, text } = event
-      const [again] = await store.enqueue({
-        events: [{ seq, id, kind, text }],
-        jobs: [{ subscriptionId, seq }],
-      })
+      const jobs = [{ subscriptionId, seq: event.seq }]
+      const [again] = await store.enqueue({ events: [event], jobs })
       deps.onDue(subscriptionId)
       return { deliveryId: again?.deliveryId ?? deliveryId, eventId }
     },

@@ -56,9 +56,8 @@ function failureOf(
 }
 
 /** What the store holds of an attempt. */
-function jobAttempt(job: Job, attempt: DeliveryAttempt): JobAttempt {
-  const { atMs, status, error, durationMs, requestHead, responseHead, response } = attempt
-  return { job: jobRef(job), atMs, status, error, durationMs, requestHead, responseHead, response }
+function jobAttempt(job: Job, { delivered: _, retryAfterMs: __, ...attempt }: DeliveryAttempt): JobAttempt {
+  return { job: jobRef(job), ...attempt }
 }
 
 /** What the store needs to settle a job; the event's text is not sent back. */

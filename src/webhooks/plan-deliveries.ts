@@ -74,8 +74,7 @@ export async function startPlanner(deps: {
     wanted: readonly EventText[],
     jobs: readonly NewJob[],
   ): Promise<boolean> {
-    const events = wanted.map(({ seq, id, kind, text }) => ({ seq, id, kind, text }))
-    const isPlanned = await store.plan({ after: written, upTo, events, jobs })
+    const isPlanned = await store.plan({ after: written, upTo, events: wanted, jobs })
     written = isPlanned ? upTo : ((await store.position()) ?? written)
     position = written
     return isPlanned

@@ -70,7 +70,7 @@ export async function replayEvents(
       maxBytes: REPLAY_PAGE_BYTES,
     })
     const planned = await deps.store.enqueue({
-      events: page.events.map(({ seq, id: eventId, kind, text }) => ({ seq, id: eventId, kind, text })),
+      events: page.events,
       jobs: page.events.map(({ seq }) => ({ subscriptionId: subscription.id, seq })),
     })
     count += planned.filter(({ isNew }) => isNew).length

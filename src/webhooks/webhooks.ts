@@ -14,7 +14,7 @@ import { startPlanner } from './plan-deliveries.ts'
 import { createPoster } from './post.ts'
 import { createSubscriptionBook, type WatchAddresses } from './subscription-book.ts'
 import { createWebhookSubscriptions, type WebhookSubscriptions } from './subscriptions.ts'
-import { startWorker } from './work.ts'
+import { DeliveryWorker } from './work.ts'
 
 /** The webhooks of one environment, running. */
 export interface WebhookService {
@@ -71,7 +71,7 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
   const reload = async () => {
     if (await book.reload()) worker.refresh(book.all)
   }
-  const worker = startWorker({
+  const worker = new DeliveryWorker({
     store,
     credits,
     guard,

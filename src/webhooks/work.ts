@@ -21,27 +21,6 @@ import {
 } from './receiver-queue.ts'
 import { createOutcomeWriter, type OutcomeWriter } from './write-outcomes.ts'
 
-/**
- * Delivers jobs to their receivers.
- *
- *   wake(subscription) ─▶ queue: claim jobs ─▶ reserve credits ─▶ POST ─▶ charge ─▶ outcomes (written in groups)
- *        ▲                                       │                 │
- *        └── poll: claims that ran out, retries  └─ none left:     └─ failed: again later, or for good
- *                                                   pause, give back
- *
- * Whatever dies on the way, the claim of its jobs runs out and they are claimed again.
- */
-export interface Worker {
-  /** These subscriptions have new jobs. */
-  wake(subscriptionIds: Iterable<string>): void
-  /** Subscriptions were created, changed or deleted. */
-  refresh(subscriptions: ReadonlyMap<string, SubscriptionRecord>): void
-  /** Why a subscription gets nothing for now. */
-  pauseOf(subscriptionId: string): DeliveryPauseReason | undefined
-  /** Ends attempts in flight and releases the rest. */
-  close(): Promise<void>
-}
-
 export interface WorkerDeps {
   readonly store: JobsStore
   readonly credits: Credits
@@ -67,11 +46,17 @@ const AGE_CHECK_MS = 250
 const CLOSE_LIMIT_MS = 3_000
 const CLOSE_CHECK_MS = 10
 
-export function startWorker(deps: WorkerDeps): Worker {
-  return new DeliveryWorker(deps)
-}
-
-class DeliveryWorker implements Worker {
+/**
+ * Delivers jobs to their receivers.
+ *
+ *   wake(subscription) ─▶ queue: claim jobs ─▶ reserve credits ─▶ POST ─▶ charge ─▶ outcomes (written in groups)
+ *        ▲                                       │                 │
+ *        └── poll: claims that ran out, retries  └─ none left:     └─ failed: again later, or for good
+ *                                                   pause, give back
+ *
+ * Whatever dies on the way, the claim of its jobs runs out and they are claimed again.
+ */
+export class DeliveryWorker {
   readonly #deps: WorkerDeps
   readonly #queues = new Map<string, ReceiverQueue>()
   readonly #inFlight = new InFlight()
@@ -94,6 +79,7 @@ class DeliveryWorker implements Worker {
     this.#stopPolling = runEvery(clock, POLL_MS, () => void poll())
   }
 
+  /** These subscriptions have new jobs. */
   wake(subscriptionIds: Iterable<string>): void {
     for (const id of subscriptionIds) {
       const queue = this.#queues.get(id)
@@ -103,6 +89,7 @@ class DeliveryWorker implements Worker {
     }
   }
 
+  /** Subscriptions were created, changed or deleted. */
   refresh(subscriptions: ReadonlyMap<string, SubscriptionRecord>): void {
     for (const [id, queue] of this.#queues) {
       if (subscriptions.has(id)) continue
@@ -123,10 +110,12 @@ class DeliveryWorker implements Worker {
     }
   }
 
+  /** Why a subscription gets nothing for now. */
   pauseOf(id: string): DeliveryPauseReason | undefined {
     return this.#queues.get(id)?.pauseReason
   }
 
+  /** Ends attempts in flight and releases the rest. */
   async close(): Promise<void> {
     this.#isClosing = true
     this.#stopPolling()

@@ -10,7 +10,13 @@ import {
   finishChecksum,
   startChecksum,
 } from './address-checksum.ts'
-import { ADDRESS_PREFIXES, type AddressPrefix, isAddressPrefix } from './network.ts'
+import {
+  ADDRESS_PREFIXES,
+  type AddressPrefix,
+  isAddressPrefix,
+  type Network,
+  networkInfo,
+} from './network.ts'
 
 /** 0: x-only public key (Schnorr). 1: compressed public key (ECDSA). 8: script hash. */
 export type AddressVersion = 0 | 1 | 8
@@ -86,6 +92,14 @@ export function decodeAddress(text: string): DecodedAddress {
   // The node ignores these bits; accepting them would give one address several spellings.
   if (pending !== 0) return refuse('length', 'the bits after the payload are not zero')
   return { ok: true, address: { prefix, version, payload } }
+}
+
+/** Throws on text that is no address of the network. */
+export function assertAddress(text: string, network: Network): void {
+  const decoded = decodeAddress(text)
+  if (!decoded.ok) throw new RangeError(`not an address: ${decoded.message}`)
+  const { addressPrefix } = networkInfo(network)
+  if (decoded.address.prefix !== addressPrefix) throw new RangeError('an address of another network')
 }
 
 /** The text of an address. Throws on a payload that the version does not have: that is a fault of the caller. */

@@ -6,7 +6,7 @@ import { accountWriters } from './accounts-records.ts'
 import { settler } from './accounts-settle.ts'
 import { viewWriters } from './accounts-views.ts'
 import { billingWriters } from './billing-records.ts'
-import { asRecord, optional } from './rows.ts'
+import { asRecord, recordOf } from './rows.ts'
 import { userWriters } from './users-records.ts'
 
 /** Charges wait while old ones are deleted, so that is done a little at a time. */
@@ -42,7 +42,7 @@ export function usageReaders(db: DatabaseSync) {
      ORDER BY day, environment, endpoint, key_id`,
   )
   return {
-    budget: (ref: BudgetRef) => optional(budget.get(ref.id, ref.periodStartMs), asRecord<BudgetState>),
+    budget: (ref: BudgetRef) => recordOf(budget.get(ref.id, ref.periodStartMs), asRecord<BudgetState>),
     usage: ({ accountId, fromMs, toMs, environment: only }: UsageQuery) =>
       usage
         .all(accountId, usageDay(fromMs), usageDay(toMs), only ?? null, only ?? null)

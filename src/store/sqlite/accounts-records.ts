@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { AccountRecord, AccountsStore, KeyRecord, NewAccount, NewKey } from '../accounts.ts'
-import { asRecord, optional, orConflict, type Row } from './rows.ts'
+import { asRecord, orConflict, type Row, recordOf } from './rows.ts'
 
 /** Rows of accounts and keys: reading, and the administrative writes. Each write leaves a change mark. */
 const ACCOUNT = `id, email, plan, billing_day AS billingDay, paused_reason AS pausedReason, created_at AS createdAtMs`
@@ -15,16 +15,16 @@ export function accountReaders(db: DatabaseSync) {
   const keyById = db.prepare(`SELECT ${KEY} FROM keys WHERE id = ?`)
   const allKeys = db.prepare(`SELECT ${KEY} FROM keys ORDER BY created_at, id`)
   const accountKeys = db.prepare(`SELECT ${KEY} FROM keys WHERE account_id = ? ORDER BY created_at, id`)
-  const getAccount = (id: string) => optional(byId.get(id), asRecord<AccountRecord>)
+  const getAccount = (id: string) => recordOf(byId.get(id), asRecord<AccountRecord>)
   return {
     getAccount,
     listAccounts: () => all.all().map(asRecord<AccountRecord>),
     findKey: (hash: string) => {
-      const key = optional(keyByHash.get(hash), toKey)
+      const key = recordOf(keyByHash.get(hash), toKey)
       const account = key && getAccount(key.accountId)
       return key && account && { key, account }
     },
-    getKey: (id: string) => optional(keyById.get(id), toKey),
+    getKey: (id: string) => recordOf(keyById.get(id), toKey),
     listKeys: (accountId?: string) =>
       (accountId === undefined ? allKeys.all() : accountKeys.all(accountId)).map(toKey),
   }

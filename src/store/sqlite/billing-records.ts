@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { BillingLink } from '../billing.ts'
-import { asRecord, optional } from './rows.ts'
+import { asRecord, recordOf } from './rows.ts'
 
 /** Event ids are kept for longer than a provider repeats an event. */
 const EVENT_MEMORY_MS = 60 * 24 * 3_600_000
@@ -13,7 +13,7 @@ export function billingReaders(db: DatabaseSync) {
   const all = db.prepare(`SELECT ${LINK} FROM billing_links`)
   const event = db.prepare('SELECT 1 FROM billing_events WHERE id = ?')
   return {
-    findBilling: (customer: string) => optional(find.get(customer), asRecord<BillingLink>),
+    findBilling: (customer: string) => recordOf(find.get(customer), asRecord<BillingLink>),
     hasBillingEvent: (id: string) => event.get(id) !== undefined,
     listBilling: () => all.all().map(asRecord<BillingLink>),
   }

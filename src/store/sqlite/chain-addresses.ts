@@ -3,18 +3,11 @@ import { Lru } from '../../kit/lru.ts'
 
 const CACHED = 100_000
 
-export interface AddressTable {
-  /** The address's number; it gets one when it has none. Only inside a write transaction. */
-  open(address: string): number
-  find(address: string): number | undefined
-  /** A transaction was undone: numbers that were given in it are gone. */
-  forget(): void
-}
-
-export function addressTable(database: DatabaseSync): AddressTable {
+/** Addresses by number. */
+export function addressTable(database: DatabaseSync) {
   const select = database.prepare('SELECT id FROM addresses WHERE address = ?')
   const insert = database.prepare('INSERT INTO addresses (address) VALUES (?)')
-  let cache = new Lru<string, number>({ maxEntries: CACHED })
+  const cache = new Lru<string, number>({ maxEntries: CACHED })
   const find = (address: string): number | undefined => {
     const cached = cache.get(address)
     if (cached !== undefined) return cached
@@ -26,15 +19,17 @@ export function addressTable(database: DatabaseSync): AddressTable {
   }
   return {
     find,
-    open(address) {
+    /** The address's number; it gets one when it has none. Only inside a write transaction. */
+    open(address: string): number {
       const known = find(address)
       if (known !== undefined) return known
       const id = Number(insert.run(address).lastInsertRowid)
       cache.set(address, id)
       return id
     },
-    forget() {
-      cache = new Lru({ maxEntries: CACHED })
-    },
+    /** A transaction was undone: numbers that were given in it are gone. */
+    forget: () => cache.clear(),
   }
 }
+
+export type AddressTable = ReturnType<typeof addressTable>

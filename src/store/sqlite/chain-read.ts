@@ -16,7 +16,7 @@ import { DIRECTIONS, STATUSES } from './chain-schema.ts'
 import { transactionTexts } from './chain-texts.ts'
 import { logIdOf } from './events-read.ts'
 import { blob, hexOf } from './hex-blob.ts'
-import { numberOrNull, optional, type Row } from './rows.ts'
+import { numberOrNull, type Row, recordOf } from './rows.ts'
 
 const MAX_GAPS = 1_000
 
@@ -29,8 +29,8 @@ export function blockReader(database: DatabaseSync) {
   const blockId = database.prepare('SELECT id FROM chain_blocks WHERE hash = ?')
   const above = database.prepare('SELECT * FROM chain_blocks WHERE id > ? ORDER BY id')
   return {
-    checkpoint: (): ChainBlock | undefined => optional(tip.get(), toBlock),
-    chainBlockBelow: (steps: number): ChainBlock | undefined => optional(below.get(steps), toBlock),
+    checkpoint: (): ChainBlock | undefined => recordOf(tip.get(), toBlock),
+    chainBlockBelow: (steps: number): ChainBlock | undefined => recordOf(below.get(steps), toBlock),
     chainAbove(hash: string): ChainBlock[] | undefined {
       const id = blockId.get(blob(hash))?.id
       return id === undefined ? undefined : above.all(Number(id)).map(toBlock)

@@ -15,20 +15,8 @@ const BLOCK_TEXTS = 64
 /** About 2 MB of text. */
 const CACHED_BLOCKS = 32
 
-export interface TransactionTexts {
-  read(tx: number): string | undefined
-  /** Only inside a write transaction, as are the others. */
-  put(tx: number, parsed: string): void
-  /** Packs what is no longer new. */
-  pack(): void
-  remove(tx: number): void
-  /** Drops the blocks that hold only transactions below this one. */
-  dropBlocksBelow(tx: number): void
-  /** A transaction was rolled back, with the blocks that it packed. */
-  forget(): void
-}
-
-export function transactionTexts(database: DatabaseSync): TransactionTexts {
+/** All but `read` only inside a write transaction. */
+export function transactionTexts(database: DatabaseSync) {
   const row = database.prepare('SELECT parsed FROM transaction_texts WHERE tx = ?')
   const block = database.prepare(
     'SELECT last_tx, body FROM transaction_blocks WHERE last_tx >= ? ORDER BY last_tx LIMIT 1',
@@ -43,7 +31,7 @@ export function transactionTexts(database: DatabaseSync): TransactionTexts {
   const insertBlock = database.prepare('INSERT INTO transaction_blocks VALUES (?, ?)')
   const remove = database.prepare('DELETE FROM transaction_texts WHERE tx = ?')
   const dropBlocks = database.prepare('DELETE FROM transaction_blocks WHERE last_tx < ?')
-  let cache = new Lru<number, Map<number, string>>({ maxEntries: CACHED_BLOCKS })
+  const cache = new Lru<number, Map<number, string>>({ maxEntries: CACHED_BLOCKS })
 
   const packedUpTo = () => Number(lastPacked.get()?.tx ?? 0)
 
@@ -60,10 +48,11 @@ export function transactionTexts(database: DatabaseSync): TransactionTexts {
 
   return {
     read,
-    put(tx, parsed) {
+    put(tx: number, parsed: string): void {
       if (tx > packedUpTo() || read(tx) !== parsed) put.run(tx, parsed)
     },
-    pack() {
+    /** Packs what is no longer new. */
+    pack(): void {
       const upTo = Number(newest.get()?.tx ?? 0) - TAIL_TEXTS
       for (let from = packedUpTo(); ; ) {
         const rows = unpacked.all(from, upTo, BLOCK_TEXTS)
@@ -77,13 +66,15 @@ export function transactionTexts(database: DatabaseSync): TransactionTexts {
         from = Number(last.tx)
       }
     },
-    remove: (tx) => void remove.run(tx),
-    dropBlocksBelow: (tx) => void dropBlocks.run(tx),
-    forget() {
-      cache = new Lru({ maxEntries: CACHED_BLOCKS })
-    },
+    remove: (tx: number) => void remove.run(tx),
+    /** Drops the blocks that hold only transactions below this one. */
+    dropBlocksBelow: (tx: number) => void dropBlocks.run(tx),
+    /** A transaction was rolled back, with the blocks that it packed. */
+    forget: () => cache.clear(),
   }
 }
+
+export type TransactionTexts = ReturnType<typeof transactionTexts>
 
 function toMap(texts: readonly string[]): Map<number, string> {
   const map = new Map<number, string>()

@@ -3,14 +3,7 @@ import type { Feed } from '../../core/feed.ts'
 import type { Coverage } from '../coverage.ts'
 import { coverageOf, fillGaps, type StoredSpan } from '../spans/coverage-spans.ts'
 
-export interface CoverageReader {
-  read(feeds: readonly Feed[], from: number, to: number): Coverage
-}
-
-export function coverageReader(
-  database: DatabaseSync,
-  feedId: (feed: Feed) => number | undefined,
-): CoverageReader {
+export function coverageReader(database: DatabaseSync, feedId: (feed: Feed) => number | undefined) {
   const holding = database.prepare(
     `SELECT from_ts AS "from", to_ts AS "to", state FROM coverage_spans
       WHERE feed = ? AND from_ts <= ? ORDER BY from_ts DESC LIMIT 1`,
@@ -34,5 +27,10 @@ export function coverageReader(
     return fillGaps(stored, from, to, start === undefined ? undefined : Number(start))
   }
 
-  return { read: (feeds, from, to) => coverageOf(feeds, spansOf, from, to) }
+  return {
+    read: (feeds: readonly Feed[], from: number, to: number): Coverage =>
+      coverageOf(feeds, spansOf, from, to),
+  }
 }
+
+export type CoverageReader = ReturnType<typeof coverageReader>

@@ -3,14 +3,8 @@ import type { CoverageChange } from '../coverage.ts'
 import { repaint, type SpanState, type StoredSpan, stateAfter } from '../spans/coverage-spans.ts'
 import type { FeedTable, StoredFeed } from './series-feeds.ts'
 
-export interface CoverageWriter {
-  apply(change: CoverageChange): void
-  /** Drops everything before an instant. */
-  cut(feed: StoredFeed, before: number): void
-}
-
 /** Every change repaints a part of the feed's timeline; touching spans of one state become one. */
-export function coverageWriter(database: DatabaseSync, feeds: FeedTable): CoverageWriter {
+export function coverageWriter(database: DatabaseSync, feeds: FeedTable) {
   const touching = database.prepare(
     `SELECT from_ts AS "from", to_ts AS "to", state FROM coverage_spans
       WHERE feed = ?1 AND to_ts >= ?2 AND from_ts <= ?3
@@ -33,9 +27,10 @@ export function coverageWriter(database: DatabaseSync, feeds: FeedTable): Covera
   }
 
   return {
-    apply(change) {
+    apply(change: CoverageChange): void {
       paint(feeds.open(change.feed), change.from, change.to, stateAfter(change))
     },
-    cut: (feed, before) => paint(feed, 0, before, () => null),
+    /** Drops everything before an instant. */
+    cut: (feed: StoredFeed, before: number) => paint(feed, 0, before, () => null),
   }
 }

@@ -38,7 +38,7 @@ export function environmentWrites(database: DatabaseSync): Writes<EnvironmentOpe
   const books = new BookWriter(database)
   const rows = rowWriter(database, feeds, books)
   const coverage = coverageWriter(database, feeds)
-  const markets = marketWriter(database)
+  const writeMarkets = marketWriter(database)
   const dataVersion = database.prepare('PRAGMA data_version')
   let lastVersion = -1
 
@@ -66,7 +66,7 @@ export function environmentWrites(database: DatabaseSync): Writes<EnvironmentOpe
     }
     for (const change of write.coverage) coverage.apply(change)
     for (const { feed, before } of write.finalize) feeds.finalize(feeds.open(feed), before)
-    result.markets = markets.upsert(write.markets)
+    result.markets = writeMarkets(write.markets)
     feeds.writeChanges()
     return result
   }

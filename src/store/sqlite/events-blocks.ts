@@ -87,7 +87,7 @@ export function eventBlocks(database: DatabaseSync, kinds: KindTable) {
   )
   const body = database.prepare('SELECT body FROM event_blocks WHERE last_seq = ?')
   const newest = database.prepare('SELECT max(last_seq) AS seq FROM event_blocks')
-  let cache = new Lru<number, PackedEvent[]>({ maxEntries: CACHED_BLOCKS })
+  const cache = new Lru<number, PackedEvent[]>({ maxEntries: CACHED_BLOCKS })
 
   function unpack(lastSeq: number): PackedEvent[] {
     const known = cache.get(lastSeq)
@@ -114,9 +114,7 @@ export function eventBlocks(database: DatabaseSync, kinds: KindTable) {
     /** Blocks that end at this number or later, oldest first. */
     from: (seq: number, limit: number): EventBlock[] => after.all(seq, limit).map(toBlock),
     /** A transaction was rolled back, with the blocks that it packed. */
-    forget() {
-      cache = new Lru({ maxEntries: CACHED_BLOCKS })
-    },
+    forget: () => cache.clear(),
   }
 }
 

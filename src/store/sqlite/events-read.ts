@@ -4,6 +4,7 @@ import { type EventIds, eventIds } from '../events/event-id.ts'
 import type { EventFilter, EventPage, EventQuery, LogBounds, StoredEvent } from '../events.ts'
 import type { AddressTable } from './chain-addresses.ts'
 import { eventBlocks, kindBit, kindTable, type PackedEvent, toParts } from './events-blocks.ts'
+import { oneStateOf } from './open.ts'
 
 /** Blocks that one call unpacks: about three milliseconds. */
 const MAX_UNPACKED = 12
@@ -19,6 +20,8 @@ export function logIdOf(database: DatabaseSync): EventIds {
 
 export function eventReader(database: DatabaseSync, addresses: AddressTable) {
   const ids = logIdOf(database)
+  /** Packing moves events between tables: what a read sees of both is one state. */
+  const inOneState = oneStateOf(database)
   const kinds = kindTable(database)
   const blocks = eventBlocks(database, kinds)
   const log = database.prepare('SELECT * FROM event_log')
@@ -142,16 +145,6 @@ export function eventReader(database: DatabaseSync, addresses: AddressTable) {
     const before = blocks.unpack(block.lastSeq).findLast((event) => event.createdAtMs < timeMs)
     if (before !== undefined) return before.seq
     return block.lastSeq === oldest.lastSeq ? 0 : block.firstSeq - 1
-  }
-
-  /** Packing moves events between tables: what a read sees of both is one state. */
-  const inOneState = <T>(read: () => T): T => {
-    database.exec('BEGIN')
-    try {
-      return read()
-    } finally {
-      database.exec('COMMIT')
-    }
   }
 
   return {

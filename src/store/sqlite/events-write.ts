@@ -9,17 +9,7 @@ import { logIdOf } from './events-read.ts'
 const RETAINED_EVENTS = 500
 const RETAINED_BLOCKS = 4
 
-export interface EventWriter {
-  newestSeq(): number
-  /** The number of the first one; the others follow. */
-  append(events: readonly NewEvent[]): number
-  retain(borders: { beforeMs: number; maxBytes: number }): { deleted: number; more: boolean }
-  numberAbove(seq: number): void
-  /** A transaction was undone. */
-  forget(): void
-}
-
-export function eventWriter(database: DatabaseSync, addresses: AddressTable): EventWriter {
+export function eventWriter(database: DatabaseSync, addresses: AddressTable) {
   const ids = logIdOf(database)
   const kinds = kindTable(database)
   const blocks = eventBlocks(database, kinds)
@@ -43,7 +33,8 @@ export function eventWriter(database: DatabaseSync, addresses: AddressTable): Ev
 
   return {
     newestSeq,
-    append(events) {
+    /** The number of the first one; the others follow. */
+    append(events: readonly NewEvent[]): number {
       const first = newestSeq() + 1
       let bytes = 0
       for (const [index, event] of events.entries()) {
@@ -58,7 +49,7 @@ export function eventWriter(database: DatabaseSync, addresses: AddressTable): Ev
       return first
     },
     /** Whole blocks first, the oldest; a block goes when its newest event may. */
-    retain({ beforeMs, maxBytes }) {
+    retain({ beforeMs, maxBytes }: { beforeMs: number; maxBytes: number }) {
       let left = Number(log.get()?.bytes)
       const before = left
       let deleted = 0
@@ -81,12 +72,15 @@ export function eventWriter(database: DatabaseSync, addresses: AddressTable): Ev
       if (deleted > 0) advance.run(newestSeq(), left - before)
       return { deleted, more: deleted >= RETAINED_EVENTS || (deleted > 0 && oldest.length > 0) }
     },
-    numberAbove(seq) {
+    numberAbove(seq: number): void {
       if (newestSeq() < seq) advance.run(seq, 0)
     },
-    forget() {
+    /** A transaction was undone. */
+    forget(): void {
       kinds.forget()
       blocks.forget()
     },
   }
 }
+
+export type EventWriter = ReturnType<typeof eventWriter>

@@ -7,7 +7,7 @@ import type {
   SubscriptionPlace,
   SubscriptionRecord,
 } from '../jobs.ts'
-import { asRecord, optional, type Row } from './rows.ts'
+import { asRecord, type Row, recordOf } from './rows.ts'
 
 const SUBSCRIPTIONS_VERSION = 'subscriptions_version'
 /** The time of the last success is not written more often than this. */
@@ -46,7 +46,7 @@ export function subscriptionReaders(db: DatabaseSync) {
   )
   const mark = db.prepare('SELECT value FROM marks WHERE name = ?')
   return {
-    getSubscription: (id: string) => optional(byId.get(id), toSubscription),
+    getSubscription: (id: string) => recordOf(byId.get(id), toSubscription),
     subscriptionIds: (): string[] => ids.all().map(({ id }) => String(id)),
     subscriptionPlaces: (query: Parameters<JobsStore['subscriptionPlaces']>[0]): SubscriptionPlace[] => {
       const { accountId, limit, after = BEFORE_ALL } = query

@@ -5,11 +5,8 @@ import { SOURCES } from '../../core/source.ts'
 /** The end of a perpetual in the order of ends. */
 export const NO_END = Number.MAX_SAFE_INTEGER
 
-export interface MarketTable {
-  upsert(markets: readonly EncodedMarket[]): number
-}
-
-export function marketWriter(database: DatabaseSync): MarketTable {
+/** Writes catalogue entries and gives the number of those that were new or changed. */
+export function marketWriter(database: DatabaseSync) {
   const put = database.prepare(
     `INSERT INTO markets VALUES (?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (source_rank, market_id) DO UPDATE SET symbol = excluded.symbol,
@@ -45,7 +42,5 @@ export function marketWriter(database: DatabaseSync): MarketTable {
     return renamed || changes > 0
   }
 
-  return {
-    upsert: (markets) => markets.reduce((changed, market) => changed + (upsertOne(market) ? 1 : 0), 0),
-  }
+  return (markets: readonly EncodedMarket[]): number => markets.filter(upsertOne).length
 }

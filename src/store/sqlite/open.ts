@@ -95,3 +95,20 @@ function statementsOf(database: DatabaseSync): { begin: StatementSync; commit: S
   }
   return statements
 }
+
+/** Runs reads that must see one snapshot, whatever the writer commits in between. */
+export type OneState = <T>(read: () => T) => T
+
+export function oneStateOf(database: DatabaseSync): OneState {
+  const begin = database.prepare('BEGIN')
+  const commit = database.prepare('COMMIT')
+  return (read) => {
+    if (database.isTransaction) return read()
+    begin.run()
+    try {
+      return read()
+    } finally {
+      commit.run()
+    }
+  }
+}

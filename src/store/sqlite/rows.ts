@@ -3,7 +3,7 @@ import { ConflictError } from '../accounts.ts'
 
 export type Row = Record<string, unknown>
 
-export function optional<T>(row: Row | undefined, convert: (row: Row) => T): T | undefined {
+export function recordOf<T>(row: Row | undefined, convert: (row: Row) => T): T | undefined {
   return row === undefined ? undefined : convert(row)
 }
 

@@ -18,11 +18,6 @@ interface AppendCounts {
   corrected: number
 }
 
-export interface SeriesWriter {
-  append(rows: PackedRows, recordedAt: number): AppendCounts
-  forget(): void
-}
-
 interface Row extends PlainRow {
   /** Its books, packed. */
   books: Uint8Array
@@ -39,7 +34,7 @@ interface Row extends PlainRow {
  *
  * Grouped rows (books-write.ts) are always closed.
  */
-export function rowWriter(database: DatabaseSync, feeds: FeedTable, books: BookWriter): SeriesWriter {
+export function rowWriter(database: DatabaseSync, feeds: FeedTable, books: BookWriter) {
   const inserter = rowInserter(database)
   const current = database.prepare(
     `SELECT text, closed, revision, recorded_at FROM series_rows
@@ -96,7 +91,7 @@ export function rowWriter(database: DatabaseSync, feeds: FeedTable, books: BookW
   }
 
   return {
-    append(packed, recordedAt) {
+    append(packed: PackedRows, recordedAt: number): AppendCounts {
       const counts: AppendCounts = { inserted: 0, unchanged: 0, rewritten: 0, corrected: 0 }
       const feed = feeds.open(packed.feed)
       const sampled = packed.feed.dataset === 'snapshots'
@@ -128,7 +123,7 @@ export function rowWriter(database: DatabaseSync, feeds: FeedTable, books: BookW
       if (grouped) books.fold(feed.id, FOLDS_AT_LEAST + 2 * spans.size)
       return counts
     },
-    forget() {
+    forget(): void {
       active.clear()
       books.forget()
     },

@@ -6,24 +6,13 @@ export interface StoredFeed {
   finalBefore: number
 }
 
-/** The writer's view of feeds; dropped when another connection may have changed them. */
-export interface FeedTable {
-  /** Creates the feed on first sight. */
-  open(feed: Feed): StoredFeed
-  /** Something of the feed at this time, or from it on, changed. */
-  changed(feed: StoredFeed, ts: number, corrections?: number): void
-  finalize(feed: StoredFeed, before: number): void
-  /** Gives the changed feeds their new epochs; the last step of a command. */
-  writeChanges(): void
-  forget(): void
-}
-
 interface FeedChange {
   isFinal: boolean
   corrections: number
 }
 
-export function feedTable(database: DatabaseSync): FeedTable {
+/** The writer's view of feeds; dropped when another connection may have changed them. */
+export function feedTable(database: DatabaseSync) {
   const known = new Map<string, StoredFeed>()
   const changes = new Map<number, FeedChange>()
   const create = database.prepare(
@@ -36,7 +25,8 @@ export function feedTable(database: DatabaseSync): FeedTable {
   const change = database.prepare(
     'UPDATE feeds SET version = version + 1, epoch = epoch + ?, corrections = corrections + ? WHERE id = ?',
   )
-  const changed: FeedTable['changed'] = (feed, ts, corrections = 0) => {
+  /** Something of the feed at this time, or from it on, changed. */
+  const changed = (feed: StoredFeed, ts: number, corrections = 0): void => {
     const isFinal = ts < feed.finalBefore
     const earlier = changes.get(feed.id)
     if (earlier === undefined) changes.set(feed.id, { isFinal, corrections })
@@ -46,7 +36,8 @@ export function feedTable(database: DatabaseSync): FeedTable {
     }
   }
   return {
-    open(feed) {
+    /** Creates the feed on first sight. */
+    open(feed: Feed): StoredFeed {
       const name = feedName(feed)
       const hit = known.get(name)
       if (hit !== undefined) return hit
@@ -59,19 +50,22 @@ export function feedTable(database: DatabaseSync): FeedTable {
       return stored
     },
     changed,
-    finalize(feed, before) {
+    finalize(feed: StoredFeed, before: number): void {
       if (before <= feed.finalBefore) return
       finalize.run(before, feed.id)
       feed.finalBefore = before
       changed(feed, before)
     },
-    writeChanges() {
+    /** Gives the changed feeds their new epochs; the last step of a command. */
+    writeChanges(): void {
       for (const [id, { isFinal, corrections }] of changes) change.run(isFinal ? 1 : 0, corrections, id)
       changes.clear()
     },
-    forget() {
+    forget(): void {
       known.clear()
       changes.clear()
     },
   }
 }
+
+export type FeedTable = ReturnType<typeof feedTable>

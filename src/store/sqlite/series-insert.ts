@@ -11,13 +11,6 @@ export interface PlainRow {
   text: string
 }
 
-export interface RowInserter {
-  /** False when the key was there already; nothing is written then. */
-  one(feed: number, row: PlainRow, recordedAt: number): boolean
-  /** Exactly MANY rows in one statement: all of them, or none because one was there already. */
-  many(feed: number, rows: readonly PlainRow[], recordedAt: number): boolean
-}
-
 /** Most of the cost of a small insert is the call itself. */
 export const MANY = 32
 const CONSTRAINT_ERROR = 19
@@ -27,17 +20,20 @@ const COLUMNS = '(feed, ts, instrument, seq, text, closed, side, usd, revision, 
 const FULL_ROW = '(?1, #, #, #, #, #, #, #, 1, ?2)'
 const SHORT_ROW = "(?1, #, '', #, #, #, NULL, NULL, 1, ?2)"
 
-export function rowInserter(database: DatabaseSync): RowInserter {
+export function rowInserter(database: DatabaseSync) {
   const single = database.prepare(
     `INSERT INTO series_rows ${COLUMNS} VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, ?) ON CONFLICT DO NOTHING`,
   )
   const full = manyOf(database, FULL_ROW)
   const short = manyOf(database, SHORT_ROW)
   return {
-    one(feed, { ts, instrument, seq, text, closed, side, usd }, recordedAt) {
+    /** False when the key was there already; nothing is written then. */
+    one(feed: number, row: PlainRow, recordedAt: number): boolean {
+      const { ts, instrument, seq, text, closed, side, usd } = row
       return single.run(feed, ts, instrument, seq, text, closed, side, usd, recordedAt).changes === 1
     },
-    many(feed, rows, recordedAt) {
+    /** Exactly MANY rows in one statement: all of them, or none because one was there already. */
+    many(feed: number, rows: readonly PlainRow[], recordedAt: number): boolean {
       const isShort = rows.every((row) => row.instrument === '' && row.side === null && row.usd === null)
       const binds: (string | number | null)[] = [feed, recordedAt]
       for (const { ts, instrument, seq, text, closed, side, usd } of rows) {

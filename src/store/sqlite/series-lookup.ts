@@ -7,17 +7,11 @@ import { unpackSides } from '../books/pack-sides.ts'
 import { endOf } from '../order/arms.ts'
 import type { FeedFilter, FeedInfo, Finality, Revision, RevisionQuery } from '../series.ts'
 
-/** Feeds and what is known about them as a whole. */
-export interface FeedLookup {
-  id(feed: Feed): number | undefined
-  earliest(filter: FeedFilter): number | undefined
-  feeds(filter: FeedFilter): FeedInfo[]
-  finality(feeds: readonly Feed[], maxAgeMs?: number): Finality[]
-  revisions(query: RevisionQuery): Revision[]
-}
-
-/** `ownWrites` moves with every write of this process: a memory database does not report those of its own connection. */
-export function feedLookup(database: DatabaseSync, clock: Clock, ownWrites: () => number): FeedLookup {
+/**
+ * Feeds and what is known about them as a whole. `ownWrites` moves with every write of this process: a memory database does
+ * not report those of its own connection.
+ */
+export function feedLookup(database: DatabaseSync, clock: Clock, ownWrites: () => number) {
   /** The id of a feed never changes, so only a missing one is looked up again. */
   const ids = new Map<string, number>()
   const find = database.prepare(
@@ -77,13 +71,13 @@ export function feedLookup(database: DatabaseSync, clock: Clock, ownWrites: () =
 
   return {
     id,
-    earliest(filter) {
+    earliest(filter: FeedFilter): number | undefined {
       const times = listed(filter)
         .map((row) => edgeOf('first', Number(row.id)))
         .filter((ts) => ts !== undefined)
       return times.length === 0 ? undefined : Math.min(...times)
     },
-    feeds: (filter) =>
+    feeds: (filter: FeedFilter): FeedInfo[] =>
       listed(filter).map((row) => ({
         feed: {
           dataset: row.dataset,
@@ -98,7 +92,7 @@ export function feedLookup(database: DatabaseSync, clock: Clock, ownWrites: () =
         firstTs: edgeOf('first', Number(row.id)),
         lastTs: edgeOf('last', Number(row.id)),
       })),
-    finality(feeds, maxAgeMs = 0) {
+    finality(feeds: readonly Feed[], maxAgeMs = 0): Finality[] {
       dropOutdated(maxAgeMs)
       return feeds.map((feed) => {
         const name = feedName(feed)
@@ -116,7 +110,7 @@ export function feedLookup(database: DatabaseSync, clock: Clock, ownWrites: () =
         return read
       })
     },
-    revisions({ feeds, range, instrument, limit }) {
+    revisions({ feeds, range, instrument, limit }: RevisionQuery): Revision[] {
       const found: Revision[] = []
       for (const feed of feeds) {
         const known = id(feed)
@@ -140,6 +134,8 @@ export function feedLookup(database: DatabaseSync, clock: Clock, ownWrites: () =
     },
   }
 }
+
+export type FeedLookup = ReturnType<typeof feedLookup>
 
 /** An old version of a row with books is shown with them, whole. */
 function withBooks(text: string, { dataset, source }: Feed, packed: unknown): string {

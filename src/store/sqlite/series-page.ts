@@ -1,12 +1,13 @@
-import type { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { type Feed, hasOneRowPerInstant } from '../../core/feed.ts'
 import { INTERVAL_MS } from '../../core/interval.ts'
 import { SOURCES, type Source } from '../../core/source.ts'
+import { Lru } from '../../kit/lru.ts'
 import { type Arm, endOf } from '../order/arms.ts'
 import type { ReadJoined } from '../rows/final-blocks.ts'
 import type { Page, PageQuery, Position, SeriesQuery } from '../series.ts'
+import type { OneState } from './open.ts'
 import { buildArms } from './series-arms.ts'
-import type { Statements } from './series-statements.ts'
 
 export interface StoredRow {
   feed: number
@@ -23,29 +24,21 @@ export const EMPTY_PAGE: Page = {
   lastTs: undefined,
 }
 
-/** Runs reads that must see one snapshot, whatever the writer commits in between. */
-export type OneState = <T>(read: () => T) => T
+const MAX_STATEMENTS = 256
 
-export function oneStateOf(database: DatabaseSync): OneState {
-  const begin = database.prepare('BEGIN')
-  const commit = database.prepare('COMMIT')
-  return (read) => {
-    if (database.isTransaction) return read()
-    begin.run()
-    try {
-      return read()
-    } finally {
-      commit.run()
-    }
+/** Prepares a statement once for its text, with rows as arrays; the shapes of pages are few. */
+export type Prepare = (sql: string) => StatementSync
+
+export function statementCache(database: DatabaseSync): Prepare {
+  const prepared = new Lru<string, StatementSync>({ maxEntries: MAX_STATEMENTS })
+  return (sql) => {
+    const hit = prepared.get(sql)
+    if (hit !== undefined) return hit
+    const statement = database.prepare(sql)
+    statement.setReturnArrays(true)
+    prepared.set(sql, statement)
+    return statement
   }
-}
-
-export interface PageReader {
-  /** The page as one text, concatenated inside the engine. */
-  text(arms: readonly Arm[], query: PageQuery): Page
-  /** Rows one by one, up to `limit`. */
-  rows(arms: readonly Arm[], query: SeriesQuery, limit: number): StoredRow[]
-  count(arms: readonly Arm[], query: SeriesQuery): number
 }
 
 type Row = (string | number | null)[]
@@ -56,11 +49,11 @@ type Row = (string | number | null)[]
 const MAX_TEXT_ROWS = 200
 const KEY = ['ts', 'rank', 'instrument', 'seq']
 
-export function pageReader(statements: Statements, oneState: OneState): PageReader {
+export function pageReader(prepare: Prepare, oneState: OneState) {
   const keys = (arms: readonly Arm[], query: SeriesQuery, limit: number, offset: number): Position[] => {
     const built = buildArms({ ...query, arms }, KEY, limit + offset)
     const sql = `SELECT ts, rank, instrument, seq FROM (${built.sql} LIMIT ${whole(limit)} OFFSET ${whole(offset)})`
-    return allOf(statements, sql, built.binds).map(toPosition)
+    return allOf(prepare, sql, built.binds).map(toPosition)
   }
 
   const lastOf = (arms: readonly Arm[], query: PageQuery, count: number) => {
@@ -76,13 +69,14 @@ export function pageReader(statements: Statements, oneState: OneState): PageRead
   }
 
   return {
-    text(arms, query) {
+    /** The page as one text, concatenated inside the engine. */
+    text(arms: readonly Arm[], query: PageQuery): Page {
       const built = buildArms({ ...query, arms }, ['ts', 'text'], query.limit)
       const joined = `group_concat(text, ${literal(query.separator)})`
       const rows = query.limit > MAX_TEXT_ROWS ? `CAST(${joined} AS BLOB)` : joined
       const sql = `SELECT ${rows}, count(*), min(ts), max(ts) FROM (${built.sql} LIMIT ${whole(query.limit)})`
       const read = () => {
-        const row = statements.prepare(sql).get(...built.binds) as unknown as [
+        const row = prepare(sql).get(...built.binds) as unknown as [
           string | Uint8Array,
           number,
           number,
@@ -110,19 +104,20 @@ export function pageReader(statements: Statements, oneState: OneState): PageRead
         return pageOf(bytes, { count, firstTs, lastTs, ...lastOf(arms, query, count) })
       })
     },
-    rows(arms, query, limit) {
+    /** Rows one by one, up to `limit`. */
+    rows(arms: readonly Arm[], query: SeriesQuery, limit: number): StoredRow[] {
       const built = buildArms({ ...query, arms }, [...KEY, 'feed', 'text'], limit)
       const sql = `SELECT ts, rank, instrument, seq, feed, text FROM (${built.sql} LIMIT ${whole(limit)})`
-      return allOf(statements, sql, built.binds).map((row) => ({
+      return allOf(prepare, sql, built.binds).map((row) => ({
         position: toPosition(row),
         feed: Number(row[4]),
         text: String(row[5]),
       }))
     },
-    count(arms, query) {
+    count(arms: readonly Arm[], query: SeriesQuery): number {
       const built = buildArms({ ...query, arms }, ['ts'], query.limit)
       const sql = `SELECT count(*) FROM (${built.sql} LIMIT ${whole(query.limit)})`
-      return Number(allOf(statements, sql, built.binds)[0]?.[0] ?? 0)
+      return Number(allOf(prepare, sql, built.binds)[0]?.[0] ?? 0)
     },
   }
 }
@@ -156,8 +151,8 @@ function pageOf(rows: string | Uint8Array, rest: Omit<Page, 'text' | 'parts'>): 
   }
 }
 
-function allOf(statements: Statements, sql: string, binds: readonly (string | number)[]): Row[] {
-  return statements.prepare(sql).all(...binds) as unknown as Row[]
+function allOf(prepare: Prepare, sql: string, binds: readonly (string | number)[]): Row[] {
+  return prepare(sql).all(...binds) as unknown as Row[]
 }
 
 function toPosition(row: Row): Position {
@@ -170,15 +165,12 @@ function toPosition(row: Row): Position {
 }
 
 /** Rows joined inside the engine: most of the cost of reading a row is handing it over. */
-export function joinedReader(statements: Statements): ReadJoined {
+export function joinedReader(prepare: Prepare): ReadJoined {
   return (feedId, from, to, separator, limit) => {
     const quoted = literal(separator)
-    const [blob, times] = statements
-      .prepare(
-        `SELECT CAST(group_concat(text, ${quoted}) || ${quoted} AS BLOB), group_concat(ts, ' ')
-          FROM (SELECT ts, text FROM series_rows WHERE feed = ? AND ts >= ? AND ts < ? ORDER BY ts LIMIT ${whole(limit)})`,
-      )
-      .get(feedId, from, to) as unknown as [Uint8Array | null, string | null]
+    const sql = `SELECT CAST(group_concat(text, ${quoted}) || ${quoted} AS BLOB), group_concat(ts, ' ')
+      FROM (SELECT ts, text FROM series_rows WHERE feed = ? AND ts >= ? AND ts < ? ORDER BY ts LIMIT ${whole(limit)})`
+    const [blob, times] = prepare(sql).get(feedId, from, to) as unknown as [Uint8Array | null, string | null]
     if (blob === null || times === null) return undefined
     return {
       bytes: Buffer.from(blob.buffer, blob.byteOffset, blob.byteLength),

@@ -10,17 +10,10 @@ import { sampledRows } from '../order/sample.ts'
 import { finalBlocks } from '../rows/final-blocks.ts'
 import type { AtQuery, BookRequest, Finality, FoundRow, Page, PageQuery, SeriesQuery } from '../series.ts'
 import { groupReaders } from './books-groups.ts'
+import { type OneState, oneStateOf } from './open.ts'
 import type { FeedLookup } from './series-lookup.ts'
-import {
-  EMPTY_PAGE,
-  joinedReader,
-  type OneState,
-  oneStateOf,
-  pageReader,
-  type StoredRow,
-} from './series-page.ts'
+import { EMPTY_PAGE, joinedReader, pageReader, type StoredRow, statementCache } from './series-page.ts'
 import { plainSamples } from './series-sample.ts'
-import { statementCache } from './series-statements.ts'
 
 /** Reads rows on the calling thread. */
 export interface SeriesReader {
@@ -46,9 +39,9 @@ export function seriesReader(parts: {
 }): SeriesReader {
   const { database, lookup, blockBytes, holdMs } = parts
   const oneState = oneStateOf(database)
-  const statements = statementCache(database)
-  const pages = pageReader(statements, oneState)
-  const blocks = finalBlocks(joinedReader(statements), blockBytes)
+  const prepare = statementCache(database)
+  const pages = pageReader(prepare, oneState)
+  const blocks = finalBlocks(joinedReader(prepare), blockBytes)
   const samples = plainSamples(database)
   const groups = groupReaders(database, blockBytes)
   const plainRows = (arms: readonly Arm[], query: SeriesQuery, limit: number): StoredRow[] => {

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { AuditRecord, NewUser, SessionRecord, UserRecord, UsersStore } from '../users.ts'
-import { asRecord, optional, orConflict } from './rows.ts'
+import { asRecord, orConflict, recordOf } from './rows.ts'
 
 /** Rows of users, sessions, invitations and the audit log. */
 const USER = 'users.id, email, role, account_id AS accountId, users.created_at AS createdAtMs'
@@ -26,22 +26,22 @@ export function userReaders(db: DatabaseSync) {
   )
   return {
     findUser: (email: string) =>
-      optional(byEmail.get(email), (row) => {
+      recordOf(byEmail.get(email), (row) => {
         const { passwordHash, ...user } = asRecord<NewUser>(row)
         return { user, passwordHash }
       }),
     listUsers: () => all.all().map(asRecord<UserRecord>),
     findSession: (hash: string) =>
-      optional(session.get(hash), (row): SessionRecord => {
+      recordOf(session.get(hash), (row): SessionRecord => {
         const { sessionAtMs, expiresAtMs, ...user } = asRecord<
           UserRecord & { sessionAtMs: number; expiresAtMs: number }
         >(row)
         return { user, createdAtMs: sessionAtMs, expiresAtMs }
       }),
     findInvitation: (hash: string) =>
-      optional(invitation.get(hash), asRecord<Pick<UserRecord, 'role'> & { accountId: string | null }>),
+      recordOf(invitation.get(hash), asRecord<Pick<UserRecord, 'role'> & { accountId: string | null }>),
     findPasswordReset: (hash: string) =>
-      optional(reset.get(hash), (row) => {
+      recordOf(reset.get(hash), (row) => {
         const { expiresAtMs, ...user } = asRecord<UserRecord & { expiresAtMs: number }>(row)
         return { user, expiresAtMs }
       }),
