@@ -43,9 +43,6 @@ const SLACK_MS = 2 * STEP_MS
 /** The perpetual venue sends everything this late. */
 const LATENCY_MS = 300
 const SKEW_MS = 1_500
-/** A dated frame that changes places with the next of its stream is this old, and dates the spot quotes after it. */
-const REORDERED_MS = 2_000
-const AHEAD_MS = Math.max(SKEW_MS, REORDERED_MS)
 /** A frame that could not be read puts the moment before it in doubt. */
 const DAMAGE_MS = 1_000
 
@@ -216,7 +213,7 @@ for (const [minute, faults] of TIMELINE.entries()) {
       // What a fault leaves behind reaches into the next minute.
       const own = { fromMs, toMs: fromMs + MINUTE_MS + 5 * SECOND_MS }
       const subject = { store: recording.store, truth: world.sandbox.truth, venue, symbol: 'BTC' } as const
-      assert.deepEqual(await compareAll({ ...subject, range: own, slackMs: SLACK_MS, aheadMs: AHEAD_MS }), [])
+      assert.deepEqual(await compareAll({ ...subject, range: own, slackMs: SLACK_MS, aheadMs: SKEW_MS }), [])
       for (const feed of feedsOf(venue)) {
         const gaps = await readGaps(recording.store, feed, own)
         const ofVenue = begun.filter((each) => each.fault.venue === venue)
@@ -238,7 +235,7 @@ for (const [minute, faults] of TIMELINE.entries()) {
 test('over the whole time: rows and gaps together are exactly what happened', async () => {
   for (const venue of VENUE_NAMES) {
     const subject = { store: recording.store, truth: world.sandbox.truth, venue, symbol: 'BTC' } as const
-    assert.deepEqual(await compareAll({ ...subject, range, slackMs: SLACK_MS, aheadMs: AHEAD_MS }), [])
+    assert.deepEqual(await compareAll({ ...subject, range, slackMs: SLACK_MS, aheadMs: SKEW_MS }), [])
     // A settlement, a point of the grid and the end of a bucket lie in the time: no comparison was about nothing.
     for (const feed of feedsOf(venue)) {
       if (!['', '1s', '1m', '5m'].includes(feed.interval)) continue

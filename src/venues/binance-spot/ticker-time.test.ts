@@ -143,3 +143,26 @@ test('quotes without a frame just before them wait for the next; where none come
   assert.ok(late.kind === 'data')
   assert.deepEqual([late.items.length, late.items[0]?.observation.venueTimeMs], [12, 0])
 })
+
+test('a frame that others have overtaken dates no quote; one without a newer beside it does: the venue set its clock back', () => {
+  const E = Date.UTC(2026, 10, 1)
+  const quote = (u: number) => ({ u, s: 'BTCUSDT', b: '1', B: '1', a: '2', A: '1' })
+  const trade = (a: number, at: number) => ({
+    ...{ e: 'aggTrade', E: at, s: 'BTCUSDT', a, p: '1', q: '1', f: a, l: a, T: at, m: true },
+  })
+  const sent: [message: object, receivedMs: number][] = [
+    [trade(2, E + 2_000), 2_010],
+    [trade(1, E), 2_020],
+    [quote(1), 2_050],
+    // Half a second later it is the newest that there is.
+    [trade(3, E + 1_000), 2_600],
+    [quote(2), 2_640],
+  ]
+  const quotes = quotesOf(
+    sent.map(([message, receivedMs]) => ({ text: JSON.stringify(message), receivedMs })),
+  )
+  assert.deepEqual(
+    quotes.map(({ venueTimeMs }) => venueTimeMs - E),
+    [2_040, 1_040],
+  )
+})

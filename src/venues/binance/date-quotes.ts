@@ -5,6 +5,9 @@
  * dated frame, which comes within a second. Our own clock, however wrong, only measures the short time between frames.
  *
  *   E ──────── quote ──────── E'          time = E + (received − received at E), not after E'
+ *
+ * A frame that is older than the one before it was overtaken by it and dates nothing. If no newer one has come for a
+ * moment, the venue's clock was set back.
  */
 import type { BestBidAskObservation } from '../observation.ts'
 
@@ -12,6 +15,8 @@ import type { BestBidAskObservation } from '../observation.ts'
 const MAX_AGE_MS = 100
 /** Where nothing else comes on a socket, quotes do not wait longer. */
 const MAX_WAIT_MS = 5_000
+/** A frame may be overtaken by others for no longer than this without a newer one. */
+const MAX_OVERTAKEN_MS = 500
 /** A clock that is set forward is no wait. */
 const MAX_STEP_MS = 1_000
 const MAX_WAITING_QUOTES = 4_096
@@ -23,6 +28,12 @@ export function createQuoteDater() {
   let last: { eventMs: number; receivedMs: number } | undefined
   let waiting: BestBidAskObservation[] = []
   let waitedMs = 0
+
+  function isOvertaken(eventMs: number, receivedMs: number): boolean {
+    if (last === undefined || eventMs >= last.eventMs) return false
+    const ageMs = receivedMs - last.receivedMs
+    return ageMs >= 0 && ageMs <= MAX_OVERTAKEN_MS
+  }
 
   /** They count as received now: a channel that was silent meanwhile is up from now on, not from when they came. */
   function release(next: Mark, nowMs: number): BestBidAskObservation[] {
@@ -50,7 +61,7 @@ export function createQuoteDater() {
     },
     /** A frame came with the time at which it was sent; returns the quotes before it, with their times. */
     dated(eventMs: number, receivedMs: number): BestBidAskObservation[] {
-      if (!(eventMs >= FIRST_MS && eventMs < LAST_MS)) return []
+      if (!(eventMs >= FIRST_MS && eventMs < LAST_MS) || isOvertaken(eventMs, receivedMs)) return []
       const next = { eventMs, receivedMs }
       const released = waiting.length === 0 ? waiting : release(next, receivedMs)
       last = next
