@@ -3,15 +3,6 @@ import { decodeAddress, scriptOfAddress } from './consensus/address.ts'
 import type { Ledger } from './consensus/ledger.ts'
 import { parseOutpointKey } from './consensus/model.ts'
 
-interface TruthUtxo {
-  transactionId: string
-  index: number
-  amount: bigint
-  blockDaaScore: bigint
-  isCoinbase: boolean
-  covenantId: string | null
-}
-
 interface TruthTransaction {
   transactionId: string
   acceptingBlockHash: string
@@ -22,22 +13,6 @@ interface TruthTransaction {
   blockHash: string
   received: bigint
   sent: bigint
-}
-
-interface TruthAddress {
-  address: string
-  balance: bigint
-  utxos: TruthUtxo[]
-  transactions: TruthTransaction[]
-}
-
-interface TruthChainBlock {
-  hash: string
-  daaScore: bigint
-  blueScore: bigint
-  timestamp: number
-  mergeSet: string[]
-  accepted: { transactionId: string; blockHash: string }[]
 }
 
 export type Truth = ReturnType<typeof createTruth>
@@ -73,7 +48,7 @@ export function createTruth(ledger: () => Ledger) {
   }
 
   return {
-    address(address: string): TruthAddress {
+    address(address: string) {
       const decoded = decodeAddress(address)
       if (!decoded.ok) throw new RangeError(`${address} is not an address`)
       const script = scriptOfAddress(decoded)
@@ -88,7 +63,7 @@ export function createTruth(ledger: () => Ledger) {
     transaction: (id: string): TruthTransaction | undefined =>
       accepted(undefined).find((found) => found.transactionId === id),
     /** The selected chain from a block on (or all that is kept), oldest first. */
-    chain(from?: string): TruthChainBlock[] {
+    chain(from?: string) {
       const now = ledger()
       const start = from === undefined ? 0 : Math.max(0, now.chainPosition(from))
       return now.chain.slice(start).flatMap((hash) => {

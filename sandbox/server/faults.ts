@@ -76,27 +76,14 @@ interface FaultTarget {
   provider?: number
 }
 
-export interface FaultSwitches {
-  set(spec: FaultSpec): Fault
-  clear(id?: number): void
-  list(): readonly Fault[]
-  /** The first active fault of a kind that concerns the target; does not count as a hit. */
-  find(kind: FaultKind, venue: FaultVenue, target: FaultTarget): Fault | undefined
-  /** As `find`, and counts a hit. */
-  hit(kind: FaultKind, venue: FaultVenue, target: FaultTarget): Fault | undefined
-  /** Faults of a kind, active or past, newest last: what they did to the past stays. */
-  history(kind: FaultKind, venue: FaultVenue): readonly Fault[]
-  /** The milliseconds by which a venue's clock is ahead. */
-  skewMs(venue: FaultVenue): number
-  onSet(listener: (fault: Fault) => void): void
-}
+export type FaultSwitches = ReturnType<typeof createFaults>
 
 const ONCE: readonly FaultKind[] = ['skip', 'sequence-gap', 'wrong-shape', 'crossed-book']
 const REST_ONLY: readonly FaultKind[] = ['rate-limit', 'ban', 'http-error']
 const REST_CHANNELS = ['rest', 'gamma', 'clob', 'data']
 const MAX_HISTORY = 200
 
-export function createFaults(clock: Clock): FaultSwitches {
+export function createFaults(clock: Clock) {
   let active: Fault[] = []
   const past: Fault[] = []
   let nextId = 1
@@ -113,13 +100,13 @@ export function createFaults(clock: Clock): FaultSwitches {
     return active
   }
 
-  const find: FaultSwitches['find'] = (kind, venue, target) =>
+  const find = (kind: FaultKind, venue: FaultVenue, target: FaultTarget): Fault | undefined =>
     active.length === 0
       ? undefined
       : current().find((fault) => fault.kind === kind && concerns(fault, venue, target))
 
   return {
-    set(spec) {
+    set(spec: FaultSpec): Fault {
       const startedAtMs = clock.now()
       const fault: Fault = {
         ...spec,
@@ -135,7 +122,7 @@ export function createFaults(clock: Clock): FaultSwitches {
       for (const listener of listeners) listener(fault)
       return fault
     },
-    clear(id) {
+    clear(id?: number) {
       const nowMs = clock.now()
       for (const fault of active)
         if ((id === undefined || fault.id === id) && (fault.endsAtMs === null || fault.endsAtMs > nowMs))
@@ -143,20 +130,24 @@ export function createFaults(clock: Clock): FaultSwitches {
       active = id === undefined ? [] : active.filter((fault) => fault.id !== id)
     },
     list: current,
+    /** The first active fault of a kind that concerns the target; does not count as a hit. */
     find,
-    hit(kind, venue, target) {
+    /** As `find`, and counts a hit. */
+    hit(kind: FaultKind, venue: FaultVenue, target: FaultTarget): Fault | undefined {
       const fault = find(kind, venue, target)
       if (fault !== undefined) fault.hits++
       return fault
     },
-    history: (kind, venue) =>
+    /** Faults of a kind, active or past, newest last: what they did to the past stays. */
+    history: (kind: FaultKind, venue: FaultVenue): readonly Fault[] =>
       past.length === 0 ? past : past.filter((fault) => fault.kind === kind && fault.venue === venue),
-    skewMs(venue) {
+    /** The milliseconds by which a venue's clock is ahead. */
+    skewMs(venue: FaultVenue) {
       if (active.length === 0) return 0
       const skews = current().filter((fault) => fault.kind === 'skew' && fault.venue === venue)
       return skews.reduce((sum, { offsetMs }) => sum + (offsetMs ?? 0), 0)
     },
-    onSet: (listener) => void listeners.push(listener),
+    onSet: (listener: (fault: Fault) => void) => void listeners.push(listener),
   }
 }
 

@@ -31,13 +31,9 @@ const reverted = (reason: string): CallResult => ({
   revert: reason,
 })
 
-export interface Contracts {
-  call(to: string, data: string, sight: ChainSight): CallResult
-  /** The feed and phase behind an aggregator's address. */
-  aggregatorAt(address: string, headMs: number): { symbol: AssetSymbol; phase: number } | undefined
-}
+export type Contracts = ReturnType<typeof createContracts>
 
-export function createContracts(rounds: Rounds): Contracts {
+export function createContracts(rounds: Rounds) {
   const proxies = new Map(
     SYMBOLS.map((symbol): [string, AssetSymbol] => [CHAIN.proxies[symbol].toLowerCase(), symbol]),
   )
@@ -132,7 +128,7 @@ export function createContracts(rounds: Rounds): Contracts {
     return low
   }
 
-  const call: Contracts['call'] = (to, data, sight) => {
+  const call = (to: string, data: string, sight: ChainSight): CallResult => {
     const address = to.toLowerCase()
     if (address === MULTICALL3 && data.startsWith(SELECTORS.aggregate3)) {
       const results: { success: boolean; data: string }[] = []
@@ -150,7 +146,7 @@ export function createContracts(rounds: Rounds): Contracts {
     // An address without code answers nothing.
     return done('0x')
   }
-  return { call, aggregatorAt }
+  return { call /** The feed and phase behind an aggregator's address. */, aggregatorAt }
 }
 
 const constants = (data: string): CallResult =>

@@ -38,17 +38,6 @@ export interface StrikeMarket {
   readonly stream: number
 }
 
-export interface Strikes {
-  readonly series: readonly StrikeSeries[]
-  event(ticker: string): StrikeEvent | undefined
-  market(ticker: string): StrikeMarket | undefined
-  /** Events of a series that close in from < close ≤ to, in order. */
-  between(series: StrikeSeries, fromMs: number, toMs: number): StrikeEvent[]
-  /** What the venue calls the expiration value, as a number of its own decimals. */
-  settlement(event: { series: StrikeSeries; closeMs: number }): number
-  isYes(market: StrikeMarket): boolean
-}
-
 const QUARTER_MS = 900_000
 const HOUR_MS = 3_600_000
 const DAILY_HOUR = 17
@@ -67,11 +56,7 @@ const RANGE_TICKERS: Record<AssetSymbol, string> = { BTC: 'KXBTC', ETH: 'KXETH',
 
 export const decimalsOf = (symbol: AssetSymbol): number => GRIDS[symbol].decimals
 
-export function createStrikes(options: {
-  seed: number
-  world: Underlying
-  perEvent?: number | undefined
-}): Strikes {
+export function createStrikes(options: { seed: number; world: Underlying; perEvent?: number | undefined }) {
   const { seed, world, perEvent = STRIKES_PER_EVENT } = options
   const series: StrikeSeries[] = SYMBOLS.flatMap((symbol) =>
     KINDS.map((kind) => ({
@@ -82,7 +67,7 @@ export function createStrikes(options: {
   )
   const known = new Lru<string, StrikeEvent>({ maxEntries: REMEMBERED_EVENTS })
 
-  const settlement: Strikes['settlement'] = (event) => {
+  const settlement = (event: { series: StrikeSeries; closeMs: number }): number => {
     const { symbol } = event.series
     const scale = 10 ** (8 - GRIDS[symbol].decimals)
     return Math.round(world.mean60E8(symbol, event.closeMs) / scale) / 10 ** GRIDS[symbol].decimals
@@ -169,19 +154,21 @@ export function createStrikes(options: {
   return {
     series,
     event: findEvent,
-    market(ticker) {
+    market(ticker: string): StrikeMarket | undefined {
       const event = findEvent(ticker.slice(0, ticker.lastIndexOf('-')))
       return event?.markets.find((market) => market.ticker === ticker)
     },
-    between(one, fromMs, toMs) {
+    /** Events of a series that close in from < close ≤ to, in order. */
+    between(one: StrikeSeries, fromMs: number, toMs: number): StrikeEvent[] {
       const step = one.kind === '15M' ? QUARTER_MS : HOUR_MS
       const found: StrikeEvent[] = []
       for (let closeMs = (Math.floor(fromMs / step) + 1) * step; closeMs <= toMs; closeMs += step)
         found.push(build(one, closeMs))
       return found
     },
+    /** What the venue calls the expiration value, as a number of its own decimals. */
     settlement,
-    isYes(market) {
+    isYes(market: StrikeMarket) {
       const value = settlement(market.event)
       if (market.strikeType === 'greater') return value > (market.floor as number)
       if (market.strikeType === 'greater_or_equal') return value >= (market.floor as number)

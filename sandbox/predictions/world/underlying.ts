@@ -3,16 +3,7 @@ import { type AssetSymbol, SYMBOLS } from '../../../src/core/symbol.ts'
 import { Lru } from '../../../src/kit/lru.ts'
 import { BLOCK_MS, createPathReader } from '../../exchanges/world/world-price.ts'
 
-export interface Underlying {
-  /** The world price of the sandbox exchanges. */
-  price(symbol: AssetSymbol, timeMs: number): number
-  /** The same in units of 10^-8. */
-  priceE8(symbol: AssetSymbol, timeMs: number): number
-  /** Mean of the 60 one-second prices up to and including this second, in units of 10^-8. */
-  mean60E8(symbol: AssetSymbol, timeMs: number): number
-  /** Typical relative move in one second; a move in t seconds is √t times as large. */
-  sigma(symbol: AssetSymbol): number
-}
+export type Underlying = ReturnType<typeof createUnderlying>
 
 const CHUNK_BLOCKS = 360
 const CHUNK_MS = CHUNK_BLOCKS * BLOCK_MS
@@ -23,25 +14,29 @@ const SAMPLES = 1_000
 const SAMPLE_BLOCKS = 30
 const SAMPLE_START = Date.UTC(2026, 0, 1) / BLOCK_MS
 
-export function createUnderlying(seed: number): Underlying {
+export function createUnderlying(seed: number) {
   const readers = new Map(SYMBOLS.map((symbol) => [symbol, createReader(seed, symbol)]))
   const of = (symbol: AssetSymbol): Reader => {
     const reader = readers.get(symbol)
     if (reader === undefined) throw new RangeError(`unknown symbol ${symbol}`)
     return reader
   }
-  const price: Underlying['price'] = (symbol, timeMs) => of(symbol).price(timeMs)
+  const price = (symbol: AssetSymbol, timeMs: number) => of(symbol).price(timeMs)
   return {
+    /** The world price of the sandbox exchanges. */
     price,
-    priceE8: (symbol, timeMs) => Math.round(price(symbol, timeMs) * E8),
-    mean60E8(symbol, timeMs) {
+    /** The same in units of 10^-8. */
+    priceE8: (symbol: AssetSymbol, timeMs: number) => Math.round(price(symbol, timeMs) * E8),
+    /** Mean of the 60 one-second prices up to and including this second, in units of 10^-8. */
+    mean60E8(symbol: AssetSymbol, timeMs: number) {
       const reader = of(symbol)
       const end = Math.floor(timeMs / 1_000) * 1_000
       let sum = 0
       for (let second = 59; second >= 0; second--) sum += reader.price(end - second * 1_000)
       return Math.round((sum / 60) * E8)
     },
-    sigma: (symbol) => of(symbol).sigma,
+    /** Typical relative move in one second; a move in t seconds is √t times as large. */
+    sigma: (symbol: AssetSymbol) => of(symbol).sigma,
   }
 }
 

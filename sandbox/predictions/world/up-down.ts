@@ -30,8 +30,6 @@ export interface UpDown {
   readonly tokens: readonly [string, string]
 }
 
-export type UpDowns = ReturnType<typeof createUpDowns>
-
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS

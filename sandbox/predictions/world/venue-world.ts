@@ -5,10 +5,10 @@ import { hash32 } from '../../exchanges/world/hash.ts'
 import { createWorld } from '../../exchanges/world/world.ts'
 import { EARLY_FACTOR, Life } from './life.ts'
 import { likelihood, type Question } from './question.ts'
-import { createRounds, DEFAULT_PHASE_ROUNDS, type Rounds } from './rounds.ts'
-import { createStrikes, type StrikeMarket, type Strikes } from './strikes.ts'
-import { createUnderlying, type Underlying } from './underlying.ts'
-import { createUpDowns, type Tenor, type UpDown, type UpDowns } from './up-down.ts'
+import { createRounds, DEFAULT_PHASE_ROUNDS } from './rounds.ts'
+import { createStrikes, type StrikeMarket } from './strikes.ts'
+import { createUnderlying } from './underlying.ts'
+import { createUpDowns, type Tenor, type UpDown } from './up-down.ts'
 
 interface WorldOptions {
   readonly seed: number
@@ -23,18 +23,7 @@ interface WorldOptions {
   readonly strikes?: number
 }
 
-export interface PredictionWorld {
-  readonly seed: number
-  readonly price: Underlying
-  readonly upDowns: UpDowns
-  readonly strikes: Strikes
-  readonly rounds: Rounds
-  /** The first and the last price that decide a window, as the question reads them. */
-  references(market: UpDown): { start: number; end: number }
-  isUp(market: UpDown): boolean
-  lifeOf(market: UpDown): Life
-  lifeOfStrike(market: StrikeMarket): Life
-}
+export type PredictionWorld = ReturnType<typeof createPredictionWorld>
 
 /** All windows (some 1,700) and strikes (660) that are listed at once, each. */
 const REMEMBERED_LIVES = 2_000
@@ -51,7 +40,7 @@ const PACE: Record<Tenor, { slots: number; slotsPerStep: number }> = {
   '24h': { slots: 10, slotsPerStep: 10 },
 }
 
-export function createPredictionWorld(options: WorldOptions): PredictionWorld {
+export function createPredictionWorld(options: WorldOptions) {
   const { seed, slotMs } = options
   const price = createUnderlying(seed)
   const exchanges = createWorld({ seed, tradesPerSecond: options.tradesPerSecond })
@@ -77,7 +66,7 @@ export function createPredictionWorld(options: WorldOptions): PredictionWorld {
     const { market, candles } = exchanges.of('spot', symbol)
     return candles.at(openMs, '1m', Number.POSITIVE_INFINITY)[which] / 10 ** market.priceDecimals
   }
-  const references: PredictionWorld['references'] = ({ symbol, tenor, startMs, endMs }) => {
+  const references = ({ symbol, tenor, startMs, endMs }: UpDown): { start: number; end: number } => {
     if (tenor === '1h')
       return { start: candle(symbol, startMs, 'open'), end: candle(symbol, endMs - 60_000, 'close') }
     if (tenor === '24h')
@@ -96,9 +85,10 @@ export function createPredictionWorld(options: WorldOptions): PredictionWorld {
     upDowns,
     strikes,
     rounds,
+    /** The first and the last price that decide a window, as the question reads them. */
     references,
     isUp,
-    lifeOf(market) {
+    lifeOf(market: UpDown): Life {
       return remember(windows, String(market.index), () => {
         const pace = PACE[market.tenor]
         const { symbol, endMs } = market
@@ -131,7 +121,7 @@ export function createPredictionWorld(options: WorldOptions): PredictionWorld {
         })
       })
     },
-    lifeOfStrike(market) {
+    lifeOfStrike(market: StrikeMarket): Life {
       return remember(contracts, market.ticker, () => {
         const { symbol, kind } = market.event.series
         const { openMs, closeMs } = market.event

@@ -14,9 +14,12 @@ import { schemaCoverage } from '../../../test/venues/schema-coverage.ts'
 import { decimal, decimalText } from '../../core/decimal.ts'
 import { createSymbolMap } from '../adapter/symbol-map.ts'
 import { mapKlineRow } from '../binance/mapper.ts'
+import * as shared from '../binance/wire.ts'
 import { binanceFuturesDescription } from './describe.ts'
 import { createFuturesReader, mapFundingRows, mapOpenInterestRow } from './mapper.ts'
-import { BINANCE_FUTURES_WIRE as WIRE } from './wire.ts'
+import * as own from './wire.ts'
+
+const WIRE = { ...shared, ...own }
 
 const VENUE = 'binance-futures'
 const skip = withoutFixtures(VENUE)

@@ -1,7 +1,6 @@
 /** Wire types of the futures product alone; the others are shared with spot. */
 import Type, { type Static } from 'typebox'
 import { DecimalText, Millis, wireType } from '../adapter/wire-type.ts'
-import { BINANCE_WIRE } from '../binance/wire.ts'
 
 /** `st` is the product (1 = USD-M); live frames carry it inside the order, the documentation outside. */
 const ForceOrderEventSchema = Type.Object({
@@ -52,11 +51,3 @@ const OpenInterestRowSchema = Type.Object({
 })
 export type OpenInterestRowWire = Static<typeof OpenInterestRowSchema>
 export const OpenInterestRows = wireType(Type.Array(OpenInterestRowSchema))
-
-export const BINANCE_FUTURES_WIRE = {
-  ...BINANCE_WIRE,
-  ForceOrderEvent,
-  PremiumIndexReply,
-  FundingRows,
-  OpenInterestRows,
-}

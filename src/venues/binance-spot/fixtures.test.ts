@@ -11,9 +11,12 @@ import { anyInstrument, countBy, eventOf, type Listed, outcomesOf } from '../../
 import { schemaCoverage } from '../../../test/venues/schema-coverage.ts'
 import { createSymbolMap } from '../adapter/symbol-map.ts'
 import { mapAggregateTrade, mapKlineRow } from '../binance/mapper.ts'
+import * as shared from '../binance/wire.ts'
 import { binanceSpotDescription } from './describe.ts'
 import { createSpotReader } from './mapper.ts'
-import { BINANCE_SPOT_WIRE as WIRE } from './wire.ts'
+import * as own from './wire.ts'
+
+const WIRE = { ...shared, ...own }
 
 const VENUE = 'binance-spot'
 const skip = withoutFixtures(VENUE)

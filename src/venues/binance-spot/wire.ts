@@ -1,7 +1,6 @@
 /** Wire types of the spot product alone; most are shared with the futures. */
 import Type from 'typebox'
 import { Millis, wireType } from '../adapter/wire-type.ts'
-import { BINANCE_WIRE } from '../binance/wire.ts'
 
 export const ExchangeInfoReply = wireType(
   Type.Object({
@@ -17,5 +16,3 @@ export const ExchangeInfoReply = wireType(
     symbols: Type.Array(Type.Object({ symbol: Type.String(), status: Type.String() })),
   }),
 )
-
-export const BINANCE_SPOT_WIRE = { ...BINANCE_WIRE, ExchangeInfoReply }

@@ -100,16 +100,3 @@ export const ControlReply = wireType(
     Type.Object({ error: Type.Object({ code: Type.Integer(), msg: Type.String() }) }),
   ]),
 )
-
-export const BINANCE_WIRE = {
-  Envelope,
-  KlineEvent,
-  KlineRows,
-  AggregateTradeEvent,
-  AggregateTradeRows,
-  BookTickerEvent,
-  DepthReply,
-  ServerTimeReply,
-  ShutdownEvent,
-  ControlReply,
-}

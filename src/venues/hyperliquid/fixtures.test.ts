@@ -13,7 +13,7 @@ import { createSymbolMap } from '../adapter/symbol-map.ts'
 import { hyperliquidDescription } from './describe.ts'
 import { createHyperliquidReader } from './feed.ts'
 import { mapBook, mapCandle, mapFunding } from './mapper.ts'
-import { HYPERLIQUID_WIRE as WIRE } from './wire.ts'
+import * as WIRE from './wire.ts'
 
 const VENUE = 'hyperliquid'
 const skip = withoutFixtures(VENUE)
@@ -134,18 +134,18 @@ test('every recorded answer becomes observations, or is listed with the reason',
   assert.ok(WIRE.Meta.is(answers['meta_first_six_2026-09-25']))
   assert.ok(WIRE.Meta.is(recordedAnswer('sdk-meta.json')))
   assert.ok(WIRE.ExchangeStatus.is(answers['exchangeStatus_2026-09-24']))
-  assert.ok(WIRE.Candles.is([answers.candleSnapshot_btc_1d_earliest]))
+  assert.ok(WIRE.CandleRows.is([answers.candleSnapshot_btc_1d_earliest]))
   assert.ok(WIRE.Context.is({ coin: 'BTC', ctx: answers['metaAndAssetCtxs_btc_ctx_2026-09-27'] }))
   const candles = answers['candleSnapshot_btc_1h_2026-09-25']
-  assert.ok(WIRE.Candles.is(candles))
+  assert.ok(WIRE.CandleRows.is(candles))
   const mapped = candles.map((row) => mapCandle(row, '1h', 1790360000000, about))
   assert.deepEqual(
     mapped.map((candle) => candle.closed),
     [true, true, true, true, false],
   )
-  assert.ok(WIRE.Candles.is(recordedAnswer('sdk-candleSnapshot.json')))
+  assert.ok(WIRE.CandleRows.is(recordedAnswer('sdk-candleSnapshot.json')))
   for (const book of [answers['l2Book_btc_top5_2026-09-25'], recordedAnswer('sdk-l2Book.json')]) {
-    assert.ok(WIRE.Book.is(book))
+    assert.ok(WIRE.BookMessage.is(book))
     const { bids, asks } = mapBook(book, about)
     assert.ok(Number(bids[0]?.[0]) < Number(asks[0]?.[0]))
   }

@@ -83,17 +83,3 @@ export const Meta = wireType(
     universe: Type.Array(Type.Object({ name: Type.String(), isDelisted: Type.Optional(Type.Boolean()) })),
   }),
 )
-
-export const HYPERLIQUID_WIRE = {
-  Trade,
-  Trades,
-  Book: BookMessage,
-  Candle: CandleMessage,
-  Candles: CandleRows,
-  Context,
-  FundingRows,
-  Subscription: SubscriptionMessage,
-  Message,
-  ExchangeStatus,
-  Meta,
-}

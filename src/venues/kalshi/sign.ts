@@ -9,7 +9,7 @@ export interface KalshiCredentials {
   readonly privateKey: string
 }
 
-export type RequestSigner = ReturnType<typeof createRequestSigner>
+type RequestSigner = ReturnType<typeof createRequestSigner>
 
 function createRequestSigner(credentials: KalshiCredentials, now: () => number) {
   const key = createPrivateKey(credentials.privateKey)

@@ -145,7 +145,7 @@ function change(
   return observations !== undefined
 }
 
-export type HashCheck = ReturnType<typeof createHashCheck>
+type HashCheck = ReturnType<typeof createHashCheck>
 
 export function createHashCheck() {
   let isTrusted = false
