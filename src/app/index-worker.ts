@@ -1,10 +1,7 @@
 /** The indexer in a thread of its own, as the rest of the process sees it: answers go over by transfer. */
-import type { Network } from '../core/chain/network.ts'
-import type { Environment } from '../core/environment.ts'
 import type { Indexer } from '../indexer/indexer.ts'
 import { threadCalls } from '../kit/thread-calls.ts'
 import type { NotificationBatch } from '../relay/notification-queue.ts'
-import type { StoreAddress } from '../store/open-stores.ts'
 import type { IndexThreadData } from './index-thread.ts'
 
 export interface IndexWorker {
@@ -14,23 +11,17 @@ export interface IndexWorker {
   close(): Promise<void>
 }
 
-export interface IndexWorkerOptions {
-  address: StoreAddress
-  environment: Environment
-  network: Network
-  dropAfterMs: number
-  onUnreadable: (detail: string) => void
-}
-
 export const INDEX_THREAD = 'indexer'
 
 const FILE = new URL('./index-thread.ts', import.meta.url)
 
-export function startIndexWorker(options: IndexWorkerOptions): IndexWorker {
-  const { address, environment, network, dropAfterMs, onUnreadable } = options
+export function startIndexWorker({
+  onUnreadable,
+  ...data
+}: IndexThreadData & { onUnreadable: (detail: string) => void }): IndexWorker {
   const { call, ended, close } = threadCalls<Indexer>(FILE, {
     name: INDEX_THREAD,
-    data: { address, environment, network, dropAfterMs } satisfies IndexThreadData,
+    data,
     onEvent: (detail) => onUnreadable(String(detail)),
   })
   return {

@@ -3,6 +3,7 @@ import { ENVIRONMENTS, type Environment } from '../core/environment.ts'
 import { formatTime } from '../core/time.ts'
 import { type AccountRecord, PAUSE_REASONS, type PauseReason } from '../store/accounts.ts'
 import { type CliCommand, type CommandContext, needed, UsageError } from './command.ts'
+import { parseEnvironmentOption } from './options.ts'
 
 const account = { about: 'Id of the account.', required: true }
 
@@ -85,7 +86,8 @@ export const ACCOUNT_COMMANDS: readonly CliCommand[] = [
 
 async function credits({ values, accounts, output }: CommandContext): Promise<void> {
   const record = await accounts.get(needed(values, 'account'))
-  const environments = chosenEnvironments(values.environment)
+  const chosen = parseEnvironmentOption(values)
+  const environments = chosen === undefined ? ENVIRONMENTS : [chosen]
   if (values.set !== undefined) {
     if (!/^\d{1,15}$/.test(values.set)) throw new UsageError('--set must be a whole number of 0 or more.')
     await accounts.setCredits(record.id, Number(values.set), environments)
@@ -105,13 +107,6 @@ function balanceFields(environment: Environment, balance: Balance | undefined): 
     [`${environment}_remaining`, balance.remaining],
     ['resets_at', formatTime(balance.resetsAtMs)],
   ]
-}
-
-export function chosenEnvironments(text: string | undefined): readonly Environment[] {
-  if (text === undefined) return ENVIRONMENTS
-  const found = ENVIRONMENTS.find((environment) => environment === text)
-  if (found === undefined) throw new UsageError('--environment must be test or live.')
-  return [found]
 }
 
 function shown(record: AccountRecord) {

@@ -1,8 +1,8 @@
 import { SCOPES } from '../core/scope.ts'
-import { formatTime, parseTime } from '../core/time.ts'
+import { formatTime } from '../core/time.ts'
 import type { KeyRecord } from '../store/accounts.ts'
-import { chosenEnvironments } from './accounts-commands.ts'
 import { type CliCommand, type CommandContext, needed, UsageError } from './command.ts'
+import { parseEnvironmentOption, parseTimeOption } from './options.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -20,8 +20,8 @@ export const KEY_COMMANDS: readonly CliCommand[] = [
       'credit-cap': { about: 'Most credits per month; left out: the account alone limits it.' },
     },
     async run({ values, accounts, output }) {
-      const [environment] = chosenEnvironments(needed(values, 'environment'))
-      if (environment === undefined) throw new UsageError('--environment must be test or live.')
+      const environment = parseEnvironmentOption(values)
+      if (environment === undefined) throw new UsageError('--environment is missing.')
       const cap = values['credit-cap']
       if (cap !== undefined && !/^\d{1,15}$/.test(cap)) {
         throw new UsageError('--credit-cap must be a whole number.')
@@ -33,7 +33,7 @@ export const KEY_COMMANDS: readonly CliCommand[] = [
         scopes: listOf(values.scopes),
         allowedCidrs: listOf(values['allow-from']),
         creditCap: cap === undefined ? null : Number(cap),
-        expiresAtMs: expiryOf(values.expires),
+        expiresAtMs: parseTimeOption(values, 'expires') ?? null,
       })
       output.print({ key, ...shown(record) })
     },
@@ -98,13 +98,6 @@ function listOf(text: string | undefined): string[] | null {
     .split(',')
     .map((part) => part.trim())
     .filter((part) => part !== '')
-}
-
-function expiryOf(text: string | undefined): number | null {
-  if (text === undefined) return null
-  const time = parseTime(text)
-  if (time === undefined) throw new UsageError('--expires must be a time such as 2027-01-01T00:00:00Z.')
-  return time
 }
 
 function stateOf(key: KeyRecord, pausedAccounts: ReadonlySet<string>, nowMs: number): string {

@@ -4,7 +4,7 @@ import { SYMBOLS } from '../core/symbol.ts'
 import { DAY_MS, formatTime } from '../core/time.ts'
 import type { FeedFilter } from '../store/series.ts'
 import { type CliCommand, CommandError, needed, UsageError } from './command.ts'
-import { environmentOf, parseSourceOption, parseTimeOption, symbolOf } from './options.ts'
+import { parseEnvironmentOption, parseSourceOption, parseTimeOption, symbolOf } from './options.ts'
 import { progressBar } from './progress-bar.ts'
 
 const environment = { about: 'test or live; left out: test, or live where test is switched off.' }
@@ -31,7 +31,7 @@ const backfill: CliCommand = {
     const symbol = symbolOf(values)
     const bar = progressBar()
     const summary = await (await market()).backfill({
-      environment: environmentOf({ values, usualEnvironment }),
+      environment: parseEnvironmentOption(values) ?? usualEnvironment,
       source,
       symbols: symbol === undefined ? SYMBOLS : [symbol],
       fromMs,
@@ -55,7 +55,7 @@ const gaps: CliCommand = {
     environment,
   },
   async run({ values, output, clock, market, usualEnvironment }) {
-    const asked = environmentOf({ values, usualEnvironment })
+    const asked = parseEnvironmentOption(values) ?? usualEnvironment
     const toMs = parseTimeOption(values, 'to') ?? clock.now() - RECENT_MS
     const fromMs = parseTimeOption(values, 'from') ?? toMs - DAY_MS
     const rows: Record<string, string>[] = []
@@ -105,7 +105,7 @@ const revisions: CliCommand = {
     environment,
   },
   async run({ values, output, clock, market, usualEnvironment }) {
-    const store = await (await market()).store(environmentOf({ values, usualEnvironment }))
+    const store = await (await market()).store(parseEnvironmentOption(values) ?? usualEnvironment)
     const to = parseTimeOption(values, 'to') ?? clock.now()
     const from = parseTimeOption(values, 'from') ?? to - DAY_MS
     const limit = Number(values.limit)
@@ -133,7 +133,7 @@ const venuesCheck: CliCommand = {
     environment: { about: 'live asks the real venues, test the simulated ones.', fallback: 'live' },
   },
   async run({ values, output, market }) {
-    const found = await (await market()).checkVenues(environmentOf({ values, usualEnvironment: 'live' }))
+    const found = await (await market()).checkVenues(parseEnvironmentOption(values) ?? 'live')
     output.print(found, ['ok', 'line'])
     const silent = found.filter(({ ok }) => !ok)
     if (silent.length > 0)

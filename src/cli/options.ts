@@ -7,13 +7,10 @@ import { type CommandContext, UsageError } from './command.ts'
 
 type Values = CommandContext['values']
 
-export function environmentOf({
-  values,
-  usualEnvironment,
-}: Pick<CommandContext, 'values' | 'usualEnvironment'>): Environment {
-  if (values.environment === undefined) return usualEnvironment
+export function parseEnvironmentOption(values: Values): Environment | undefined {
   const found = ENVIRONMENTS.find((name) => name === values.environment)
-  if (found === undefined) throw new UsageError(`--environment must be one of ${ENVIRONMENTS.join(', ')}.`)
+  if (found === undefined && values.environment !== undefined)
+    throw new UsageError(`--environment must be one of ${ENVIRONMENTS.join(', ')}.`)
   return found
 }
 

@@ -1,5 +1,6 @@
-import { DAY_MS, parseTime } from '../core/time.ts'
-import { type CliCommand, needed, UsageError } from './command.ts'
+import { DAY_MS } from '../core/time.ts'
+import { type CliCommand, needed } from './command.ts'
+import { parseTimeOption } from './options.ts'
 
 const DEFAULT_DAYS = 31
 
@@ -14,8 +15,8 @@ export const USAGE_COMMAND: CliCommand = {
   async run({ values, accounts, output, clock }) {
     const { id } = await accounts.get(needed(values, 'account'))
     const nowMs = clock.now()
-    const fromMs = timeOf('from', values.from) ?? nowMs - DEFAULT_DAYS * DAY_MS
-    const toMs = timeOf('to', values.to) ?? nowMs
+    const fromMs = parseTimeOption(values, 'from') ?? nowMs - DEFAULT_DAYS * DAY_MS
+    const toMs = parseTimeOption(values, 'to') ?? nowMs
     const rows = (await accounts.usage(id, fromMs, toMs)).map((row) => ({
       day: row.day,
       environment: row.environment,
@@ -29,11 +30,4 @@ export const USAGE_COMMAND: CliCommand = {
     }))
     output.print(rows)
   },
-}
-
-function timeOf(name: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  const time = parseTime(text)
-  if (time === undefined) throw new UsageError(`--${name} must be a day such as 2026-03-14.`)
-  return time
 }

@@ -36,11 +36,9 @@ export function base(credits: number): Cost {
   return build(credits, {}, [])
 }
 
-export function flat(credits: number): Cost {
-  return build(credits, {}, [])
-}
-
-export const noCredits: Cost = build(0, {}, [])
+/** The same price for every answer. */
+export const flat = base
+export const noCredits = base(0)
 
 function build(
   credits: number,

@@ -67,30 +67,15 @@ export interface DashboardRoute {
   run(context: SignedIn): Promise<DashboardReply>
 }
 
-export function openRoute(
-  name: `${string} ${string}`,
-  run: (context: RouteContext) => Promise<DashboardReply>,
-): DashboardRoute {
-  return { ...split(name), access: 'open', run }
-}
+export const openRoute = routeFor<RouteContext>('open')
+export const userRoute = routeFor<SignedIn>('user')
+export const operatorRoute = routeFor<SignedIn>('operator')
 
-export function userRoute(
-  name: `${string} ${string}`,
-  run: (context: SignedIn) => Promise<DashboardReply>,
-): DashboardRoute {
-  return { ...split(name), access: 'user', run }
-}
-
-export function operatorRoute(
-  name: `${string} ${string}`,
-  run: (context: SignedIn) => Promise<DashboardReply>,
-): DashboardRoute {
-  return { ...split(name), access: 'operator', run }
-}
-
-function split(name: string) {
-  const [method = '', path = ''] = name.split(' ')
-  return { method, path: `/dashboard/api/${path}` }
+function routeFor<Context>(access: RouteAccess) {
+  return (name: `${string} ${string}`, run: (context: Context) => Promise<DashboardReply>) => {
+    const [method = '', path = ''] = name.split(' ')
+    return { method, path: `/dashboard/api/${path}`, access, run } as DashboardRoute
+  }
 }
 
 export function json(value: unknown, status = 200, headers: readonly string[] = []): DashboardReply {

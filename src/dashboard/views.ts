@@ -2,7 +2,7 @@ import type { AccountRecord, Accounts, KeyRecord, UsageRow } from '../accounts/a
 import { ENVIRONMENTS } from '../core/environment.ts'
 import type { Plan } from '../core/plan.ts'
 import { formatTime } from '../core/time.ts'
-import type { FullDelivery } from '../webhooks/deliveries.ts'
+import { deliveryBody, type FullDelivery } from '../webhooks/deliveries.ts'
 import type { AccountView, BalanceView, DeliveryView, KeyView, PlanView, UsageRowView } from './wire.ts'
 
 /** How records are shown. No credential is in here: no hash, no token, no secret. */
@@ -40,34 +40,23 @@ export function planView(plan: Plan): PlanView {
 }
 
 export function usageRowView(row: UsageRow): UsageRowView {
-  const { day, environment, endpoint, keyId, requests, credits, rows, failed, rateLimited } = row
+  const { day, environment, endpoint, keyId: key_id, requests, credits, rows, failed } = row
   return {
     day,
     environment,
     endpoint,
-    key_id: keyId,
+    key_id,
     requests,
     credits,
     rows,
     failed,
-    rate_limited: rateLimited,
+    rate_limited: row.rateLimited,
   }
 }
 
 export function deliveryView(delivery: FullDelivery): DeliveryView {
   return {
-    id: delivery.id,
-    event_id: delivery.eventId,
-    seq: delivery.seq,
-    kind: delivery.kind,
-    state: delivery.state,
-    attempts: delivery.attempts,
-    last_status: delivery.lastStatus,
-    last_error: delivery.lastError,
-    last_attempt_at: isoOrNull(delivery.lastAttemptAtMs),
-    duration_ms: delivery.durationMs,
-    next_attempt_at: isoOrNull(delivery.nextAttemptAtMs),
-    created_at: formatTime(delivery.createdAtMs),
+    ...deliveryBody(delivery),
     request: { ...delivery.request, headers: [...delivery.request.headers] },
     response: delivery.response && { ...delivery.response, headers: [...delivery.response.headers] },
   }

@@ -1,5 +1,4 @@
-import type { Credential } from '../accounts/key-ring.ts'
-import { type EndpointRoute, MAX_REQUEST_BODY_BYTES } from '../contract/endpoint.ts'
+import { MAX_REQUEST_BODY_BYTES } from '../contract/endpoint.ts'
 import type { Environment } from '../core/environment.ts'
 import { ApiError, faultsError } from '../core/errors.ts'
 import type { Plan } from '../core/plan.ts'
@@ -9,18 +8,13 @@ import { parseQuery } from './query.ts'
 import { readRequestBody, withBodyFaults } from './read-body.ts'
 import { gateParams, readChoices } from './read-choices.ts'
 import { readInput } from './read-input.ts'
-import type { GateRequest } from './request.ts'
 import type { Task } from './task.ts'
 
 /** A request whose key was checked. */
-export interface KeyedRequest<Services> {
-  readonly request: GateRequest
-  readonly route: EndpointRoute<Services>
-  readonly credential: Credential
-  readonly nowMs: number
-}
+export type KeyedRequest<Services> = Pick<Task<Services>, 'request' | 'route' | 'credential' | 'nowMs'>
 
 export interface AdmissionDeps<Services> {
+  /** Per environment that is running. */
   readonly services: Partial<Record<Environment, Services>>
   readonly plans: readonly Plan[]
   readonly upgradeUrl: string

@@ -1,19 +1,14 @@
-import type { Idempotency } from '../accounts/idempotency.ts'
 import type { Credential, KeyRing } from '../accounts/key-ring.ts'
-import type { Ledger } from '../accounts/ledger.ts'
-import type { ViewAllowances } from '../accounts/view-allowance.ts'
 import type { EndpointRoute } from '../contract/endpoint.ts'
-import type { Environment } from '../core/environment.ts'
 import { ApiError } from '../core/errors.ts'
-import type { Plan } from '../core/plan.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
-import { admitAndCount, admitRequest, type KeyedRequest } from './admit-request.ts'
+import { type AdmissionDeps, admitAndCount, admitRequest, type KeyedRequest } from './admit-request.ts'
 import type { AuthThrottle } from './auth-throttle.ts'
 import { AuthenticationError, authenticate, checkCredential, findKeyText } from './authenticate.ts'
 import { errorReply, toApiError } from './error-reply.ts'
-import { isRateFull, limitRate } from './limit-rate.ts'
-import { Meter } from './meter.ts'
+import { limitRate } from './limit-rate.ts'
+import { Meter, type MeterDeps } from './meter.ts'
 import { type CachedPage, createPageCache } from './page-cache.ts'
 import { meterHeaders } from './reply.ts'
 import type { GateReply, GateRequest } from './request.ts'
@@ -28,20 +23,13 @@ import { remainingOf, type Task } from './task.ts'
  *
  * A request that fails costs nothing.
  */
-export interface GateDeps<Services> {
+export interface GateDeps<Services> extends AdmissionDeps<Services>, Omit<MeterDeps<Services>, 'pages'> {
   readonly keys: KeyRing
-  readonly ledger: Ledger
-  readonly idempotency: Idempotency
-  readonly allowances: ViewAllowances
   readonly authThrottle: AuthThrottle
   readonly clock: Clock
   readonly log: Logger
-  /** Per environment that is running. */
-  readonly services: Partial<Record<Environment, Services>>
   /** For endpoints that need no key. */
   readonly openServices: Services
-  readonly plans: readonly Plan[]
-  readonly upgradeUrl: string
   readonly pageCacheBytes: number
 }
 
@@ -106,7 +94,7 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
       const nowMs = clock.now()
       checkCredential(credential, { nowMs, address: request.address, scope: endpoint.access.scope })
       known = credential
-      const countFirst = endpoint.demand === undefined || isRateFull(credential.rate, nowMs)
+      const countFirst = endpoint.demand === undefined || credential.rate.state(nowMs).remaining <= 0
       if (countFirst) limitRate(credential.rate, nowMs, endpoint.rateLimitError)
       const keyed = { request, route, credential, nowMs }
       const reply = ledger.isFresh(credential.budgets, nowMs)

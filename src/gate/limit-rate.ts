@@ -31,8 +31,3 @@ export function limitRate(
     [['Retry-After', String(seconds)]],
   )
 }
-
-/** Whether no further request fits. */
-export function isRateFull(rate: RateWindow, nowMs: number): boolean {
-  return rate.state(nowMs).remaining <= 0
-}

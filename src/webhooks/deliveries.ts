@@ -1,4 +1,5 @@
 import { ApiError } from '../core/errors.ts'
+import { formatTime } from '../core/time.ts'
 import type { EventStore } from '../store/events.ts'
 import type { DeliveryRecord, JobsStore } from '../store/jobs.ts'
 import { ownSubscription } from './own-subscription.ts'
@@ -104,3 +105,23 @@ function headersOf(head: string | null): HeaderField[] {
     return [{ name: line.slice(0, colon), value: line.slice(colon + 1).trim() }]
   })
 }
+
+/** A delivery as callers and users see it. */
+export function deliveryBody(record: DeliveryRecord) {
+  return {
+    id: record.id,
+    event_id: record.eventId,
+    seq: record.seq,
+    kind: record.kind,
+    state: record.state,
+    attempts: record.attempts,
+    last_status: record.lastStatus,
+    last_error: record.lastError,
+    last_attempt_at: timeOrNull(record.lastAttemptAtMs),
+    duration_ms: record.durationMs,
+    next_attempt_at: timeOrNull(record.nextAttemptAtMs),
+    created_at: formatTime(record.createdAtMs),
+  }
+}
+
+const timeOrNull = (timeMs: number | null) => (timeMs === null ? null : formatTime(timeMs))

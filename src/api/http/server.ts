@@ -76,7 +76,7 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
   const methodsOf = methodFinder([...routes, ...[...pages.keys()].map((path) => ({ method: 'GET', path }))])
   const paths = [...new Set(routes.map((route) => route.path))]
   const nextId = requestIds()
-  const isTrustedProxy = proxyMatcher(options)
+  const isTrustedProxy = addressMatcher(options.trustedProxies.flatMap((text) => parseCidr(text) ?? []))
 
   const finish = (
     request: FastifyRequest,
@@ -93,11 +93,15 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
     unrouted(error.status, 0)
     return finish(request, reply, id, errorReply(error, id, request.headers.accept))
   }
-  const app = createApp(options, {
-    onBadUrl: (request, reply) =>
-      fail(request, reply, new ApiError('not_found', 'The path is not readable.')),
-    onClientError: (error, socket) => answerClientError(error, socket, nextId()),
-  })
+  const app = createApp(
+    options,
+    {
+      onBadUrl: (request, reply) =>
+        fail(request, reply, new ApiError('not_found', 'The path is not readable.')),
+      onClientError: (error, socket) => answerClientError(error, socket, nextId()),
+    },
+    isTrustedProxy,
+  )
 
   const fastHandlers = { GET: new Map<string, FastHandler>(), POST: new Map<string, FastHandler>() }
   const bodyLimits = new Map<string, number>()
@@ -232,23 +236,18 @@ function upgradeRequired(): ApiError {
   return new ApiError('upgrade_required', text, {}, [['Upgrade', 'websocket']])
 }
 
-function proxyMatcher<Services>({ trustedProxies }: HttpOptions<Services>): (address: string) => boolean {
-  return addressMatcher(trustedProxies.flatMap((text) => parseCidr(text) ?? []))
-}
-
 function createApp<Services>(
   options: HttpOptions<Services>,
   faults: {
     onBadUrl: (request: FastifyRequest, reply: FastifyReply) => void | Promise<void>
     onClientError: (error: Error, socket: Socket) => void
   },
+  isTrustedProxy: (address: string) => boolean,
 ): FastifyInstance {
-  const trusted = options.trustedProxies.flatMap((text) => parseCidr(text) ?? [])
-  const isTrusted = addressMatcher(trusted)
   const app = Fastify({
     logger: false,
     bodyLimit: Math.min(MAX_REQUEST_BODY_BYTES, options.bodyLimitBytes),
-    trustProxy: trusted.length === 0 ? false : (address) => isTrusted(address),
+    trustProxy: options.trustedProxies.length === 0 ? false : (address) => isTrustedProxy(address),
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',
     keepAliveTimeout: options.keepAliveMs ?? KEEP_ALIVE_MS,

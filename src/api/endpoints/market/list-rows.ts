@@ -150,24 +150,23 @@ function knownStart(span: Span, firstMs: number | undefined): number {
   return firstMs === undefined || firstMs >= span.toMs ? span.fromMs : firstMs
 }
 
+/** Of a page whose start was not moved. */
+export const NOT_CLAMPED = {
+  clamped: null,
+  clamped_reason: null,
+  original_start: null,
+  effective_start: null,
+}
+
 function clampMeta(walk: CursorWalk, window: number | undefined, earliest: number | undefined) {
-  if (window !== undefined) {
-    return {
-      clamped: true,
-      clamped_reason: 'plan_history',
-      original_start: formatTime(walk.startMs ?? window),
-      effective_start: formatTime(window),
-    }
+  const movedTo = window ?? earliest
+  if (movedTo === undefined) return NOT_CLAMPED
+  return {
+    clamped: true,
+    clamped_reason: window === undefined ? 'before_earliest_data' : 'plan_history',
+    original_start: formatTime(walk.startMs ?? movedTo),
+    effective_start: formatTime(movedTo),
   }
-  if (earliest !== undefined) {
-    return {
-      clamped: true,
-      clamped_reason: 'before_earliest_data',
-      original_start: formatTime(walk.startMs ?? earliest),
-      effective_start: formatTime(earliest),
-    }
-  }
-  return { clamped: null, clamped_reason: null, original_start: null, effective_start: null }
 }
 
 /**

@@ -11,6 +11,7 @@ import { endpoint } from '../services.ts'
 import { NO_COVERAGE } from './coverage-meta.ts'
 import { foreignCursor, walkBinding } from './cursor-walk.ts'
 import { findMarket } from './find-market.ts'
+import { NOT_CLAMPED } from './list-rows.ts'
 import { identifierParam, marketTypeParam } from './market-params.ts'
 import { withOpenInterest } from './perpetual-open-interest.ts'
 
@@ -78,10 +79,7 @@ export const markets = endpoint({
         symbol: input.symbol ?? null,
         source: input.source ?? null,
         interval: null,
-        clamped: null,
-        clamped_reason: null,
-        original_start: null,
-        effective_start: null,
+        ...NOT_CLAMPED,
         ignored: context.ignored,
         coverage: NO_COVERAGE,
       },

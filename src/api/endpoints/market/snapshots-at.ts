@@ -15,6 +15,7 @@ import type { CoveredRow, EnvironmentStore } from '../../../store/environment.ts
 import { endpoint } from '../services.ts'
 import { coverageMeta } from './coverage-meta.ts'
 import { findMarket } from './find-market.ts'
+import { NOT_CLAMPED } from './list-rows.ts'
 import { marketIdParam } from './market-params.ts'
 import { checkAvailable, SNAPSHOT_SOURCES, type SnapshotSource, snapshotFeeds } from './snapshot-feeds.ts'
 
@@ -113,10 +114,7 @@ export const snapshotsAt = endpoint({
       returned: count,
       has_more: false,
       next_cursor: null,
-      clamped: null,
-      clamped_reason: null,
-      original_start: null,
-      effective_start: null,
+      ...NOT_CLAMPED,
       ignored: context.ignored,
       coverage: coverageMeta(found.coverage, found.covered, nowMs),
       reason: found.reason,

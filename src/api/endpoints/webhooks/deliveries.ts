@@ -12,10 +12,9 @@ import {
   textField,
   timeField,
 } from '../../../core/rows/fields.ts'
-import { formatTime } from '../../../core/time.ts'
-import type { DeliveryRecord } from '../../../store/jobs.ts'
+import { deliveryBody } from '../../../webhooks/deliveries.ts'
 import { endpoint } from '../services.ts'
-import { CreditsUsed, timeTextOrNull, WEBHOOK_ACCESS, webhookId } from './webhook-record.ts'
+import { CreditsUsed, WEBHOOK_ACCESS, webhookId } from './webhook-record.ts'
 
 const Delivery = Type.Object({
   id: textField('Id of the delivery, as in X-Svc-Delivery.'),
@@ -81,20 +80,3 @@ export const deliveries = endpoint({
     })
   },
 })
-
-function deliveryBody(record: DeliveryRecord) {
-  return {
-    id: record.id,
-    event_id: record.eventId,
-    seq: record.seq,
-    kind: record.kind,
-    state: record.state,
-    attempts: record.attempts,
-    last_status: record.lastStatus,
-    last_error: record.lastError,
-    last_attempt_at: timeTextOrNull(record.lastAttemptAtMs),
-    duration_ms: record.durationMs,
-    next_attempt_at: timeTextOrNull(record.nextAttemptAtMs),
-    created_at: formatTime(record.createdAtMs),
-  }
-}
