@@ -2,12 +2,12 @@
  * A forgotten password is replaced by whoever has a one-time link, which an operator makes: on the command line or
  * in the dashboard. A newer link of the same user ends an older one; setting the password ends all sessions.
  */
-import { hash, randomBytes } from 'node:crypto'
 import type { Clock } from '../kit/clock.ts'
 import type { UserRecord, UsersStore } from '../store/users.ts'
 import { AccountsError } from './accounts.ts'
 import type { HashCaller } from './hash-queue.ts'
 import { checkPassword, type Passwords } from './password.ts'
+import { hashToken, newToken } from './users.ts'
 
 export interface PasswordResets {
   /** @throws AccountsError when nobody signs in with this e-mail */
@@ -18,7 +18,6 @@ export interface PasswordResets {
   redeem(token: string, password: string, caller?: HashCaller): Promise<UserRecord | undefined>
 }
 
-const TOKEN_BYTES = 32
 const VALID_MS = 24 * 3_600_000
 /** Where the page takes the token from; after `#` it never reaches a server's log. */
 export const RESET_PATH = '#/reset/'
@@ -37,7 +36,7 @@ export function createPasswordResets(deps: {
     async issue(email) {
       const found = await store.findUser(email.trim())
       if (found === undefined) throw new AccountsError(`Nobody signs in with the e-mail address ${email}.`)
-      const token = randomBytes(TOKEN_BYTES).toString('base64url')
+      const token = newToken()
       const expiresAtMs = clock.now() + VALID_MS
       await store.putPasswordReset({ hash: hashToken(token), userId: found.user.id, expiresAtMs })
       return { token, user: found.user, expiresAtMs }
@@ -53,8 +52,4 @@ export function createPasswordResets(deps: {
       return taken ? user : undefined
     },
   }
-}
-
-function hashToken(token: string): string {
-  return hash('sha256', token, 'hex')
 }

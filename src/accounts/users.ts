@@ -130,10 +130,11 @@ function check(email: string, password: string): void {
   checkPassword(password)
 }
 
-function newToken(): string {
+/** The store has only the hash of a token. */
+export function newToken(): string {
   return randomBytes(TOKEN_BYTES).toString('base64url')
 }
 
-function hashToken(token: string): string {
+export function hashToken(token: string): string {
   return hash('sha256', token, 'hex')
 }

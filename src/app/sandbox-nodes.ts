@@ -30,9 +30,8 @@ const START_LIMIT_MS = 30_000
 const RESTART_DELAY_MS = 500
 const STOP_LIMIT_MS = 3_000
 
-interface Ready {
-  nodes: { name: string; url: string; controlUrl: string }[]
-}
+/** The first line that the process prints. */
+type Ready = Pick<SandboxNodes, 'nodes'>
 
 export async function startSandboxNodes(options: SandboxNodesOptions): Promise<SandboxNodes> {
   const { log, clock } = options

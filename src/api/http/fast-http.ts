@@ -55,14 +55,14 @@ export function openFastHttp(server: Server, options: FastHttpOptions): FastHttp
     /** The client has closed its side: nothing more will arrive. */
     let hasEnded = false
     let response: SocketResponseWriter | undefined
-    const heads = plainHeadReader()
+    const readHead = plainHeadReader()
     const connection: Connection = { socket, isBusy: () => isBusy }
 
     function take(arrived: Buffer): void {
       isTurning = true
       let rest: Buffer | undefined
       for (let bytes: Buffer | undefined = arrived; bytes !== undefined && !isBusy; ) {
-        const head = heads.read(bytes)
+        const head = readHead(bytes)
         const handler = head && options.find(head.method, splitTarget(head.target).path, head.bodyBytes)
         const whole = head === undefined ? 0 : head.headBytes + head.bodyBytes
         if (head === undefined || handler === undefined || whole > bytes.length || isTooLong(head)) {

@@ -4,7 +4,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { test } from 'node:test'
 import { plainHeadReader } from './plain-head.ts'
 
-const read = (text: string) => plainHeadReader().read(Buffer.from(text, 'latin1'))
+const read = (text: string) => plainHeadReader()(Buffer.from(text, 'latin1'))
 
 test('a plain GET and a plain POST are read whole', () => {
   assert.deepEqual(read('GET /v1/candles?a=b%20c HTTP/1.1\r\nHost: x:80\r\nX-API-Key:  k \r\n\r\nmore'), {
@@ -22,8 +22,8 @@ test('a plain GET and a plain POST are read whole', () => {
 })
 
 test('repeated headers are the same object, others are parsed again, and only a POST has a body', () => {
-  const reader = plainHeadReader()
-  const ask = (text: string) => reader.read(Buffer.from(text, 'latin1'))
+  const readHead = plainHeadReader()
+  const ask = (text: string) => readHead(Buffer.from(text, 'latin1'))
   const first = ask('GET /a HTTP/1.1\r\nHost: x\r\n\r\n')
   assert.equal(ask('GET /b HTTP/1.1\r\nHost: x\r\n\r\n')?.headers, first?.headers)
   assert.deepEqual(ask('GET /b HTTP/1.1\r\nHost: y\r\n\r\n')?.headers, { host: 'y' })
@@ -115,11 +115,11 @@ test('the full parser reads the same as this one: 1,500 random and broken reques
       socket.end(bytes)
     })
   const random = seeded(20261115)
-  const reader = plainHeadReader()
+  const readHead = plainHeadReader()
   let read = 0
   for (let round = 0; round < 1_500; round++) {
     const bytes = randomRequest(random)
-    const head = reader.read(bytes)
+    const head = readHead(bytes)
     if (head === undefined || head.headBytes + head.bodyBytes > bytes.length) continue
     read++
     const body = bytes.toString('latin1', head.headBytes, head.headBytes + head.bodyBytes)

@@ -25,41 +25,37 @@ const PLAIN_CONNECTION =
   /^(?:keep-alive|upgrade|http2-settings)(?:[ \t]*,[ \t]*(?:keep-alive|upgrade|http2-settings))*$/i
 const LENGTH = /^(?:0|[1-9]\d{0,8})$/
 
-/** For one connection: headers that are the same as those of the request before are parsed once. */
-export interface PlainHeadReader {
-  /** The request at the start of these bytes. */
-  read(bytes: Buffer): PlainHead | undefined
-}
-
 interface Headers {
   readonly text: string
   readonly values: Record<string, string>
 }
 
-export function plainHeadReader(): PlainHeadReader {
+/**
+ * Reads the request at the start of some bytes. For one connection: headers that are the same as those of the request
+ * before are parsed once.
+ */
+export function plainHeadReader(): (bytes: Buffer) => PlainHead | undefined {
   let last: Headers = { text: '', values: {} }
-  return {
-    read(bytes) {
-      const end = bytes.indexOf(HEAD_END, 0, 'latin1')
-      if (end === -1 || end > MAX_HEAD) return undefined
-      const text = bytes.toString('latin1', 0, end)
-      const lineEnd = text.indexOf('\r\n')
-      if (lineEnd === -1) return undefined
-      const line = text.slice(0, lineEnd)
-      if (!LINE.test(line)) return undefined
-      const rest = text.slice(lineEnd)
-      if (rest !== last.text) {
-        const values = readHeaders(rest)
-        if (values === undefined) return undefined
-        last = { text: rest, values }
-      }
-      const headers = last.values
-      const method = line.startsWith('GET') ? 'GET' : 'POST'
-      const bodyBytes = bodyLength(method, headers)
-      if (bodyBytes === undefined) return undefined
-      const target = line.slice(method.length + 1, line.lastIndexOf(' '))
-      return { method, target, headers, headBytes: end + HEAD_END.length, bodyBytes }
-    },
+  return (bytes) => {
+    const end = bytes.indexOf(HEAD_END, 0, 'latin1')
+    if (end === -1 || end > MAX_HEAD) return undefined
+    const text = bytes.toString('latin1', 0, end)
+    const lineEnd = text.indexOf('\r\n')
+    if (lineEnd === -1) return undefined
+    const line = text.slice(0, lineEnd)
+    if (!LINE.test(line)) return undefined
+    const rest = text.slice(lineEnd)
+    if (rest !== last.text) {
+      const values = readHeaders(rest)
+      if (values === undefined) return undefined
+      last = { text: rest, values }
+    }
+    const headers = last.values
+    const method = line.startsWith('GET') ? 'GET' : 'POST'
+    const bodyBytes = bodyLength(method, headers)
+    if (bodyBytes === undefined) return undefined
+    const target = line.slice(method.length + 1, line.lastIndexOf(' '))
+    return { method, target, headers, headBytes: end + HEAD_END.length, bodyBytes }
   }
 }
 

@@ -1,13 +1,5 @@
 import type { Metrics } from '../../kit/metrics.ts'
 
-/**
- * Counts and durations per route. A request only increments numbers; labels and texts are made when the metrics are
- * read, which is far less often.
- */
-export interface RequestMetrics {
-  of(route: string): (status: number, seconds: number) => void
-}
-
 const SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
 interface RouteCounts {
@@ -18,7 +10,13 @@ interface RouteCounts {
   seconds: number
 }
 
-export function createRequestMetrics(metrics: Metrics): RequestMetrics {
+/**
+ * Counts and durations per route. A request only increments numbers; labels and texts are made when the metrics are
+ * read, which is far less often.
+ */
+export function observeRoutes(
+  metrics: Metrics,
+): (route: string) => (status: number, seconds: number) => void {
   const routes = new Map<string, RouteCounts>()
   metrics.read({
     name: 'tapeline_http_requests_total',
@@ -32,19 +30,17 @@ export function createRequestMetrics(metrics: Metrics): RequestMetrics {
     type: 'histogram',
     values: () => [...routes.values()].flatMap(durationValues),
   })
-  return {
-    of(route) {
-      const counts = routes.get(route) ?? newCounts(route)
-      routes.set(route, counts)
-      const { statuses, buckets } = counts
-      return (status, seconds) => {
-        statuses.set(status, (statuses.get(status) ?? 0) + 1)
-        let bucket = 0
-        while (bucket < SECONDS_BUCKETS.length && seconds > (SECONDS_BUCKETS[bucket] ?? 0)) bucket++
-        buckets[bucket] = (buckets[bucket] ?? 0) + 1
-        counts.seconds += seconds
-      }
-    },
+  return (route) => {
+    const counts = routes.get(route) ?? newCounts(route)
+    routes.set(route, counts)
+    const { statuses, buckets } = counts
+    return (status, seconds) => {
+      statuses.set(status, (statuses.get(status) ?? 0) + 1)
+      let bucket = 0
+      while (bucket < SECONDS_BUCKETS.length && seconds > (SECONDS_BUCKETS[bucket] ?? 0)) bucket++
+      buckets[bucket] = (buckets[bucket] ?? 0) + 1
+      counts.seconds += seconds
+    }
   }
 }
 

@@ -24,7 +24,7 @@ import { type FastHandler, type FastHttp, openFastHttp } from './fast-http.ts'
 import { keepHalfClosedReaders } from './half-closed.ts'
 import { metricsReply } from './metrics-page.ts'
 import { notFoundError } from './not-found.ts'
-import { createRequestMetrics } from './request-metrics.ts'
+import { observeRoutes } from './request-metrics.ts'
 import { routeServer } from './route-server.ts'
 import { sendReply } from './send.ts'
 import { splitTarget } from './target.ts'
@@ -70,8 +70,8 @@ const NO_PARAMS = {}
 export async function startHttp<Services>(options: HttpOptions<Services>): Promise<HttpServer> {
   const { gate, routes, log } = options
   const cors = createCors(options.corsOrigins)
-  const metrics = createRequestMetrics(options.metrics)
-  const unrouted = metrics.of('none')
+  const observe = observeRoutes(options.metrics)
+  const unrouted = observe('none')
   const pages = pagesOf(options)
   const methodsOf = methodFinder([...routes, ...[...pages.keys()].map((path) => ({ method: 'GET', path }))])
   const paths = [...new Set(routes.map((route) => route.path))]
@@ -107,7 +107,7 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
   const bodyLimits = new Map<string, number>()
   for (const route of routes) {
     const bodyLimit = limitOf(route, options.bodyLimitBytes)
-    const serve = routeServer(route, { gate, nextId, cors, log, observe: metrics.of(route.name) })
+    const serve = routeServer(route, { gate, nextId, cors, log, observe: observe(route.name) })
     app.route({
       method: route.method === 'GET' ? ['GET', 'HEAD'] : route.method,
       url: route.path.replace(/\{([^}]+)\}/g, ':$1'),

@@ -19,7 +19,7 @@ const order = (op: string, properties: Record<string, unknown>, required: readon
 })
 const kinds = { type: 'array', minItems: 1, items: { enum: [...EVENT_KINDS] } }
 
-const SERVER_FRAMES: Record<string, { summary: string; payload: object }> = {
+const SERVER_FRAMES = {
   welcome: {
     summary: 'The connection is open.',
     payload: frame('welcome', {
@@ -81,7 +81,7 @@ const SERVER_FRAMES: Record<string, { summary: string; payload: object }> = {
   },
 }
 
-const CLIENT_FRAMES: Record<string, { summary: string; payload: object }> = {
+const CLIENT_FRAMES = {
   subscribe: {
     summary: 'Asks for events.',
     payload: order(
@@ -102,11 +102,12 @@ export function asyncapiDocument(schemaOf: (kind: EventKind) => TSchema): object
   const schemas = Object.fromEntries(EVENT_KINDS.map((kind) => [kind, schemaOf(kind)]))
   const event = { oneOf: EVENT_KINDS.map((kind) => ({ $ref: `#/components/schemas/${kind}` })) }
   const messages = {
-    ...messagesOf(SERVER_FRAMES),
-    ...messagesOf(CLIENT_FRAMES),
-    event: message('An event, once for every client.', frame('event', { event }, ['event'])),
+    ...SERVER_FRAMES,
+    ...CLIENT_FRAMES,
+    event: { summary: 'An event, once for every client.', payload: frame('event', { event }, ['event']) },
     delivery: {
-      ...message('A signed POST.', { oneOf: [event, { type: 'array', maxItems: 100, items: event }] }),
+      summary: 'A signed POST.',
+      payload: { oneOf: [event, { type: 'array', maxItems: 100, items: event }] },
       headers: DELIVERY_HEADERS,
     },
   }
@@ -155,16 +156,6 @@ const DELIVERY_HEADERS = {
     'webhook-timestamp': text('Standard Webhooks: epoch seconds.'),
     'webhook-signature': text('Standard Webhooks: v1 signatures, one per valid secret.'),
   },
-}
-
-function message(summary: string, payload: object) {
-  return { summary, payload }
-}
-
-function messagesOf(frames: Record<string, { summary: string; payload: object }>) {
-  return Object.fromEntries(
-    Object.entries(frames).map(([name, { summary, payload }]) => [name, message(summary, payload)]),
-  )
 }
 
 function operation(action: 'send' | 'receive', channel: string, names: readonly string[]) {

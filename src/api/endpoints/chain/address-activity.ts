@@ -43,7 +43,7 @@ export const addressActivity = endpoint({
   },
   access: { scope: 'node', tier: 'pro', feature: 'address_history' },
   params: {
-    address: addressPathParam(),
+    address: addressPathParam,
     limit: withDefault(integer('Items at most.', { min: 1, max: 200 }), 50),
   },
   cost,

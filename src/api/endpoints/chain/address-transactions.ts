@@ -61,7 +61,7 @@ export const addressTransactions = endpoint({
   },
   access: { scope: 'node', tier: 'pro', feature: 'address_history' },
   params: {
-    address: addressPathParam(),
+    address: addressPathParam,
     ...cursorPage('Rows per page.', { default: 50, max: 200 }),
   },
   cost,

@@ -4,28 +4,24 @@ import { type Network, networkInfo } from '../../../core/chain/network.ts'
 import { faultsError } from '../../../core/errors.ts'
 
 /** Prefix, checksum, version and length are checked; `reason` says which of them is wrong. */
-export function addressPathParam() {
-  return readBy<string>('A Kaspa address, with its prefix.', {
-    schema: { type: 'string', pattern: '^kaspa(test|sim|dev)?:[a-z0-9]+$' },
-    example: (samples) => samples.address,
-    read: (text) => {
-      const decoded = decodeAddress(text)
-      if (decoded.ok) return text
-      return new ParamRefusal(`is not an address: ${decoded.message}`, undefined, decoded.reason)
-    },
-  })
-}
+export const addressPathParam = readBy<string>('A Kaspa address, with its prefix.', {
+  schema: { type: 'string', pattern: '^kaspa(test|sim|dev)?:[a-z0-9]+$' },
+  example: (samples) => samples.address,
+  read: (text) => {
+    const decoded = decodeAddress(text)
+    if (decoded.ok) return text
+    return new ParamRefusal(`is not an address: ${decoded.message}`, undefined, decoded.reason)
+  },
+})
 
-export function txIdParam() {
-  return readBy<string>('Transaction id.', {
-    schema: { type: 'string', pattern: '^[0-9a-fA-F]{64}$' },
-    example: (samples) => samples.txId,
-    read: (text) =>
-      /^[0-9a-fA-F]{64}$/.test(text)
-        ? text.toLowerCase()
-        : new ParamRefusal('must be 64 hex digits', undefined, 'format'),
-  })
-}
+export const txIdParam = readBy<string>('Transaction id.', {
+  schema: { type: 'string', pattern: '^[0-9a-fA-F]{64}$' },
+  example: (samples) => samples.txId,
+  read: (text) =>
+    /^[0-9a-fA-F]{64}$/.test(text)
+      ? text.toLowerCase()
+      : new ParamRefusal('must be 64 hex digits', undefined, 'format'),
+})
 
 /** A valid address of another network is refused too: it has no history here. */
 export function requireNetwork(address: string, network: Network): void {

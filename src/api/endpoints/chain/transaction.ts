@@ -45,7 +45,7 @@ export const transactionEndpoint = endpoint({
       'From the index; where it is not there, from the mempool of a node, for 5 credits more. A confirmed transaction becomes pending again when its accepting block leaves the chain, and dropped when it leaves the mempool without being accepted.',
   },
   access: { scope: 'node', tier: 'pro', feature: 'transactions' },
-  params: { tx_id: txIdParam() },
+  params: { tx_id: txIdParam },
   cost,
   returns: object('TransactionLookup', TransactionLookup),
   errors: ['transaction_not_found', 'upstream_error', 'upstream_unavailable', 'upstream_timeout'],

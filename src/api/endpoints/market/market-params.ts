@@ -7,19 +7,15 @@ const IDENTIFIER = /^[A-Za-z0-9._:-]{1,200}$/
 
 export const IDENTIFIERS_IN_WORDS = 'a market id, condition id, slug, ticker or token id'
 
-export function marketIdParam(): Param<string> {
-  return text('One market: condition id, number or slug (`predmkt_a`), or ticker (`predmkt_b`).', {
-    pattern: IDENTIFIER,
-    expected: IDENTIFIERS_IN_WORDS,
-  })
-}
+export const marketIdParam = text(
+  'One market: condition id, number or slug (`predmkt_a`), or ticker (`predmkt_b`).',
+  { pattern: IDENTIFIER, expected: IDENTIFIERS_IN_WORDS },
+)
 
-export function tokenIdParam(): Param<string> {
-  return text('One leg of a market: its order-book token id (`predmkt_a`).', {
-    pattern: /^[0-9A-Za-z]{1,100}$/,
-    expected: 'an order-book token id',
-  })
-}
+export const tokenIdParam = text('One leg of a market: its order-book token id (`predmkt_a`).', {
+  pattern: /^[0-9A-Za-z]{1,100}$/,
+  expected: 'an order-book token id',
+})
 
 export function identifierParam(example: Example<string>): Param<string> {
   return text('Market id, condition id, slug, ticker or token id.', {
@@ -29,6 +25,4 @@ export function identifierParam(example: Example<string>): Param<string> {
   })
 }
 
-export function marketTypeParam() {
-  return choice('Duration of the contract.', MARKET_TYPES)
-}
+export const marketTypeParam = choice('Duration of the contract.', MARKET_TYPES)

@@ -29,7 +29,7 @@ export const markets = endpoint({
   params: {
     source: optional(source(...SOURCES)),
     symbol: optional(symbol()),
-    market_type: optional(marketTypeParam()),
+    market_type: optional(marketTypeParam),
     active: optional(
       bool('Only markets that have not ended (true), or that have ended or are resolved (false).'),
     ),

@@ -70,7 +70,7 @@ export const snapshotsAt = endpoint({
     source: withExample('predmkt_a', source(...SNAPSHOT_SOURCES)),
     symbol: symbol(),
     time: withExample((samples: ExampleSamples) => samples.time, time('The instant.')),
-    market_id: onlyFor(['predmkt_a', 'predmkt_b'], optional(marketIdParam())),
+    market_id: onlyFor(['predmkt_a', 'predmkt_b'], optional(marketIdParam)),
     include_orderbook: onlyFor(
       ['predmkt_a', 'predmkt_b'],
       flag('Adds both books of the market, with every level.'),

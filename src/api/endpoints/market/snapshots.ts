@@ -37,8 +37,8 @@ export const snapshots = endpoint({
   params: {
     source: withExample('predmkt_a', source(...SNAPSHOT_SOURCES)),
     symbol: symbol(),
-    market_id: onlyFor(['predmkt_a', 'predmkt_b'], optional(marketIdParam())),
-    market_type: onlyFor(['predmkt_a', 'predmkt_b'], optional(marketTypeParam())),
+    market_id: onlyFor(['predmkt_a', 'predmkt_b'], optional(marketIdParam)),
+    market_type: onlyFor(['predmkt_a', 'predmkt_b'], optional(marketTypeParam)),
     include_orderbook: onlyFor(
       ['predmkt_a', 'predmkt_b'],
       flag('Adds both books of each market: every level of `predmkt_b`, up to `depth` of `predmkt_a`.'),

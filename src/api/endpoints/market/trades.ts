@@ -21,8 +21,8 @@ export const trades = endpoint({
   params: {
     symbol: symbol({ orIdentifier: IDENTIFIERS_IN_WORDS }),
     source: optional(source(...SOURCES)),
-    market_id: onlyFor(['predmkt_a', 'predmkt_b'], optional(marketIdParam())),
-    token_id: onlyFor(['predmkt_a'], optional(tokenIdParam())),
+    market_id: onlyFor(['predmkt_a', 'predmkt_b'], optional(marketIdParam)),
+    token_id: onlyFor(['predmkt_a'], optional(tokenIdParam)),
     side: optional(choice('Side of the aggressor.', ['buy', 'sell'] as const, { fault: 'invalid_side' })),
     ...rowsPage({ default: 500, max: 10_000 }),
   },

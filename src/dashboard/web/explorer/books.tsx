@@ -1,4 +1,3 @@
-import type { AssetSymbol } from '../../../core/symbol.ts'
 import { dateTime, duration, plural, price as priceText } from '../format.ts'
 import { useSession } from '../session.ts'
 import { ApiCall } from '../ui/api-call.tsx'
@@ -8,9 +7,8 @@ import { useView } from '../use-view.ts'
 import { BookClock, type BookTime, useBookTime } from './book-time.tsx'
 import { type LadderBook, Ladders } from './ladders.tsx'
 import { MarketSelect, stageOf, useMarkets } from './market-select.tsx'
-import type { MarketRecord } from './opened-market.ts'
+import type { MarketRecord, MarketTabProps } from './opened-market.ts'
 import { BOOK_SOURCES } from './paths.ts'
-import type { Place } from './place.ts'
 import { go, noteTime, useAddress } from './use-place.ts'
 
 interface Snapshot {
@@ -35,14 +33,7 @@ const FRESH_MS = 5_000
 const LAST_LOOK_MS = 1_000
 
 /** The book of any source that has one, at any recorded moment. */
-export function Books(props: {
-  asked: Place
-  place: Place
-  symbol: AssetSymbol
-  /** The market of the address. */
-  opened: MarketRecord | undefined
-}) {
-  const { asked, place, symbol, opened } = props
+export function Books({ asked, place, symbol, opened }: MarketTabProps) {
   const { environment } = useSession()
   const source: BookSource = BOOK_SOURCES.find((one) => one === place.source) ?? 'perpdex'
   const isPrediction = source !== 'perpdex'

@@ -1,6 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { SOURCES } from '../../../core/source.ts'
-import type { AssetSymbol } from '../../../core/symbol.ts'
 import { dateTime } from '../format.ts'
 import { useSession } from '../session.ts'
 import { ApiCall } from '../ui/api-call.tsx'
@@ -10,7 +9,7 @@ import { useView } from '../use-view.ts'
 import { CandleChart } from './candle-chart.tsx'
 import { type ChartFunding, useCandles } from './load-candles.ts'
 import { defaultMarket, MarketSelect, stageOf, useMarkets } from './market-select.tsx'
-import type { MarketRecord } from './opened-market.ts'
+import type { MarketRecord, MarketTabProps } from './opened-market.ts'
 import { candlesPath, FIRST_CHART, fundingPath, intervalsOf, PREDICTION_SOURCES } from './paths.ts'
 import type { Place } from './place.ts'
 import { Quote } from './quote.tsx'
@@ -21,14 +20,7 @@ const NO_FUNDING: ChartFunding[] = []
 /** The address follows the chart once it rests. */
 const SETTLE_MS = 300
 
-export function CandlesTab(props: {
-  asked: Place
-  place: Place
-  symbol: AssetSymbol
-  /** The market of the address. */
-  opened: MarketRecord | undefined
-}) {
-  const { asked, place, symbol, opened } = props
+export function CandlesTab({ asked, place, symbol, opened }: MarketTabProps) {
   const { environment, session } = useSession()
   const [hovered, setHovered] = useState<{ path: string | undefined; time: number | undefined }>()
   const [turn, setTurn] = useState(0)

@@ -27,6 +27,15 @@ export interface OpenedMarket {
   problem: string | undefined
 }
 
+/** What the tabs about one market or series are given. */
+export interface MarketTabProps {
+  asked: Place
+  place: Place
+  symbol: AssetSymbol
+  /** The market of the address. */
+  opened: MarketRecord | undefined
+}
+
 const EVERY_MS = 60_000
 
 /** The market that the address names, requested by that name: it need not be in any list. */
