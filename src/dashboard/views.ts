@@ -2,7 +2,7 @@ import type { AccountRecord, Accounts, KeyRecord, UsageRow } from '../accounts/a
 import { ENVIRONMENTS } from '../core/environment.ts'
 import type { Plan } from '../core/plan.ts'
 import { formatTime } from '../core/time.ts'
-import { deliveryBody, type FullDelivery } from '../webhooks/deliveries.ts'
+import { deliveryFields, type FullDelivery } from '../webhooks/deliveries.ts'
 import type { AccountView, BalanceView, DeliveryView, KeyView, PlanView, UsageRowView } from './wire.ts'
 
 /** How records are shown. No credential is in here: no hash, no token, no secret. */
@@ -56,7 +56,7 @@ export function usageRowView(row: UsageRow): UsageRowView {
 
 export function deliveryView(delivery: FullDelivery): DeliveryView {
   return {
-    ...deliveryBody(delivery),
+    ...deliveryFields(delivery),
     request: { ...delivery.request, headers: [...delivery.request.headers] },
     response: delivery.response && { ...delivery.response, headers: [...delivery.response.headers] },
   }

@@ -107,7 +107,7 @@ function headersOf(head: string | null): HeaderField[] {
 }
 
 /** A delivery as callers and users see it. */
-export function deliveryBody(record: DeliveryRecord) {
+export function deliveryFields(record: DeliveryRecord) {
   return {
     id: record.id,
     event_id: record.eventId,

@@ -12,7 +12,7 @@ import {
   textField,
   timeField,
 } from '../../../core/rows/fields.ts'
-import { deliveryBody } from '../../../webhooks/deliveries.ts'
+import { deliveryFields } from '../../../webhooks/deliveries.ts'
 import { endpoint } from '../services.ts'
 import { CreditsUsed, WEBHOOK_ACCESS, webhookId } from './webhook-record.ts'
 
@@ -72,7 +72,7 @@ export const deliveries = endpoint({
     const hasMore = rows.length > rowLimit
     const next = hasMore && last !== undefined ? last.place : null
     return wrappedPage({
-      rows: page.map((record) => JSON.stringify(deliveryBody(record))),
+      rows: page.map((record) => JSON.stringify(deliveryFields(record))),
       head: `{"id":${JSON.stringify(id)},"deliveries":[`,
       tail: `],"next_cursor":${JSON.stringify(next)},"credits_used":0}`,
       hasMore,
