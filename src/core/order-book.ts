@@ -33,6 +33,30 @@ export class OrderBook {
     this.fill('asks', asks)
   }
 
+  /** Becomes a copy of another book, in the memory that this one has. */
+  copyFrom(other: OrderBook): void {
+    for (const name of ['bids', 'asks'] as const) {
+      const own = this.sides[name]
+      const { keys, sizes } = other.sides[name]
+      own.keys.length = own.sizes.length = keys.length
+      for (let i = 0; i < keys.length; i++) {
+        own.keys[i] = keys[i] as number
+        own.sizes[i] = sizes[i] as number
+      }
+    }
+  }
+
+  isSameAs(other: OrderBook): boolean {
+    for (const name of ['bids', 'asks'] as const) {
+      const own = this.sides[name]
+      const { keys, sizes } = other.sides[name]
+      if (own.keys.length !== keys.length) return false
+      for (let i = 0; i < keys.length; i++)
+        if (own.keys[i] !== keys[i] || own.sizes[i] !== sizes[i]) return false
+    }
+    return true
+  }
+
   /** Sets the size at a price; 0 deletes the level. */
   set(name: BookSide, price: number, size: number): void {
     const { keys, sizes } = this.sides[name]

@@ -89,7 +89,8 @@ function checkMicroSide(field: string, { prices, sizes }: MicroSide, direction: 
     throw new RowError(field, `has ${prices.length} prices and ${sizes.length} sizes`)
   let previous = Number.NEGATIVE_INFINITY
   for (let i = 0; i < prices.length; i++) {
-    const [price = Number.NaN, size = Number.NaN] = [prices[i], sizes[i]]
+    const price = prices[i] ?? Number.NaN
+    const size = sizes[i] ?? Number.NaN
     if (!Number.isInteger(price) || price < 0 || price > MICRO)
       throw new RowError(field, `must lie between 0 and 1, is ${microText(price)}`)
     if (!Number.isInteger(size) || size <= 0 || size >= MAX_MICRO_SIZE)

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { add, decimal, decimalText, divide, subtract } from '../decimal.ts'
 import type { Feed } from '../feed.ts'
-import { complement, microText } from '../micro.ts'
+import { complement, MICRO, microOf, microText, middleText } from '../micro.ts'
 import { type MicroBook, sidesOfBooks } from '../micro-book.ts'
 import type { Source } from '../source.ts'
 import { type BookInput, type BookTop, checkMicroBook, encodeBook, microTop } from './book.ts'
@@ -221,16 +221,25 @@ function marketType(feed: Feed): string {
   return feed.interval === '1d' ? '24h' : feed.interval
 }
 
-function headText(feed: Feed, timestamp: string, marketId: string | null, top: BookTop): string {
-  let mid = 'null'
-  let spread = 'null'
-  if (top.bid !== null && top.ask !== null) {
-    const bid = decimal(top.bid)
-    const ask = decimal(top.ask)
-    const middle = divide(add(bid, ask), decimal(2), Math.max(bid.scale, ask.scale) + MID_EXTRA_DECIMALS)
-    if (middle !== undefined) mid = decimalText(middle)
-    spread = decimalText(subtract(ask, bid))
+const NO_MIDDLE = { mid: 'null', spread: 'null' }
+
+function middleOf({ bid: bidText, ask: askText }: BookTop): { mid: string; spread: string } {
+  if (bidText === null || askText === null) return NO_MIDDLE
+  const [bidMicro, askMicro] = [microOf(bidText), microOf(askText)]
+  // A middle between two millionths is exact as a number only where it is small.
+  if (bidMicro !== undefined && askMicro !== undefined && askMicro <= MICRO)
+    return { mid: middleText(bidMicro, askMicro), spread: microText(askMicro - bidMicro) }
+  const bid = decimal(bidText)
+  const ask = decimal(askText)
+  const middle = divide(add(bid, ask), decimal(2), Math.max(bid.scale, ask.scale) + MID_EXTRA_DECIMALS)
+  return {
+    mid: middle === undefined ? 'null' : decimalText(middle),
+    spread: decimalText(subtract(ask, bid)),
   }
+}
+
+function headText(feed: Feed, timestamp: string, marketId: string | null, top: BookTop): string {
+  const { mid, spread } = middleOf(top)
   const imbalance = imbalanceText(top.bidSize, top.askSize)
   const market = marketId === null ? 'null' : stringText('market_id', marketId)
   return `{"timestamp":${timestamp},"symbol":"${feed.symbol}","source":"${feed.source}","interval":"${SNAPSHOT_GRID}","market_id":${market},"best_bid":${top.bid},"best_ask":${top.ask},"mid_price":${mid},"spread":${spread},"imbalance":${imbalance}`

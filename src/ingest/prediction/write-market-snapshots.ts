@@ -2,8 +2,7 @@
 import type { Feed } from '../../core/feed.ts'
 import { anyMidOf, type MidSample, midOf } from '../../core/market-candles.ts'
 import { composeUpDown, composeYesNo } from '../../core/market-snapshot.ts'
-import type { MicroBook } from '../../core/micro-book.ts'
-import type { OrderBook } from '../../core/order-book.ts'
+import { OrderBook } from '../../core/order-book.ts'
 import type { MarketInput } from '../../core/rows/market.ts'
 import type { DataObservation, MarketTickerObservation } from '../../venues/observation.ts'
 import type { RowWriter } from '../shared/write-rows.ts'
@@ -35,8 +34,9 @@ export class MarketSnapshotWriter {
   readonly #figures = new LatestBefore<
     Pick<MarketTickerObservation, 'lastPrice' | 'volume' | 'openInterest'>
   >()
-  /** The books of the last row. */
-  #written: readonly MicroBook[] = []
+  /** The books of the last row, in the order of the instruments; of no use after a loss. */
+  readonly #written: OrderBook[] = []
+  #isWritten = false
 
   constructor(options: SnapshotWriterOptions) {
     this.#options = options
@@ -61,7 +61,7 @@ export class MarketSnapshotWriter {
         break
       case 'book_lost':
         this.sampler.lost(observation)
-        this.#written = []
+        this.#isWritten = false
         break
       case 'market_ticker':
         this.#figures.received(observation.venueTimeMs, observation)
@@ -72,14 +72,27 @@ export class MarketSnapshotWriter {
     const { instruments, writer } = this.#options
     const { startMs, endMs } = this.#window
     if (gridMs < startMs - SAMPLE_BEFORE_MS || gridMs > endMs) return false
-    const books = instruments.flatMap((instrument) => this.sampler.book(instrument) ?? [])
-    if (!isCarried && isSame(this.#written, books)) return false
+    if (!isCarried && this.#isAsWritten()) return false
     const row = this.#compose(gridMs)
     if (row === undefined) return false
-    this.#written = 'yes' in row ? [row.yes] : [row.up, row.down]
     writer.put(this.#feed, [row])
-    for (const instrument of instruments) this.#reportMid(instrument, gridMs)
+    for (const [place, instrument] of instruments.entries()) {
+      const book = this.sampler.book(instrument)
+      if (book === undefined) continue
+      this.#written[place] ??= new OrderBook()
+      this.#written[place].copyFrom(book)
+      this.#reportMid(instrument, book, gridMs)
+    }
+    this.#isWritten = true
     return true
+  }
+
+  #isAsWritten(): boolean {
+    if (!this.#isWritten) return false
+    return this.#options.instruments.every((instrument, place) => {
+      const [book, written] = [this.sampler.book(instrument), this.#written[place]]
+      return book !== undefined && written?.isSameAs(book) === true
+    })
   }
 
   #compose(timeMs: number) {
@@ -114,15 +127,9 @@ export class MarketSnapshotWriter {
     })
   }
 
-  #reportMid(instrument: string, timeMs: number): void {
-    const book = this.sampler.book(instrument)
-    if (book === undefined) return
+  #reportMid(instrument: string, book: OrderBook, timeMs: number): void {
     // The middle of a wide book is no price of a token; for a contract the venue's own candles use it too.
     const price = (this.#options.plan.hasTokens ? midOf : anyMidOf)(book.best('bids'), book.best('asks'))
     if (price !== null) this.#options.onMid(instrument, { timeMs, price })
   }
-}
-
-function isSame(before: readonly MicroBook[], after: readonly OrderBook[]): boolean {
-  return before.length === after.length && before.every((book, index) => after[index]?.equals(book) === true)
 }

@@ -1,4 +1,5 @@
 /** The write of the port: rows are checked and encoded on the calling thread, then sent to the writer as commands. */
+import type { Feed } from '../../core/feed.ts'
 import { encodeMarket } from '../../core/rows/market.ts'
 import { RowError } from '../../core/rows/row-error.ts'
 import type { Clock } from '../../kit/clock.ts'
@@ -16,6 +17,21 @@ type Rest = Pick<EncodedWrite, 'coverage' | 'finalize' | 'markets'>
 
 const NO_REST: Rest = { coverage: [], finalize: [], markets: [] }
 
+async function resultOf(
+  sent: Promise<ReturnType<EnvironmentOperations['write']>>,
+  places: readonly { feed: Feed; firstIndex: number }[],
+): Promise<WriteResult> {
+  const result = await sent
+  if (!('refused' in result)) return result
+  throw new RowsRefusedError(
+    result.refused.flatMap(({ pack, index, reason }) => {
+      const place = places[pack]
+      if (place === undefined) return []
+      return [{ feed: place.feed, index: place.firstIndex + index, error: new RowError('row', reason) }]
+    }),
+  )
+}
+
 export function environmentWrite(parts: {
   writer: Writer<EnvironmentOperations>
   clock: Clock
@@ -25,22 +41,16 @@ export function environmentWrite(parts: {
   /** Writes reach the writer in the order of their calls. */
   let turn: Promise<unknown> = Promise.resolve()
 
-  const send = async (encoded: readonly EncodedRows[], rest: Rest): Promise<WriteResult> => {
+  const send = (encoded: readonly EncodedRows[], rest: Rest): Promise<WriteResult> => {
     const rows = encoded.map(({ packed }) => packed)
     const weight = rows.reduce(
       (sum, packed) => sum + packed.count,
       rest.coverage.length + rest.markets.length,
     )
-    const result = await writer.call('write', [{ rows, recordedAt: clock.now(), ...rest }], { weight })
-    if (!('refused' in result)) return result
-    throw new RowsRefusedError(
-      result.refused.flatMap(({ pack, index, reason }) => {
-        const part = encoded[pack]
-        if (part === undefined) return []
-        const { firstIndex, packed } = part
-        return [{ feed: packed.feed, index: firstIndex + index, error: new RowError('row', reason) }]
-      }),
-    )
+    const sent = writer.call('write', [{ rows, recordedAt: clock.now(), ...rest }], { weight })
+    // The packed rows themselves are not held until the reply.
+    const places = encoded.map(({ packed: { feed }, firstIndex }) => ({ feed, firstIndex }))
+    return resultOf(sent, places)
   }
 
   const sendAll = async (write: EnvironmentWrite): Promise<Promise<WriteResult>[]> => {

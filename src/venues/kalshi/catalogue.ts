@@ -27,11 +27,36 @@ export interface KnownContract {
   receivedMs: number
 }
 
+/** The contracts to follow, and the instants for which they are the right ones, the last one excluded. */
+interface Wanted {
+  readonly tickers: readonly string[]
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+function wantedAt(list: readonly KnownContract[], nowMs: number): Wanted {
+  const wanted: MarketInput[] = []
+  let toMs = Number.POSITIVE_INFINITY
+  for (const { market } of list) {
+    if (market.status !== 'open') continue
+    const beginsMs = (market.startTime ?? 0) - KALSHI_TIMES.followBeforeOpenMs
+    const endsMs = (market.endTime ?? 0) + KALSHI_TIMES.followAfterCloseMs
+    if (nowMs >= beginsMs && nowMs < endsMs) wanted.push(market)
+    for (const edgeMs of [beginsMs, endsMs]) if (edgeMs > nowMs) toMs = Math.min(toMs, edgeMs)
+  }
+  const tickers = wanted
+    .sort((a, b) => (a.endTime ?? 0) - (b.endTime ?? 0))
+    .slice(0, TICKERS_PER_SYMBOL)
+    .map(({ marketId }) => marketId)
+  return { tickers, fromMs: nowMs, toMs }
+}
+
 export type KalshiCatalogue = ReturnType<typeof createKalshiCatalogue>
 
 export function createKalshiCatalogue(asker: RestAccess) {
   const known = new KnownMarkets<KnownContract>()
   const nextAskMs = new Map<string, number>()
+  const wantedOf = new Map<AssetSymbol, Wanted & { readonly list: readonly KnownContract[] }>()
 
   /** A list has hundreds of contracts, and nearly all are as they were half a minute ago. */
   function isUnchanged(row: unknown, series: Series, receivedMs: number): boolean {
@@ -124,17 +149,17 @@ export function createKalshiCatalogue(asker: RestAccess) {
         }
       }
     },
-    wanted(symbol: AssetSymbol, nowMs: number): string[] {
-      return known
-        .of(symbol)
-        .filter(({ market }) => {
-          const fromMs = (market.startTime ?? 0) - KALSHI_TIMES.followBeforeOpenMs
-          const toMs = (market.endTime ?? 0) + KALSHI_TIMES.followAfterCloseMs
-          return market.status === 'open' && nowMs >= fromMs && nowMs < toMs
-        })
-        .sort((a, b) => (a.market.endTime ?? 0) - (b.market.endTime ?? 0))
-        .slice(0, TICKERS_PER_SYMBOL)
-        .map(({ market }) => market.marketId)
+    /** Those to follow, the ones that end first; the same list until it changes. */
+    wanted(symbol: AssetSymbol, nowMs: number): readonly string[] {
+      const list = known.of(symbol)
+      const before = wantedOf.get(symbol)
+      if (before?.list === list && nowMs >= before.fromMs && nowMs < before.toMs) return before.tickers
+      const wanted = wantedAt(list, nowMs)
+      // The same list again, where something else of a contract has changed.
+      const isSame = before !== undefined && before.tickers.join() === wanted.tickers.join()
+      const tickers = isSame ? before.tickers : wanted.tickers
+      wantedOf.set(symbol, { ...wanted, tickers, list })
+      return tickers
     },
     get: (ticker: string): KnownContract | undefined => known.get(ticker),
     /** The same list until a contract of the symbol changes. */

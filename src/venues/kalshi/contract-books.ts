@@ -19,7 +19,8 @@ export function createContractBooks(options: {
   const asideUntilMs = new Map<string, number>()
   const awaited = createAwaitedBooks()
   const tops = createTopCheck()
-  let followed = new Set<string>()
+  let followed: ReadonlySet<string> = new Set()
+  let followedList: readonly string[] | undefined
   let lostCount = 0
 
   const isWanted = (ticker: string, nowMs: number) =>
@@ -50,9 +51,12 @@ export function createContractBooks(options: {
     },
     /** Those that are not left out for now. */
     wanted: (nowMs: number): ReadonlySet<string> =>
-      new Set([...followed].filter((ticker) => isWanted(ticker, nowMs))),
+      asideUntilMs.size === 0 ? followed : new Set([...followed].filter((ticker) => isWanted(ticker, nowMs))),
     isWanted,
     follow(tickers: readonly string[], nowMs: number, right: RightUntil): DataObservation[] {
+      // Called every second, with the same list until it changes.
+      if (tickers === followedList) return []
+      followedList = tickers
       const next = new Set(tickers)
       const gone = [...followed].filter((ticker) => !next.has(ticker))
       followed = next
