@@ -30,7 +30,6 @@ await builtSite(createLogger({ level: 'silent' }))
 /** Measure their own process (processor time, memory, turns of the loop) or replace something global. */
 const OWN_PROCESS = new RegExp(
   `^(${[
-    'src/ingest/.*',
     'src/kit/(json-slices|thread-calls)',
     'src/(parser|venues/live)/throughput',
     'src/store/retention',
@@ -38,26 +37,26 @@ const OWN_PROCESS = new RegExp(
     'src/webhooks/subscription-book',
     'sandbox/node/(chain|node|rust-client)',
     'test/e2e/(chain-burst|chain-statuses|loop-hold|stream-floods|webhook-list)',
-    // Most of what they run is in processes that they start.
-    'test/e2e/(add-a-venue|chain-kill|cli|damaged-files|install|live-credentials|metering|one-service)',
-    'test/e2e/(resets|shared-credits|shutdown|webhook-kill|whole-service)',
+    // Long, and most of what they run is in processes that they start.
+    'test/e2e/(cli|live-credentials|one-service|webhook-kill|whole-service)',
+    'src/ingest/(exchange|prediction)/kill',
   ].join('|')})\\.test\\.ts$`,
 )
 /** Those of the whole service with all its recorders at the full rate. */
 const SANDBOX = /^test\/(e2e\/(recording-status|sandbox-nodes|try-it)|dashboard\/browser)\./
-/**
- * Tests against an accelerated clock, or of when something ends or falls silent: one after the other, with nothing
- * beside them.
- */
-const ALONE = new RegExp(
-  `${SANDBOX.source}|^(src/ingest/prediction/faults[a-z-]*|test/dashboard/first-chart)\\.test\\.ts$`,
-)
+/** One after the other, with nothing beside them. */
+const ALONE = new RegExp(`${SANDBOX.source}|^test/dashboard/first-chart\\.test\\.ts$`)
 /** Files that share a process; all others share one with their folder. */
 const BATCHES = [
+  // Start processes.
+  /^test\/e2e\/(add-a-venue|chain-kill|damaged-files|install|metering|resets|shared-credits|shutdown)\./,
   // Share the sandbox: the first while it fills its past, the last when it is there.
   SANDBOX,
   /^test\/e2e\/market-/,
   /^src\/webhooks\//,
+  /^src\/ingest\/exchange\//,
+  /^src\/ingest\/prediction\//,
+  /^src\/ingest\//,
   /^test\/dashboard\/(explorer|user|status-page)/,
   /^test\/dashboard\//,
   /^test\/e2e\/(chain|node|rpc|submit)/,
@@ -77,6 +76,9 @@ const LONG = [
   'src/store/',
 ]
 const MAX_BATCH = 20
+/** Of those that take seconds each. */
+const MAX_SLOW_BATCH = 6
+const SLOW = /^(src\/ingest\/|test\/e2e\/(add-a-venue|chain-kill|damaged-files)\.)/
 /** Most files wait for about half of their time, so twice as many processes run as there are cores. */
 const AT_ONCE = 2 * availableParallelism()
 const SHOWN_SLOWEST = 15
@@ -120,7 +122,8 @@ function batchesOf(all: readonly string[]): string[][] {
     (file) => BATCHES.find((kind) => kind.test(file)) ?? file.split('/').slice(0, 2).join('/'),
   )
   const parts = [...shared.values()].flatMap((batch) => {
-    const size = Math.ceil(batch.length / Math.ceil(batch.length / MAX_BATCH))
+    const most = SLOW.test(batch[0] ?? '') ? MAX_SLOW_BATCH : MAX_BATCH
+    const size = Math.ceil(batch.length / Math.ceil(batch.length / most))
     return Array.from({ length: Math.ceil(batch.length / size) }, (_, n) =>
       batch.slice(n * size, (n + 1) * size),
     )

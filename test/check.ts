@@ -1,0 +1,20 @@
+/** Types, lint and unused exports at the same time; what each prints, one after the other. */
+import { execFile } from 'node:child_process'
+
+const CHECKS = ['types', 'lint', 'unused']
+
+await Promise.all(
+  CHECKS.map(
+    (name) =>
+      new Promise<void>((resolve) => {
+        execFile('npm', ['run', '-s', name], { maxBuffer: 2 ** 28 }, (error, stdout, stderr) => {
+          process.stdout.write(stdout + stderr)
+          if (error !== null) {
+            process.stdout.write(`npm run ${name} failed\n`)
+            process.exitCode = 1
+          }
+          resolve()
+        })
+      }),
+  ),
+)
