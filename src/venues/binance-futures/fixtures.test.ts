@@ -209,7 +209,7 @@ test('every branch of the futures wire types was taken', { skip }, () => {
   // The rest is the same for both products and taken by the recordings of the spot market.
   assert.deepEqual(
     Object.keys(WIRE).filter((name) => ![...own, ...shared].includes(name)),
-    ['Envelope', 'AggregateTradeRows', 'ServerTimeReply', 'ShutdownEvent', 'ControlReply'],
+    ['AggregateTradeRows', 'ControlReply', 'Envelope', 'ServerTimeReply', 'ShutdownEvent'],
   )
   const coverages = Object.entries(WIRE)
     .filter(([name]) => own.includes(name) || shared.includes(name))

@@ -189,9 +189,9 @@ test('every branch of the wire types was taken', { skip }, () => {
     coverages.flatMap((each) => each.unseen().map((branch) => `${each.name}${branch}`)).sort()
   feed([...frames().map((frame) => frame.msg), ...answers, ...sdk])
   assert.deepEqual(unseen(), [
-    'Book.fast present',
-    'Subscription.subscription.coin absent',
-    'Subscription.subscription.interval present',
+    'BookMessage.fast present',
+    'SubscriptionMessage.subscription.coin absent',
+    'SubscriptionMessage.subscription.interval present',
   ])
   feed(WRITTEN)
   assert.deepEqual(unseen(), [])
