@@ -12,9 +12,7 @@ import { readFields, writeFields } from './fields.ts'
 import { readSides, writeSides } from './sides.ts'
 
 const SPAN_MS = 600_000
-/** For blocks that stay; those that are merged within minutes are packed faster. */
 const LEVEL = 9
-const FAST_LEVEL = 1
 /** A key of a decoded block and its share of remembered books, beside its bytes. */
 const BYTES_PER_KEY = 56
 
@@ -32,7 +30,7 @@ export interface BookBlock {
 }
 
 /** Rows are sorted by (ts, seq) and of one span. */
-export function encodeBlock(rows: readonly BookRow[], isToBeMerged = false): Uint8Array {
+export function encodeBlock(rows: readonly BookRow[]): Uint8Array {
   const block = byteWriter()
   block.number(rows.length)
   const [times, sequences, recorded] = [byteWriter(), byteWriter(), byteWriter()]
@@ -48,8 +46,7 @@ export function encodeBlock(rows: readonly BookRow[], isToBeMerged = false): Uin
   for (const column of [times, sequences, recorded]) block.section(column)
   writeFields(rows, block)
   writeSides(rows, block)
-  const level = isToBeMerged ? FAST_LEVEL : LEVEL
-  return zstdCompressSync(block.bytes(), { params: { [constants.ZSTD_c_compressionLevel]: level } })
+  return zstdCompressSync(block.bytes(), { params: { [constants.ZSTD_c_compressionLevel]: LEVEL } })
 }
 
 export function decodeBlock(data: Uint8Array, span: number): BookBlock {

@@ -3,7 +3,9 @@
  * book_groups, compressed blocks, and a tail of rows that are in no block yet. A row of the tail replaces one of a
  * block.
  *
- *   row ──▶ tail ──long──▶ another block ──many blocks, or the feed has gone on to the next span──▶ one block
+ *   row ──▶ tail ──long, or the feed has gone on to the next span──▶ another block
+ *
+ * A block that is long enough is not written again, unless rows arrive that belong before its last one.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { Lru } from '../../kit/lru.ts'
@@ -31,10 +33,13 @@ interface OldRow {
   recordedAt: number
 }
 
-/** A row of the tail takes many times the room of one in a block; short blocks are merged more often. */
-const MAX_TAIL_ROWS = 8
-/** Merging reads and writes all rows of the group. */
-const MAX_BLOCKS = 16
+/**
+ * How long a tail becomes: a row of it takes ten times the room of one in a block, and a short block twice the room per
+ * row of a long one. Instruments with few rows are many, so their tails are packed sooner.
+ */
+const MIN_BLOCK_ROWS = 32
+const MAX_TAIL_ROWS = 128
+const MAX_TAIL_MS = 60_000
 const MAX_KNOWN_GROUPS = 20_000
 /** Levels of blocks that are unpacked to compare rows that arrive again. */
 const MAX_UNPACKED_LEVELS = 4_000_000
@@ -47,7 +52,12 @@ interface Group {
   lastTs: number
   blocks: number
   tailRows: number
+  /** Time of the first row that was put into the tail. */
+  tailTs: number
 }
+
+const isLong = ({ tailRows, tailTs }: Group, ts: number) =>
+  tailRows >= MAX_TAIL_ROWS || (tailRows >= MIN_BLOCK_ROWS && ts - tailTs >= MAX_TAIL_MS)
 
 const keyOf = (feed: number, span: number, instrument: string) => `${feed}/${span}/${instrument}`
 
@@ -55,7 +65,7 @@ const keyOf = (feed: number, span: number, instrument: string) => `${feed}/${spa
 export class BookWriter {
   readonly #tables: GroupTables
   readonly #groups = new Map<string, Group>()
-  /** Groups whose tails are to be folded, by feed and id. */
+  /** Groups with long tails, by feed and id. */
   readonly #long = new Map<number, Map<number, Group>>()
   /** The newest span of each feed, and whether it is known that no group of an earlier one waits to be folded. */
   readonly #newest = new Map<number, { span: number; isAlone: boolean }>()
@@ -79,23 +89,32 @@ export class BookWriter {
     if (old !== undefined && old.text === row.text && isSame(old.packed, row.packed))
       return { kind: 'unchanged' }
     this.#tables.putTail(group.id, row, recordedAt)
-    if (group.tailRows === 0) this.#tables.markWaiting(group.id)
+    if (group.tailRows === 0) {
+      this.#tables.markWaiting(group.id)
+      group.tailTs = row.ts
+    }
     group.tailRows++
-    if (group.tailRows >= MAX_TAIL_ROWS) {
+    if (isLong(group, row.ts)) {
       const ofFeed = this.#long.get(feed) ?? new Map<number, Group>()
       this.#long.set(feed, ofFeed.set(group.id, group))
     }
     return old === undefined ? { kind: 'inserted' } : { kind: 'corrected', ...old }
   }
 
-  /** Folds tails that are long or whose span is over, up to that many of the latter. */
+  /** Folds tails that are long or whose span is over, up to that many of each. */
   fold(feed: number, atMost: number): void {
-    for (const group of this.#long.get(feed)?.values() ?? []) this.#foldTail(group)
-    this.#long.delete(feed)
+    const long = this.#long.get(feed)
+    for (const group of [...(long?.values() ?? [])].slice(0, atMost)) {
+      this.#foldTail(group)
+      long?.delete(group.id)
+    }
+    if (long?.size === 0) this.#long.delete(feed)
     if (this.#newest.get(feed)?.isAlone === true) return
     const over = this.#tables.over(feed, atMost)
-    for (const { id, span, instrument } of over) {
-      this.#rewrite(id, this.#allRows(id, span))
+    for (const { span, instrument } of over) {
+      const group = this.#groupOf(feed, span, instrument)
+      this.#foldTail(group)
+      long?.delete(group.id)
       this.#groups.delete(keyOf(feed, span, instrument))
     }
     const newest = this.#newest.get(feed)
@@ -137,7 +156,10 @@ export class BookWriter {
     const known = this.#groups.get(key)
     if (known !== undefined) return known
     const group = this.#tables.find(feed, span, instrument) ?? this.#tables.create(feed, span, instrument)
-    if (this.#groups.size >= MAX_KNOWN_GROUPS) this.#groups.clear()
+    if (this.#groups.size >= MAX_KNOWN_GROUPS) {
+      this.#groups.clear()
+      this.#long.clear()
+    }
     this.#groups.set(key, group)
     return group
   }
@@ -164,24 +186,32 @@ export class BookWriter {
     return mergedRows(this.#tables.blockRows(id, span), this.#tables.tailRows(id))
   }
 
-  /** The tail becomes another block, or one with all others: when they are many, or it has rows that belong before. */
+  /**
+   * The tail becomes a further block. With rows that belong before others it becomes one block with all of them, and
+   * after a short block it becomes one with that.
+   */
   #foldTail(group: Group): void {
     const tail = this.#tables.tailRows(group.id).sort(compareKeys)
-    const isLater = (tail[0]?.ts ?? 0) > group.lastTs
-    if (isLater && group.blocks < MAX_BLOCKS) {
-      this.#unpacked.delete(group.id)
-      this.#tables.append(group, tail)
-      if (group.blocks === 0) group.firstTs = tail[0]?.ts ?? 1
-      group.lastTs = tail.at(-1)?.ts ?? 0
-      group.blocks++
-    } else {
-      const rows = this.#allRows(group.id, group.span)
+    const [first, last] = [tail[0], tail.at(-1)]
+    group.tailRows = 0
+    if (first === undefined || last === undefined) {
+      this.#tables.markFolded(group.id)
+      return
+    }
+    if (first.ts <= group.lastTs) {
+      const rows = mergedRows(this.#tables.blockRows(group.id, group.span), tail)
       this.#rewrite(group.id, rows)
       group.firstTs = rows[0]?.ts ?? 1
       group.lastTs = rows.at(-1)?.ts ?? 0
       group.blocks = 1
+      return
     }
-    group.tailRows = 0
+    this.#unpacked.delete(group.id)
+    const short = tail.length < MIN_BLOCK_ROWS ? this.#tables.shortBlock(group) : []
+    this.#tables.append(group, tail, short)
+    if (group.blocks === 0) group.firstTs = first.ts
+    group.lastTs = last.ts
+    if (short.length === 0) group.blocks++
   }
 
   /** Replaces the rows of a group; without rows it is deleted. */
@@ -205,12 +235,13 @@ function groupTables(database: DatabaseSync) {
     VALUES (?, ?, ?, 0, 0, 1, 0, 0)`,
   )
   const markWaiting = database.prepare('UPDATE book_groups SET waiting = 1 WHERE id = ?')
+  const markFolded = database.prepare('UPDATE book_groups SET waiting = 0 WHERE id = ?')
   const settle = database.prepare(
     `UPDATE book_groups SET waiting = 0, version = version + 1, first_ts = ?, last_ts = ?, rows = ? WHERE id = ?`,
   )
   const extend = database.prepare(
-    `UPDATE book_groups SET version = version + 1, first_ts = iif(rows = 0, ?, first_ts), last_ts = ?, rows = rows + ?
-    WHERE id = ?`,
+    `UPDATE book_groups SET waiting = 0, version = version + 1, first_ts = iif(rows = 0, ?, first_ts), last_ts = ?,
+    rows = rows + ? WHERE id = ?`,
   )
   const remove = database.prepare('DELETE FROM book_groups WHERE id = ?')
   const over = database.prepare(
@@ -223,7 +254,9 @@ function groupTables(database: DatabaseSync) {
   const inSpan = database.prepare('SELECT id FROM book_groups WHERE feed = ? AND span = ?')
   const blocks = database.prepare('SELECT data FROM book_blocks WHERE book_group = ? ORDER BY part')
   const countBlocks = database.prepare('SELECT count(*) AS n FROM book_blocks WHERE book_group = ?')
+  const block = database.prepare('SELECT data FROM book_blocks WHERE book_group = ? AND part = ?')
   const putBlock = database.prepare('INSERT INTO book_blocks (book_group, part, data) VALUES (?, ?, ?)')
+  const replaceBlock = database.prepare('UPDATE book_blocks SET data = ? WHERE book_group = ? AND part = ?')
   const removeBlocks = database.prepare('DELETE FROM book_blocks WHERE book_group = ?')
   const countTail = database.prepare('SELECT count(*) AS n FROM book_tail WHERE book_group = ?')
   const putTail = database.prepare('INSERT OR REPLACE INTO book_tail VALUES (?, ?, ?, ?, ?, ?)')
@@ -243,14 +276,16 @@ function groupTables(database: DatabaseSync) {
       const id = Number(found.id)
       const tailRows = found.waiting === 1 ? countOf(id) : 0
       const blocks = Number(countBlocks.get(id)?.n)
-      return { id, span, firstTs: Number(found.first_ts), lastTs: Number(found.last_ts), blocks, tailRows }
+      const [firstTs, lastTs] = [Number(found.first_ts), Number(found.last_ts)]
+      return { id, span, firstTs, lastTs, blocks, tailRows, tailTs: 0 }
     },
     create(feed: number, span: number, instrument: string): Group {
       const id = Number(create.run(feed, span, instrument).lastInsertRowid)
-      return { id, span, firstTs: 1, lastTs: 0, blocks: 0, tailRows: 0 }
+      return { id, span, firstTs: 1, lastTs: 0, blocks: 0, tailRows: 0, tailTs: 0 }
     },
     markWaiting: (id: number) => void markWaiting.run(id),
-    /** Groups with a tail or several blocks whose feed has gone on to a later span. */
+    markFolded: (id: number) => void markFolded.run(id),
+    /** Groups with a tail whose feed has gone on to a later span. */
     over: (feed: number, atMost: number) =>
       over.all(feed, atMost).map(({ id, span, instrument }) => ({
         id: Number(id),
@@ -277,11 +312,19 @@ function groupTables(database: DatabaseSync) {
       }
     },
     tailRows: (id: number): BookRow[] => tail.all(id).map(tailRowOf),
-    /** The rows of the tail become a block after the others. */
-    append({ id, blocks: part }: Group, rows: readonly BookRow[]): void {
+    /** The rows of the last block if it is short. */
+    shortBlock({ id, blocks: count, span }: Group): BookRow[] {
+      const found = block.get(id, count - 1)
+      if (found === undefined) return []
+      const decoded = decodeBlock(found.data as Uint8Array, span)
+      return decoded.ts.length < MIN_BLOCK_ROWS ? decoded.rows() : []
+    },
+    /** The tail becomes a block after the others, or one with the rows of the last. */
+    append({ id, blocks: count }: Group, tail: readonly BookRow[], ofLast: readonly BookRow[]): void {
       clearTail.run(id)
-      putBlock.run(id, part, encodeBlock(rows, true))
-      extend.run(rows[0]?.ts ?? 1, rows.at(-1)?.ts ?? 0, rows.length, id)
+      if (ofLast.length === 0) putBlock.run(id, count, encodeBlock(tail))
+      else replaceBlock.run(encodeBlock([...ofLast, ...tail]), id, count - 1)
+      extend.run(tail[0]?.ts ?? 1, tail.at(-1)?.ts ?? 0, tail.length, id)
     },
     /** The rows become the only block; without rows the group is deleted. */
     replace(id: number, rows: readonly BookRow[]): void {

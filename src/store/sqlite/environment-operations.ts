@@ -33,7 +33,11 @@ export type EnvironmentOperations = {
 /** SQLite's codes for a value that is too big, breaks a constraint, has the wrong type or cannot be bound. */
 const ROW_FAULTS = new Set([18, 19, 20, 25])
 
+/** The pages of open candles change every second: the longer the log, the fewer times each is copied into the file. */
+const CHECKPOINT_PAGES = 2_000
+
 export function environmentWrites(database: DatabaseSync): Writes<EnvironmentOperations> {
+  database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
   const feeds = feedTable(database)
   const books = new BookWriter(database)
   const rows = rowWriter(database, feeds, books)

@@ -64,7 +64,7 @@ export const ENVIRONMENT_MIGRATIONS: readonly Migration[] = [
         feed INTEGER NOT NULL,
         span INTEGER NOT NULL,
         instrument TEXT NOT NULL,
-        waiting INTEGER NOT NULL,      -- 1 while it has a tail or several blocks
+        waiting INTEGER NOT NULL,      -- 1 while it has a tail
         version INTEGER NOT NULL,      -- changes with the blocks
         first_ts INTEGER NOT NULL,     -- of the rows in the blocks
         last_ts INTEGER NOT NULL,
