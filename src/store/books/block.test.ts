@@ -5,7 +5,7 @@ import { type MicroSide, NO_SIDE, sidesOfBooks } from '../../core/micro-book.ts'
 import { encodeSnapshot } from '../../core/rows/snapshot.ts'
 import { START, seeded } from '../conformance/engine.ts'
 import { drifting } from '../conformance/snapshots.ts'
-import { decodeBlock, encodeBlock, joinBlocks, spanOf } from './block.ts'
+import { contentOf, decodeBlock, decodeBlocks, encodeBlock, spanOf } from './block.ts'
 import { allSides, type BookRow, levelsOf } from './book-row.ts'
 import { fieldsOf } from './fields.ts'
 import { NO_BOOKS, packSides, unpackSides } from './pack-sides.ts'
@@ -47,7 +47,9 @@ test('blocks that follow each other are read as one', () => {
   const given = rowsOf(300)
   const cuts = [0, 8, 9, 120, 300]
   const parts = cuts.slice(1).map((end, i) => given.slice(cuts[i], end))
-  const joined = joinBlocks(parts.map((rows) => decodeBlock(encodeBlock(rows), spanOf(START))))
+  const first = encodeBlock(parts[0] ?? [])
+  const later = parts.slice(1).map((rows) => encodeBlock(rows, contentOf(first)))
+  const joined = decodeBlocks([first, ...later], spanOf(START))
   assert.deepEqual(joined?.rows(), given)
   assert.deepEqual(
     joined?.ts,
@@ -58,7 +60,18 @@ test('blocks that follow each other are read as one', () => {
       joined?.rows(indexes),
       indexes.map((index) => given[index]),
     )
-  assert.equal(joinBlocks([]), undefined)
+  assert.equal(decodeBlocks([], spanOf(START)), undefined)
+})
+
+test('a further block takes less room with the first one as its dictionary, and is not read without it', () => {
+  const given = rowsOf(300)
+  const first = contentOf(encodeBlock(given.slice(0, 100)))
+  const [alone, after] = [encodeBlock(given.slice(100, 132)), encodeBlock(given.slice(100, 132), first)]
+  assert.ok(after.length < alone.length, `${after.length} and ${alone.length} bytes`)
+  assert.throws(() => decodeBlock(after, spanOf(START)), RangeError)
+  // Blocks that were written without it are read beside those that were.
+  const parts = [encodeBlock(given.slice(0, 100)), after, encodeBlock(given.slice(132))]
+  assert.deepEqual(decodeBlocks(parts, spanOf(START))?.rows(), given)
 })
 
 test('packed books are read back unchanged, and equal books have equal bytes', () => {

@@ -4,6 +4,9 @@
  * takes some tens of bytes. Reading a row replays the block up to it, from the nearest row reached before.
  *
  *   layout, compressed as a whole:  rows | times | sequences | recording times | fields | sides
+ *
+ * A further block of the same rows repeats much of the first: it is compressed with the content of the first as its
+ * dictionary, behind a byte that marks it.
  */
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import type { BookRow } from './book-row.ts'
@@ -12,7 +15,10 @@ import { readFields, writeFields } from './fields.ts'
 import { readSides, writeSides } from './sides.ts'
 
 const SPAN_MS = 600_000
-const LEVEL = 9
+const LEVEL = 3
+/** Marks a block that is compressed with a dictionary; others begin with the magic number of zstd. */
+const WITH_DICTIONARY = 1
+const MARK = Uint8Array.of(WITH_DICTIONARY)
 /** A key of a decoded block and its share of remembered books, beside its bytes. */
 const BYTES_PER_KEY = 56
 
@@ -21,6 +27,8 @@ export function spanOf(ts: number): number {
 }
 
 export interface BookBlock {
+  /** The dictionary of the blocks after it, where it is the first. */
+  readonly content: Uint8Array
   readonly ts: readonly number[]
   readonly seq: readonly number[]
   /** About what it holds in memory. */
@@ -29,8 +37,8 @@ export interface BookBlock {
   rows(indexes?: readonly number[]): BookRow[]
 }
 
-/** Rows are sorted by (ts, seq) and of one span. */
-export function encodeBlock(rows: readonly BookRow[]): Uint8Array {
+/** Rows are sorted by (ts, seq) and of one span. `first` is the content of the first block of them. */
+export function encodeBlock(rows: readonly BookRow[], first?: Uint8Array): Uint8Array {
   const block = byteWriter()
   block.number(rows.length)
   const [times, sequences, recorded] = [byteWriter(), byteWriter(), byteWriter()]
@@ -46,11 +54,14 @@ export function encodeBlock(rows: readonly BookRow[]): Uint8Array {
   for (const column of [times, sequences, recorded]) block.section(column)
   writeFields(rows, block)
   writeSides(rows, block)
-  return zstdCompressSync(block.bytes(), { params: { [constants.ZSTD_c_compressionLevel]: LEVEL } })
+  const params = { [constants.ZSTD_c_compressionLevel]: LEVEL }
+  if (first === undefined) return zstdCompressSync(block.bytes(), { params })
+  return Buffer.concat([MARK, zstdCompressSync(block.bytes(), { params, dictionary: first })])
 }
 
-export function decodeBlock(data: Uint8Array, span: number): BookBlock {
-  const content = zstdDecompressSync(data)
+/** `first` is the content of the first block of the group. */
+export function decodeBlock(data: Uint8Array, span: number, first?: Uint8Array): BookBlock {
+  const content = contentOf(data, first)
   const block = byteReader(content)
   const count = block.number()
   const [times, sequences, recorded] = [block.section(), block.section(), block.section()]
@@ -69,6 +80,7 @@ export function decodeBlock(data: Uint8Array, span: number): BookBlock {
   const columns = readSides(block)
 
   return {
+    content,
     ts,
     seq,
     bytes: content.length + count * BYTES_PER_KEY,
@@ -88,10 +100,21 @@ export function decodeBlock(data: Uint8Array, span: number): BookBlock {
   }
 }
 
-/** Blocks of one group as one, each with later rows than the one before. */
-export function joinBlocks(blocks: readonly BookBlock[]): BookBlock | undefined {
-  if (blocks.length < 2) return blocks[0]
+/** What is compressed in a block. */
+export function contentOf(data: Uint8Array, first?: Uint8Array): Uint8Array {
+  if (data[0] !== WITH_DICTIONARY) return zstdDecompressSync(data)
+  if (first === undefined) throw new RangeError('a block of books has no first one before it')
+  return zstdDecompressSync(data.subarray(1), { dictionary: first })
+}
+
+/** The blocks of a group as one, each with later rows than the one before. */
+export function decodeBlocks(parts: readonly Uint8Array[], span: number): BookBlock | undefined {
+  const blocks: BookBlock[] = []
+  for (const data of parts) blocks.push(decodeBlock(data, span, blocks[0]?.content))
+  const [first] = blocks
+  if (first === undefined || blocks.length === 1) return first
   return {
+    content: first.content,
     ts: blocks.flatMap(({ ts }) => ts),
     seq: blocks.flatMap(({ seq }) => seq),
     bytes: blocks.reduce((sum, { bytes }) => sum + bytes, 0),

@@ -56,48 +56,58 @@ const DERIVATIONS: Readonly<Record<string, Derive>> = {
 }
 
 export function writeFields(rows: readonly BookRow[], into: VarintWriter): void {
-  const { names, values } = split(rows)
-  const cell = (index: number, column: number) => values[index]?.[column] ?? ''
-  const source = names.indexOf(SOURCE_FIELD)
+  const { names, columns } = split(rows)
+  const sources = columns[names.indexOf(SOURCE_FIELD)] ?? []
   into.number(names.length)
-  for (const [column, name] of names.entries()) {
+  for (const [at, name] of names.entries()) {
     into.text(name)
     const derive = DERIVATIONS[name]
-    const derived = derive && ((index: number) => derive(rows[index] as BookRow, cell(index, source)))
-    writeColumn(rows.length, (index) => cell(index, column), derived, into)
+    const derived = derive && ((index: number) => derive(rows[index] as BookRow, sources[index] ?? ''))
+    writeColumn(columns[at] ?? [], derived, into)
   }
 }
 
-function split(rows: readonly BookRow[]): { names: string[]; values: string[][] } {
+/** The values of the rows, field by field. */
+function split(rows: readonly BookRow[]): { names: string[]; columns: string[][] } {
   const [first] = rows
   const names = first === undefined ? undefined : fieldsOf(first.text)?.names
   if (names !== undefined) {
-    const wanted = names.join()
-    const values: string[][] = []
-    for (const { text } of rows) {
-      const fields = fieldsOf(text)
-      if (fields === undefined || fields.names.join() !== wanted) break
-      values.push(fields.values)
-    }
-    if (values.length === rows.length) return { names, values }
+    const columns = names.map(() => [] as string[])
+    const labels = names.map((name) => `"${name}":`)
+    if (rows.every(({ text }) => splitInto(text, labels, columns))) return { names, columns }
   }
-  return { names: [WHOLE_TEXT], values: rows.map(({ text }) => [text]) }
+  return { names: [WHOLE_TEXT], columns: [rows.map(({ text }) => text)] }
+}
+
+/** Adds the values of a flat JSON object that has just these fields; false if it has others. */
+function splitInto(text: string, labels: readonly string[], columns: readonly string[][]): boolean {
+  let end = 0
+  for (let field = 0; field < labels.length; field++) {
+    const label = labels[field] ?? ''
+    if (text[end] !== (field === 0 ? '{' : ',') || !text.startsWith(label, end + 1)) return false
+    const from = end + 1 + label.length
+    end = valueEnd(text, from)
+    if (end < 0) return false
+    columns[field]?.push(text.slice(from, end))
+  }
+  return text[end] === '}' && end === text.length - 1
 }
 
 function writeColumn(
-  count: number,
-  value: (index: number) => string,
+  values: readonly string[],
   derived: ((index: number) => string) | undefined,
   into: VarintWriter,
 ): void {
-  const indexes = Array.from({ length: count }, (_, index) => index)
-  if (indexes.every((index) => value(index) === value(0))) {
+  const [first = ''] = values
+  if (values.every((value) => value === first)) {
     into.number(CONSTANT)
-    into.text(value(0))
-  } else if (derived !== undefined && indexes.every((index) => derived(index) === value(index))) {
+    into.text(first)
+  } else if (derived !== undefined && values.every((value, index) => derived(index) === value)) {
     into.number(DERIVED)
   } else {
-    const changes = indexes.filter((index) => index === 0 || value(index) !== value(index - 1))
+    const changes: number[] = []
+    for (let index = 0; index < values.length; index++)
+      if (index === 0 || values[index] !== values[index - 1]) changes.push(index)
     into.number(CHANGING)
     into.number(changes.length)
     let before = 0
@@ -105,7 +115,7 @@ function writeColumn(
       into.number(index - before)
       before = index
     }
-    for (const index of changes) into.text(value(index))
+    for (const index of changes) into.text(values[index] ?? '')
   }
 }
 
@@ -185,7 +195,7 @@ export function fieldsOf(text: string): { names: string[]; values: string[] } | 
     const nameEnd = text.indexOf('"', at + 1)
     if (text[nameEnd + 1] !== ':') return undefined
     const from = nameEnd + 2
-    const to = text[from] === '"' ? stringEnd(text, from) : plainEnd(text, from)
+    const to = valueEnd(text, from)
     const next = text[to]
     if (next !== ',' && next !== '}') return undefined
     names.push(text.slice(at + 1, nameEnd))
@@ -195,8 +205,15 @@ export function fieldsOf(text: string): { names: string[]; values: string[] } | 
   }
 }
 
+/** Where a text, number or word ends; -1 for a list or an object. */
+function valueEnd(text: string, from: number): number {
+  return text[from] === '"' ? stringEnd(text, from) : plainEnd(text, from)
+}
+
 function stringEnd(text: string, from: number): number {
-  let end = from + 1
+  let end = text.indexOf('"', from + 1)
+  if (end > 0 && text[end - 1] !== '\\') return end + 1
+  end = from + 1
   while (end < text.length && text[end] !== '"') end += text[end] === '\\' ? 2 : 1
   return end + 1
 }

@@ -12,19 +12,21 @@ import { allSides, type BookRow } from './book-row.ts'
 import { byteWriter, type VarintReader, type VarintWriter } from './bytes.ts'
 
 const MAX_UNIT = 1_000_000
+const NO_SIDES = [NO_SIDE, NO_SIDE, NO_SIDE, NO_SIDE]
 
 export function writeSides(rows: readonly BookRow[], into: VarintWriter): void {
   const counts: number[] = []
   const prices: number[] = []
   const sizes: number[] = []
-  let before: readonly MicroSide[] = [NO_SIDE, NO_SIDE, NO_SIDE, NO_SIDE]
+  let last: Pick<BookRow, 'sides'> = { sides: NO_SIDES }
   for (const row of rows) {
     const isMirrored = row.sides.length === 2
+    const before = isMirrored ? last.sides : allSides(last)
     for (let side = 0; side < row.sides.length; side++) {
       const count = writeChanges(before[side] ?? NO_SIDE, row.sides[side] ?? NO_SIDE, side, prices, sizes)
       counts.push(side === 0 ? 2 * count + (isMirrored ? 1 : 0) : count)
     }
-    before = allSides(row)
+    last = row
   }
   const [priceUnit, sizeUnit] = [commonUnit([prices]), commonUnit([sizes])]
   const columns = [byteWriter(), byteWriter(), byteWriter()] as const

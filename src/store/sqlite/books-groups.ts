@@ -1,7 +1,7 @@
 /** Reads groups of rows (see books-write.ts): the keys of its blocks and its tail as one list, and the rows behind them. */
 import type { DatabaseSync } from 'node:sqlite'
 import { Lru } from '../../kit/lru.ts'
-import { type BookBlock, decodeBlock, joinBlocks } from '../books/block.ts'
+import { type BookBlock, decodeBlocks } from '../books/block.ts'
 import type { BookRow } from '../books/book-row.ts'
 import { type GroupReader, type GroupView, mergedView, tailRowOf } from '../books/group.ts'
 
@@ -56,7 +56,8 @@ export function groupReaders(database: DatabaseSync, maxBytes: number): () => Gr
   const readBlock = (id: number, version: number, span: number): BookBlock | undefined => {
     const hit = blocks.get(id)
     if (hit !== undefined && hit.version === version) return hit.block
-    const block = joinBlocks(data.all(id).map((found) => decodeBlock(found.data as Uint8Array, span)))
+    const parts = data.all(id).map((found) => found.data as Uint8Array)
+    const block = decodeBlocks(parts, span)
     if (block === undefined) return undefined
     blocks.set(id, { version, block })
     return block

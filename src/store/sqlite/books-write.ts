@@ -9,7 +9,7 @@
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { Lru } from '../../kit/lru.ts'
-import { decodeBlock, encodeBlock, spanOf } from '../books/block.ts'
+import { contentOf, decodeBlock, decodeBlocks, encodeBlock, spanOf } from '../books/block.ts'
 import { type BookRow, compareKeys } from '../books/book-row.ts'
 import { mergedRows, rowAt, tailRowOf } from '../books/group.ts'
 import { packSides } from '../books/pack-sides.ts'
@@ -207,11 +207,10 @@ export class BookWriter {
       return
     }
     this.#unpacked.delete(group.id)
-    const short = tail.length < MIN_BLOCK_ROWS ? this.#tables.shortBlock(group) : []
-    this.#tables.append(group, tail, short)
+    const isFurther = this.#tables.append(group, tail)
     if (group.blocks === 0) group.firstTs = first.ts
     group.lastTs = last.ts
-    if (short.length === 0) group.blocks++
+    if (isFurther) group.blocks++
   }
 
   /** Replaces the rows of a group; without rows it is deleted. */
@@ -267,6 +266,12 @@ function groupTables(database: DatabaseSync) {
     'SELECT ts, seq, recorded_at, text, sides FROM book_tail WHERE book_group = ?',
   )
   const clearTail = database.prepare('DELETE FROM book_tail WHERE book_group = ?')
+  const partOf = (id: number, part: number) => block.get(id, part)?.data as Uint8Array
+  /** The rows of a block; none if it is long enough. */
+  const shortBlock = (id: number, span: number, part: number, first: Uint8Array | undefined): BookRow[] => {
+    const decoded = decodeBlock(partOf(id, part), span, first)
+    return decoded.ts.length < MIN_BLOCK_ROWS ? decoded.rows() : []
+  }
   const countOf = (id: number) => Number(countTail.get(id)?.n)
 
   return {
@@ -297,8 +302,10 @@ function groupTables(database: DatabaseSync) {
         .all(feed, span, atMost)
         .map((row) => ({ id: Number(row.id), span: Number(row.span), rows: Number(row.rows) })),
     inSpan: (feed: number, span: number) => inSpan.all(feed, span).map(({ id }) => Number(id)),
-    blockRows: (id: number, span: number): BookRow[] =>
-      blocks.all(id).flatMap(({ data }) => decodeBlock(data as Uint8Array, span).rows()),
+    blockRows(id: number, span: number): BookRow[] {
+      const parts = blocks.all(id).map(({ data }) => data as Uint8Array)
+      return decodeBlocks(parts, span)?.rows() ?? []
+    },
     countTail: countOf,
     putTail: (id: number, { ts, seq, text, packed }: IncomingBooks, recordedAt: number) =>
       void putTail.run(id, ts, seq, recordedAt, text, packed),
@@ -312,19 +319,18 @@ function groupTables(database: DatabaseSync) {
       }
     },
     tailRows: (id: number): BookRow[] => tail.all(id).map(tailRowOf),
-    /** The rows of the last block if it is short. */
-    shortBlock({ id, blocks: count, span }: Group): BookRow[] {
-      const found = block.get(id, count - 1)
-      if (found === undefined) return []
-      const decoded = decodeBlock(found.data as Uint8Array, span)
-      return decoded.ts.length < MIN_BLOCK_ROWS ? decoded.rows() : []
-    },
-    /** The tail becomes a block after the others, or one with the rows of the last. */
-    append({ id, blocks: count }: Group, tail: readonly BookRow[], ofLast: readonly BookRow[]): void {
+    /** The tail becomes a block after the others, or one with the last where both are short. False then. */
+    append({ id, blocks: count, span }: Group, tail: readonly BookRow[]): boolean {
       clearTail.run(id)
-      if (ofLast.length === 0) putBlock.run(id, count, encodeBlock(tail))
-      else replaceBlock.run(encodeBlock([...ofLast, ...tail]), id, count - 1)
       extend.run(tail[0]?.ts ?? 1, tail.at(-1)?.ts ?? 0, tail.length, id)
+      const first = count === 0 ? undefined : contentOf(partOf(id, 0))
+      const short = count > 0 && tail.length < MIN_BLOCK_ROWS ? shortBlock(id, span, count - 1, first) : []
+      if (short.length === 0) putBlock.run(id, count, encodeBlock(tail, first))
+      else {
+        const rows = [...short, ...tail]
+        replaceBlock.run(encodeBlock(rows, count === 1 ? undefined : first), id, count - 1)
+      }
+      return short.length === 0
     },
     /** The rows become the only block; without rows the group is deleted. */
     replace(id: number, rows: readonly BookRow[]): void {

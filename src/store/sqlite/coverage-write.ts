@@ -13,6 +13,11 @@ export function coverageWriter(database: DatabaseSync, feeds: FeedTable) {
   )
   const remove = database.prepare('DELETE FROM coverage_spans WHERE feed = ? AND from_ts = ?')
   const add = database.prepare('INSERT INTO coverage_spans VALUES (?, ?, ?, ?)')
+  const extend = database.prepare(
+    `UPDATE coverage_spans SET to_ts = ?3
+      WHERE feed = ?1 AND from_ts = (SELECT max(from_ts) FROM coverage_spans WHERE feed = ?1)
+        AND state = 'observed' AND from_ts <= ?2 AND to_ts >= ?2 AND to_ts < ?3`,
+  )
 
   const paint = (feed: StoredFeed, from: number, to: number, become: (old: SpanState) => SpanState) => {
     if (!(from < to)) return
@@ -28,7 +33,12 @@ export function coverageWriter(database: DatabaseSync, feeds: FeedTable) {
 
   return {
     apply(change: CoverageChange): void {
-      paint(feeds.open(change.feed), change.from, change.to, stateAfter(change))
+      const feed = feeds.open(change.feed)
+      const { from, to } = change
+      // Nearly always it is the newest span that was observed a second longer.
+      if (change.change === 'observed' && extend.run(feed.id, from, to).changes === 1)
+        feeds.changed(feed, from)
+      else paint(feed, from, to, stateAfter(change))
     },
     /** Drops everything before an instant. */
     cut: (feed: StoredFeed, before: number) => paint(feed, 0, before, () => null),

@@ -44,6 +44,10 @@ export function rowWriter(database: DatabaseSync, feeds: FeedTable, books: BookW
     `UPDATE series_rows SET text = ?, closed = ?, side = ?, usd = ?, revision = ?, recorded_at = ?
       WHERE feed = ? AND ts = ? AND instrument = ? AND seq = ?`,
   )
+  const rewriteOpen = database.prepare(
+    `UPDATE series_rows SET text = ?1, side = ?2, usd = ?3, recorded_at = ?4
+      WHERE feed = ?5 AND ts = ?6 AND instrument = ?7 AND seq = ?8 AND closed = 0 AND text <> ?1`,
+  )
   const revise = database.prepare('INSERT INTO series_revisions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
   const revisions = database.prepare(
     'SELECT count(*) AS n FROM series_revisions WHERE feed = ? AND ts = ? AND instrument = ? AND seq = ?',
@@ -76,8 +80,16 @@ export function rowWriter(database: DatabaseSync, feeds: FeedTable, books: BookW
     return wasClosed ? 'corrected' : 'rewritten'
   }
 
-  const insertPlain = (feed: StoredFeed, row: Row, recordedAt: number): keyof AppendCounts =>
-    inserter.one(feed.id, row, recordedAt) ? 'inserted' : replace(feed, row, recordedAt)
+  const insertPlain = (feed: StoredFeed, row: Row, recordedAt: number): keyof AppendCounts => {
+    const { ts, instrument, seq, text, side, usd } = row
+    // An open row is written once and then rewritten, mostly every second.
+    if (
+      row.closed === 0 &&
+      rewriteOpen.run(text, side, usd, recordedAt, feed.id, ts, instrument, seq).changes === 1
+    )
+      return 'rewritten'
+    return inserter.one(feed.id, row, recordedAt) ? 'inserted' : replace(feed, row, recordedAt)
+  }
 
   const insertGrouped = (feed: StoredFeed, row: Row, recordedAt: number): keyof AppendCounts => {
     const { ts, seq, instrument, text, books: packed } = row
