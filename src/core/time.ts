@@ -69,11 +69,13 @@ export function formatTime(timeMs: number): string {
   }
   const ofDay = whole - day * DAY_MS
   const ms = ofDay % 1000
-  const second = (ofDay - ms) / 1000
-  const minute = (second - (second % 60)) / 60
-  const hour = (minute - (minute % 60)) / 60
-  const clock = `${TWO_DIGITS[hour]}:${TWO_DIGITS[minute % 60]}:${TWO_DIGITS[second % 60]}`
-  return `${lastDate}${clock}.${ms < 100 ? '0' : ''}${ms < 10 ? '0' : ''}${ms}Z`
+  const seconds = (ofDay - ms) / 1000
+  const second = seconds % 60
+  const minutes = (seconds - second) / 60
+  const minute = minutes % 60
+  const hour = (minutes - minute) / 60
+  const msText = ms === 0 ? '000' : ms < 10 ? `00${ms}` : ms < 100 ? `0${ms}` : `${ms}`
+  return `${lastDate}${TWO_DIGITS[hour]}:${TWO_DIGITS[minute]}:${TWO_DIGITS[second]}.${msText}Z`
 }
 
 export const DAY_MS = 86_400_000
