@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Environment } from '../core/environment.ts'
-import type { Clock } from '../kit/clock.ts'
+import { type Clock, timerMs } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
-import { timerMs } from '../kit/timer.ts'
 import type { AccountsStore, LedgerEntry, UsageCount } from '../store/accounts.ts'
 import { Budget } from './budget.ts'
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { systemClock } from './clock.ts'
-import { timerMs } from './timer.ts'
+import { systemClock, timerMs } from './clock.ts'
 import { createWake } from './wake.ts'
 import { watchClock } from './watch-clock.ts'
 

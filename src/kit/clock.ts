@@ -1,5 +1,3 @@
-import { timerMs } from './timer.ts'
-
 /** Time is passed in, never read, so that a test can stop it, jump or run fast. */
 export interface Clock {
   /** Milliseconds since the epoch. */
@@ -71,4 +69,16 @@ export function runEvery(clock: Clock, ms: number, run: () => void): () => void 
     isEnded = true
     cancel()
   }
+}
+
+/**
+ * The longest delay of `setTimeout`. A longer one becomes one millisecond, so that a loop that waits for a distant time
+ * (a clock that was set back by a year, a schedule) would spin.
+ */
+const MAX_TIMER_MS = 2 ** 31 - 1
+
+/** A valid delay for the time that is left. */
+export function timerMs(leftMs: number): number {
+  if (Number.isNaN(leftMs)) return 1
+  return Math.min(Math.max(leftMs, 0), MAX_TIMER_MS)
 }

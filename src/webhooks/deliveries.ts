@@ -2,7 +2,7 @@ import { ApiError } from '../core/errors.ts'
 import { formatTime } from '../core/time.ts'
 import type { EventStore } from '../store/events.ts'
 import type { DeliveryRecord, JobsStore } from '../store/jobs.ts'
-import { ownSubscription } from './own-subscription.ts'
+import { ownSubscription } from './find-subscriptions.ts'
 
 /** Single deliveries of a subscription: what was sent, what came back, and sending it again. */
 export interface Deliveries {

@@ -15,13 +15,12 @@ import type {
 } from '../store/jobs.ts'
 import { type DeliveryAttempt, deliver, signerOf } from './deliver.ts'
 import { isKeyEnd } from './disable.ts'
+import { ownSubscription, type SubscriptionPage, subscriptionPage } from './find-subscriptions.ts'
 import { type Guard, TargetError } from './guard.ts'
-import { ownSubscription } from './own-subscription.ts'
 import type { Poster } from './post.ts'
 import { type EventReplay, type ReplayDeps, type ReplayRange, replayEvents } from './replay.ts'
 import { sampleEvent } from './sample-event.ts'
 import { newSecret, ROTATION_OVERLAP_MS } from './sign.ts'
-import { type SubscriptionPage, subscriptionPage } from './subscription-page.ts'
 
 /** What owners can do with their subscriptions. For any other account it does not exist. */
 export interface WebhookSubscriptions {

@@ -1,3 +1,4 @@
+import { ApiError } from '../core/errors.ts'
 import { nextTurn } from '../kit/time-slices.ts'
 import type { JobsStore, SubscriptionPlace, SubscriptionRecord } from '../store/jobs.ts'
 
@@ -32,4 +33,15 @@ export async function subscriptionPage(
     last = place
   }
   return { records, next: places.length > limit ? last : undefined }
+}
+
+/** A subscription of another account counts as unknown. */
+export async function ownSubscription(
+  store: Pick<JobsStore, 'getSubscription'>,
+  accountId: string,
+  id: string,
+): Promise<SubscriptionRecord> {
+  const found = await store.getSubscription(id)
+  if (found !== undefined && found.accountId === accountId) return found
+  throw new ApiError('not_found', `There is no webhook ${id.slice(0, 64)}.`, { param: 'id' })
 }
