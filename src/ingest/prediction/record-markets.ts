@@ -40,6 +40,8 @@ const BACKFILL_EVERY_MS = 15_000
 const BACKFILL_AGAIN_MS = 60_000
 /** By then the ticks around an instant have arrived. */
 const TICKS_AFTER_MS = 3_000
+/** By then they are dropped (reference-prices.ts): a price that was not found will not be. */
+const TICKS_KEPT_MS = 30 * 60_000
 
 export interface SymbolMarketsParts extends RestoreMarketsParts {
   readonly writer: RowWriter
@@ -291,6 +293,11 @@ class SymbolMarkets implements MarketsRecorder {
   /** Adds what the venue leaves out of a market. */
   #complete({ recorder, isSwept, isRestored }: FollowedMarket, nowMs: number): void {
     const { market, startMs, endMs } = recorder
+    const mayBePriced = (known: unknown, timeMs: number) =>
+      known == null && nowMs >= timeMs + TICKS_AFTER_MS && nowMs < timeMs + TICKS_KEPT_MS
+    const isPriced =
+      !mayBePriced(market.referencePriceStart, startMs) && !mayBePriced(market.referencePriceEnd, endMs)
+    if (isPriced && !isSwept) return
     const priceAt = (timeMs: number) =>
       nowMs < timeMs + TICKS_AFTER_MS ? null : this.#references.at(market, timeMs)
     const priced = withReferences(market, { start: () => priceAt(startMs), end: () => priceAt(endMs) })

@@ -78,7 +78,7 @@ export class FeedCoverage implements TrackedFeed {
     }
     this.writer.observed(this.feed, this.coveredToMs, toMs)
     this.coveredToMs = Math.max(this.coveredToMs, toMs)
-    this.doubts = this.doubts.filter((doubt) => doubt.toMs > toMs)
+    if (this.doubts.length > 0) this.doubts = this.doubts.filter((doubt) => doubt.toMs > toMs)
   }
 
   recordOpenGap(toMs: number): void {

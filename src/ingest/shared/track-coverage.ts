@@ -22,8 +22,11 @@ export function createCoverageTracker(options: {
   let gaps = 0
 
   const ofChannel = (channel: string) => feeds.filter(({ channels }) => channels.includes(channel))
-  const channelLimit = ({ channels }: FeedCoverage) =>
-    Math.min(...channels.map((channel) => channelLimits.get(channel) ?? Number.POSITIVE_INFINITY))
+  const channelLimit = ({ channels }: FeedCoverage) => {
+    let limitMs = Number.POSITIVE_INFINITY
+    for (const channel of channels) limitMs = Math.min(limitMs, channelLimits.get(channel) ?? limitMs)
+    return limitMs
+  }
 
   return {
     /** The channel delivers from this instant on. */
