@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Recording, startRecording, startWorld } from '../../test/ingest/recording.ts'
 import { fastClock } from '../../test/predictions/loopback.ts'
+import { until } from '../../test/until.ts'
 import { systemClock } from '../kit/clock.ts'
 import { createLogger } from '../kit/log.ts'
 import type { CoverageStore } from '../store/coverage.ts'
@@ -12,12 +13,6 @@ const log = createLogger({ level: 'silent' })
 const coverage = {
   read: async () => ({ complete: true, observed: [], gaps: [] }),
 } as unknown as CoverageStore
-
-async function until(isTrue: () => boolean, limitMs: number): Promise<void> {
-  const endsAt = performance.now() + limitMs
-  while (!isTrue() && performance.now() < endsAt) await systemClock.sleep(20)
-  assert.ok(isTrue())
-}
 
 const status: RecorderStatus = {
   ...{ name: 'toy', source: 'cexa', channels: 1, channelsUp: 1, lastEventMs: null, rowsInserted: 0 },
@@ -44,7 +39,7 @@ test('a recorder that fails is started again and never stops the others', async 
   }
   const recorders = [recorder('failing', 'cexa'), recorder('steady', 'perpdex')]
   const supervisor = supervise({ recorders, coverage, clock: fast, log })
-  await until(() => started.failing === 3, 5_000)
+  await until('three starts', () => started.failing === 3)
   assert.equal(started.steady, 1)
   assert.deepEqual(
     supervisor.status().map(({ state }) => state),
@@ -58,11 +53,11 @@ test('a venue that goes away is down in the status, and healthy when it is back'
   const recording: Recording = await startRecording(world, { venues: ['spot'] })
   const state = () => recording.supervisor.status()[0]?.state
   try {
-    await until(() => state() === 'healthy', 10_000)
+    await until('healthy', () => state() === 'healthy')
     const fault = world.sandbox.faults.set({ kind: 'drop', venue: 'spot', durationMs: 3_600_000 })
-    await until(() => state() === 'down', 10_000)
+    await until('down', () => state() === 'down')
     world.sandbox.faults.clear(fault.id)
-    await until(() => state() === 'healthy', 15_000)
+    await until('healthy', () => state() === 'healthy')
   } finally {
     await recording.close()
     await world.close()

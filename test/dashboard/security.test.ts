@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test'
 import { WebSocket } from 'ws'
 import type { AuditView, UsageView } from '../../src/dashboard/wire.ts'
 import { startTestService, type TestService } from '../fakes/service.ts'
+import { until } from '../until.ts'
 import { everyCall } from './routes.ts'
 import { operator, PASSWORD, type Session, signedUp, visit } from './session.ts'
 
@@ -92,11 +93,11 @@ test('every administrative act is in the audit log, with who did it', async () =
   const keyOf = () => fetch(`${service.url}/v1/limits`, { headers: { 'X-API-Key': made.key } })
   await boss.call('POST', `operator/accounts/${account}/plan`, { plan: 'business' })
   await boss.call('POST', `operator/accounts/${account}/pause`, {})
-  await until(async () => (await keyOf()).status === 403)
+  await until('403', async () => (await keyOf()).status === 403)
   await boss.call('POST', `operator/accounts/${account}/resume`, {})
-  await until(async () => (await keyOf()).status === 200)
+  await until('200', async () => (await keyOf()).status === 200)
   await boss.call('POST', `operator/keys/${made.record.id}/revoke`, {})
-  await until(async () => (await keyOf()).status === 401)
+  await until('401', async () => (await keyOf()).status === 401)
   const { json } = await boss.call<{ entries: AuditView[] }>('GET', 'operator/audit')
   const acts = json.entries
     .filter((entry) => entry.account_id === account)
@@ -238,11 +239,3 @@ test('signed billing events set the plan and the pause of an account, and are in
     await paid.stop()
   }
 })
-
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  const endMs = Date.now() + 5_000
-  while (!(await condition())) {
-    if (Date.now() > endMs) throw new Error('it did not happen')
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-}

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { ask, assertError } from '../fakes/client.ts'
 import { startTestService, type TestService } from '../fakes/service.ts'
+import { until } from '../until.ts'
 
 let service: TestService
 before(async () => {
@@ -12,15 +13,6 @@ after(() => service.stop())
 
 const limits = (asked: Parameters<typeof ask>[1] = {}, query = '') =>
   ask(`${service.url}/v1/limits${query}`, asked)
-
-async function eventually(check: () => Promise<boolean>, withinMs: number): Promise<number> {
-  const startedMs = performance.now()
-  while (!(await check())) {
-    assert.ok(performance.now() - startedMs < withinMs, `not followed within ${withinMs} ms`)
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-  return performance.now() - startedMs
-}
 
 test('a capped key sees what is left of its own credits and of those of the account', async () => {
   const accountId = await service.account()
@@ -101,7 +93,7 @@ test('a revoked key is refused within one second, also while it is in use', asyn
   })
   assert.equal((await limits({ key })).status, 200, 'a new key works at once')
   await service.parts.accounts.revokeKey(record.id)
-  await eventually(async () => (await limits({ key })).status === 401, 1_000)
+  await until('401', async () => (await limits({ key })).status === 401, 1_000)
   assert.equal(assertError(await limits({ key }), 401, 'unauthorized').reason, 'revoked')
 })
 
@@ -120,12 +112,12 @@ test('past due pauses the keys of an account, payment resumes them', async () =>
   const key = await service.key({ accountId })
   assert.equal((await limits({ key })).status, 200)
   await service.parts.accounts.pause(accountId, 'payment_past_due')
-  await eventually(async () => (await limits({ key })).status === 403, 1_000)
+  await until('403', async () => (await limits({ key })).status === 403, 1_000)
   const body = assertError(await limits({ key }), 403, 'tier_restricted')
   assert.equal(body.reason, 'key_paused')
   assert.match(String(body.message), /past due/)
   await service.parts.accounts.resume(accountId)
-  await eventually(async () => (await limits({ key })).status === 200, 1_000)
+  await until('200', async () => (await limits({ key })).status === 200, 1_000)
 })
 
 test('header wins over bearer, bearer over api-key, api-key over api_key', async () => {

@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { until } from '../../../test/until.ts'
 import { type FastHandler, type FastHttp, openFastHttp } from './fast-http.ts'
 
 const KEEP_ALIVE_MS = 400
@@ -71,11 +72,6 @@ function open(port: number): { socket: Socket; text: () => string; closed: Promi
   return { socket, text: () => text, closed }
 }
 
-async function until(condition: () => boolean): Promise<void> {
-  for (let i = 0; i < 300 && !condition(); i++) await wait(10)
-  assert.ok(condition())
-}
-
 const get = (target: string, more = '') => `GET ${target} HTTP/1.1\r\nHost: x\r\n${more}\r\n`
 const post = (target: string, body: string) =>
   `POST ${target} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
@@ -85,14 +81,14 @@ test('an answer has its headers, a date, and the connection stays for the next r
   const { port, log } = await start(t, { '/a': plain })
   const client = open(port)
   client.socket.write(get('/a?x=1'))
-  await until(() => answersIn(client.text()) === 1)
+  await until('answers', () => answersIn(client.text()) === 1)
   assert.equal(
     client.text(),
     'HTTP/1.1 200 OK\r\nX-Target: /a?x=1\r\nContent-Length: 5\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\n' +
       'Connection: keep-alive\r\nKeep-Alive: timeout=0\r\n\r\nfast ',
   )
   client.socket.write(post('/a', '{"b":1}'))
-  await until(() => client.text().endsWith('fast {"b":1}'))
+  await until('the last answer', () => client.text().endsWith('fast {"b":1}'))
   assert.deepEqual(log, ['fast GET /a?x=1', 'fast POST /a'])
 })
 
@@ -101,7 +97,7 @@ test('pipelined requests are answered one by one, in order', async (t) => {
   const client = open(port)
   client.socket.write(get('/slow') + get('/a') + post('/a', '{}') + get('/slow?2'))
   client.socket.write(get('/a?last'))
-  await until(() => answersIn(client.text()) === 5)
+  await until('answers', () => answersIn(client.text()) === 5)
   const targets = [...client.text().matchAll(/X-Target: (\S+)/g)].map(([, target]) => target)
   assert.deepEqual(targets, ['/slow', '/a', '/a', '/slow?2', '/a?last'])
   assert.ok(log.every((line) => line.startsWith('fast')))
@@ -111,7 +107,7 @@ test('five hundred pipelined requests do not overflow the stack', async (t) => {
   const { port } = await start(t, { '/a': plain })
   const client = open(port)
   client.socket.write(get('/a').repeat(500))
-  await until(() => answersIn(client.text()) === 500)
+  await until('answers', () => answersIn(client.text()) === 500)
 })
 
 const HANDED_OVER: Record<string, (socket: Socket) => void | Promise<void>> = {
@@ -140,13 +136,13 @@ for (const [what, send] of Object.entries(HANDED_OVER)) {
     const { port, log } = await start(t, { '/a': plain, '/slow': later(40) })
     const client = open(port)
     client.socket.write(get('/a'))
-    await until(() => answersIn(client.text()) === 1)
+    await until('answers', () => answersIn(client.text()) === 1)
     await send(client.socket)
-    await until(() => log.some((line) => line.startsWith('platform')))
+    await until('the platform answers', () => log.some((line) => line.startsWith('platform')))
     const before = log.length
-    await until(() => answersIn(client.text()) === before)
+    await until('answers', () => answersIn(client.text()) === before)
     client.socket.write(get('/a'))
-    await until(() => answersIn(client.text()) === before + 1)
+    await until('answers', () => answersIn(client.text()) === before + 1)
     assert.equal(log.at(-1), 'platform GET /a')
   })
 }
@@ -212,7 +208,7 @@ test('a request in progress outlives the idle timeout', async (t) => {
   const { port } = await start(t, { '/slow': later(KEEP_ALIVE_MS * 2) })
   const client = open(port)
   client.socket.write(get('/slow'))
-  await until(() => answersIn(client.text()) === 1)
+  await until('answers', () => answersIn(client.text()) === 1)
 })
 
 test('closing ends idle connections at once and busy ones with their answer', async (t) => {
@@ -220,7 +216,7 @@ test('closing ends idle connections at once and busy ones with their answer', as
   const idle = open(port)
   const busy = open(port)
   idle.socket.write(get('/a'))
-  await until(() => answersIn(idle.text()) === 1)
+  await until('answers', () => answersIn(idle.text()) === 1)
   busy.socket.write(get('/slow') + get('/a'))
   await wait(30)
   fastHttp.close()
@@ -240,8 +236,8 @@ test('a caller that leaves is noticed', async (t) => {
   })
   const client = open(port)
   client.socket.write(get('/wait'))
-  await until(() => gone !== undefined)
+  await until('a request to leave', () => gone !== undefined)
   assert.equal(gone?.(), false)
   client.socket.destroy()
-  await until(() => gone?.() === true)
+  await until('the caller has left', () => gone?.() === true)
 })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
+import { until } from '../../../test/until.ts'
 import { endAfterTest, endAll, scriptedVenue, type Visit } from '../../../test/venues/scripted-venue.ts'
 import { systemClock } from '../../kit/clock.ts'
 import { createSymbolMap } from '../adapter/symbol-map.ts'
@@ -56,27 +57,20 @@ async function listening(channels: Channel[]) {
   void (async () => {
     for await (const observation of session) seen.push(observation)
   })()
-  const until = async (holds: () => boolean) => {
-    const endMs = Date.now() + 4_000
-    while (!holds()) {
-      if (Date.now() > endMs) throw new Error(`not in time; saw ${JSON.stringify(seen.slice(-3))}`)
-      await systemClock.sleep(5)
-    }
-  }
   const tids = () => seen.flatMap((each) => (each.kind === 'trade' ? [Number(each.id)] : []))
-  return { venue, hyperliquid, session, seen, until, tids }
+  return { venue, hyperliquid, session, seen, tids }
 }
 
 test('the replay on subscribe closes a short gap and repeats nothing', async () => {
   lastTid = 100
-  const { venue, session, until, tids, hyperliquid } = await listening([{ topic: 'trades', symbol: 'BTC' }])
-  await until(() => tids().length === 30)
+  const { venue, session, tids, hyperliquid } = await listening([{ topic: 'trades', symbol: 'BTC' }])
+  await until('30 trades', () => tids().length === 30)
   venue.broadcast(trades([101, 102]))
-  await until(() => tids().length === 32)
+  await until('32 trades', () => tids().length === 32)
   // While the socket is down, three trades happen; the replay after the reconnect holds them.
   lastTid = 105
   venue.visits[0]?.socket.terminate()
-  await until(() => tids().length === 35)
+  await until('35 trades', () => tids().length === 35)
   assert.deepEqual(
     tids(),
     Array.from({ length: 35 }, (_, index) => 71 + index),
@@ -91,9 +85,9 @@ test('each channel is reported as subscribed when its acceptance came, filled-in
     { topic: 'candles', symbol: 'ETH', interval: '1m' },
     { topic: 'open_interest', symbol: 'SOL' },
   ]
-  const { seen, until } = await listening(channels)
+  const { seen } = await listening(channels)
   const subscribed = () => seen.flatMap((each) => (each.kind === 'subscribed' ? [each.channel] : []))
-  await until(() => subscribed().length === channels.length)
+  await until('every channel is subscribed', () => subscribed().length === channels.length)
   for (const channel of channels)
     assert.ok(subscribed().some((each) => JSON.stringify(each) === JSON.stringify(channel)))
 })

@@ -1,6 +1,7 @@
 /** Each venue with nothing configured, against stand-ins that record what the real hosts would have seen. */
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
+import { until } from '../../../test/until.ts'
 import { liveStandIns } from '../../../test/venues/live-stand-ins.ts'
 import { endAfterTest, endAll } from '../../../test/venues/scripted-venue.ts'
 import { systemClock } from '../../kit/clock.ts'
@@ -20,14 +21,6 @@ async function started(name: VenueName, answer: (path: string, body: string) => 
   return { venue: VENUES[name].create({ clock: systemClock, random: () => 0, ...hops }), ...rest }
 }
 
-async function until(holds: () => boolean): Promise<void> {
-  const endMs = Date.now() + 3_000
-  while (!holds()) {
-    if (Date.now() > endMs) throw new Error('not in time')
-    await systemClock.sleep(5)
-  }
-}
-
 test('Binance spot: one combined socket on the data-only host, no frames sent, no compression, no key', async () => {
   const { venue, sockets, dialled } = await started('binance-spot', () => undefined)
   const channels = [
@@ -38,7 +31,7 @@ test('Binance spot: one combined socket on the data-only host, no frames sent, n
   ]
   const session = venue.live(channels, { signal: AbortSignal.timeout(5_000) })
   endAfterTest(() => session.close())
-  await until(() => sockets.visits.length === 1)
+  await until('one socket', () => sockets.visits.length === 1)
   await systemClock.sleep(50)
   assert.deepEqual(dialled, [
     'wss://data-stream.binance.vision/stream?streams=' +
@@ -65,7 +58,7 @@ test('Binance USD-M: the path follows from the class of the stream, never the re
   ]
   const session = venue.live(channels, { signal: AbortSignal.timeout(5_000) })
   endAfterTest(() => session.close())
-  await until(() => sockets.visits.length === 2 && fetched.length === 4)
+  await until('two sockets and four answers', () => sockets.visits.length === 2 && fetched.length === 4)
   assert.deepEqual(dialled, [
     'wss://fstream.binance.com/market/stream?streams=' +
       'btcusdt@aggTrade/ethusdt@aggTrade/solusdt@aggTrade/xrpusdt@aggTrade/' +
@@ -93,7 +86,10 @@ test('Hyperliquid: the documented subscriptions, one object per frame, each once
   const channels = [...of('trades'), ...of('book'), ...of('candles', '1m'), ...of('open_interest')]
   const session = venue.live(channels, { signal: AbortSignal.timeout(5_000) })
   endAfterTest(() => session.close())
-  await until(() => sockets.visits.reduce((sum, visit) => sum + visit.received.length, 0) === 16)
+  await until(
+    'sixteen frames',
+    () => sockets.visits.reduce((sum, visit) => sum + visit.received.length, 0) === 16,
+  )
   await systemClock.sleep(50)
   assert.deepEqual(dialled, ['wss://api.hyperliquid.xyz/ws'])
   const [main] = sockets.visits
