@@ -15,8 +15,8 @@
  *   all rows ─▶ write-rows (bounded, batched) ─▶ store; coverage is written with its rows
  *
  * To add a venue of the same kind: its folder in venues/, its line in venues/list.ts. To add another kind
- * (prediction markets, an oracle): a kind of plan in venues/plan.ts and a `record-….ts` that returns a Recorder,
- * using write-rows, track-coverage, watch-silence and sample-book, chosen in choose-recorder.ts.
+ * (prediction markets, an oracle): a kind of plan in venues/plan.ts and a `record-….ts` that gives its channels, feeds and
+ * symbol recorders to shared/record-venue.ts, chosen in choose-recorder.ts.
  *
  * States of a recorder here:
  *

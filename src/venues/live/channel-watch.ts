@@ -3,23 +3,7 @@ import { type Channel, channelKey } from '../channel.ts'
 import type { DataObservation } from '../observation.ts'
 import { createRecentKeys, createSeenNumbers, type RecentKeys, type SeenNumbers } from './repeats.ts'
 
-export interface ChannelWatch {
-  add(channel: Channel, isUp: () => boolean): void
-  channelOf(key: string): Channel | undefined
-  /** When the channel last sent data; Infinity for one that may be silent for any time. */
-  lastReceivedMs(key: string): number
-  /** Counts the silence from now. */
-  restart(key: string, nowMs: number): void
-  /** As `restart`, for a channel whose silence was reported: it is reported again while it lasts. Others are left alone. */
-  reportAgain(key: string, nowMs: number): void
-  /** Whether it is new, a repeat, or of a channel that was not requested. */
-  admit(key: string, observation: DataObservation): 'new' | 'repeat' | 'unasked'
-  /** Time in which nothing could be read does not count as silence. */
-  forgive(ms: number): void
-  /** The channels that have been silent for too long since the last call, each reported once per silence. */
-  fallenSilent(nowMs: number): { channel: Channel; lastReceivedMs: number }[]
-  shortestSilenceMs(): number
-}
+export type ChannelWatch = ReturnType<typeof createChannelWatch>
 
 interface State {
   readonly channel: Channel
@@ -39,10 +23,10 @@ export function createChannelWatch(options: {
   silenceOf: (channel: Channel) => number | null
   keysRemembered: number
   nowMs: () => number
-}): ChannelWatch {
+}) {
   const states = new Map<string, State>()
   return {
-    add(channel, isUp) {
+    add(channel: Channel, isUp: () => boolean) {
       states.set(channelKey(channel), {
         channel,
         isUp,
@@ -53,24 +37,28 @@ export function createChannelWatch(options: {
         isStale: false,
       })
     },
-    channelOf: (key) => states.get(key)?.channel,
-    lastReceivedMs(key) {
+    channelOf: (key: string): Channel | undefined => states.get(key)?.channel,
+    /** When the channel last sent data; Infinity for one that may be silent for any time. */
+    lastReceivedMs(key: string) {
       const state = states.get(key)
       return state === undefined || state.silenceMs === null ? Number.POSITIVE_INFINITY : state.lastReceivedMs
     },
-    restart(key, nowMs) {
+    /** Counts the silence from now. */
+    restart(key: string, nowMs: number) {
       const state = states.get(key)
       if (state === undefined) return
       state.lastReceivedMs = nowMs
       state.isStale = false
     },
-    reportAgain(key, nowMs) {
+    /** As `restart`, for a channel whose silence was reported: it is reported again while it lasts. Others are left alone. */
+    reportAgain(key: string, nowMs: number) {
       const state = states.get(key)
       if (state?.isStale !== true) return
       state.lastReceivedMs = nowMs
       state.isStale = false
     },
-    admit(key, observation) {
+    /** Whether it is new, a repeat, or of a channel that was not requested. */
+    admit(key: string, observation: DataObservation): 'new' | 'repeat' | 'unasked' {
       const state = states.get(key)
       if (state === undefined) return 'unasked'
       if (isRepeat(state, observation)) return 'repeat'
@@ -79,10 +67,12 @@ export function createChannelWatch(options: {
       state.isStale = false
       return 'new'
     },
-    forgive(ms) {
+    /** Time in which nothing could be read does not count as silence. */
+    forgive(ms: number) {
       for (const state of states.values()) state.lastReceivedMs += ms
     },
-    fallenSilent(nowMs) {
+    /** The channels that have been silent for too long since the last call, each reported once per silence. */
+    fallenSilent(nowMs: number): { channel: Channel; lastReceivedMs: number }[] {
       const silent: { channel: Channel; lastReceivedMs: number }[] = []
       for (const state of states.values()) {
         if (state.isStale || state.silenceMs === null || !state.isUp()) continue

@@ -8,14 +8,7 @@
  */
 import type { Observation } from '../observation.ts'
 
-export interface ObservationQueue {
-  push(observation: Observation): void
-  readonly size: number
-  readonly paused: boolean
-  /** Everything that waits, or what comes next; an empty list at the end. */
-  take(): Promise<Observation[]>
-  end(): void
-}
+export type ObservationQueue = ReturnType<typeof createObservationQueue>
 
 export function createObservationQueue(options: {
   highWater: number
@@ -23,7 +16,7 @@ export function createObservationQueue(options: {
   onPressure: (paused: boolean) => void
   /** How many observations one `take` hands over, so that a full queue is not emptied at once. */
   batch?: number
-}): ObservationQueue {
+}) {
   const batch = options.batch ?? 1_024
   let items: Observation[] = []
   let head = 0
@@ -53,7 +46,7 @@ export function createObservationQueue(options: {
   }
 
   return {
-    push(observation) {
+    push(observation: Observation) {
       if (ended) return
       items.push(observation)
       if (items.length - head >= options.highWater) setPaused(true)
@@ -65,7 +58,8 @@ export function createObservationQueue(options: {
     get paused() {
       return paused
     },
-    async take() {
+    /** Everything that waits, or what comes next; an empty list at the end. */
+    async take(): Promise<Observation[]> {
       if (items.length === head && !ended) {
         await new Promise<void>((resolve) => {
           wake = resolve

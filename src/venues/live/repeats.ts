@@ -29,16 +29,14 @@ export function createRecentKeys<K>(size: number): RecentKeys<K> {
  * Which numbers of a sequence have arrived already: all up to the highest, except for the gaps. As exact as
  * remembering each of them, at the cost of the gaps alone.
  */
-export interface SeenNumbers {
-  /** True the first time. */
-  isNew(number: number): boolean
-}
+export type SeenNumbers = ReturnType<typeof createSeenNumbers>
 
-export function createSeenNumbers(maxGaps: number): SeenNumbers {
+export function createSeenNumbers(maxGaps: number) {
   const gaps = new Set<number>()
   let highest: number | undefined
   return {
-    isNew(number) {
+    /** True the first time. */
+    isNew(number: number) {
       if (highest === undefined || number === highest + 1) {
         highest = number
         return true

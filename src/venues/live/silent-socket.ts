@@ -4,26 +4,23 @@
  */
 import { type BackoffPolicy, backoffCeilingMs } from '../../kit/backoff.ts'
 
-export interface SilentSocket {
-  /** Whether it may be replaced for this channel now; if so, the next pause begins. */
-  mayReplace(key: string, nowMs: number): boolean
-  /** The channel sent data. */
-  received(key: string): void
-}
+export type SilentSocket = ReturnType<typeof createSilentSocket>
 
-export function createSilentSocket(policy: BackoffPolicy): SilentSocket {
+export function createSilentSocket(policy: BackoffPolicy) {
   const silent = new Set<string>()
   let attempt = 0
   let notBeforeMs = Number.NEGATIVE_INFINITY
   return {
-    mayReplace(key, nowMs) {
+    /** Whether it may be replaced for this channel now; if so, the next pause begins. */
+    mayReplace(key: string, nowMs: number) {
       silent.add(key)
       // A clock that was set back does not make the pause longer.
       if (nowMs < notBeforeMs && notBeforeMs - nowMs <= policy.capMs) return false
       notBeforeMs = nowMs + backoffCeilingMs(policy, attempt++)
       return true
     },
-    received(key) {
+    /** The channel sent data. */
+    received(key: string) {
       if (silent.size === 0 || !silent.delete(key) || silent.size > 0) return
       attempt = 0
       notBeforeMs = Number.NEGATIVE_INFINITY
