@@ -12,7 +12,7 @@ import type { InputOf, Params } from './params.ts'
  * How an endpoint is declared. The router, validation, plan gates, credit charge and its wording, OpenAPI, the
  * sources catalog and the credit table are derived from the declaration.
  */
-export type HttpMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+type HttpMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
 export interface EndpointAccess {
   /** Endpoints without a key are open on purpose and cost nothing. */

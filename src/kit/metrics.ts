@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client'
 
-export type { Counter, Gauge } from 'prom-client'
+export type { Counter } from 'prom-client'
 
 /** A metric whose values are counted elsewhere and collected when the metrics are read. */
 interface ReadMetric {

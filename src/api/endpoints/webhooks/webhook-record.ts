@@ -85,7 +85,7 @@ export function webhookBody(record: SubscriptionRecord, pausedReason: string | u
   }
 }
 
-export function timeTextOrNull(timeMs: number | null): string | null {
+function timeTextOrNull(timeMs: number | null): string | null {
   return timeMs === null ? null : formatTime(timeMs)
 }
 
