@@ -1,18 +1,16 @@
 import type { Clock } from '../kit/clock.ts'
-import type { AuditRecord, UsersStore } from '../store/users.ts'
+import type { UsersStore } from '../store/users.ts'
 import type { Accounts } from './accounts.ts'
 
-/** Records who did what, permanently. */
-export interface AuditLog {
-  note(entry: { actor: string; action: string; accountId: string | null; detail: string }): Promise<void>
-  /** Newest first, below `before`. */
-  list(query: { limit: number; before?: number }): Promise<AuditRecord[]>
-}
+export type AuditLog = ReturnType<typeof createAuditLog>
 
-export function createAuditLog({ store, clock }: { store: UsersStore; clock: Clock }): AuditLog {
+/** Records who did what, permanently. */
+export function createAuditLog({ store, clock }: { store: UsersStore; clock: Clock }) {
   return {
-    note: (entry) => store.addAudit({ ...entry, atMs: clock.now() }),
-    list: (query) => store.listAudit(query),
+    note: (entry: { actor: string; action: string; accountId: string | null; detail: string }) =>
+      store.addAudit({ ...entry, atMs: clock.now() }),
+    /** Newest first, below `before`. */
+    list: (query: { limit: number; before?: number }) => store.listAudit(query),
   }
 }
 

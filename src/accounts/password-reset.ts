@@ -9,31 +9,22 @@ import type { HashCaller } from './hash-queue.ts'
 import { checkPassword, type Passwords } from './password.ts'
 import { hashToken, newToken } from './users.ts'
 
-export interface PasswordResets {
-  /** @throws AccountsError when nobody signs in with this e-mail */
-  issue(email: string): Promise<{ token: string; user: UserRecord; expiresAtMs: number }>
-  /** Whose link it is, while it works. */
-  find(token: string): Promise<UserRecord | undefined>
-  /** Undefined when the link was used, replaced or is too old. */
-  redeem(token: string, password: string, caller?: HashCaller): Promise<UserRecord | undefined>
-}
+export type PasswordResets = ReturnType<typeof createPasswordResets>
 
 const VALID_MS = 24 * 3_600_000
 /** Where the page takes the token from; after `#` it never reaches a server's log. */
 export const RESET_PATH = '#/reset/'
 
-export function createPasswordResets(deps: {
-  store: UsersStore
-  passwords: Passwords
-  clock: Clock
-}): PasswordResets {
+export function createPasswordResets(deps: { store: UsersStore; passwords: Passwords; clock: Clock }) {
   const { store, passwords, clock } = deps
+  /** Whose link it is, while it works. */
   const find = async (token: string) => {
     const found = await store.findPasswordReset(hashToken(token))
     return found !== undefined && found.expiresAtMs > clock.now() ? found.user : undefined
   }
   return {
-    async issue(email) {
+    /** @throws AccountsError when nobody signs in with this e-mail */
+    async issue(email: string) {
       const found = await store.findUser(email.trim())
       if (found === undefined) throw new AccountsError(`Nobody signs in with the e-mail address ${email}.`)
       const token = newToken()
@@ -42,7 +33,8 @@ export function createPasswordResets(deps: {
       return { token, user: found.user, expiresAtMs }
     },
     find,
-    async redeem(token, password, caller) {
+    /** Undefined when the link was used, replaced or is too old. */
+    async redeem(token: string, password: string, caller?: HashCaller): Promise<UserRecord | undefined> {
       // Checked before the password is hashed, which is expensive: nobody causes it without a link.
       const user = await find(token)
       if (user === undefined) return undefined

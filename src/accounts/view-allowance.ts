@@ -14,25 +14,22 @@ export interface ViewAllowance {
   readonly remaining: number
 }
 
-export interface ViewAllowances {
-  read(accountId: string, plan: Plan): Promise<ViewAllowance>
-  /** Takes the whole price, or nothing where less is left. */
-  take(accountId: string, plan: Plan, credits: number): Promise<ViewAllowance & { taken: boolean }>
-}
+export type ViewAllowances = ReturnType<typeof createViewAllowances>
 
 export function createViewAllowances(deps: {
   store: Pick<AccountsStore, 'viewsOf' | 'takeView'>
   clock: Clock
-}): ViewAllowances {
+}) {
   const { store, clock } = deps
   const today = () => new Date(clock.now()).toISOString().slice(0, 10)
   const limitOf = (plan: Plan) => Math.floor(plan.creditsPerMonth / DAYS_OF_A_MONTH)
   const stateOf = (limit: number, used: number) => ({ limit, remaining: Math.max(0, limit - used) })
   return {
-    async read(accountId, plan) {
+    async read(accountId: string, plan: Plan): Promise<ViewAllowance> {
       return stateOf(limitOf(plan), await store.viewsOf(accountId, today()))
     },
-    async take(accountId, plan, credits) {
+    /** Takes the whole price, or nothing where less is left. */
+    async take(accountId: string, plan: Plan, credits: number) {
       const limit = limitOf(plan)
       const { taken, used } = await store.takeView({ accountId, day: today(), credits, limit })
       return { taken, ...stateOf(limit, used) }

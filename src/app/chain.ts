@@ -1,22 +1,14 @@
 import { join } from 'node:path'
 import type { ServiceStatus } from '../api/endpoints/account/service-status.ts'
 import { createSubmitter } from '../api/endpoints/chain/submit-transaction.ts'
-import type { Services } from '../api/endpoints/services.ts'
 import type { Network } from '../core/chain/network.ts'
 import type { CursorCodec } from '../core/cursor.ts'
 import type { NodeAddress } from '../upstreams/node-link.ts'
-import { createUpstreams, type NodeStatus, type Trouble, type Upstreams } from '../upstreams/pool.ts'
-import { type IndexedChain, startIndexedChain } from './index-chain.ts'
+import { createUpstreams, type NodeStatus, type Trouble } from '../upstreams/pool.ts'
+import { startIndexedChain } from './index-chain.ts'
 import type { EnvironmentParts } from './parts.ts'
 import { publishControl, SANDBOX_NODE_FOLDER } from './sandbox-access.ts'
 import { startSandboxNodes } from './sandbox-nodes.ts'
-
-export interface ChainHalf {
-  readonly services: Pick<Services, 'chain'>
-  readonly upstreams: Upstreams
-  readonly index: IndexedChain
-  readonly nodes: () => ServiceStatus['nodes']
-}
 
 const SANDBOX_NETWORK: Network = 'testnet-10'
 
@@ -24,11 +16,7 @@ const SANDBOX_NETWORK: Network = 'testnet-10'
  * The chain half of one environment: its nodes, the index and submissions.
  * @param knownSeq the highest number of an event that readers are known to have
  */
-export async function startChain(
-  parts: EnvironmentParts,
-  cursors: CursorCodec,
-  knownSeq: number,
-): Promise<ChainHalf> {
+export async function startChain(parts: EnvironmentParts, cursors: CursorCodec, knownSeq: number) {
   const { environment, config, clock, shutdown, probes } = parts
   const nodes = environment === 'live' ? configuredNodes(config.nodes) : await sandboxNodes(parts)
   const upstreams = createUpstreams({

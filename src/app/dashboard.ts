@@ -57,16 +57,8 @@ export interface DashboardDeps {
   readonly coverage: Partial<Record<Environment, SourceCoverage>>
 }
 
-export interface DashboardHalf {
-  readonly dashboard: Dashboard
-  /** Admits signed-in browsers of our own origin to the stream. */
-  readonly sessionGate: StreamGate
-  /** A new one-time token while there is no operator. */
-  inviteOperator(): Promise<string | undefined>
-}
-
 /** Wires the dashboard to the parts of the service. */
-export function startDashboard(deps: DashboardDeps): DashboardHalf {
+export function startDashboard(deps: DashboardDeps) {
   const { config, clock, log, store, accounts, plans, services } = deps
   const audit = createAuditLog({ store, clock })
   const accountsAs = (actor: string) => auditedAccounts(accounts, { audit, actor })
@@ -141,8 +133,9 @@ export function startDashboard(deps: DashboardDeps): DashboardHalf {
   })
   return {
     dashboard,
+    /** Admits signed-in browsers of our own origin to the stream. */
     sessionGate: sessionGate(dashboard, deps),
-    /** The first operator gets the demo account, where there is one. */
+    /** A new one-time token while there is no operator. The first one gets the demo account, where there is one. */
     async inviteOperator() {
       const [first] = await accounts.list()
       const isFree = first !== undefined && !(await users.list()).some((user) => user.accountId === first.id)

@@ -1,7 +1,5 @@
 import type { Ledger } from '../accounts/ledger.ts'
 import type { PlanBook } from '../accounts/plans.ts'
-import type { ServiceStatus } from '../api/endpoints/account/service-status.ts'
-import type { Services } from '../api/endpoints/services.ts'
 import type { Network } from '../core/chain/network.ts'
 import type { EventTail } from '../events/publish.ts'
 import { type Clock, runAfter, runEvery } from '../kit/clock.ts'
@@ -11,18 +9,11 @@ import type { AccountsStore } from '../store/accounts.ts'
 import type { EventStore } from '../store/events.ts'
 import type { JobsStore } from '../store/jobs.ts'
 import { openStores } from '../store/open-stores.ts'
-import { createStreamHub, type StreamHub } from '../stream/hub.ts'
+import { createStreamHub } from '../stream/hub.ts'
 import { createCredits } from '../webhooks/credits.ts'
 import { startWebhooks } from '../webhooks/webhooks.ts'
 import { storeAddress } from './data-folder.ts'
 import type { EnvironmentParts } from './parts.ts'
-
-export interface DeliveryHalf {
-  readonly services: Pick<Services, 'webhooks'>
-  readonly hub: StreamHub
-  readonly deliveries: () => Promise<ServiceStatus['webhooks']>
-  readonly accountsChanged: (accountIds: readonly string[]) => void
-}
 
 export interface DeliveryDeps {
   readonly store: JobsStore
@@ -58,7 +49,7 @@ export function openDeliveryStore({
 }
 
 /** The readers of one environment's event log: the stream and the webhooks. */
-export async function startDelivery(parts: EnvironmentParts, deps: DeliveryDeps): Promise<DeliveryHalf> {
+export async function startDelivery(parts: EnvironmentParts, deps: DeliveryDeps) {
   const { environment, config, clock, log, metrics, shutdown } = parts
   const { store, events, tail, watched, network, ledger, accounts, plans } = deps
   const onError = (err: unknown) => log.error({ err, environment }, 'the event log could not be read')
@@ -89,7 +80,7 @@ export async function startDelivery(parts: EnvironmentParts, deps: DeliveryDeps)
     services: { webhooks },
     hub,
     deliveries: () => webhooks.status(),
-    accountsChanged: (ids) => webhooks.accountsChanged(ids),
+    accountsChanged: (accountIds: readonly string[]) => webhooks.accountsChanged(accountIds),
   }
 }
 

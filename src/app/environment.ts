@@ -5,9 +5,7 @@ import { idleNotice } from '../api/endpoints/account/idle-notice.ts'
 import { STARTING_MS, serviceStatus } from '../api/endpoints/account/service-status.ts'
 import type { Services } from '../api/endpoints/services.ts'
 import type { CursorCodec } from '../core/cursor.ts'
-import type { SourceCoverage } from '../ingest/source-coverage.ts'
 import type { AccountsStore } from '../store/accounts.ts'
-import type { StreamHub } from '../stream/hub.ts'
 import { startChain } from './chain.ts'
 import { openDeliveryStore, startDelivery } from './delivery.ts'
 import { startMarket } from './market.ts'
@@ -16,15 +14,6 @@ import type { InstallationSecrets } from './secrets.ts'
 
 /** The services that are the same in every environment. */
 export type CommonServices = Omit<Services, 'market' | 'chain' | 'webhooks' | 'symbols' | 'status'>
-
-export interface StartedEnvironment {
-  readonly services: Services
-  readonly hub: StreamHub
-  readonly coverage: SourceCoverage
-  /** Starts recording; called when the API listens. */
-  readonly record: () => void
-  readonly accountsChanged: (accountIds: readonly string[]) => void
-}
 
 export async function startEnvironment(
   parts: EnvironmentParts,
@@ -36,7 +25,7 @@ export async function startEnvironment(
     readonly accounts: AccountsStore
     readonly plans: PlanBook
   },
-): Promise<StartedEnvironment> {
+) {
   const { environment, config, clock } = parts
   const { common, cursors, secrets, ledger, accounts, plans } = deps
   const idle = idleNotice(config, environment)

@@ -1,6 +1,5 @@
 /** The index and the event log of one environment: its file, its thread, and what keeps it at the chain's end. */
 
-import type { ServiceStatus } from '../api/endpoints/account/service-status.ts'
 import { DAY_MS, formatTime } from '../core/time.ts'
 import { createEventTail, type EventTail } from '../events/publish.ts'
 import { startFollowing } from '../indexer/follow.ts'
@@ -8,19 +7,11 @@ import type { RetentionSettings } from '../indexer/prune.ts'
 import { type Indexing, type SupervisedIndexing, superviseIndexing } from '../indexer/supervise-indexing.ts'
 import { createWatchedAddresses, type WatchedAddresses } from '../relay/addresses.ts'
 import type { ChainStore } from '../store/chain.ts'
-import type { EventStore } from '../store/events.ts'
 import { openStores } from '../store/open-stores.ts'
 import type { Upstreams } from '../upstreams/pool.ts'
 import { storeAddress } from './data-folder.ts'
 import { startIndexWorker } from './index-worker.ts'
 import type { EnvironmentParts } from './parts.ts'
-
-export interface IndexedChain {
-  readonly chain: ChainStore
-  readonly events: { readonly store: EventStore; readonly tail: EventTail }
-  readonly watched: WatchedAddresses
-  readonly indexing: () => Promise<ServiceStatus['index']>
-}
 
 /** As many addresses as the node takes without slowing down its notifications. */
 const MAX_WATCHED = 500_000
@@ -32,11 +23,7 @@ const SHOWN_GAPS = 10
 /** A node that is away makes trouble several times a second. */
 const WARN_EVERY_MS = 60_000
 
-export async function startIndexedChain(
-  parts: EnvironmentParts,
-  upstreams: Upstreams,
-  knownSeq: number,
-): Promise<IndexedChain> {
+export async function startIndexedChain(parts: EnvironmentParts, upstreams: Upstreams, knownSeq: number) {
   const { environment, config, clock, log, shutdown, probes } = parts
   const database = openStores(storeAddress(config), clock).chain(environment)
   shutdown.add(`${environment} chain store`, () => database.close())

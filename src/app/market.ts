@@ -1,11 +1,10 @@
-import type { ServiceStatus } from '../api/endpoints/account/service-status.ts'
 import { feedFacts } from '../api/endpoints/market/feed-facts.ts'
 import type { Services } from '../api/endpoints/services.ts'
 import { symbolsCatalog } from '../api/publish/catalog.ts'
 import type { CursorCodec } from '../core/cursor.ts'
 import { SYMBOLS } from '../core/symbol.ts'
 import { formatTime } from '../core/time.ts'
-import { createSourceCoverage, type DatasetCoverage, type SourceCoverage } from '../ingest/source-coverage.ts'
+import { createSourceCoverage, type DatasetCoverage } from '../ingest/source-coverage.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { EnvironmentStore } from '../store/environment.ts'
 import { openStores } from '../store/open-stores.ts'
@@ -16,16 +15,8 @@ import { prepareRecording } from './recording.ts'
 
 const SYMBOLS_FRESH_MS = 2_000
 
-export interface MarketHalf {
-  readonly services: Pick<Services, 'market' | 'symbols'>
-  /** Starts recording; called when the API listens. */
-  readonly record: () => void
-  readonly ingestion: () => Promise<ServiceStatus['ingestion']>
-  readonly coverage: SourceCoverage
-}
-
 /** The market half of one environment: its store, its recorders and its services. */
-export async function startMarket(parts: EnvironmentParts, cursors: CursorCodec): Promise<MarketHalf> {
+export async function startMarket(parts: EnvironmentParts, cursors: CursorCodec) {
   const { environment, config, clock, shutdown, probes } = parts
   const store = await openStores(storeAddress(config), clock).environment(environment)
   shutdown.add(`${environment} store`, () => store.close())
@@ -38,6 +29,7 @@ export async function startMarket(parts: EnvironmentParts, cursors: CursorCodec)
       market: { store, cursors, facts: feedFacts(store, clock) },
       symbols: symbolsService(store, clock),
     },
+    /** Starts recording; called when the API listens. */
     record: recording.begin,
     ingestion: () =>
       Promise.all(

@@ -16,20 +16,12 @@ const HEAP_LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 16 
 
 type SourceReport = RecordMessage['sources'][number]
 
-export interface RecorderThread {
-  /** Starts, or restarts with other addresses. */
-  start(venues: RecordOptions['venues']): void
-  /** The status of each source; all are down when the thread has stopped reporting. */
-  sources(): SourceReport[]
-  /** Throws what is wrong. */
-  check(): void
-  close(): Promise<void>
-}
+export type RecorderThread = ReturnType<typeof createRecorderThread>
 
 export function createRecorderThread(
   { environment, config, clock, log }: EnvironmentParts,
   options: { onReport: (message: RecordMessage) => void },
-): RecorderThread {
+) {
   const name = `${environment} recorders`
   const cameUp = new Set<string>()
   let sources: RecordMessage['sources'] = []
@@ -66,13 +58,17 @@ export function createRecorderThread(
   }
 
   return {
-    start(venues) {
+    /** Starts, or restarts with other addresses. */
+    start(venues: RecordOptions['venues']) {
       const before = thread
       thread = Promise.resolve(before)
         .then((running) => running?.close())
         .then(() => run(venues))
     },
-    sources: () => sources.map((report) => (isSilent() ? { ...report, state: 'down' as const } : report)),
+    /** The status of each source; all are down when the thread has stopped reporting. */
+    sources: (): SourceReport[] =>
+      sources.map((report) => (isSilent() ? { ...report, state: 'down' as const } : report)),
+    /** Throws what is wrong. */
     check() {
       if (thread === undefined) return
       const isStarting = clock.now() - startedMs < STARTING_MS

@@ -9,27 +9,22 @@ const DEVICE = 'tapeline_device'
 const DEVICE_SECONDS = 365 * 24 * 3_600
 const MAX_DEVICE_CHARS = 1_024
 
+export type SessionCookies = ReturnType<typeof sessionCookies>
+
 /**
  * One cookie for visitors and signed-in users; signing in replaces its value. The CSRF token follows from
  * it, but only the server can read the cookie, so only pages that the server answers can know the token.
  */
-export interface SessionCookies {
-  read(headers: IncomingHttpHeaders): string | undefined
-  /** The `Set-Cookie` pair for a value. */
-  set(token: string, seconds?: number): string[]
-  newToken(): string
-  csrfOf(token: string): string
-  csrfFits(token: string | undefined, given: unknown): boolean
-}
-
-export function sessionCookies(options: { secure: boolean }): SessionCookies {
+export function sessionCookies(options: { secure: boolean }) {
   const csrfOf = (token: string) => hash('sha256', `csrf ${token}`, 'base64url')
   return {
-    read: (headers) => readCookies(headers, SESSION).find((value) => /^[\w-]{43}$/.test(value)),
-    set: (token, seconds = VISIT_SECONDS) => setCookie(SESSION, token, Math.floor(seconds), options),
+    read: (headers: IncomingHttpHeaders) =>
+      readCookies(headers, SESSION).find((value) => /^[\w-]{43}$/.test(value)),
+    /** The `Set-Cookie` pair for a value. */
+    set: (token: string, seconds = VISIT_SECONDS) => setCookie(SESSION, token, Math.floor(seconds), options),
     newToken: () => randomBytes(TOKEN_BYTES).toString('base64url'),
     csrfOf,
-    csrfFits(token, given) {
+    csrfFits(token: string | undefined, given: unknown): boolean {
       if (token === undefined || typeof given !== 'string') return false
       const [a, b] = [Buffer.from(csrfOf(token)), Buffer.from(given)]
       return a.length === b.length && timingSafeEqual(a, b)
@@ -37,22 +32,18 @@ export function sessionCookies(options: { secure: boolean }): SessionCookies {
   }
 }
 
+export type DeviceCookies = ReturnType<typeof deviceCookies>
+
 /**
  * Marks a browser in which a user has signed in before. It grants no access: it only spares its owner the wait that
  * others' guesses cause. The e-mail in it is encrypted, so that nobody else can create one.
  */
-export interface DeviceCookies {
-  /** Whether the e-mail has signed in with this browser before. */
-  knows(headers: IncomingHttpHeaders, email: string): boolean
-  /** The `Set-Cookie` pair after a sign-in. */
-  set(email: string): string[]
-}
-
-export function deviceCookies(options: { box: SecretBox; secure: boolean }): DeviceCookies {
+export function deviceCookies(options: { box: SecretBox; secure: boolean }) {
   const { box } = options
   const textOf = (email: string) => `device ${email.trim().toLowerCase()}`
   return {
-    knows(headers, email) {
+    /** Whether the e-mail has signed in with this browser before. */
+    knows(headers: IncomingHttpHeaders, email: string): boolean {
       const value = readCookies(headers, DEVICE).find((text) => text.length <= MAX_DEVICE_CHARS)
       try {
         return (
@@ -63,7 +54,8 @@ export function deviceCookies(options: { box: SecretBox; secure: boolean }): Dev
         return false
       }
     },
-    set(email) {
+    /** The `Set-Cookie` pair after a sign-in. */
+    set(email: string) {
       const value = box.seal(textOf(email)).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
       return setCookie(DEVICE, value, DEVICE_SECONDS, options)
     },

@@ -15,18 +15,16 @@ const MAX_DELAYED = 256
 const MAX_DELAYED_PER_ADDRESS = 16
 const REMEMBERED_ADDRESSES = 50_000
 
-export interface AuthThrottle {
-  /** Counts a failure and resolves when it may be answered; false when too many are delayed already. */
-  afterFailure(address: string): Promise<boolean>
-}
+export type AuthThrottle = ReturnType<typeof createAuthThrottle>
 
-export function createAuthThrottle(clock: Clock): AuthThrottle {
+export function createAuthThrottle(clock: Clock) {
   const failures = new Lru<string, { count: number; sinceMs: number; delayed: number }>({
     maxEntries: REMEMBERED_ADDRESSES,
   })
   let delayed = 0
   return {
-    async afterFailure(address) {
+    /** Counts a failure and resolves when it may be answered; false when too many are delayed already. */
+    async afterFailure(address: string): Promise<boolean> {
       const nowMs = clock.now()
       const name = addressGroup(address)
       const entry = failures.get(name) ?? { count: 0, sinceMs: nowMs, delayed: 0 }
