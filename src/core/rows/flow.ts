@@ -39,7 +39,6 @@ export const FlowRow = Type.Object({
   net_volume: numberField('buy_volume minus sell_volume.'),
   buy_ratio: nullableFractionField('buy_volume over the whole volume, 6 decimals; null without volume.'),
 })
-export type FlowRow = Type.Static<typeof FlowRow>
 
 export interface FlowInput {
   time: number

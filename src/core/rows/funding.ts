@@ -12,7 +12,6 @@ export const FundingRow = Type.Object({
   funding_rate: numberField('Funding rate; positive means longs pay shorts.'),
   next_funding_time: timeField('Next scheduled settlement.'),
 })
-export type FundingRow = Type.Static<typeof FundingRow>
 
 export interface FundingInput {
   time: number

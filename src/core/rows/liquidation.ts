@@ -16,7 +16,6 @@ export const LiquidationRow = Type.Object({
   avg_price: numberField('Average fill price.'),
   usd_value: numberField('quantity times avg_price.'),
 })
-export type LiquidationRow = Type.Static<typeof LiquidationRow>
 
 export interface LiquidationInput {
   time: number

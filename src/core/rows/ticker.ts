@@ -14,7 +14,6 @@ export const TickerRow = Type.Object({
   ask_price: numberField('Best ask.'),
   ask_size: numberField('Size at the best ask, base asset.'),
 })
-export type TickerRow = Type.Static<typeof TickerRow>
 
 export interface TickerInput {
   time: number

@@ -27,7 +27,7 @@ export const EMPTY_PAGE: Page = {
 const MAX_STATEMENTS = 256
 
 /** Prepares a statement once for its text, with rows as arrays; the shapes of pages are few. */
-export type Prepare = (sql: string) => StatementSync
+type Prepare = (sql: string) => StatementSync
 
 export function statementCache(database: DatabaseSync): Prepare {
   const prepared = new Lru<string, StatementSync>({ maxEntries: MAX_STATEMENTS })
