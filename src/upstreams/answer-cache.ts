@@ -5,17 +5,10 @@ import { createSingleflight } from '../kit/singleflight.ts'
 import type { CallOutcome } from './call-outcome.ts'
 import type { ValidCall } from './validate-params.ts'
 
-export interface AnswerCache {
-  /** An answer that is recent enough. */
-  cached(call: ValidCall): CallOutcome | undefined
-  /** `send` is run at most once at a time per call; all callers in the meantime share its outcome. */
-  fetch(call: ValidCall, send: () => Promise<CallOutcome>): Promise<CallOutcome>
-}
-
 const MAX_ENTRIES = 500
 const MAX_BYTES = 8 * 1024 * 1024
 
-export function createAnswerCache(clock: Clock): AnswerCache {
+export function createAnswerCache(clock: Clock) {
   const cache = new Lru<string, { outcome: CallOutcome; untilMs: number; bytes: number }>({
     maxEntries: MAX_ENTRIES,
     maxWeight: MAX_BYTES,
@@ -24,11 +17,13 @@ export function createAnswerCache(clock: Clock): AnswerCache {
   const flights = createSingleflight<CallOutcome>()
 
   return {
-    cached(call) {
+    /** An answer that is recent enough. */
+    cached(call: ValidCall): CallOutcome | undefined {
       const entry = cache.get(call.key)
       return entry !== undefined && clock.now() < entry.untilMs ? entry.outcome : undefined
     },
-    fetch: (call, send) =>
+    /** `send` is run at most once at a time per call; all callers in the meantime share its outcome. */
+    fetch: (call: ValidCall, send: () => Promise<CallOutcome>): Promise<CallOutcome> =>
       flights.run(call.key, async () => {
         const askedMs = clock.now()
         const answer = await send()

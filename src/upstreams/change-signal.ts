@@ -1,18 +1,13 @@
 /** Lets many wait for "something changed" without keeping a listener each. */
-export interface ChangeSignal {
-  notify(): void
-  /** Resolves at the next change or with the signal, whichever comes first; never rejects. */
-  next(signal: AbortSignal): Promise<void>
-}
-
-export function createChangeSignal(): ChangeSignal {
+export function createChangeSignal() {
   const waiting = new Set<() => void>()
   return {
-    notify() {
+    notify(): void {
       for (const wake of [...waiting]) wake()
     },
-    next: (signal) =>
-      new Promise((resolve) => {
+    /** Resolves at the next change or with the signal, whichever comes first; never rejects. */
+    next: (signal: AbortSignal) =>
+      new Promise<void>((resolve) => {
         if (signal.aborted) return resolve()
         const wake = () => {
           waiting.delete(wake)

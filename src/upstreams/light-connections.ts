@@ -6,12 +6,6 @@ import { type Clock, elapsedMs } from '../kit/clock.ts'
 import type { OnAnswer, PendingCall } from './open-calls.ts'
 import { NOT_CONNECTED, openReconnectingSocket, type ReconnectingSocket } from './reconnecting-socket.ts'
 
-export interface LightConnections {
-  load(): LightLoad
-  ask(method: string, paramsText: string, timeoutMs: number, onAnswer: OnAnswer): PendingCall | undefined
-  close(): void
-}
-
 interface LightLoad {
   readonly up: boolean
   readonly inFlight: number
@@ -30,7 +24,7 @@ export interface LightConnectionsOptions {
 /** The node serves a socket in order: more calls than this are better spread. */
 const MAX_TOGETHER = 32
 
-export function openLightConnections(options: LightConnectionsOptions): LightConnections {
+export function openLightConnections(options: LightConnectionsOptions) {
   const sockets: ReconnectingSocket[] = Array.from({ length: options.sockets }, () =>
     openReconnectingSocket({
       url: options.url,
@@ -52,7 +46,7 @@ export function openLightConnections(options: LightConnectionsOptions): LightCon
   }
 
   return {
-    load() {
+    load(): LightLoad {
       const nowMs = elapsedMs(options.clock)
       let up = false
       let inFlight = 0
@@ -67,13 +61,13 @@ export function openLightConnections(options: LightConnectionsOptions): LightCon
       }
       return { up, inFlight, silentMs }
     },
-    ask(method, paramsText, timeoutMs, onAnswer) {
+    ask(method: string, paramsText: string, timeoutMs: number, onAnswer: OnAnswer): PendingCall | undefined {
       const socket = pick()
       if (socket !== undefined) return socket.ask(method, paramsText, timeoutMs, onAnswer)
       onAnswer(NOT_CONNECTED)
       return undefined
     },
-    close() {
+    close(): void {
       for (const socket of sockets) socket.close()
     },
   }

@@ -5,7 +5,7 @@ import { createQuantileWindow, type QuantileWindow } from '../kit/quantile-windo
 import type { NodeCandidate, NodeTier } from './choose.ts'
 import type { NodeHealth } from './health.ts'
 import type { HeavyThread } from './heavy-thread.ts'
-import { type LightConnections, openLightConnections } from './light-connections.ts'
+import { openLightConnections } from './light-connections.ts'
 import type { ConnectionKind, RpcMethod } from './methods.ts'
 import type { OnAnswer, PendingCall } from './open-calls.ts'
 
@@ -51,7 +51,7 @@ const CANCELLED = new Error('the call is over')
 
 export function linkNode(options: NodeLinkOptions): NodeLink {
   const { address, heavy } = options
-  const light: LightConnections = openLightConnections({
+  const light = openLightConnections({
     url: address.url,
     sockets: options.lightSockets,
     clock: options.clock,

@@ -7,11 +7,6 @@ import { parseExact } from '../kit/exact-json.ts'
 import { type HealthPolicy, type NodeHealth, observe, type ProbeResult, UNKNOWN_HEALTH } from './health.ts'
 import { openReconnectingSocket, type ReconnectingSocket } from './reconnecting-socket.ts'
 
-export interface HealthProbes {
-  health(node: string): NodeHealth
-  close(): void
-}
-
 export interface HealthProbesOptions {
   nodes: readonly { name: string; url: string }[]
   policy: HealthPolicy
@@ -23,7 +18,7 @@ export interface HealthProbesOptions {
   onProbe?: (node: string, ms: number) => void
 }
 
-export function startProbing(options: HealthProbesOptions): HealthProbes {
+export function startProbing(options: HealthProbesOptions) {
   const { clock, policy } = options
   const stop = new AbortController()
   const healths = new Map<string, NodeHealth>()
@@ -83,8 +78,8 @@ export function startProbing(options: HealthProbesOptions): HealthProbes {
     follow(node)
   }
   return {
-    health: (node) => healths.get(node) ?? UNKNOWN_HEALTH,
-    close() {
+    health: (node: string): NodeHealth => healths.get(node) ?? UNKNOWN_HEALTH,
+    close(): void {
       stop.abort()
       for (const socket of sockets) socket.close()
     },
