@@ -103,6 +103,19 @@ test('a poll that answered covers the time up to it, and a frame that could not 
   assert.deepEqual(done(), ['doubt 9000 10001'])
 })
 
+test('data that is ahead of our clock shows how far the clock of the venue is, unless its time is wrong', () => {
+  const { dispatch } = start()
+  const arrived = (venueTimeMs: number, receivedMs: number) =>
+    dispatch.take({ ...trade(venueTimeMs), receivedMs } as Observation)
+  arrived(1_000, 1_100)
+  assert.equal(dispatch.takeAheadMs(), 0)
+  arrived(2_200, 2_000)
+  arrived(2_150, 2_100)
+  arrived(99_000, 2_200)
+  assert.equal(dispatch.takeAheadMs(), 200)
+  assert.equal(dispatch.takeAheadMs(), 0)
+})
+
 test('what was missed begins after the last data, and never long before the end of the connection', () => {
   const last = (kind: 'trade' | 'funding' | 'liquidation', venueTimeMs: number) => ({ kind, venueTimeMs })
   assert.equal(missedSince(undefined, 60_000), 60_000)

@@ -24,6 +24,8 @@ import type { SilenceWatch } from './watch-silence.ts'
 export const COVERAGE_MARGIN_MS = 2_000
 /** Data arrives at most this long after its own time. */
 const MAX_TRANSIT_MS = 15_000
+/** A time that is further ahead of our clock is a wrong time, not a wrong clock. */
+const MAX_AHEAD_MS = 15_000
 /** The venue collects liquidations for this long before it sends the last one. */
 const LIQUIDATION_TRANSIT_MS = 1_000
 /** An unreadable frame may have carried anything of this much time before it. */
@@ -54,6 +56,8 @@ export class ObservationDispatch {
   ])
   /** The venue's time of the newest data. */
   lastEventMs: number | null = null
+  /** How far data was ahead of our clock when it arrived, at most, since this was taken. */
+  private aheadMs = 0
   /** When the last observation that was handed on was received. */
   processedMs: number
 
@@ -71,6 +75,13 @@ export class ObservationDispatch {
   fellSilent(channel: Channel, sinceMs: number, reason: GapReason): void {
     this.silent.add(channelKey(channel))
     this.failed(channel, sinceMs, reason)
+  }
+
+  /** How far the venue's clock is ahead of ours, as the data since the last call shows. */
+  takeAheadMs(): number {
+    const { aheadMs } = this
+    this.aheadMs = 0
+    return aheadMs
   }
 
   private takeControl(observation: ControlObservation): void {
@@ -112,6 +123,8 @@ export class ObservationDispatch {
     if (isSignOfLife(observation)) {
       const { channel, key } = this.channelOf(observation)
       this.lastEventMs = Math.max(this.lastEventMs ?? 0, observation.venueTimeMs)
+      const aheadMs = observation.venueTimeMs - observation.receivedMs
+      if (aheadMs > this.aheadMs && aheadMs <= MAX_AHEAD_MS) this.aheadMs = aheadMs
       silence.receive(key, observation)
       // Data proves that the channel is subscribed, even if the confirmation was lost.
       if (this.silent.delete(key) || !tracker.isUp(key)) this.up(channel, observation.receivedMs)

@@ -60,3 +60,17 @@ test('neither the limit of the feed nor that of a channel is passed', () => {
   feed.coverTo(100, UNLIMITED)
   assert.deepEqual(records(), ['observed 0 30', 'observed 30 50'])
 })
+
+test('where the clock of the venue is ahead of ours, coverage starts that much after the subscription, and only there', () => {
+  const { feed, records } = startFeed()
+  feed.begin(1_000)
+  feed.coverTo(900, UNLIMITED, 200)
+  feed.coverTo(1_500, UNLIMITED, 200)
+  feed.coverTo(2_500, UNLIMITED, 300)
+  assert.deepEqual(records(), ['observed 1200 1500', 'observed 1500 2500'])
+  feed.fail(2_000, 'venue_down', UNLIMITED, 300)
+  feed.begin(3_000)
+  records()
+  feed.fail(3_100, 'venue_down', UNLIMITED, 300)
+  assert.deepEqual(records(), [], 'nothing was observed before it was lost again')
+})

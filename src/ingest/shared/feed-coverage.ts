@@ -5,6 +5,9 @@
  *    ▲                            │
  *    ╰── a channel failed at t ───╯  what was recorded after t is retracted; t … recovery is a gap
  *
+ * A channel begins at a time of our clock, rows have the venue's. Where the venue's clock is ahead, what happened shortly
+ * before the subscription has a later time than the beginning: coverage starts that much later.
+ *
  * A venue's own answer about the past (`confirmed`) overrides everything received live: it is never retracted, and
  * it closes gaps.
  */
@@ -29,6 +32,8 @@ export class FeedCoverage implements TrackedFeed {
   private readonly writer: Pick<RowWriter, 'gap' | 'observed' | 'unobserved'>
   private covering = false
   private coveredToMs = 0
+  /** When coverage began, until some of it is recorded. */
+  private beganMs: number | undefined
   private confirmedToMs = 0
   private limitMs = Number.POSITIVE_INFINITY
   private openGap: { fromMs: number; reason: GapReason } | undefined
@@ -49,17 +54,18 @@ export class FeedCoverage implements TrackedFeed {
 
   begin(atMs: number): void {
     this.covering = true
+    this.beganMs = atMs
     this.coveredToMs = Math.max(atMs, this.confirmedToMs)
     this.recordOpenGap(atMs)
     this.openGap = undefined
   }
 
   /** A failure may be found late, and one that began before a known gap moves the start of that gap. */
-  fail(fromMs: number, reason: GapReason, channelLimitMs: number): void {
+  fail(fromMs: number, reason: GapReason, channelLimitMs: number, aheadMs = 0): void {
     const startMs = Math.max(Math.min(fromMs, channelLimitMs), this.confirmedToMs)
     if (this.covering) {
       const coveredMs = this.coveredToMs
-      this.coverTo(startMs, channelLimitMs)
+      this.coverTo(startMs, channelLimitMs, aheadMs)
       this.writer.unobserved(this.feed, startMs, coveredMs)
       this.openGap = { fromMs: startMs, reason }
     } else if (this.openGap !== undefined && startMs < this.openGap.fromMs) {
@@ -69,9 +75,16 @@ export class FeedCoverage implements TrackedFeed {
     this.covering = false
   }
 
-  /** Records as observed what is not in doubt, up to the limits of the feed and of its channels. */
-  coverTo(wantedMs: number, channelLimitMs: number): void {
+  /**
+   * Records as observed what is not in doubt, up to the limits of the feed and of its channels. `aheadMs`: how far the
+   * venue's clock is ahead of ours.
+   */
+  coverTo(wantedMs: number, channelLimitMs: number, aheadMs = 0): void {
     const toMs = Math.min(wantedMs, this.limitMs, channelLimitMs)
+    if (this.beganMs !== undefined && toMs > this.coveredToMs) {
+      this.coveredToMs = Math.max(this.coveredToMs, this.beganMs + aheadMs)
+      this.beganMs = undefined
+    }
     for (const doubt of this.doubts) {
       this.writer.observed(this.feed, this.coveredToMs, Math.min(doubt.fromMs, toMs))
       if (doubt.fromMs < toMs) this.coveredToMs = Math.max(this.coveredToMs, doubt.toMs)

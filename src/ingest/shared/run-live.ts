@@ -89,7 +89,7 @@ export function runLive(options: {
       if (writer.stats().failure !== null) continue
       const receivedToMs = receivedTo(readMs)
       for (const recorder of recorders.values()) recorder.show(nowMs, receivedToMs)
-      tracker.coverTo(receivedToMs - COVERAGE_MARGIN_MS)
+      tracker.coverTo(receivedToMs - COVERAGE_MARGIN_MS, dispatch.takeAheadMs())
       readMs = nowMs
     }
   }

@@ -20,6 +20,7 @@ export function createCoverageTracker(options: {
   const upChannels = new Set<string>()
   const channelLimits = new Map<string, number>()
   let gaps = 0
+  let venueAheadMs = 0
 
   const ofChannel = (channel: string) => feeds.filter(({ channels }) => channels.includes(channel))
   const channelLimit = ({ channels }: FeedCoverage) => {
@@ -41,14 +42,18 @@ export function createCoverageTracker(options: {
       upChannels.delete(channel)
       for (const each of ofChannel(channel)) {
         if (each.isCovering) gaps += 1
-        each.fail(fromMs, reason, channelLimit(each))
+        each.fail(fromMs, reason, channelLimit(each), venueAheadMs)
       }
     },
     isUp: (channel: string) => upChannels.has(channel),
-    /** Records the time up to an instant as observed, for every feed that is up. */
-    coverTo(toMs: number) {
+    /**
+     * Records the time up to an instant as observed, for every feed that is up. `aheadMs`: how far the venue's clock is
+     * ahead of ours.
+     */
+    coverTo(toMs: number, aheadMs = 0) {
+      venueAheadMs = aheadMs
       for (const each of feeds) {
-        if (each.isCovering) each.coverTo(toMs, channelLimit(each))
+        if (each.isCovering) each.coverTo(toMs, channelLimit(each), aheadMs)
         else each.recordOpenGap(toMs)
       }
     },
