@@ -16,6 +16,7 @@ import { DIRECTIONS, STATUSES } from './chain-schema.ts'
 import { transactionTexts } from './chain-texts.ts'
 import { logIdOf } from './events-read.ts'
 import { blob, hexOf } from './hex-blob.ts'
+import { oneStateOf } from './open.ts'
 import { numberOrNull, type Row, recordOf } from './rows.ts'
 
 const MAX_GAPS = 1_000
@@ -68,6 +69,9 @@ export function chainReader(database: DatabaseSync, addresses: AddressTable) {
   )
   const gaps = database.prepare('SELECT gap FROM gaps ORDER BY rowid DESC LIMIT ?')
 
+  /** A list in one state: the lock for reading is taken once, not for each statement. */
+  const inOneState = oneStateOf(database)
+
   const factOf = (name: string): number | undefined => {
     const row = fact.get(name)
     return row && Number(row.value)
@@ -108,26 +112,30 @@ export function chainReader(database: DatabaseSync, addresses: AddressTable) {
     },
     known(txIds: readonly string[]): Map<string, KnownTransaction> {
       const found = new Map<string, KnownTransaction>()
-      for (const txId of txIds) {
-        const row = known.get(blob(txId))
-        if (row === undefined) continue
-        found.set(txId, {
-          status: statusOf(row.status),
-          hasMempoolEvent: row.mempool_event === 1,
-          hasAcceptedEvent: row.accepted_event === 1,
-        })
-      }
-      return found
+      return inOneState(() => {
+        for (const txId of txIds) {
+          const row = known.get(blob(txId))
+          if (row === undefined) continue
+          found.set(txId, {
+            status: statusOf(row.status),
+            hasMempoolEvent: row.mempool_event === 1,
+            hasAcceptedEvent: row.accepted_event === 1,
+          })
+        }
+        return found
+      })
     },
     unseen: (hashes: readonly string[]): string[] =>
-      [...new Set(hashes)].filter((hash) => seen.get(blob(hash)) === undefined),
+      inOneState(() => [...new Set(hashes)].filter((hash) => seen.get(blob(hash)) === undefined)),
     pending: (limit: number): string[] => pending.all(limit).map((row) => hexOf(row.tx_id)),
     outputs(points: readonly OutputPoint[]): (IndexedOutput | undefined)[] {
-      return points.map(({ txId, index }) => {
-        const id = rowId.get(blob(txId))?.id
-        const text = id === undefined ? undefined : texts.read(Number(id))
-        return text === undefined ? undefined : outputOf(text, index)
-      })
+      return inOneState(() =>
+        points.map(({ txId, index }) => {
+          const id = rowId.get(blob(txId))?.id
+          const text = id === undefined ? undefined : texts.read(Number(id))
+          return text === undefined ? undefined : outputOf(text, index)
+        }),
+      )
     },
     transaction(txId: string): TransactionRow | undefined {
       const row = transaction.get(blob(txId))

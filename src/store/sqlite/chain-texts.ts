@@ -54,7 +54,8 @@ export function transactionTexts(database: DatabaseSync) {
     /** Packs what is no longer new. */
     pack(): void {
       const upTo = Number(newest.get()?.tx ?? 0) - TAIL_TEXTS
-      for (let from = packedUpTo(); ; ) {
+      // Asked at every write: the texts are read only when there may be enough of them.
+      for (let from = packedUpTo(); upTo - from >= BLOCK_TEXTS; ) {
         const rows = unpacked.all(from, upTo, BLOCK_TEXTS)
         const last = rows.at(-1)
         if (last === undefined || rows.length < BLOCK_TEXTS) return
