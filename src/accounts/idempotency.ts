@@ -25,13 +25,7 @@ const MAX_BYTES_PER_RATE = 4 * 1024 * 1024
 const RETRY_AFTER_S = 60
 const KEY_FORM = /^[\x21-\x7e]{1,255}$/
 
-export interface Idempotency {
-  /** The stored answer, or undefined when the caller now holds the claim and has to settle it. */
-  begin(claim: IdempotencyScope): Promise<StoredReply | undefined>
-  /** Stores the answer, or why it cannot be repeated: in both cases the request does not run a second time. */
-  finish(scope: IdempotencyScope, reply: FinishedReply): Promise<void>
-  release(scope: IdempotencyScope): Promise<void>
-}
+export type Idempotency = ReturnType<typeof createIdempotency>
 
 interface FinishedReply {
   readonly status: number
@@ -51,13 +45,14 @@ export interface IdempotencyScope {
   body: Buffer
 }
 
-export function createIdempotency(deps: { store: AccountsStore; box: SecretBox }): Idempotency {
+export function createIdempotency(deps: { store: AccountsStore; box: SecretBox }) {
   const { store, box } = deps
   const idOf = (scope: IdempotencyScope) =>
     hash('sha256', JSON.stringify([`${scope.accountId}/${scope.environment}`, scope.route, scope.key]), 'hex')
   const opened = (body: string) => (body.startsWith(SEALED) ? box.open(body.slice(SEALED.length)) : body)
   return {
-    async begin(scope) {
+    /** The stored answer, or undefined when the caller now holds the claim and has to settle it. */
+    async begin(scope: IdempotencyScope): Promise<StoredReply | undefined> {
       if (!KEY_FORM.test(scope.key)) {
         throw new ApiError('invalid_param', 'Idempotency-Key must have 1 to 255 visible ASCII characters.', {
           param: 'Idempotency-Key',
@@ -84,14 +79,15 @@ export function createIdempotency(deps: { store: AccountsStore; box: SecretBox }
       }
       return undefined
     },
-    finish(scope, { status, headers, bytes, body }) {
+    /** Stores the answer, or why it cannot be repeated: in both cases the request does not run a second time. */
+    finish(scope: IdempotencyScope, { status, headers, bytes, body }: FinishedReply): Promise<void> {
       const isTooLarge = bytes > MAX_REPLY_BYTES
       const reply: StoredReply = isTooLarge
         ? { status, headers: [], body: '', omitted: 'too_large' }
         : { status, headers, body: SEALED + box.seal(body()) }
       return store.finishIdempotency(idOf(scope), reply, MAX_BYTES_PER_RATE * scope.plan.requestsPerSecond)
     },
-    release: (scope) => store.releaseIdempotency(idOf(scope)),
+    release: (scope: IdempotencyScope) => store.releaseIdempotency(idOf(scope)),
   }
 }
 

@@ -20,15 +20,11 @@ export function checkPassword(password: string): void {
   }
 }
 
-export interface Passwords {
-  hash(password: string, caller?: HashCaller): Promise<string>
-  /** Takes as long for an unknown user (undefined) as for a wrong password. */
-  verify(password: string, stored: string | undefined, caller?: HashCaller): Promise<boolean>
-}
+export type Passwords = ReturnType<typeof createPasswords>
 
 const OURSELVES: HashCaller = { address: '', known: true }
 
-export function createPasswords(): Passwords {
+export function createPasswords() {
   const queue = createHashQueue()
   const derive = (message: string, salt: Buffer, settings: typeof SETTINGS, caller: HashCaller) =>
     queue(caller, () => {
@@ -38,14 +34,15 @@ export function createPasswords(): Passwords {
   const nobody = { salt: randomBytes(SALT_BYTES), settings: SETTINGS, tag: Buffer.alloc(TAG_BYTES) }
 
   return {
-    async hash(password, caller = OURSELVES) {
+    async hash(password: string, caller = OURSELVES) {
       const salt = randomBytes(SALT_BYTES)
       const tag = await derive(password, salt, SETTINGS, caller)
       const { memory, passes, parallelism } = SETTINGS
       const parts = [memory, passes, parallelism, salt.toString('base64url'), tag.toString('base64url')]
       return `argon2id$${parts.join('$')}`
     },
-    async verify(password, stored, caller = OURSELVES) {
+    /** Takes as long for an unknown user (undefined) as for a wrong password. */
+    async verify(password: string, stored: string | undefined, caller = OURSELVES) {
       const { salt, settings, tag } = stored === undefined ? nobody : parse(stored)
       const found = await derive(password, salt, settings, caller)
       return timingSafeEqual(found, tag) && stored !== undefined

@@ -8,25 +8,7 @@ import { checkPassword, type Passwords } from './password.ts'
 
 export type { SessionRecord, UserRecord } from '../store/users.ts'
 
-/** Users of the dashboard, their sessions, and the invitation of the first operator. */
-export interface Users {
-  signUp(input: Credentials, caller?: HashCaller): Promise<UserRecord>
-  list(): Promise<UserRecord[]>
-  /** The user when e-mail and password fit. */
-  verify(input: Credentials, caller?: HashCaller): Promise<UserRecord | undefined>
-  changePassword(user: UserRecord, change: { current: string; next: string }): Promise<boolean>
-
-  openSession(userId: string): Promise<{ token: string; expiresAtMs: number }>
-  findSession(token: string): Promise<SessionRecord | undefined>
-  closeSession(token: string): Promise<void>
-  closeOtherSessions(userId: string, token: string): Promise<void>
-
-  /** A new one-time token for the operator; undefined when there is an operator already. */
-  inviteOperator(accountId: string | null): Promise<string | undefined>
-  isInvitation(token: string): Promise<boolean>
-  /** Undefined when the token is unknown or was used. */
-  redeem(token: string, input: Credentials): Promise<UserRecord | undefined>
-}
+export type Users = ReturnType<typeof createUsers>
 
 interface Credentials {
   email: string
@@ -37,13 +19,14 @@ const TOKEN_BYTES = 32
 const SESSION_MS = 14 * 24 * 3_600_000
 const EMAIL = /^[^\s@]{1,64}@[^\s@]{1,190}$/
 
+/** Users of the dashboard, their sessions, and the invitation of the first operator. */
 export function createUsers(deps: {
   store: UsersStore
   accounts: Accounts
   passwords: Passwords
   clock: Clock
   planOfNew: string
-}): Users {
+}) {
   const { store, accounts, passwords, clock } = deps
 
   async function addUser(
@@ -79,19 +62,20 @@ export function createUsers(deps: {
 
   return {
     list: () => store.listUsers(),
-    signUp: (input, caller) => addUser(input, 'customer', null, caller),
-    async verify({ email, password }, caller) {
+    signUp: (input: Credentials, caller?: HashCaller) => addUser(input, 'customer', null, caller),
+    /** The user when e-mail and password fit. */
+    async verify({ email, password }: Credentials, caller?: HashCaller): Promise<UserRecord | undefined> {
       const found = await store.findUser(email.trim())
       const fits = await passwords.verify(password, found?.passwordHash, caller)
       return fits ? found?.user : undefined
     },
-    async changePassword(user, { current, next }) {
+    async changePassword(user: UserRecord, { current, next }: { current: string; next: string }) {
       const found = await store.findUser(user.email)
       if (!(await passwords.verify(current, found?.passwordHash))) return false
       check(user.email, next)
       return store.setPassword(user.id, await passwords.hash(next))
     },
-    async openSession(userId) {
+    async openSession(userId: string) {
       const token = newToken()
       const createdAtMs = clock.now()
       const expiresAtMs = createdAtMs + SESSION_MS
@@ -99,20 +83,22 @@ export function createUsers(deps: {
       await store.createSession({ hash: hashToken(token), userId, createdAtMs, expiresAtMs })
       return { token, expiresAtMs }
     },
-    async findSession(token) {
+    async findSession(token: string): Promise<SessionRecord | undefined> {
       const session = await store.findSession(hashToken(token))
       return session !== undefined && session.expiresAtMs > clock.now() ? session : undefined
     },
-    closeSession: (token) => store.deleteSession(hashToken(token)),
-    closeOtherSessions: (userId, token) => store.deleteSessionsOf(userId, hashToken(token)),
-    async inviteOperator(accountId) {
+    closeSession: (token: string) => store.deleteSession(hashToken(token)),
+    closeOtherSessions: (userId: string, token: string) => store.deleteSessionsOf(userId, hashToken(token)),
+    /** A new one-time token for the operator; undefined when there is an operator already. */
+    async inviteOperator(accountId: string | null): Promise<string | undefined> {
       if ((await store.listUsers()).some(({ role }) => role === 'operator')) return undefined
       const token = newToken()
       await store.putInvitation({ hash: hashToken(token), role: 'operator', accountId })
       return token
     },
-    isInvitation: async (token) => (await store.findInvitation(hashToken(token))) !== undefined,
-    async redeem(token, input) {
+    isInvitation: async (token: string) => (await store.findInvitation(hashToken(token))) !== undefined,
+    /** Undefined when the token is unknown or was used. */
+    async redeem(token: string, input: Credentials): Promise<UserRecord | undefined> {
       const invitation = await store.findInvitation(hashToken(token))
       if (invitation === undefined) return undefined
       check(input.email.trim(), input.password)

@@ -2,12 +2,6 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join, relative } from 'node:path'
 import { DashboardError, type DashboardReply, type EncodedFile } from './route.ts'
 
-/** The built page in memory. It is built while the service starts; the first visitor waits for it. */
-export interface Site {
-  /** Undefined for a path that is no file of the page. */
-  find(path: string): Promise<DashboardReply | undefined>
-}
-
 /** Nothing inline, nothing from elsewhere. */
 const CSP = [
   "default-src 'none'",
@@ -41,8 +35,13 @@ const TYPES: Record<string, string> = {
   '.svg': 'image/svg+xml',
 }
 
-/** @param folder resolves to the built page; asked once, and again after it failed */
-export function createSite(folder: () => Promise<string>): Site {
+export type Site = ReturnType<typeof createSite>
+
+/**
+ * The built page in memory. It is built while the service starts; the first visitor waits for it.
+ * @param folder resolves to the built page; asked once, and again after it failed
+ */
+export function createSite(folder: () => Promise<string>) {
   let files: Promise<Map<string, DashboardReply>> | undefined
   const load = () => {
     files ??= folder()
@@ -55,7 +54,8 @@ export function createSite(folder: () => Promise<string>): Site {
   }
   load().catch(() => {})
   return {
-    async find(path) {
+    /** Undefined for a path that is no file of the page. */
+    async find(path: string): Promise<DashboardReply | undefined> {
       const isAsset = path.startsWith('/assets/')
       if (path !== '/' && path !== '/favicon.svg' && !isAsset) return undefined
       const file = (await load()).get(path)

@@ -3,12 +3,6 @@ import { EXPOSED_HEADERS } from '../../gate/reply.ts'
 import type { HeaderList } from '../../gate/request.ts'
 import { VARY } from './vary.ts'
 
-/** Browsers may call with the key header from any origin, unless a setting restricts it. */
-export interface Cors {
-  pushHeaders(headers: HeaderList, request: IncomingHttpHeaders): void
-  preflight(request: IncomingHttpHeaders, methods: readonly string[]): HeaderList
-}
-
 const REQUEST_HEADERS = [
   'X-API-Key',
   'Authorization',
@@ -20,11 +14,14 @@ const REQUEST_HEADERS = [
 const PREFLIGHT_SECONDS = 86_400
 const EXPOSED = EXPOSED_HEADERS.join(', ')
 
-export function createCors(origins: readonly string[]): Cors {
+export type Cors = ReturnType<typeof createCors>
+
+/** Browsers may call with the key header from any origin, unless a setting restricts it. */
+export function createCors(origins: readonly string[]) {
   const any = origins.includes('*')
   const allowed = (origin: string | undefined) =>
     any ? '*' : origin !== undefined && origins.includes(origin) ? origin : undefined
-  const pushHeaders: Cors['pushHeaders'] = (headers, request) => {
+  const pushHeaders = (headers: HeaderList, request: IncomingHttpHeaders): void => {
     const origin = allowed(request.origin)
     if (origin !== undefined) headers.push('Access-Control-Allow-Origin', origin)
     // Only browsers send an origin and need the list.
@@ -32,7 +29,7 @@ export function createCors(origins: readonly string[]): Cors {
   }
   return {
     pushHeaders,
-    preflight(request, methods) {
+    preflight(request: IncomingHttpHeaders, methods: readonly string[]): HeaderList {
       const headers: HeaderList = ['Allow', methods.join(', ')]
       pushHeaders(headers, request)
       headers.push(

@@ -47,12 +47,7 @@ type KnownPlace = 'mempool' | 'accepted'
 /** Once true, the caller has disconnected: nothing more is sent. */
 type IsAbandoned = (() => boolean) | undefined
 
-export interface Submitter {
-  /** `call` is a valid submitTransaction or submitTransactionReplacement of this transaction. */
-  send(call: ValidCall, transaction: Transaction, isAbandoned?: IsAbandoned): Promise<Sent>
-  /** Whether a transaction that a node has taken was shown within the time: in the mempool, or out of it by acceptance. */
-  waitUntilSeen(transaction: Transaction, waitMs: number, isAbandoned?: IsAbandoned): Promise<boolean>
-}
+export type Submitter = ReturnType<typeof createSubmitter>
 
 const SEND_DEADLINE_MS = 12_000
 const PAUSE_MS = 250
@@ -69,7 +64,7 @@ export function createSubmitter(deps: {
   upstreams: Upstreams
   index: Pick<ChainStore, 'transaction'>
   clock: Clock
-}): Submitter {
+}) {
   const { upstreams, index, clock } = deps
 
   const isConfirmed = async (txId: string) => (await index.transaction(txId))?.status === 'confirmed'
@@ -118,6 +113,7 @@ export function createSubmitter(deps: {
     return lookFor(transaction, txId, inDoubt ? LOOKS : 1)
   }
 
+  /** `call` is a valid submitTransaction or submitTransactionReplacement of this transaction. */
   async function send(call: ValidCall, transaction: Transaction, isAbandoned?: IsAbandoned): Promise<Sent> {
     const txId = idOf(transaction)
     await nextTurn()
@@ -160,6 +156,7 @@ export function createSubmitter(deps: {
     return (await findKnown(outcome.failure.refusal, transaction, false)) !== undefined
   }
 
+  /** Whether a transaction that a node has taken was shown within the time: in the mempool, or out of it by acceptance. */
   async function waitUntilSeen(
     transaction: Transaction,
     waitMs: number,
