@@ -124,10 +124,11 @@ test('the first backfill is reported in log lines where there is no terminal', a
 })
 
 test('a venue that cuts every line is down, and healthy again when it lets us back', async () => {
-  await setFault({ kind: 'drop', venue: 'spot', durationMs: 6_000 })
+  await setFault({ kind: 'drop', venue: 'spot', durationMs: 60_000 })
   await becomes('spot is down', async () => (await statesOf())[0] === 'down')
   assert.match((await complaint()) ?? '', /^cexa is down \(0 of \d+ channels\)/)
   assert.deepEqual((await statesOf()).slice(1), ['healthy', 'healthy'], 'the others are not touched')
+  await clearFaults()
   await becomes('all is well', isWell)
 })
 
