@@ -66,18 +66,21 @@ export function decodeBlock(data: Uint8Array, span: number, first?: Uint8Array):
   const count = block.number()
   const [times, sequences, recorded] = [block.section(), block.section(), block.section()]
   let lastTs = span * SPAN_MS
-  let lastLag = 0
   const ts = Array.from({ length: count }, () => {
     lastTs += times.number()
     return lastTs
   })
   const seq = Array.from({ length: count }, () => sequences.number())
-  const recordedAt = ts.map((time) => {
-    lastLag += recorded.signed()
-    return time + lastLag
-  })
-  const fields = readFields(block)
-  const columns = readSides(block)
+  /** Read with the first row: most blocks of a page over all markets are asked for their keys only. */
+  const readColumns = () => {
+    let lastLag = 0
+    const recordedAt = ts.map((time) => {
+      lastLag += recorded.signed()
+      return time + lastLag
+    })
+    return { recordedAt, fields: readFields(block), books: readSides(block) }
+  }
+  let columns: ReturnType<typeof readColumns> | undefined
 
   return {
     content,
@@ -85,7 +88,9 @@ export function decodeBlock(data: Uint8Array, span: number, first?: Uint8Array):
     seq,
     bytes: content.length + count * BYTES_PER_KEY,
     rows(indexes) {
-      const sides = columns.walk()
+      columns ??= readColumns()
+      const { recordedAt, fields, books } = columns
+      const sides = books.walk()
       const textOf = fields.walk()
       const wanted = indexes ?? ts.keys()
       const found: BookRow[] = []
