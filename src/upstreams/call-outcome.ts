@@ -1,5 +1,5 @@
 /**
- * The outcome of a call, and how it follows from its tries. A failure is typed: code that answers callers never
+ * The outcome of a call, and how it follows from its attempts. A failure is typed: code that answers callers never
  * interprets a node's text.
  */
 import type { FieldFault } from '../core/chain/field-reader.ts'
@@ -30,7 +30,7 @@ export type CallFailure =
 interface Traits {
   /** How many times something was sent (or tried to be) to a node. */
   readonly attempts: number
-  /** A write of which some try may have reached a node although that try got no answer. */
+  /** A write of which some attempt may have reached a node although that attempt got no answer. */
   readonly inDoubt: boolean
 }
 
@@ -56,7 +56,7 @@ export interface CallOptions {
   prefer?: string | undefined
 }
 
-export type TryResult =
+export type AttemptResult =
   | { kind: 'result'; node: string; bytes: Buffer }
   | { kind: 'refused'; node: string; refusal: NodeRefusal }
   | { kind: 'fault'; node: string; fault: WireFault; detail: string }
@@ -64,7 +64,7 @@ export type TryResult =
 /** What ended a call before an answer did. */
 export type Stop = 'caller' | 'deadline'
 
-/** An earlier try of ours arrived after all: the network has the transaction, and this is its id. */
+/** An earlier attempt of ours arrived after all: the network has the transaction, and this is its id. */
 export function refusedOutcome(
   call: ValidCall,
   winner: { node: string; refusal: NodeRefusal },
@@ -79,7 +79,7 @@ export function refusedOutcome(
 }
 
 export function failureOf(
-  losers: readonly TryResult[],
+  losers: readonly AttemptResult[],
   stop: Stop | undefined,
   budgetMs: number,
 ): CallFailure {

@@ -1,5 +1,5 @@
 /**
- * One call over several nodes, from its first try to its outcome.
+ * One call over several nodes, from its first attempt to its outcome.
  *
  *   choose a node ──▶ send ──answer──▶ done
  *        ▲              ├──fault, or a refusal about the node itself──▶ next node
@@ -13,18 +13,6 @@
 import type { Breaker } from '../kit/breaker.ts'
 import { type Clock, elapsedMs, runAfter } from '../kit/clock.ts'
 import {
-  type CallOptions,
-  type CallOutcome,
-  failureOf,
-  refusedOutcome,
-  type Stop,
-  type TryResult,
-} from './call-outcome.ts'
-import { orderOf } from './choose.ts'
-import { classifyRefusal } from './classify.ts'
-import type { NodeLink } from './node-link.ts'
-import type { NodeAnswer, PendingCall } from './open-calls.ts'
-import {
   hedgeAfterMs,
   isFinal,
   isUnfit,
@@ -32,7 +20,19 @@ import {
   NO_NODE_GRACE_MS,
   SECOND_ROUND_DELAY_MS,
   writeLimitMs,
-} from './try-policy.ts'
+} from './attempt-policy.ts'
+import {
+  type AttemptResult,
+  type CallOptions,
+  type CallOutcome,
+  failureOf,
+  refusedOutcome,
+  type Stop,
+} from './call-outcome.ts'
+import { orderOf } from './choose.ts'
+import { classifyRefusal } from './classify.ts'
+import type { NodeLink } from './node-link.ts'
+import type { NodeAnswer, PendingCall } from './open-calls.ts'
 import type { ValidCall } from './validate-params.ts'
 
 /** What all calls of a requester share. */
@@ -49,7 +49,7 @@ export interface CallContext {
   readonly checkAt: (atMs: number) => void
 }
 
-interface Try {
+interface Attempt {
   readonly node: NodeLink
   readonly sentMs: number
   /** Until then a write may be unanswered before another node gets it. */
@@ -58,7 +58,12 @@ interface Try {
   ticket: PendingCall | undefined
 }
 
-const NO_NODE: TryResult = { kind: 'fault', node: '', fault: 'not_connected', detail: 'no node is connected' }
+const NO_NODE: AttemptResult = {
+  kind: 'fault',
+  node: '',
+  fault: 'not_connected',
+  detail: 'no node is connected',
+}
 const NEVER = Number.POSITIVE_INFINITY
 
 export class CallRun {
@@ -69,8 +74,8 @@ export class CallRun {
   readonly #budgetMs: number
   readonly #endsAtMs: number
   readonly #tried = new Set<string>()
-  readonly #losers: TryResult[] = []
-  #running: Try[] = []
+  readonly #losers: AttemptResult[] = []
+  #running: Attempt[] = []
   #order: NodeLink[] = []
   #hedgeAtMs = NEVER
   #attempts = 0
@@ -174,7 +179,7 @@ export class CallRun {
   #start(hedging: boolean): void {
     this.#hedgeAtMs = NEVER
     const node = this.#nextNode(hedging)
-    if (node !== undefined) this.#try(node)
+    if (node !== undefined) this.#attempt(node)
     else if (!hedging && this.#running.length === 0) this.#startAgain()
   }
 
@@ -183,7 +188,7 @@ export class CallRun {
     if (this.#secondRound || pointless || this.#attempts >= MAX_ATTEMPTS) this.#finish(undefined)
     else {
       this.#secondRound = true
-      void this.#tryLater()
+      void this.#attemptLater()
     }
   }
 
@@ -198,7 +203,7 @@ export class CallRun {
     this.#hedgeAtMs = this.#nowMs() + hedgeAfterMs(this.#call.method, this.#order, this.#leftMs())
   }
 
-  async #tryLater(): Promise<void> {
+  async #attemptLater(): Promise<void> {
     this.#waits = new AbortController()
     try {
       await this.#context.clock.sleep(SECOND_ROUND_DELAY_MS, this.#waits.signal)
@@ -208,28 +213,28 @@ export class CallRun {
     this.#tried.clear()
     const node = this.#pick(this.#candidates(false))
     if (this.#over) return
-    if (node !== undefined) this.#try(node)
+    if (node !== undefined) this.#attempt(node)
     else {
       this.#losers.push(NO_NODE)
       this.#finish(undefined)
     }
   }
 
-  #try(node: NodeLink): void {
+  #attempt(node: NodeLink): void {
     const { method, paramsText } = this.#call
     this.#attempts++
     const sentMs = this.#nowMs()
     if (method.write) this.#unanswered++
     else if (this.#context.nodes.length > 1) this.#armHedge()
     const limitAtMs = method.write ? sentMs + writeLimitMs(method, this.#leftMs()) : NEVER
-    const one: Try = { node, sentMs, limitAtMs, ranOut: false, ticket: undefined }
+    const one: Attempt = { node, sentMs, limitAtMs, ranOut: false, ticket: undefined }
     this.#running.push(one)
     this.#context.checkAt(this.nextCheckMs)
     const ticket = node.ask(method, paramsText, (answer) => this.#answered(one, answer))
     one.ticket = ticket
   }
 
-  #answered(one: Try, answer: NodeAnswer): void {
+  #answered(one: Attempt, answer: NodeAnswer): void {
     this.#running = this.#running.filter((running) => running !== one)
     if (this.#call.method.write && !(answer.kind === 'fault' && answer.sent)) this.#unanswered--
     const outcome = this.#judge(one, answer)
@@ -241,7 +246,7 @@ export class CallRun {
     }
   }
 
-  #judge({ node, sentMs, ranOut }: Try, answer: NodeAnswer): TryResult {
+  #judge({ node, sentMs, ranOut }: Attempt, answer: NodeAnswer): AttemptResult {
     const { method } = this.#call
     const { name, breaker } = node
     const tookMs = this.#nowMs() - sentMs
@@ -260,7 +265,7 @@ export class CallRun {
       breaker.failure()
       this.#context.onTrouble({ node: name, method: method.name, what: 'timeout', detail })
     } else if (fault === 'cancelled' || fault === 'overloaded') {
-      // A try that lost its race took at least this long: the node must not look faster than it is.
+      // An attempt that lost its race took at least this long: the node must not look faster than it is.
       if (sent) node.took(method, tookMs, true)
       breaker.release()
     } else {
@@ -270,7 +275,7 @@ export class CallRun {
     return { kind: 'fault', node: name, fault: ranOut ? 'timeout' : fault, detail }
   }
 
-  #refused(name: string, breaker: Breaker, text: string): TryResult {
+  #refused(name: string, breaker: Breaker, text: string): AttemptResult {
     const refusal = classifyRefusal(text)
     if (isUnfit(refusal.reason)) breaker.failure()
     else breaker.success()
@@ -282,7 +287,7 @@ export class CallRun {
     return { kind: 'refused', node: name, refusal }
   }
 
-  #finish(winner: TryResult | undefined, stop?: Stop): void {
+  #finish(winner: AttemptResult | undefined, stop?: Stop): void {
     if (this.#over) return
     this.#over = true
     this.#waits?.abort()
@@ -294,7 +299,7 @@ export class CallRun {
     this.#resolve(this.#outcome(winner, stop))
   }
 
-  #outcome(winner: TryResult | undefined, stop: Stop | undefined): CallOutcome {
+  #outcome(winner: AttemptResult | undefined, stop: Stop | undefined): CallOutcome {
     const traits = { attempts: this.#attempts, inDoubt: this.#unanswered > 0 }
     if (winner?.kind === 'result') return { ok: true, node: winner.node, bytes: winner.bytes, ...traits }
     if (winner?.kind === 'refused') return refusedOutcome(this.#call, winner, traits)

@@ -28,7 +28,7 @@ export interface CallNeed {
   readonly utxoIndex: boolean
   /** already tried for this call */
   readonly exclude?: ReadonlySet<string>
-  /** For a second try beside a running one: a node that lags must not win a race with its old answer. */
+  /** For a second attempt beside a running one: a node that lags must not win a race with its old answer. */
   readonly wellOnly?: boolean
   /** First in its class: who follows one node's view queries that node again. */
   readonly prefer?: string | undefined

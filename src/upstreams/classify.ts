@@ -177,7 +177,7 @@ export function classifyRefusal(message: string): NodeRefusal {
   const transactionId = rejected.id ?? ''
   const known = match(REJECTIONS, rejected.inner ?? '', text)
   if (known === undefined) return { reason: 'rejected', text, elsewhere: false, transactionId }
-  // The pool holds this very transaction: an earlier try arrived.
+  // The pool holds this very transaction: an earlier attempt arrived.
   if (known.reason === 'double_spend' && known.otherTransactionId === transactionId) {
     return { reason: 'already_in_mempool', text, elsewhere: false, transactionId }
   }

@@ -5,10 +5,10 @@
  */
 import type { Clock } from '../kit/clock.ts'
 import { createDeadlineTimer } from '../kit/deadline-timer.ts'
+import { HEDGE_BURST, HEDGE_SHARE } from './attempt-policy.ts'
 import type { CallOptions, CallOutcome } from './call-outcome.ts'
 import { type CallContext, CallRun } from './call-run.ts'
 import type { NodeLink } from './node-link.ts'
-import { HEDGE_BURST, HEDGE_SHARE } from './try-policy.ts'
 import type { ValidCall } from './validate-params.ts'
 
 export interface RequesterOptions {

@@ -1,6 +1,6 @@
-/** When a call is tried again, elsewhere, or beside a running try. Pure. */
+/** When a call is tried again, elsewhere, or beside a running attempt. Pure. */
 
-import type { TryResult } from './call-outcome.ts'
+import type { AttemptResult } from './call-outcome.ts'
 import type { RefusalReason } from './classify.ts'
 import type { RpcMethod } from './methods.ts'
 import type { NodeLink } from './node-link.ts'
@@ -37,8 +37,8 @@ export function isUnfit(reason: RefusalReason): boolean {
   return UNFIT.has(reason)
 }
 
-/** Whether the outcome of a try is the outcome of the call. */
-export function isFinal(outcome: TryResult, method: RpcMethod, refusals: number): boolean {
+/** Whether the outcome of an attempt is the outcome of the call. */
+export function isFinal(outcome: AttemptResult, method: RpcMethod, refusals: number): boolean {
   if (outcome.kind !== 'refused') return outcome.kind === 'result'
   const { reason, elsewhere } = outcome.refusal
   if (method.write) return !WRITE_ELSEWHERE.has(reason)
