@@ -37,7 +37,9 @@ export function base(credits: number): Cost {
 }
 
 /** The same price for every answer. */
-export const flat = base
+export function flat(credits: number): Cost {
+  return base(credits)
+}
 export const noCredits = base(0)
 
 function build(
