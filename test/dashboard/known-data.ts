@@ -9,6 +9,8 @@ const CANDLES = 120
 /** Candles that nobody recorded, counted from the oldest. */
 export const MISSED_CANDLES = { from: 80, to: 90 } as const
 const FUNDING_MS = 8 * 3_600_000
+/** Beyond the end of the test, however long it takes: nothing is missing after the last candle either. */
+const OBSERVED_AHEAD_MS = 600_000
 
 /** Quarter hours of the futures: BTC with a gap and its funding, ETH without either. */
 export async function fillCharts(store: EnvironmentStore, nowMs: number): Promise<void> {
@@ -17,6 +19,7 @@ export async function fillCharts(store: EnvironmentStore, nowMs: number): Promis
     from: firstMs + MISSED_CANDLES.from * CANDLE_MS,
     to: firstMs + MISSED_CANDLES.to * CANDLE_MS,
   }
+  const toMs = nowMs + OBSERVED_AHEAD_MS
   for (const symbol of ['BTC', 'ETH'] as const) {
     const feed = { dataset: 'candles', source: 'cexa_futures', symbol, interval: '15m' } as const
     const rows = Array.from({ length: CANDLES }, (_, index) => {
@@ -30,8 +33,8 @@ export async function fillCharts(store: EnvironmentStore, nowMs: number): Promis
     if (symbol === 'BTC') {
       await store.write({ coverage: [observed(feed, firstMs, missed.from)] })
       await store.write({ coverage: [gap(feed, missed.from, missed.to, 'venue_down')] })
-      await store.write({ coverage: [observed(feed, missed.to, nowMs)] })
-    } else await store.write({ coverage: [observed(feed, firstMs, nowMs)] })
+      await store.write({ coverage: [observed(feed, missed.to, toMs)] })
+    } else await store.write({ coverage: [observed(feed, firstMs, toMs)] })
   }
   const feed = { dataset: 'funding', source: 'cexa_futures', symbol: 'BTC', interval: '' } as const
   const settled = Array.from({ length: 6 }, (_, index) => Math.floor(nowMs / FUNDING_MS - index) * FUNDING_MS)
