@@ -5,7 +5,7 @@ import { createTokenBucket } from '../../server/limits.ts'
 import { ok, type RestReply, type RestRequest, type RestService } from '../../server/service.ts'
 import { mapInSlices } from '../../server/slices.ts'
 import type { PredictionVenue } from '../venue.ts'
-import { LEVELS } from '../world/life.ts'
+import { LEVELS, type MarketTrade } from '../world/life.ts'
 import type { StrikeEvent, StrikeMarket } from '../world/strikes.ts'
 import { candlesOf, parseCandleQuery } from './candles.ts'
 import { contracts, dollars, iso, marketJson, settledMsOf, slotAt, statusOf, tradeJson } from './payloads.ts'
@@ -189,9 +189,12 @@ function listTrades(venue: PredictionVenue, query: URLSearchParams, isHistorical
   const maxMs = query.has('max_ts') ? Number(query.get('max_ts')) * 1_000 : venue.now()
   const life = venue.world.lifeOfStrike(market)
   const slot = slotAt(life, venue.now())
-  const rows = (slot === undefined ? [] : life.trades(0, life.tradesUntil(slot)))
-    .filter((trade) => trade.timeMs >= minMs && trade.timeMs <= maxMs)
-    .sort((a, b) => b.timeMs - a.timeMs)
+  const rows: MarketTrade[] = []
+  for (let index = slot === undefined ? -1 : life.tradesUntil(slot) - 1; index >= 0; index--) {
+    const trade = life.trade(index)
+    if (trade === undefined || trade.timeMs < minMs) break
+    if (trade.timeMs <= maxMs) rows.push(trade)
+  }
   const result = pageOf(rows, query, (trade) => `${market.ticker}|${trade.slot}`)
   return result === undefined
     ? badCursor()

@@ -35,10 +35,6 @@ export class BookChanges {
     this.#draws = life.makeDraws()
   }
 
-  get slot(): number {
-    return this.#slot
-  }
-
   /** Before this slot the book stays as it is. */
   get nextSlot(): number {
     return Math.min(this.#nextDraw, this.#life.nextMove(this.#slot))
