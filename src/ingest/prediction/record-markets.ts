@@ -42,6 +42,8 @@ const BACKFILL_AGAIN_MS = 60_000
 const TICKS_AFTER_MS = 3_000
 /** By then they are dropped (reference-prices.ts): a price that was not found will not be. */
 const TICKS_KEPT_MS = 30 * 60_000
+const haveTicks = (timeMs: number, nowMs: number) =>
+  nowMs >= timeMs + TICKS_AFTER_MS && nowMs < timeMs + TICKS_KEPT_MS
 
 export interface SymbolMarketsParts extends RestoreMarketsParts {
   readonly writer: RowWriter
@@ -176,10 +178,11 @@ class SymbolMarkets implements MarketsRecorder {
     const { plan } = this.#parts
     const isDue = nowMs - this.#shownMs >= plan.publishEveryMs
     if (isDue) this.#shownMs = nowMs
-    for (const [marketId, followed] of this.#markets) {
+    for (const followed of this.#markets.values()) {
       if (plan.hasTokens && followed.isReady) this.#complete(followed, nowMs)
       if (isDue && followed.isReady) followed.recorder.show(nowMs)
       if (!isDone(followed, nowMs)) continue
+      const { marketId } = followed.recorder.market
       this.#markets.delete(marketId)
       this.#sampled.changed()
       this.#interest.drop(marketId)
@@ -293,11 +296,10 @@ class SymbolMarkets implements MarketsRecorder {
   /** Adds what the venue leaves out of a market. */
   #complete({ recorder, isSwept, isRestored }: FollowedMarket, nowMs: number): void {
     const { market, startMs, endMs } = recorder
-    const mayBePriced = (known: unknown, timeMs: number) =>
-      known == null && nowMs >= timeMs + TICKS_AFTER_MS && nowMs < timeMs + TICKS_KEPT_MS
-    const isPriced =
-      !mayBePriced(market.referencePriceStart, startMs) && !mayBePriced(market.referencePriceEnd, endMs)
-    if (isPriced && !isSwept) return
+    const isUnpriced =
+      (market.referencePriceStart == null && haveTicks(startMs, nowMs)) ||
+      (market.referencePriceEnd == null && haveTicks(endMs, nowMs))
+    if (!isUnpriced && !isSwept) return
     const priceAt = (timeMs: number) =>
       nowMs < timeMs + TICKS_AFTER_MS ? null : this.#references.at(market, timeMs)
     const priced = withReferences(market, { start: () => priceAt(startMs), end: () => priceAt(endMs) })
