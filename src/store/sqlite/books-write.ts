@@ -5,7 +5,8 @@
  *
  *   row ──▶ tail ──long, or the feed has gone on to the next span──▶ another block
  *
- * A block that is long enough is not written again, unless rows arrive that belong before its last one.
+ * A block that is long enough is not written again, unless rows arrive that belong before its last one, or the group has
+ * many blocks when its span is over.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { Lru } from '../../kit/lru.ts'
@@ -40,6 +41,8 @@ interface OldRow {
 const MIN_BLOCK_ROWS = 32
 const MAX_TAIL_ROWS = 128
 const MAX_TAIL_MS = 60_000
+/** Groups of many rows have large blocks, which leave much of their pages empty: after their span they become one. */
+const MAX_BLOCKS_LEFT = 4
 const MAX_KNOWN_GROUPS = 20_000
 /** Levels of blocks that are unpacked to compare rows that arrive again. */
 const MAX_UNPACKED_LEVELS = 4_000_000
@@ -113,7 +116,8 @@ export class BookWriter {
     const over = this.#tables.over(feed, atMost)
     for (const { span, instrument } of over) {
       const group = this.#groupOf(feed, span, instrument)
-      this.#foldTail(group)
+      if (group.blocks < MAX_BLOCKS_LEFT) this.#foldTail(group)
+      else this.#rewrite(group.id, this.#allRows(group.id, span))
       long?.delete(group.id)
       this.#groups.delete(keyOf(feed, span, instrument))
     }
