@@ -44,8 +44,13 @@ const OWN_PROCESS = new RegExp(
 )
 /** Those of the whole service with all its recorders at the full rate. */
 const SANDBOX = /^test\/(e2e\/(recording-status|sandbox-nodes|try-it)|dashboard\/browser)\./
-/** One after the other, with nothing beside them. */
-const ALONE = new RegExp(`${SANDBOX.source}|^test/dashboard/first-chart\\.test\\.ts$`)
+/**
+ * One after the other, with nothing beside them. The proofs of faults reconnect over real sockets while their clock runs
+ * ahead: beside others a connection takes minutes of it.
+ */
+const ALONE = new RegExp(
+  `${SANDBOX.source}|^(src/ingest/prediction/faults[a-z-]*|test/dashboard/first-chart)\\.test\\.ts$`,
+)
 /** Files that share a process; all others share one with their folder. */
 const BATCHES = [
   // Start processes.
