@@ -45,8 +45,8 @@ const OWN_PROCESS = new RegExp(
 /** Those of the whole service with all its recorders at the full rate. */
 const SANDBOX = /^test\/(e2e\/(recording-status|sandbox-nodes|try-it)|dashboard\/browser)\./
 /**
- * One after the other, with nothing beside them. The proofs of faults reconnect over real sockets while their clock runs
- * ahead: beside others a connection takes minutes of it.
+ * One after the other, with nothing beside them. The proofs of faults use real sockets while their clock runs ahead: one
+ * failed beside others.
  */
 const ALONE = new RegExp(
   `${SANDBOX.source}|^(src/ingest/prediction/faults[a-z-]*|test/dashboard/first-chart)\\.test\\.ts$`,
