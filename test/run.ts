@@ -44,13 +44,8 @@ const OWN_PROCESS = new RegExp(
 )
 /** Those of the whole service with all its recorders at the full rate. */
 const SANDBOX = /^test\/(e2e\/(recording-status|sandbox-nodes|try-it)|dashboard\/browser)\./
-/**
- * One after the other, with nothing beside them. The proofs of faults use real sockets while their clock runs ahead: one
- * failed beside others.
- */
-const ALONE = new RegExp(
-  `${SANDBOX.source}|^(src/ingest/prediction/faults[a-z-]*|test/dashboard/first-chart)\\.test\\.ts$`,
-)
+/** One after the other, with nothing beside them: how soon something is there or is over is a part of what they prove. */
+const ALONE = /^(src\/ingest\/prediction\/faults[a-z-]*|test\/dashboard\/first-chart)\.test\.ts$/
 /** Files that share a process; all others share one with their folder. */
 const BATCHES = [
   // Start processes.
@@ -96,8 +91,11 @@ const counts = { passed: 0, skipped: 0, failed: 0 }
 const startedMs = performance.now()
 const reporter = new spec()
 reporter.pipe(process.stdout)
-await runBatches(batchesOf(files.filter((file) => !ALONE.test(file))), AT_ONCE)
-await runBatches(batchesOf(files.filter((file) => ALONE.test(file))), 1)
+const kindOf = (file: string) => [ALONE, SANDBOX].find((kind) => kind.test(file))
+const batches = (kind: RegExp | undefined) => batchesOf(files.filter((file) => kindOf(file) === kind))
+await runBatches(batches(undefined), AT_ONCE)
+await runBatches(batches(SANDBOX), 1)
+await runBatches(batches(ALONE), 1)
 
 const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`.padStart(8)
 const success = failed.size === 0

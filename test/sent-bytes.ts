@@ -19,6 +19,12 @@ export interface TcpEnd {
 
 /** A defect of the test, not load: connections of the same machine deliver in milliseconds. */
 const RECEIVED_WITHIN_MS = 60_000
+/** A connection that was not read for this long holds an answer that nobody waits for any more. */
+const UNREAD_AFTER_MS = 3_000
+/** Of the event loop: handlers of what was read have run, and so have the promises that they settled. */
+const TURNS = 2
+/** Whoever asks again and again without pausing is not waited for any longer. */
+const MAX_ROUNDS = 8
 
 const until = async (isDone: () => boolean, what: () => string) => {
   const giveUpMs = performance.now() + RECEIVED_WITHIN_MS
@@ -30,7 +36,20 @@ const until = async (isDone: () => boolean, what: () => string) => {
 
 /** Ended connections and those that are not read at present are not waited for. */
 const hasRead = (socket: Socket, bytes: number) =>
-  socket.destroyed || socket.readableEnded || socket.isPaused() || socket.bytesRead >= bytes
+  socket.destroyed || socket.readableEnded || socket.bytesRead >= bytes || isHeld(socket) || isUnread(socket)
+
+/** How much of it was read when it was waited for first. */
+const waitedFor = new WeakMap<Socket, { bytes: number; sinceMs: number }>()
+
+function isUnread(socket: Socket): boolean {
+  const before = waitedFor.get(socket)
+  if (before?.bytes === socket.bytesRead) return performance.now() - before.sinceMs > UNREAD_AFTER_MS
+  waitedFor.set(socket, { bytes: socket.bytesRead, sinceMs: performance.now() })
+  return false
+}
+
+/** A socket that is read on demand counts as paused too. */
+const isHeld = (socket: Socket) => socket.isPaused() && socket.listenerCount('readable') === 0
 
 /** The client's end of all connections that this process opens from now on. */
 export function clientEnd(): TcpEnd {
@@ -84,5 +103,25 @@ export function serverEnd(): TcpEnd {
           }),
         () => `not received: ${JSON.stringify(sent)}`,
       ),
+  }
+}
+
+/**
+ * Both ends of the connections that this process has with itself, from now on. Resolves when everything sent was read,
+ * and what that set off too, as far as it needs no time to pass.
+ */
+export function ownConnections(): () => Promise<void> {
+  const [client, server] = [clientEnd(), serverEnd()]
+  const written = (sent: SentBytes) => Object.values(sent).reduce((sum, bytes) => sum + bytes, 0)
+  return async () => {
+    for (let round = 0, before = -1; round < MAX_ROUNDS; round++) {
+      for (let i = 0; i < TURNS; i++) await turn()
+      const [asked, answered] = [await client.sent(), await server.sent()]
+      await server.received(asked)
+      await client.received(answered)
+      const now = written(asked) + written(answered)
+      if (now === before) return
+      before = now
+    }
   }
 }

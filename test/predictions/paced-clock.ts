@@ -1,10 +1,11 @@
 /**
- * A clock that runs as fast as the machine allows: time moves by a step only after the event loop has come round,
- * so a busy machine makes a run longer but never makes a socket look silent. Another process may follow it: each
- * step begins there, and waits until that process has come round.
+ * A clock that runs as fast as the machine allows: time moves by a step only after everything that was sent in the last
+ * one was received, so a busy machine makes a run longer but never makes a socket look silent. Another process may
+ * follow it: each step begins there, and waits until that process has come round.
  */
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises'
 import type { Clock } from '../../src/kit/clock.ts'
+import { ownConnections } from '../sent-bytes.ts'
 
 export interface PacedClock extends Clock {
   /** Runs until the instant; everything that sleeps on the clock goes on meanwhile. */
@@ -18,7 +19,8 @@ export interface PacedClock extends Clock {
 const TURNS_PER_STEP = 3
 
 export function pacedClock(startMs: number, stepMs = 100): PacedClock {
-  const steered = steeredClock(startMs)
+  const received = ownConnections()
+  const steered = steeredClock(startMs, () => (clock.follower === undefined ? received() : comeRound()))
 
   async function step(): Promise<void> {
     const nextMs = steered.now() + stepMs
@@ -51,7 +53,13 @@ export interface SteeredClock extends Clock {
   moveTo(timeMs: number): Promise<void>
 }
 
-export function steeredClock(startMs: number): SteeredClock {
+async function comeRound(): Promise<void> {
+  for (let i = 0; i < TURNS_PER_STEP; i++) await turn()
+  await wait(1)
+}
+
+/** @param settle resolves when what those did who were woken is done */
+export function steeredClock(startMs: number, settle = comeRound): SteeredClock {
   let nowMs = startMs
   const sleepers = new Map<number, { atMs: number; wake: () => void }>()
   let nextId = 0
@@ -79,8 +87,7 @@ export function steeredClock(startMs: number): SteeredClock {
         sleepers.delete(id)
         wake()
       }
-      for (let i = 0; i < TURNS_PER_STEP; i++) await turn()
-      await wait(1)
+      await settle()
     },
   }
 }

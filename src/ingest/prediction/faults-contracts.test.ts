@@ -12,6 +12,7 @@ const isLong = process.env.TAPELINE_SOAK !== undefined
 /** A contract of a quarter of an hour ends during the run. */
 const START_MS = Date.parse('2026-11-15T10:05:20Z')
 
+/** After a fault a socket may pause for up to half a minute before its next attempt. */
 const CASES: readonly FaultCase[] = [
   {
     name: 'duplicate',
@@ -20,7 +21,7 @@ const CASES: readonly FaultCase[] = [
     gap: false,
   },
   { name: 'reorder', faults: [{ kind: 'reorder', venue, durationMs: 15_000 }], lastsMs: 45_000, gap: true },
-  { name: 'drop', faults: [{ kind: 'drop', venue, durationMs: 15_000 }], lastsMs: 45_000, gap: true },
+  { name: 'drop', faults: [{ kind: 'drop', venue, durationMs: 15_000 }], lastsMs: 60_000, gap: true },
   { name: 'mute', faults: [{ kind: 'mute', venue, symbol, durationMs: 20_000 }], lastsMs: 75_000, gap: true },
   { name: 'hang', faults: [{ kind: 'hang', venue, durationMs: 40_000 }], lastsMs: 110_000, gap: true },
   { name: 'malformed', faults: [{ kind: 'malformed', venue, count: 2 }], lastsMs: 40_000 },

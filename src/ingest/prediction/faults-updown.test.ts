@@ -10,6 +10,7 @@ const venue = 'polymarket'
 const symbol = 'BTC'
 const START_MS = Date.parse('2026-11-15T10:00:20Z')
 
+/** After a fault a socket may pause for up to half a minute before its next attempt. */
 const CASES: readonly FaultCase[] = [
   {
     name: 'duplicate',
@@ -18,9 +19,9 @@ const CASES: readonly FaultCase[] = [
     gap: false,
   },
   { name: 'reorder', faults: [{ kind: 'reorder', venue, durationMs: 20_000 }], lastsMs: 30_000 },
-  { name: 'drop', faults: [{ kind: 'drop', venue, durationMs: 15_000 }], lastsMs: 35_000, gap: true },
+  { name: 'drop', faults: [{ kind: 'drop', venue, durationMs: 15_000 }], lastsMs: 60_000, gap: true },
   { name: 'mute', faults: [{ kind: 'mute', venue, symbol, durationMs: 20_000 }], lastsMs: 40_000, gap: true },
-  { name: 'hang', faults: [{ kind: 'hang', venue, durationMs: 40_000 }], lastsMs: 70_000, gap: true },
+  { name: 'hang', faults: [{ kind: 'hang', venue, durationMs: 40_000 }], lastsMs: 110_000, gap: true },
   { name: 'skip', faults: [{ kind: 'mute', venue, channel: 'price_change', count: 3 }], lastsMs: 40_000 },
   { name: 'malformed', faults: [{ kind: 'malformed', venue, count: 3 }], lastsMs: 30_000 },
   {
