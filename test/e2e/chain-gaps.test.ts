@@ -29,6 +29,9 @@ interface History {
   }
 }
 
+/** Where the chain is followed again before the blocks are, the blocks of that range are reported as missing, too. */
+const isOfChain = ({ reason }: { reason?: string }) => reason === 'pruned'
+
 test('the node forgets while it cannot be reached: the gap is seen wherever the chain is told', async (t) => {
   const chain = await startSandboxChain({
     seed: 6,
@@ -77,13 +80,12 @@ test('the node forgets while it cannot be reached: the gap is seen wherever the 
   for (let i = 0; i < 500; i++) chain.chain.step()
   await node.close()
   node = await startSandboxNode({ chain, name: 'a', port })
-  await until('the gap', async () => (await index()).gaps_24h === 1, 20_000)
+  await until('the gap', async () => (await index()).gaps_24h > 0, 20_000)
   await grow(20)
 
   const { gaps, coverage_from: coverageFrom } = await index()
-  const [gap] = gaps
+  const [gap] = gaps.filter(isOfChain)
   assert.ok(gap)
-  assert.equal(gap.reason, 'pruned')
   assert.equal(Date.parse(gap.from), Date.parse(before.coverage.to ?? ''), 'from the last block before')
   assert.ok(Date.parse(gap.to) > Date.parse(gap.from))
   assert.equal(coverageFrom, gap.to)
@@ -116,7 +118,7 @@ test('the node forgets while it cannot be reached: the gap is seen wherever the 
   resumed.send({ op: 'subscribe', id: 'mine', kinds: ['block_added'], resume_after: lastSeq })
   await resumed.next('live')
   assert.deepEqual(
-    resumed.frames.filter(({ type }) => type === 'gap'),
+    resumed.frames.filter((frame) => frame.type === 'gap' && frame.reason === 'pruned'),
     [live],
   )
 
@@ -125,5 +127,7 @@ test('the node forgets while it cannot be reached: the gap is seen wherever the 
     ...['--from', new Date(Date.parse(gap.from) - 1_000).toISOString()],
     ...['--to', new Date(Date.parse(gap.to) + 1_000).toISOString()],
   ])
-  assert.deepEqual(rows, [{ dataset: 'chain', source: '', symbol: '', interval: '', ...told }])
+  assert.deepEqual(rows.filter(isOfChain), [
+    { dataset: 'chain', source: '', symbol: '', interval: '', ...told },
+  ])
 })

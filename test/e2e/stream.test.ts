@@ -228,7 +228,8 @@ test('while the log forgets under a client that is cut off and resumes, whatever
   }
   running = false
   await churn
-  const { newestSeq } = await writer.events.bounds()
+  // The last retention may have left nothing at all.
+  const newestSeq = await writer.blocks(1)
   const end = connectStream(service.url, key)
   end.send({ ...order, resume_after: last })
   await end.next('live')
