@@ -72,18 +72,21 @@ export function recordVenue(options: RecorderOptions, kind: RecordedKind): Recor
     const end = new AbortController()
     const signal = AbortSignal.any([stopped, end.signal])
     const current = { startMs: clock.now(), rows, tracker, signal }
-    const recorders = await kind.open(current)
-    live = runLive({
-      ...{ venue, channels, hasSnapshots, recorders, tracker, clock, log, signal },
-      writer: rows,
-      ...(options.maxSilenceMs === undefined ? {} : { maxSilenceMs: options.maxSilenceMs }),
-    })
-    const meanwhile = kind.meanwhile?.(current)
+    let listening: LiveRun | undefined
+    let meanwhile: Promise<void> | undefined
     try {
-      await live.done
+      const recorders = await kind.open(current)
+      listening = runLive({
+        ...{ venue, channels, hasSnapshots, recorders, tracker, clock, log, signal },
+        writer: rows,
+        ...(options.maxSilenceMs === undefined ? {} : { maxSilenceMs: options.maxSilenceMs }),
+      })
+      live = listening
+      meanwhile = kind.meanwhile?.(current)
+      await listening.done
     } finally {
       end.abort()
-      await live.close()
+      await listening?.close()
       await meanwhile
       insertedBefore += rows.stats().inserted
       await rows.close().catch((error) => log.error({ err: error }, 'the last rows were not written'))
