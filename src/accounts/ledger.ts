@@ -19,7 +19,7 @@ const RETRY_WANTED_MS = 40
 /** Longer than the lease of a process that died. */
 const MAX_WAIT_MS = 4_000
 const RETRY_FAILED_MS = 250
-/** A stop retries failed writes for so long. */
+/** How long a stop retries failed writes. */
 const MAX_CLOSE_MS = 2_000
 const MAX_UNSETTLED_ENTRIES = 200_000
 /** `last used` of a key is written at most this often. */
@@ -65,7 +65,7 @@ export class Ledger {
   #timerAtMs = 0
   #running: Promise<void> | undefined
   #again = false
-  /** Whether the last round trip has. */
+  /** Whether the last round trip to the store failed. */
   #hasFailed = false
   #closed = false
 
