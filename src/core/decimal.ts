@@ -12,7 +12,7 @@ export const ZERO: Decimal = { units: 0n, scale: 0 }
 
 const DECIMAL_TEXT = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/
 const MAX_DIGITS = 96
-/** So many digits are a number without loss, and that is made into a `bigint` faster than text. */
+/** With up to this many digits a number is exact, and converting it to a `bigint` is faster than parsing text. */
 const MAX_NUMBER_DIGITS = 15
 const [MINUS, POINT, DIGIT_ZERO] = [45, 46, 48]
 const POWERS = Array.from({ length: 40 }, (_, power) => 10n ** BigInt(power))

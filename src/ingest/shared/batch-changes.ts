@@ -36,7 +36,7 @@ export async function batchChanges(
   return { coverage, finalize }
 }
 
-/** Repeats a decision, with the answer that is on its way already as its first try. */
+/** Repeats a decision; the answer that is already pending is its first attempt. */
 function firstWith(
   made: Promise<readonly CoverageChange[]>,
   decide: CoverageDecision,

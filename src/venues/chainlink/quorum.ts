@@ -120,7 +120,7 @@ export function createQuorum(
         return agreed ?? (reported.length === 0 && none >= needed ? null : undefined)
       })
     },
-    /** One call whose answer so many nodes give alike; undefined without agreement. */
+    /** One call that this many nodes must answer alike; undefined without agreement. */
     async call(call: Call, signal: AbortSignal): Promise<string | null | undefined> {
       const answers = await askAll((provider) => provider.call(call, signal), signal)
       const agreed = answers.find(
