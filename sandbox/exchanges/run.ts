@@ -4,6 +4,7 @@ import { startAll } from '../server/announce.ts'
 import { faultRoutes, startControlPort } from '../server/control-port.ts'
 import { createFaults, EXCHANGE_FAULTS, type FaultSwitches } from '../server/faults.ts'
 import { DEFAULT_TICK_MS } from '../server/ticks.ts'
+import { type Listen, listenOnLoopback } from '../server/transport.ts'
 import { type BinanceLimits, startBinance } from './binance/venue.ts'
 import { type PerpLimits, startPerp } from './perp/venue.ts'
 import type { VenueState } from './venue-server.ts'
@@ -14,6 +15,8 @@ export interface SandboxOptions {
   /** The same seed, rate and time give the same market, across restarts and machines. */
   seed: number
   clock?: Clock
+  /** Where the venues listen; loopback without it. Whoever gives one sets `faults` directly: no control port opens. */
+  listen?: Listen
   /** Per symbol and venue. Twelve markets: 1,667 makes 20,000 in total. */
   tradesPerSecond?: number
   /** 0 or left out: any free port. */
@@ -31,6 +34,7 @@ interface VenueAddress {
 }
 
 export interface SandboxExchanges extends Readonly<Record<ExchangeVenue, VenueAddress>> {
+  /** Empty when the caller said where to listen. */
   readonly controlUrl: string
   readonly faults: FaultSwitches
   readonly world: World
@@ -44,7 +48,8 @@ export function startSandboxExchanges(options: SandboxOptions): Promise<SandboxE
   const { seed, clock = systemClock, tradesPerSecond = DEFAULT_TRADES_PER_SECOND, limits = {} } = options
   const world = createWorld({ seed, tradesPerSecond })
   const faults = createFaults(clock)
-  const common = { world, clock, faults, tickMs: options.tickMs ?? DEFAULT_TICK_MS }
+  const { listen = listenOnLoopback, tickMs = DEFAULT_TICK_MS } = options
+  const common = { world, clock, faults, listen, tickMs }
   const port = (name: ExchangeVenue | 'control') => options.ports?.[name] ?? 0
   const urls = (at: { port: number }) => ({
     restUrl: `http://127.0.0.1:${at.port}`,
@@ -63,17 +68,17 @@ export function startSandboxExchanges(options: SandboxOptions): Promise<SandboxE
         ExchangeVenue,
         VenueState
       >
-    const control = keep(
-      await startControlPort(port('control'), {
+    const openControl = () =>
+      startControlPort(port('control'), {
         ...faultRoutes(faults, { kinds: EXCHANGE_FAULTS, venues: EXCHANGE_VENUES }),
         'GET /state': () => ({ seed, tradesPerSecond, nowMs: clock.now(), ...state() }),
-      }),
-    )
+      })
+    const controlUrl = options.listen === undefined ? urls(keep(await openControl())).restUrl : ''
     return {
       spot: urls(servers.spot),
       futures: urls(servers.futures),
       perp: urls(servers.perp),
-      controlUrl: urls(control).restUrl,
+      controlUrl,
       faults,
       world,
       state,

@@ -1,6 +1,6 @@
 /** Puts the parts of one venue together: its clock, its streams, its sockets and its REST service. */
 import type { FaultSwitches } from '../server/faults.ts'
-import { type RestReply, type RestService, startService } from '../server/service.ts'
+import { answersOf, type RestReply, type RestService } from '../server/service.ts'
 import {
   createSockets,
   type Session,
@@ -9,6 +9,7 @@ import {
   type VenueSocket,
 } from '../server/sockets.ts'
 import { startTicks, type Ticks } from '../server/ticks.ts'
+import type { Listen } from '../server/transport.ts'
 import { createHub, type Hub, type Producer } from './hub.ts'
 import type { ExchangeVenue } from './world/markets.ts'
 
@@ -26,6 +27,7 @@ export type RestHandler = Pick<RestService, 'handle' | 'symbolOf' | 'refuse'>
 
 export interface VenueOptions extends Omit<Ticks, 'signal'> {
   readonly faults: FaultSwitches
+  readonly listen: Listen
   readonly port: number
 }
 
@@ -66,18 +68,19 @@ export async function startVenue(
     handle: async (request) => dated(await rest.handle(request)),
     refuse: (status, retryAfterS) => dated(rest.refuse(status, retryAfterS)),
   }
-  const http = await startService({ service, port: options.port, faults, upgrade: sockets.upgrade })
+  const endpoint = { answer: answersOf(service, faults), upgrade: sockets.upgrade }
+  const listener = await options.listen(endpoint, options.port)
   startTicks(
     { clock, tickMs, signal },
     { now: () => now() - options.latencyMs, produce: (fromMs, toMs) => hub.produce(fromMs, toMs) },
   )
   return {
-    port: http.port,
+    port: listener.port,
     state: () => ({ ...sockets.state(), streams: hub.streams() }),
     async close() {
       abort.abort()
       await sockets.close()
-      await http.close()
+      await listener.close()
     },
   }
 }

@@ -3,9 +3,10 @@ import { type Clock, systemClock } from '../../src/kit/clock.ts'
 import { startAll } from '../server/announce.ts'
 import { faultRoutes, startControlPort } from '../server/control-port.ts'
 import { createFaults, type FaultSwitches, PREDICTION_FAULTS } from '../server/faults.ts'
-import { type RestService, startService } from '../server/service.ts'
+import { answersOf, type RestService } from '../server/service.ts'
 import type { Sockets } from '../server/sockets.ts'
 import { DEFAULT_TICK_MS } from '../server/ticks.ts'
+import { type Listen, listenOnLoopback } from '../server/transport.ts'
 import { createProvider } from './ethereum/provider.ts'
 import { createKalshiRest, ROOT } from './kalshi/rest.ts'
 import { createAccount, createSignatureCheck, type KalshiAccount } from './kalshi/sign.ts'
@@ -26,6 +27,8 @@ export interface SandboxPredictionsOptions {
   /** The same seed as the sandbox exchanges gives the same spot price. */
   seed: number
   clock?: Clock
+  /** Where the venues listen; loopback without it. Whoever gives one sets `faults` directly: no control port opens. */
+  listen?: Listen
   /** As given to the sandbox exchanges; their candles settle the hourly and daily questions. */
   tradesPerSecond?: number
   /** Time between book changes in the running 5m and 15m markets. */
@@ -53,6 +56,7 @@ export interface SandboxPredictions {
   readonly polymarket: Readonly<Record<'gammaUrl' | 'clobUrl' | 'dataUrl' | 'wsUrl' | 'rtdsUrl', string>>
   readonly kalshi: { readonly restUrl: string; readonly wsUrl: string } & KalshiAccount
   readonly ethereum: { readonly urls: readonly string[]; readonly proxies: Readonly<Record<string, string>> }
+  /** Empty when the caller said where to listen. */
   readonly controlUrl: string
   readonly faults: FaultSwitches
   readonly world: PredictionWorld
@@ -76,7 +80,8 @@ const NO_REST: RestService = {
 }
 
 export function startSandboxPredictions(options: SandboxPredictionsOptions): Promise<SandboxPredictions> {
-  const { clock = systemClock, budgetScale = 1, providers = DEFAULT_PROVIDERS } = options
+  const { clock = systemClock, listen = listenOnLoopback } = options
+  const { budgetScale = 1, providers = DEFAULT_PROVIDERS } = options
   const world = createPredictionWorld({
     seed: options.seed,
     tradesPerSecond: options.tradesPerSecond ?? DEFAULT_TRADES_PER_SECOND,
@@ -117,7 +122,7 @@ export function startSandboxPredictions(options: SandboxPredictionsOptions): Pro
     const port = (name: PortName) => options.ports?.[name] ?? 0
     const serve = async (service: RestService, at: number, stream?: Sockets): Promise<string> => {
       const upgrade = stream === undefined ? {} : { upgrade: stream.upgrade }
-      return `127.0.0.1:${keep(await startService({ service, port: at, faults, ...upgrade })).port}`
+      return `127.0.0.1:${keep(await listen({ answer: answersOf(service, faults), ...upgrade }, at)).port}`
     }
     const tokensPerSecond = KALSHI_TOKENS_PER_SECOND * budgetScale
     const hosts = {
@@ -144,12 +149,13 @@ export function startSandboxPredictions(options: SandboxPredictionsOptions): Pro
       rtds: sockets.rtds.state(),
       kalshi: sockets.kalshi.state(),
     })
-    const control = keep(
-      await startControlPort(port('control'), {
+    const openControl = () =>
+      startControlPort(port('control'), {
         ...faultRoutes(faults, { kinds: PREDICTION_FAULTS, venues: PREDICTION_VENUES }),
         'GET /state': state,
-      }),
-    )
+      })
+    const controlUrl =
+      options.listen === undefined ? `http://127.0.0.1:${keep(await openControl()).port}` : ''
     return {
       polymarket: {
         gammaUrl: `http://${hosts.gamma}`,
@@ -164,7 +170,7 @@ export function startSandboxPredictions(options: SandboxPredictionsOptions): Pro
         ...account,
       },
       ethereum: { urls, proxies: CHAIN.proxies },
-      controlUrl: `http://127.0.0.1:${control.port}`,
+      controlUrl,
       faults,
       world,
       state,

@@ -3,14 +3,10 @@
  *
  *   upgraded ─▶ open ─▶ (renewed by pongs) ─▶ closed by: client · idle rule · lifetime · too slow · fault
  */
-import type { IncomingMessage } from 'node:http'
-import type { Duplex } from 'node:stream'
-import { WebSocket, WebSocketServer } from 'ws'
 import { answerPings } from '../../src/kit/answer-pings.ts'
 import type { Clock } from '../../src/kit/clock.ts'
-import { ignoreSocketErrors } from '../../src/kit/socket-errors.ts'
 import { type Fault, type FaultSwitches, type FaultVenue, isRest } from './faults.ts'
-import { urlOf } from './http.ts'
+import { type ServerSocket, SOCKET_OPEN, type UpgradeDecision, type UpgradeRequest } from './transport.ts'
 
 /** What a venue demands of its connections; what is left out is not limited. */
 export interface SocketRules {
@@ -49,7 +45,7 @@ export interface Session {
 }
 
 export interface Sockets {
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
+  upgrade(request: UpgradeRequest): UpgradeDecision
   state(): SocketsState
   close(): Promise<void>
 }
@@ -64,10 +60,9 @@ export interface SocketsState {
 const MAX_BUFFERED_BYTES = 32 * 1024 * 1024
 const SLOW_READER = 1013
 const CHECK_EVERY_MS = 1_000
-const MAX_PAYLOAD_BYTES = 262_144
 
 interface OpenSocket {
-  readonly ws: WebSocket
+  readonly ws: ServerSocket
   readonly session: Session
   readonly bornMs: number
   lastDataMs: number
@@ -82,18 +77,11 @@ export function createSockets(options: {
   rules: SocketRules
   signal: AbortSignal
   /** The HTTP status line of a refusal, or undefined to accept. */
-  refusal?: (request: IncomingMessage, path: string) => string | undefined
+  refusal?: (request: UpgradeRequest) => string | undefined
   /** undefined: the path does not exist. */
   open: (socket: VenueSocket, url: URL) => Session | undefined
 }): Sockets {
   const { venue, clock, faults, rules, signal } = options
-  // A hanging venue does not answer pings, so pongs are sent by `answerPings`.
-  const server = new WebSocketServer({
-    noServer: true,
-    autoPong: false,
-    perMessageDeflate: false,
-    maxPayload: MAX_PAYLOAD_BYTES,
-  })
   const sockets = new Set<OpenSocket>()
   const mayConnect = createRateLimit(rules.newConnections, clock)
   let opened = 0
@@ -106,25 +94,13 @@ export function createSockets(options: {
     for (const { ws, session } of sockets) if (session.isConcerned?.(fault) ?? true) ws.terminate()
   })
 
-  function accept(ws: WebSocket, url: URL, wire: Duplex): void {
-    ignoreSocketErrors(ws)
+  function accept(ws: ServerSocket, url: URL): void {
     const bornMs = clock.now()
     const mayReceive = createRateLimit(rules.messages, clock)
-    let isHeld = false
     const send = (text: string) => {
-      if (ws.readyState !== WebSocket.OPEN || isHung()) return
+      if (ws.readyState !== SOCKET_OPEN || isHung()) return
       if (ws.bufferedAmount > MAX_BUFFERED_BYTES) return ws.close(SLOW_READER, 'slow reader')
-      // The frames of one tick leave together, after those of all sockets were made: many frames, few packets.
-      if (!isHeld) {
-        isHeld = true
-        wire.cork()
-        process.nextTick(release)
-      }
       ws.send(text)
-    }
-    const release = () => {
-      isHeld = false
-      wire.uncork()
     }
     const socket: VenueSocket = {
       reply: send,
@@ -172,7 +148,7 @@ export function createSockets(options: {
       return void ws.close(1000, 'Inactive')
     if (pingEveryMs === undefined) return
     if (nowMs - socket.lastPongMs >= pingEveryMs + pongWithinMs) return void ws.terminate()
-    if (nowMs - socket.lastPingMs >= pingEveryMs && !isHung() && ws.readyState === WebSocket.OPEN) {
+    if (nowMs - socket.lastPingMs >= pingEveryMs && !isHung() && ws.readyState === SOCKET_OPEN) {
       socket.lastPingMs = nowMs
       ws.ping(rules.pingBody?.(nowMs) ?? '')
     }
@@ -191,22 +167,17 @@ export function createSockets(options: {
     })
 
   return {
-    upgrade(request, socket, head) {
-      ignoreSocketErrors(socket)
-      const url = urlOf(request)
-      const refusal = options.refusal?.(request, url.pathname)
-      if (refusal !== undefined)
-        return void socket.end(`HTTP/1.1 ${refusal}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
+    upgrade(request) {
+      const refuse = options.refusal?.(request)
+      if (refuse !== undefined) return { refuse }
       const isFull = sockets.size >= (rules.maxConnections ?? Number.POSITIVE_INFINITY)
-      if (isFull || !mayConnect() || faults.hit('drop', venue, { channel: '' })) return void socket.destroy()
-      server.handleUpgrade(request, socket, head, (ws) => accept(ws, url, socket))
+      if (isFull || !mayConnect() || faults.hit('drop', venue, { channel: '' })) return 'cut'
+      return { accept: (ws) => accept(ws, request.url) }
     },
     state: () => ({ connections: sockets.size, connectionsOpened: opened, framesDelivered }),
-    close: () =>
-      new Promise((resolve) => {
-        for (const { ws } of sockets) ws.terminate()
-        server.close(() => resolve())
-      }),
+    async close() {
+      for (const { ws } of sockets) ws.terminate()
+    },
   }
 }
 

@@ -2,7 +2,8 @@
 import { CANDLE_INTERVALS, type CandleInterval } from '../../../src/core/interval.ts'
 import { parseSymbol } from '../../../src/core/symbol.ts'
 import { createWeightWindow, type Verdict, type WeightWindow } from '../../server/limits.ts'
-import type { RestReply, RestRequest } from '../../server/service.ts'
+import type { RestReply } from '../../server/service.ts'
+import type { RestRequest } from '../../server/transport.ts'
 import type { RestHandler } from '../venue-server.ts'
 import type { MarketWorld, World } from '../world/world.ts'
 

@@ -37,10 +37,10 @@ export function createKalshiSocket(
   const sockets = createSockets({
     ...{ venue: 'kalshi', clock, faults, signal },
     rules: { pingEveryMs: PING_MS, pingBody: () => 'heartbeat', maxConnections: options.maxConnections },
-    refusal(request, path) {
-      if (path !== SOCKET_PATH) return '404 Not Found'
+    refusal({ url, headers }) {
+      if (url.pathname !== SOCKET_PATH) return '404 Not Found'
       const isGood =
-        options.check(request.headers, 'GET', SOCKET_PATH) === undefined &&
+        options.check(headers, 'GET', SOCKET_PATH) === undefined &&
         faults.hit('rejected-key', 'kalshi', { channel: '' }) === undefined
       return isGood ? undefined : '401 Unauthorized'
     },

@@ -1,6 +1,7 @@
 /** Order books over REST, and the market as the order book service describes it. */
 import { createWeightWindow } from '../../server/limits.ts'
-import { ok, type RestReply, type RestRequest, type RestService } from '../../server/service.ts'
+import { ok, type RestReply, type RestService } from '../../server/service.ts'
+import type { RestRequest } from '../../server/transport.ts'
 import type { PredictionVenue } from '../venue.ts'
 import type { UpDown } from '../world/up-down.ts'
 import { createLegBook, type Leg, lastChange, MIN_ORDER_SIZE } from './leg-book.ts'

@@ -147,7 +147,7 @@ export function createMarketSocket(
   const sockets = createSockets({
     ...{ venue: 'polymarket', clock, faults, signal, open },
     rules: { maxConnections: options.maxConnections },
-    refusal: (_request, path) => (/^\/ws\/market\/?$/.test(path) ? undefined : '404 Not Found'),
+    refusal: ({ url }) => (/^\/ws\/market\/?$/.test(url.pathname) ? undefined : '404 Not Found'),
   })
   startTicks(options, { now: venue.now, produce })
   return { ...sockets, tokens: () => [...listeners].reduce((sum, listener) => sum + countOf(listener), 0) }

@@ -122,7 +122,7 @@ export function createRtds(options: Ticks & { venue: PredictionVenue; maxConnect
   const sockets = createSockets({
     ...{ venue: 'polymarket', clock, faults, signal, open },
     rules: { maxConnections: options.maxConnections },
-    refusal: (_request, path) => (path === '/' || path === '/ws' ? undefined : '404 Not Found'),
+    refusal: ({ url }) => (url.pathname === '/' || url.pathname === '/ws' ? undefined : '404 Not Found'),
   })
   startTicks(options, { now: venue.now, produce })
   return sockets
