@@ -23,6 +23,7 @@ export async function startChain(parts: EnvironmentParts, cursors: CursorCodec, 
     network: environment === 'live' ? config.network : SANDBOX_NETWORK,
     nodes,
     clock,
+    random: Math.random,
     onTrouble: troubleReporter(parts),
   })
   shutdown.add(`${environment} nodes`, () => upstreams.close())

@@ -88,6 +88,7 @@ async function startIndexing(indexing: IndexingParts): Promise<SupervisedIndexin
   const kept = await superviseIndexing({
     start: () => startOnce(indexing, counts),
     clock,
+    random: Math.random,
     onEnd: (err) => {
       counts.troubles.inc({ environment, part: 'thread' })
       log.error({ err, environment }, 'the indexer has ended and is started again')
@@ -116,6 +117,7 @@ async function startOnce(
     indexer: worker.indexer,
     watched,
     clock,
+    random: Math.random,
     keep: keepOf(parts),
     onWritten: tail.announce,
     onApplied: ({ added, removed, checkpoint }) => {

@@ -50,7 +50,7 @@ export async function parseSelection(
     const wrong = addressFault(text, `addresses.${index}`, addressPrefix)
     if (wrong === undefined) addresses.add(text)
     else faults.push(wrong)
-    if (index % ENTRIES_PER_CHECK === 0 && slice.isOver) await slice.next()
+    if ((index + 1) % ENTRIES_PER_CHECK === 0 && slice.isOver) await slice.next()
   }
   if (faults.length > 0) return { ok: false, faults: faults.slice(0, MAX_FAULTS) }
   return { ok: true, selection: { kinds: kinds as EventKind[], addresses: [...addresses] } }

@@ -46,6 +46,7 @@ async function fillOver(oldestBlueScore: number) {
     queries,
     queue: createNotificationQueue(systemClock),
     clock: systemClock,
+    random: Math.random,
     wake: createWake(systemClock),
     signal: stop.signal,
     gatherMs: 1,

@@ -20,6 +20,7 @@ export interface FollowBlocksOptions {
   queries: ChainQueries
   queue: NotificationQueue
   clock: Clock
+  random: () => number
   wake: Wake
   signal: AbortSignal
   /** Notifications of this long are written together. */
@@ -68,7 +69,7 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
         unwritten = undefined
         missing ??= options.recover()
       }
-      await clock.sleep(backoffMs(RETRY, failures++), signal).catch(() => {})
+      await clock.sleep(backoffMs(RETRY, failures++, options.random), signal).catch(() => {})
       continue
     }
     await wake.wait(MAX_WAIT_MS, signal)

@@ -20,6 +20,7 @@ export interface FollowChainOptions {
   indexer: Indexer
   queries: ChainQueries
   clock: Clock
+  random: () => number
   wake: Wake
   signal: AbortSignal
   /** Chain blocks of this long are requested together. */
@@ -67,7 +68,7 @@ export async function followChain(options: FollowChainOptions): Promise<void> {
       if (signal.aborted) return
       options.onTrouble(error instanceof Error ? error.message : String(error))
       checkpoint = undefined
-      await wake.wait(backoffMs(RETRY, failures++), signal)
+      await wake.wait(backoffMs(RETRY, failures++, options.random), signal)
       continue
     }
     if (again) continue

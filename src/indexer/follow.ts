@@ -18,6 +18,7 @@ export interface FollowingOptions {
   indexer: Indexer
   watched: WatchedAddresses
   clock: Clock
+  random: () => number
   keep: RetentionSettings
   mempoolEveryMs?: number
   /** The log has grown up to this number. */
@@ -69,6 +70,7 @@ export async function startFollowing(options: FollowingOptions): Promise<Followi
     indexer,
     queries,
     clock,
+    random: options.random,
     signal,
     gatherMs: GATHER_MS,
     prefer: () => node,

@@ -30,9 +30,10 @@ const STEADY_AFTER_MS = 60_000
 export async function superviseIndexing(deps: {
   start: () => Promise<Indexing>
   clock: Clock
+  random: () => number
   onEnd: (reason: Error) => void
 }): Promise<SupervisedIndexing> {
-  const { start, clock, onEnd } = deps
+  const { start, clock, random, onEnd } = deps
   const stop = new AbortController()
   const { signal } = stop
   const closing = new Promise<undefined>((resolve) => {
@@ -45,7 +46,7 @@ export async function superviseIndexing(deps: {
 
   async function startAgain(): Promise<Indexing | undefined> {
     while (!signal.aborted) {
-      await clock.sleep(RESTART.baseMs + backoffMs(RESTART, attempt++), signal).catch(() => {})
+      await clock.sleep(RESTART.baseMs + backoffMs(RESTART, attempt++, random), signal).catch(() => {})
       if (signal.aborted) return undefined
       try {
         const started = await start()

@@ -3,9 +3,23 @@
  * one only after the first). Calls beyond the set wait in a bounded queue. A call that is cancelled leaves its
  * socket busy until the node has answered; one that outlives its time limit ends the socket.
  */
-import { type Clock, elapsedMs, runEvery } from '../kit/clock.ts'
+import { elapsedMs, runEvery } from '../kit/clock.ts'
+import type { NodePorts } from './node-ports.ts'
 import { faultAnswer, type NodeAnswer } from './open-calls.ts'
 import { type WireCallOptions, WrpcSocket } from './wrpc.ts'
+
+/** Heavy calls to the nodes of an environment, wherever their answers are received. */
+export interface HeavyCalls {
+  call(node: string, method: string, paramsText: string, options: WireCallOptions): Promise<NodeAnswer>
+  inFlight(node: string): number
+  close(): Promise<void>
+}
+
+export interface HeavyNodes {
+  readonly nodes: readonly { readonly name: string; readonly url: string }[]
+  readonly socketsPerNode: number
+  readonly maxWaitingPerNode: number
+}
 
 export interface HeavyConnections {
   call(method: string, paramsText: string, options: WireCallOptions): Promise<NodeAnswer>
@@ -14,7 +28,7 @@ export interface HeavyConnections {
 
 export interface HeavyConnectionsOptions {
   url: string
-  clock: Clock
+  ports: Pick<NodePorts, 'clock' | 'dial'>
   sockets: number
   maxWaiting: number
   /** An idle socket stays open this long. */
@@ -30,7 +44,7 @@ const DEFAULT_IDLE_MS = 60_000
 const SWEEP_EVERY_MS = 5_000
 
 export function openHeavyConnections(options: HeavyConnectionsOptions): HeavyConnections {
-  const { clock } = options
+  const { clock, dial } = options.ports
   const all = new Set<WrpcSocket>()
   const idle: { socket: WrpcSocket; since: number }[] = []
   const waiting: Waiting[] = []
@@ -53,6 +67,7 @@ export function openHeavyConnections(options: HeavyConnectionsOptions): HeavyCon
     let opened = false
     const socket = new WrpcSocket({
       url: options.url,
+      dial,
       clock,
       onOpen: () => {
         opened = true

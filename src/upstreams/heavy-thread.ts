@@ -1,16 +1,10 @@
 /** Heavy calls run in a thread of their own: large answers are received and cut there and come back by transfer. */
 import { ThreadEndedError, threadCalls } from '../kit/thread-calls.ts'
-import type { HeavyThreadCalls, HeavyThreadData, TransferredAnswer } from './heavy-worker.ts'
+import type { HeavyCalls, HeavyNodes } from './heavy-connections.ts'
+import type { HeavyThreadCalls, TransferredAnswer } from './heavy-worker.ts'
 import { faultAnswer, type NodeAnswer } from './open-calls.ts'
-import type { WireCallOptions } from './wrpc.ts'
 
-export interface HeavyThread {
-  call(node: string, method: string, paramsText: string, options: WireCallOptions): Promise<NodeAnswer>
-  inFlight(node: string): number
-  close(): Promise<void>
-}
-
-export function startHeavyThread(data: HeavyThreadData): HeavyThread {
+export function startHeavyThread(data: HeavyNodes): HeavyCalls {
   const thread = threadCalls<HeavyThreadCalls>(new URL('./heavy-worker.ts', import.meta.url), {
     name: 'heavy node connections',
     data,

@@ -4,14 +4,9 @@ import { runInNewContext } from 'node:vm'
 import { workerData } from 'node:worker_threads'
 import { systemClock } from '../kit/clock.ts'
 import { serveCalls, withTransfer } from '../kit/thread-calls.ts'
-import { type HeavyConnections, openHeavyConnections } from './heavy-connections.ts'
+import { dialNode } from './dial-node.ts'
+import { type HeavyConnections, type HeavyNodes, openHeavyConnections } from './heavy-connections.ts'
 import { faultAnswer, type NodeAnswer } from './open-calls.ts'
-
-export interface HeavyThreadData {
-  readonly nodes: readonly { readonly name: string; readonly url: string }[]
-  readonly socketsPerNode: number
-  readonly maxWaitingPerNode: number
-}
 
 /** An answer for the main thread: a result is a range of memory that is moved, not copied. */
 export type TransferredAnswer =
@@ -39,13 +34,13 @@ const LARGE_BYTES = 8 * 1024 * 1024
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 
-const data = workerData as HeavyThreadData
+const data = workerData as HeavyNodes
 const connections = new Map<string, HeavyConnections>(
   data.nodes.map(({ name, url }) => [
     name,
     openHeavyConnections({
       url,
-      clock: systemClock,
+      ports: { clock: systemClock, dial: dialNode },
       sockets: data.socketsPerNode,
       maxWaiting: data.maxWaitingPerNode,
     }),

@@ -2,7 +2,8 @@
  * The light sockets of one node: a small set, each pipelined. A call takes the one with the least waiting, and
  * the calls of one turn of the loop go together, because they leave in one write.
  */
-import { type Clock, elapsedMs } from '../kit/clock.ts'
+import { elapsedMs } from '../kit/clock.ts'
+import type { NodePorts } from './node-ports.ts'
 import type { OnAnswer, PendingCall } from './open-calls.ts'
 import { NOT_CONNECTED, openReconnectingSocket, type ReconnectingSocket } from './reconnecting-socket.ts'
 
@@ -16,7 +17,7 @@ interface LightLoad {
 export interface LightConnectionsOptions {
   url: string
   sockets: number
-  clock: Clock
+  ports: NodePorts
   /** The first socket opened, or the last one was lost. */
   onChange: () => void
 }
@@ -28,7 +29,7 @@ export function openLightConnections(options: LightConnectionsOptions) {
   const sockets: ReconnectingSocket[] = Array.from({ length: options.sockets }, () =>
     openReconnectingSocket({
       url: options.url,
-      clock: options.clock,
+      ports: options.ports,
       onUp: options.onChange,
       onDown: options.onChange,
     }),
@@ -47,7 +48,7 @@ export function openLightConnections(options: LightConnectionsOptions) {
 
   return {
     load(): LightLoad {
-      const nowMs = elapsedMs(options.clock)
+      const nowMs = elapsedMs(options.ports.clock)
       let up = false
       let inFlight = 0
       let silentMs = 0

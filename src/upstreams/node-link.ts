@@ -1,12 +1,12 @@
 /** One node as the rest of the folder sees it: its connections, its breaker, how long its calls take. */
 import { type Breaker, type BreakerPolicy, createBreaker } from '../kit/breaker.ts'
-import type { Clock } from '../kit/clock.ts'
 import { createQuantileWindow, type QuantileWindow } from '../kit/quantile-window.ts'
 import type { NodeCandidate, NodeTier } from './choose.ts'
 import type { NodeHealth } from './health.ts'
-import type { HeavyThread } from './heavy-thread.ts'
+import type { HeavyCalls } from './heavy-connections.ts'
 import { openLightConnections } from './light-connections.ts'
 import type { ConnectionKind, RpcMethod } from './methods.ts'
+import type { NodePorts } from './node-ports.ts'
 import type { OnAnswer, PendingCall } from './open-calls.ts'
 
 export interface NodeAddress {
@@ -33,8 +33,8 @@ export interface NodeLink {
 
 export interface NodeLinkOptions {
   address: NodeAddress
-  clock: Clock
-  heavy: HeavyThread
+  ports: NodePorts
+  heavy: HeavyCalls
   lightSockets: number
   breaker: BreakerPolicy
   health: () => NodeHealth
@@ -54,10 +54,10 @@ export function linkNode(options: NodeLinkOptions): NodeLink {
   const light = openLightConnections({
     url: address.url,
     sockets: options.lightSockets,
-    clock: options.clock,
+    ports: options.ports,
     onChange: options.onChange,
   })
-  const breaker = createBreaker(options.breaker, options.clock)
+  const breaker = createBreaker(options.breaker, options.ports.clock)
   const windows = new Map<string, QuantileWindow>()
   let averageMs = 0
 

@@ -12,10 +12,11 @@
 import { assertAddress } from '../core/chain/address.ts'
 import type { Network } from '../core/chain/network.ts'
 import { backoffMs } from '../kit/backoff.ts'
-import { type Clock, runAfter } from '../kit/clock.ts'
+import { runAfter } from '../kit/clock.ts'
 import { type ExactJson, parseExact } from '../kit/exact-json.ts'
 import { sliceMembers } from '../kit/json-slices.ts'
 import { choose, type NodeCandidate } from './choose.ts'
+import type { NodePorts } from './node-ports.ts'
 import {
   isNotificationName,
   type NotificationName,
@@ -53,7 +54,7 @@ export interface NodeSubscriptionsOptions {
   network: Network
   nodes: readonly { name: string; url: string }[]
   views: () => NodeCandidate[]
-  clock: Clock
+  ports: NodePorts
   nextChange: (signal: AbortSignal) => Promise<void>
   onTrouble?: (trouble: { node: string; what: string; detail: string }) => void
 }
@@ -151,7 +152,8 @@ export class NodeSubscriptions {
       node: node.name,
       socket: new WrpcSocket({
         url: node.url,
-        clock: this.#options.clock,
+        dial: this.#options.ports.dial,
+        clock: this.#options.ports.clock,
         onOpen: () => void this.#reconcile(),
         onClose: (detail) => this.#lost(opened, detail),
         onNotification: (_, params) => this.#deliver(node.name, params),
@@ -164,7 +166,7 @@ export class NodeSubscriptions {
   /** The next change of any node, or a second. */
   async #nodeChange(): Promise<void> {
     const waited = new AbortController()
-    const cancel = runAfter(this.#options.clock, NO_NODE_WAIT_MS, () => waited.abort())
+    const cancel = runAfter(this.#options.ports.clock, NO_NODE_WAIT_MS, () => waited.abort())
     await this.#options.nextChange(AbortSignal.any([this.#stop.signal, waited.signal]))
     cancel()
   }
@@ -178,8 +180,9 @@ export class NodeSubscriptions {
       entry.live = false
     }
     this.#options.onTrouble?.({ node: which.node, what: 'feed_lost', detail })
-    const waitMs = backoffMs(RECONNECT, this.#attempt++)
-    this.#options.clock.sleep(waitMs, this.#stop.signal).then(
+    const { clock, random } = this.#options.ports
+    const waitMs = backoffMs(RECONNECT, this.#attempt++, random)
+    clock.sleep(waitMs, this.#stop.signal).then(
       () => this.#connect(),
       () => {},
     )

@@ -14,9 +14,12 @@ import { createAnswerCache } from './answer-cache.ts'
 import type { CallOptions, CallOutcome, ParsedOutcome } from './call-outcome.ts'
 import { createChangeSignal } from './change-signal.ts'
 import { choose, type NodeChoice } from './choose.ts'
+import { dialNode } from './dial-node.ts'
 import type { NodeState } from './health.ts'
+import { openHeavyInline } from './heavy-inline.ts'
 import { startHeavyThread } from './heavy-thread.ts'
 import { linkNode, type NodeAddress } from './node-link.ts'
+import type { NodePorts } from './node-ports.ts'
 import { type NodeSubscription, NodeSubscriptions, type NotificationListener } from './node-subscriptions.ts'
 import type { NotificationScope } from './notification-scopes.ts'
 import { startProbing } from './probe-nodes.ts'
@@ -62,6 +65,9 @@ export interface UpstreamsOptions {
   network: Network
   nodes: readonly NodeAddress[]
   clock: Clock
+  random: () => number
+  /** Left out: WebSockets, and a thread for the large answers. Given: all of it on this thread. */
+  dial?: NodePorts['dial']
   settings?: Partial<UpstreamSettings>
   onTrouble?: (trouble: Trouble) => void
 }
@@ -101,21 +107,23 @@ export interface Upstreams {
 }
 
 export function createUpstreams(options: UpstreamsOptions): Upstreams {
-  const { network, clock } = options
+  const { network, clock, random, dial } = options
+  const ports: NodePorts = { clock, random, dial: dial ?? dialNode }
   const settings = { ...DEFAULT_UPSTREAM_SETTINGS, ...options.settings }
   const onTrouble = options.onTrouble ?? (() => {})
   const changes = createChangeSignal()
-  const heavy = startHeavyThread({
+  const heavyNodes = {
     nodes: options.nodes.map(({ name, url }) => ({ name, url })),
     socketsPerNode: settings.heavySockets,
     maxWaitingPerNode: settings.heavyWaiting,
-  })
+  }
+  const heavy = dial === undefined ? startHeavyThread(heavyNodes) : openHeavyInline(heavyNodes, ports)
   const watch = startProbing({
     nodes: options.nodes,
     policy: { network, ...settings },
     everyMs: settings.probeEveryMs,
     timeoutMs: settings.probeTimeoutMs,
-    clock,
+    ports,
     onChange: (node, before, after) => {
       onTrouble({ node, what: 'state', detail: `${before.state} → ${after.state}` })
       changes.notify()
@@ -126,7 +134,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
   const links = options.nodes.map((address) =>
     linkNode({
       address,
-      clock,
+      ports,
       heavy,
       lightSockets: settings.lightSockets,
       breaker: settings.breaker,
@@ -139,7 +147,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     network,
     nodes: options.nodes,
     views,
-    clock,
+    ports,
     nextChange: changes.next,
     onTrouble,
   })

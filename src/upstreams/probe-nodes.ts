@@ -2,9 +2,10 @@
  * Asks every node once a second who it is and how it is (`getServerInfo`, on a socket that carries nothing
  * else), and keeps each node's health. A probe that takes too long is a failed probe; a lost socket is one too.
  */
-import { type Clock, elapsedMs } from '../kit/clock.ts'
+import { elapsedMs } from '../kit/clock.ts'
 import { parseExact } from '../kit/exact-json.ts'
 import { type HealthPolicy, type NodeHealth, observe, type ProbeResult, UNKNOWN_HEALTH } from './health.ts'
+import type { NodePorts } from './node-ports.ts'
 import { openReconnectingSocket, type ReconnectingSocket } from './reconnecting-socket.ts'
 
 export interface HealthProbesOptions {
@@ -12,14 +13,15 @@ export interface HealthProbesOptions {
   policy: HealthPolicy
   everyMs: number
   timeoutMs: number
-  clock: Clock
+  ports: NodePorts
   onChange: (node: string, before: NodeHealth, after: NodeHealth) => void
   /** How long an answered probe took. */
   onProbe?: (node: string, ms: number) => void
 }
 
 export function startProbing(options: HealthProbesOptions) {
-  const { clock, policy } = options
+  const { ports, policy } = options
+  const { clock } = ports
   const stop = new AbortController()
   const healths = new Map<string, NodeHealth>()
   const sockets: ReconnectingSocket[] = []
@@ -46,7 +48,7 @@ export function startProbing(options: HealthProbesOptions) {
     const { promise: firstUp, resolve: onFirstUp } = Promise.withResolvers<void>()
     const socket = openReconnectingSocket({
       url: node.url,
-      clock,
+      ports,
       onUp: () => {
         onFirstUp()
         void probe(node.name, socket)

@@ -4,13 +4,13 @@
  *   connect ──open──▶ up ──lost──▶ wait (backoff) ──▶ connect …          close() ends it from any state
  */
 import { backoffMs } from '../kit/backoff.ts'
-import type { Clock } from '../kit/clock.ts'
+import type { NodePorts } from './node-ports.ts'
 import type { NodeAnswer, OnAnswer, PendingCall } from './open-calls.ts'
 import { type WireCallOptions, WrpcSocket } from './wrpc.ts'
 
 export interface ReconnectingSocketOptions {
   url: string
-  clock: Clock
+  ports: NodePorts
   onUp?: () => void
   onDown?: (detail: string) => void
 }
@@ -40,7 +40,7 @@ export const NOT_CONNECTED: NodeAnswer = {
 }
 
 export function openReconnectingSocket(options: ReconnectingSocketOptions): ReconnectingSocket {
-  const { clock } = options
+  const { clock, dial, random } = options.ports
   const stop = new AbortController()
   let current: WrpcSocket | undefined
   let attempt = 0
@@ -50,6 +50,7 @@ export function openReconnectingSocket(options: ReconnectingSocketOptions): Reco
     openedAtMs = undefined
     current = new WrpcSocket({
       url: options.url,
+      dial,
       clock,
       onOpen: () => {
         openedAtMs = clock.now()
@@ -65,7 +66,7 @@ export function openReconnectingSocket(options: ReconnectingSocketOptions): Reco
   }
 
   async function reconnectLater(): Promise<void> {
-    const waitMs = Math.max(MIN_WAIT_MS, backoffMs(RECONNECT, attempt++))
+    const waitMs = Math.max(MIN_WAIT_MS, backoffMs(RECONNECT, attempt++, random))
     try {
       await clock.sleep(waitMs, stop.signal)
     } catch {

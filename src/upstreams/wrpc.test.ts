@@ -4,6 +4,7 @@ import { createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { startFakeNode } from '../../test/fakes/wrpc-node.ts'
 import { systemClock } from '../kit/clock.ts'
+import { dialNode } from './dial-node.ts'
 import { type WrpcOptions, WrpcSocket } from './wrpc.ts'
 
 async function connected(t: TestContext, options: Partial<WrpcOptions> = {}) {
@@ -13,6 +14,7 @@ async function connected(t: TestContext, options: Partial<WrpcOptions> = {}) {
   const { promise: open, resolve } = Promise.withResolvers<void>()
   const socket: WrpcSocket = new WrpcSocket({
     url: node.url,
+    dial: dialNode,
     clock: systemClock,
     onOpen: resolve,
     onClose: (detail) => closes.push(detail),
@@ -101,6 +103,7 @@ test('a peer that accepts the connection and never sends anything is given up', 
   const { promise, resolve } = Promise.withResolvers<string>()
   new WrpcSocket({
     url: `ws://127.0.0.1:${address.port}`,
+    dial: dialNode,
     clock: systemClock,
     connectTimeoutMs: 60,
     onClose: resolve,

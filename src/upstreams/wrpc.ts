@@ -10,17 +10,15 @@
  * dropped when it comes. Calls of one turn of the loop leave in one write: with a system call for each, sending
  * takes three times as long.
  */
-import type { Socket } from 'node:net'
-import WebSocket from 'ws'
-import { answerPings } from '../kit/answer-pings.ts'
-import { type Clock, elapsedMs, runEvery } from '../kit/clock.ts'
+import { type Clock, elapsedMs, runAfter, runEvery } from '../kit/clock.ts'
 import { createDeadlineTimer, type DeadlineTimer } from '../kit/deadline-timer.ts'
-import { ignoreSocketErrors } from '../kit/socket-errors.ts'
+import type { DialNode, NodeConnection } from './dial-node.ts'
 import { faultAnswer, type NodeAnswer, type OnAnswer, OpenCalls, type PendingCall } from './open-calls.ts'
 import { sliceMessage } from './wrpc-message.ts'
 
 export interface WrpcOptions {
   url: string
+  dial: DialNode
   clock: Clock
   onOpen?: () => void
   /** Called once, also when the socket never opened. */
@@ -35,7 +33,6 @@ export interface WireCallOptions {
   signal?: AbortSignal
 }
 
-const MAX_FRAME_BYTES = 128 * 1024 * 1024
 const DEFAULT_PING_MS = 5_000
 const DEFAULT_CONNECT_TIMEOUT_MS = 4_000
 /** How exact the time limits of calls are. */
@@ -44,20 +41,23 @@ const LIMIT_STEP_MS = 20
 export class WrpcSocket {
   readonly #options: WrpcOptions
   readonly #clock: Clock
-  readonly #socket: WebSocket
+  readonly #connection: NodeConnection
   readonly #calls = new OpenCalls()
   readonly #stopPinging: () => void
+  readonly #stopConnecting: () => void
   readonly #limits: DeadlineTimer
   #state: 'connecting' | 'open' | 'closed' = 'connecting'
-  #connection: Socket | undefined
   #lastProgressMs = 0
   #awaitsPong = false
-  #detail = 'closed by the node'
 
   constructor(options: WrpcOptions) {
     this.#options = options
     this.#clock = options.clock
-    this.#socket = this.#connect()
+    this.#connection = this.#connect()
+    const openWithinMs = options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS
+    this.#stopConnecting = runAfter(this.#clock, openWithinMs, () => {
+      if (this.#state === 'connecting') this.#end(`no handshake within ${openWithinMs} ms`)
+    })
     this.#stopPinging = runEvery(this.#clock, options.pingMs ?? DEFAULT_PING_MS, () => this.#ping())
     this.#limits = createDeadlineTimer(this.#clock, LIMIT_STEP_MS, (nowMs) => {
       const expired = this.#calls.expire(nowMs)
@@ -119,34 +119,21 @@ export class WrpcSocket {
     this.#end('closed by us')
   }
 
-  #connect(): WebSocket {
-    const socket = new WebSocket(this.#options.url, {
-      maxPayload: MAX_FRAME_BYTES,
-      perMessageDeflate: false,
-      autoPong: false,
-      handshakeTimeout: this.#options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS,
-      followRedirects: false,
+  #connect(): NodeConnection {
+    return this.#options.dial(this.#options.url, {
+      onOpen: () => {
+        if (this.#state !== 'connecting') return
+        this.#state = 'open'
+        this.#stopConnecting()
+        this.#lastProgressMs = elapsedMs(this.#clock)
+        this.#options.onOpen?.()
+      },
+      onMessage: (data) => this.#receive(data),
+      onPong: () => {
+        this.#awaitsPong = false
+      },
+      onClose: (detail) => this.#closed(detail),
     })
-    ignoreSocketErrors(socket)
-    answerPings(socket)
-    socket.on('upgrade', (response) => {
-      this.#connection = response.socket
-      ignoreSocketErrors(response.socket)
-    })
-    socket.on('open', () => {
-      this.#state = 'open'
-      this.#lastProgressMs = elapsedMs(this.#clock)
-      this.#options.onOpen?.()
-    })
-    socket.on('message', (data) => this.#receive(data as Buffer))
-    socket.on('pong', () => {
-      this.#awaitsPong = false
-    })
-    socket.on('error', (error) => {
-      this.#detail = error.message
-    })
-    socket.on('close', () => this.#closed())
-    return socket
   }
 
   #ping(): void {
@@ -159,7 +146,7 @@ export class WrpcSocket {
       return
     }
     this.#awaitsPong = true
-    this.#socket.ping()
+    this.#connection.ping()
   }
 
   #receive(data: Buffer): void {
@@ -172,27 +159,23 @@ export class WrpcSocket {
     }
   }
 
-  /** Corked, all frames leave in one write. */
   #flush(): void {
     const texts = this.#calls.takeLeaving()
-    if (this.#state !== 'open' || texts.length === 0) return
-    this.#connection?.cork()
-    for (const text of texts) this.#socket.send(text)
-    this.#connection?.uncork()
+    if (this.#state === 'open' && texts.length > 0) this.#connection.send(texts)
   }
 
   #end(reason: string): void {
-    this.#detail = reason
-    this.#socket.terminate()
-    this.#closed()
+    this.#connection.terminate()
+    this.#closed(reason)
   }
 
-  #closed(): void {
+  #closed(detail: string): void {
     if (this.#state === 'closed') return
     this.#state = 'closed'
     this.#stopPinging()
+    this.#stopConnecting()
     this.#limits.stop()
-    this.#calls.failAll(this.#detail)
-    this.#options.onClose?.(this.#detail)
+    this.#calls.failAll(detail)
+    this.#options.onClose?.(detail)
   }
 }

@@ -24,6 +24,7 @@ test('reading, parsing and writing a burst keeps the main thread idle', async (t
     network,
     nodes: [{ name: 'node', url: node.url, tier: 'primary' }],
     clock: systemClock,
+    random: Math.random,
   })
   await upstreams.ready(10_000)
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-burst-'))

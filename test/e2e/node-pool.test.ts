@@ -33,6 +33,7 @@ before(async () => {
   pool = createUpstreams({
     network: 'testnet-10',
     clock: systemClock,
+    random: Math.random,
     nodes: nodes.map(({ name, url }) => ({ name, url, tier: 'primary' })),
     settings: { probeEveryMs: 100, probeTimeoutMs: 500 },
   })

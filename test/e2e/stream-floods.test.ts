@@ -5,6 +5,7 @@ import { connect, type Socket } from 'node:net'
 import { after, before, test } from 'node:test'
 import { WebSocketServer } from 'ws'
 import { systemClock } from '../../src/kit/clock.ts'
+import { dialNode } from '../../src/upstreams/dial-node.ts'
 import { WrpcSocket } from '../../src/upstreams/wrpc.ts'
 import { dialWebSocket } from '../../src/venues/live/live-limits.ts'
 import { makeKeyBeside } from '../fakes/keys.ts'
@@ -135,7 +136,7 @@ test('a node and a venue that flood pings and do not read are cut, with bounded 
   const url = `ws://127.0.0.1:${port}`
   const pings = many(Buffer.concat([Buffer.from([0x89, PING_BYTES]), Buffer.alloc(PING_BYTES, 'p')]))
   const clients = {
-    node: new WrpcSocket({ url, clock: systemClock, pingMs: 60_000 }),
+    node: new WrpcSocket({ url, dial: dialNode, clock: systemClock, pingMs: 60_000 }),
     venue: dialWebSocket(url),
   }
   await until('both are connected', () => raw.length === 2)

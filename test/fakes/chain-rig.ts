@@ -58,6 +58,7 @@ export async function startChainRig(
         network: NETWORK,
         nodes: urls.map((url, i) => ({ name: `node-${i + 1}`, url, tier: 'primary' })),
         clock: systemClock,
+        random: Math.random,
         settings: FAST,
       })
       await upstreams.ready(5_000)
@@ -76,6 +77,7 @@ export async function startChainRig(
         indexer,
         watched: createWatchedAddresses({ network: NETWORK, cap: 100 }),
         clock: systemClock,
+        random: Math.random,
         keep: { eventDays: 365, eventBytes: 1e12, indexDays: null },
         mempoolEveryMs: 100,
         onWritten: () => {},

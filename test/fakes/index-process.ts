@@ -12,6 +12,7 @@ const upstreams = createUpstreams({
   network,
   nodes: urls.map((url, i) => ({ name: `node-${i + 1}`, url, tier: 'primary' })),
   clock: systemClock,
+  random: Math.random,
 })
 const worker = startIndexWorker({
   address: parseStoreAddress(folder),
@@ -25,6 +26,7 @@ await startFollowing({
   indexer: worker.indexer,
   watched: createWatchedAddresses({ network, cap: 10 }),
   clock: systemClock,
+  random: Math.random,
   keep: { eventDays: 365, eventBytes: 1e12, indexDays: null },
   mempoolEveryMs: 100,
   onWritten: () => {},

@@ -32,6 +32,7 @@ export function poolOver(
   const pool = createUpstreams({
     network: 'mainnet',
     clock: systemClock,
+    random: Math.random,
     nodes: nodes.map((node, index) => ({
       name: `n${index}`,
       url: node.url,

@@ -1,0 +1,60 @@
+/** How a node is reached: the only file of this folder that knows `ws`. */
+import type { Socket } from 'node:net'
+import WebSocket from 'ws'
+import { answerPings } from '../kit/answer-pings.ts'
+import { ignoreSocketErrors } from '../kit/socket-errors.ts'
+
+/** One connection to one node, from dialling to its end. */
+export interface NodeConnection {
+  /** All of them in one write: with a system call for each, sending takes three times as long. */
+  send(texts: readonly string[]): void
+  ping(): void
+  /** Without a closing handshake. */
+  terminate(): void
+}
+
+/** Never called before `DialNode` has returned. */
+export interface NodeConnectionEvents {
+  onOpen(): void
+  onMessage(data: Buffer): void
+  onPong(): void
+  /** Also when it never opened. Nothing comes after it. */
+  onClose(detail: string): void
+}
+
+export type DialNode = (url: string, events: NodeConnectionEvents) => NodeConnection
+
+const MAX_FRAME_BYTES = 128 * 1024 * 1024
+
+export const dialNode: DialNode = (url, events) => {
+  const socket = new WebSocket(url, {
+    maxPayload: MAX_FRAME_BYTES,
+    perMessageDeflate: false,
+    autoPong: false,
+    followRedirects: false,
+  })
+  let wire: Socket | undefined
+  let detail = 'closed by the node'
+  ignoreSocketErrors(socket)
+  answerPings(socket)
+  socket.on('upgrade', (response) => {
+    wire = response.socket
+    ignoreSocketErrors(response.socket)
+  })
+  socket.on('open', () => events.onOpen())
+  socket.on('message', (data) => events.onMessage(data as Buffer))
+  socket.on('pong', () => events.onPong())
+  socket.on('error', (error) => {
+    detail = error.message
+  })
+  socket.on('close', () => events.onClose(detail))
+  return {
+    send(texts) {
+      wire?.cork()
+      for (const text of texts) socket.send(text)
+      wire?.uncork()
+    },
+    ping: () => socket.ping(),
+    terminate: () => socket.terminate(),
+  }
+}
