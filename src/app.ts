@@ -217,7 +217,7 @@ function watchDatabases(
   deps: { clock: Clock; log: Logger; shutdown: Shutdown },
 ): Promise<string> {
   return new Promise((resolve) => {
-    const watch = watchFiles((what) => {
+    const watch = watchFiles(deps.clock, (what) => {
       deps.log.fatal({ what }, 'a database was changed under the service, which stops now')
       resolve(what)
     })

@@ -3,6 +3,7 @@
  * not checked, so that 50 MB take one pass and no objects.
  */
 import { setImmediate as immediate } from 'node:timers/promises'
+import { turnTimeMs } from './turns.ts'
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
@@ -119,7 +120,7 @@ const LOOK_EVERY = 64
  */
 export async function* elementsOf(bytes: Uint8Array, member: string): AsyncGenerator<string> {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  let heldSince = performance.now()
+  let heldSince = turnTimeMs()
   let at = listStart(text, member)
   for (let count = 1; at !== undefined; count++) {
     at = skipSpace(text, at)
@@ -128,9 +129,9 @@ export async function* elementsOf(bytes: Uint8Array, member: string): AsyncGener
     yield text.toString('utf8', at, end)
     at = skipSpace(text, end)
     at = text[at] === COMMA ? at + 1 : undefined
-    if (count % LOOK_EVERY === 0 && performance.now() - heldSince > HOLD_MS) {
+    if (count % LOOK_EVERY === 0 && turnTimeMs() - heldSince > HOLD_MS) {
       await immediate()
-      heldSince = performance.now()
+      heldSince = turnTimeMs()
     }
   }
 }

@@ -2,6 +2,8 @@
  * Long work in slices of a few milliseconds. Only one slice runs per turn of the event loop, however many inputs are
  * processed, so that all of them together block it no longer than one.
  */
+import { turnTimeMs } from './turns.ts'
+
 const SLICE_MS = 4
 
 const waiting: (() => void)[] = []
@@ -20,14 +22,14 @@ function runOne(): void {
 
 /** The time budget of one piece of work in this turn. */
 export class Slice {
-  #endsAtMs = performance.now() + SLICE_MS
+  #endsAtMs = turnTimeMs() + SLICE_MS
 
   get isOver(): boolean {
-    return performance.now() >= this.#endsAtMs
+    return turnTimeMs() >= this.#endsAtMs
   }
 
   async next(): Promise<void> {
     await nextTurn()
-    this.#endsAtMs = performance.now() + SLICE_MS
+    this.#endsAtMs = turnTimeMs() + SLICE_MS
   }
 }

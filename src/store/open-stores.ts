@@ -28,6 +28,13 @@ export interface StoreAddress {
   readonly folder: string
   /** Memory for the caches of stored data (TAPELINE_CACHE_MB); every connection takes its share of it. */
   readonly cacheMb: number
+  /**
+   * Where writes are done: in a thread per file, which is the default, or `inline` on the calling thread and done when
+   * the call returns, for a simulation, which has one thread.
+   */
+  readonly writes?: 'thread' | 'inline'
+  /** `off`: what is written need not survive the machine, only the process. */
+  readonly sync?: 'normal' | 'off'
 }
 
 const ENGINES = ['sqlite'] as const
@@ -67,9 +74,9 @@ export function parseStoreAddress(text: string, cacheMb = DEFAULT_CACHE_MB): Sto
 }
 
 export function openStores(address: StoreAddress, clock: Clock): Stores {
-  const { folder, cacheMb } = address
+  const { folder, engine: _, ...settings } = address
   const fileOf = (name: string) => (folder === ':memory:' ? folder : join(folder, `${name}.db`))
-  const options = (name: string) => ({ file: fileOf(name), clock, cacheMb })
+  const options = (name: string) => ({ file: fileOf(name), clock, ...settings })
   return {
     environment: (environment, more = {}) => openSqliteEnvironment({ ...options(environment), ...more }),
     hasChain: (environment) => existsSync(fileOf(`${environment}-chain`)),

@@ -1,6 +1,7 @@
 import type { Environment } from '../core/environment.ts'
 import type { Dataset } from '../core/feed.ts'
 import { DAY_MS } from '../core/time.ts'
+import { type Clock, runAfter, runEvery } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { Shutdown } from '../kit/shutdown.ts'
 import type { EnvironmentStore } from './environment.ts'
@@ -26,11 +27,12 @@ export function startRetention(
   store: EnvironmentStore,
   parts: {
     readonly environment: Environment
+    readonly clock: Clock
     readonly log: Logger
     readonly shutdown: Shutdown
   },
 ): void {
-  const { environment, log, shutdown } = parts
+  const { environment, clock, log, shutdown } = parts
   const run = async () => {
     for (const { days, ...filter } of environment === 'test' ? TEST : LIVE) {
       const deleted = await store.series.retain(filter, days * DAY_MS)
@@ -38,12 +40,10 @@ export function startRetention(
     }
   }
   const go = () => void run().catch((err) => log.error({ err, environment }, 'old rows could not be deleted'))
-  const first = setTimeout(go, FIRST_RUN_MS)
-  const timer = setInterval(go, INTERVAL_MS)
-  first.unref()
-  timer.unref()
+  const cancelFirst = runAfter(clock, FIRST_RUN_MS, go)
+  const stop = runEvery(clock, INTERVAL_MS, go)
   shutdown.add(`${environment} retention`, () => {
-    clearTimeout(first)
-    clearInterval(timer)
+    cancelFirst()
+    stop()
   })
 }

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { ask, assertError } from '../fakes/client.ts'
 import { TEST_ENDPOINTS, testServices } from '../fakes/endpoints.ts'
-import { manualClock } from '../fakes/manual-clock.ts'
+import { setClock } from '../fakes/set-clock.ts'
 import { type SmallService, startSmallService } from '../fakes/small-service.ts'
 
 const services = testServices()
-const clock = manualClock(Date.UTC(2026, 2, 14, 4))
+const clock = setClock(Date.UTC(2026, 2, 14, 4))
 let service: SmallService
 let key: string
 before(async () => {

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { ask, assertError } from '../fakes/client.ts'
 import { TEST_ENDPOINTS, testServices } from '../fakes/endpoints.ts'
-import { manualClock } from '../fakes/manual-clock.ts'
 import { startTestService, type TestService } from '../fakes/service.ts'
+import { setClock } from '../fakes/set-clock.ts'
 import { type SmallService, startSmallService } from '../fakes/small-service.ts'
 
 const START_MS = Date.UTC(2026, 2, 14, 4)
-const clock = manualClock(START_MS)
+const clock = setClock(START_MS)
 let still: SmallService
 let real: TestService
 before(async () => {

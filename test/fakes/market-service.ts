@@ -4,11 +4,12 @@ import { join } from 'node:path'
 import { openAccounts } from '../../src/app/open-accounts.ts'
 import { startService } from '../../src/app.ts'
 import { loadConfig } from '../../src/config.ts'
-import { type Clock, systemClock } from '../../src/kit/clock.ts'
+import type { Clock } from '../../src/kit/clock.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
 import { type Answer, type Asked, ask } from './client.ts'
 import { type KeyRequest, makeKey } from './keys.ts'
 import { dataFolder, silentLog } from './service.ts'
+import { setClock } from './set-clock.ts'
 import { storesIn } from './stores.ts'
 
 const FAST = { requestsPerSecond: 100_000, requestsPerMinute: 6_000_000 }
@@ -55,7 +56,7 @@ export async function startMarketService(options: {
     TAPELINE_SANDBOX: 'off',
     TAPELINE_TRUSTED_PROXIES: '127.0.0.0/8',
   })
-  const clock = standingClock(options.nowMs)
+  const clock = setClock(options.nowMs)
   const store = await storesIn(folder, clock).environment('test')
   await options.fill?.(store)
   const service = await startService(config, { clock, log: silentLog, version: '0.0.0-test' })
@@ -84,17 +85,6 @@ export async function startMarketService(options: {
       await parts.store.close()
       await store.close()
       if (!keep) made?.remove()
-    },
-  }
-}
-
-function standingClock(startMs: number): Clock & { set(nowMs: number): void } {
-  let nowMs = startMs
-  return {
-    now: () => nowMs,
-    sleep: systemClock.sleep,
-    set: (time) => {
-      nowMs = time
     },
   }
 }

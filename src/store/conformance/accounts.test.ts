@@ -70,11 +70,15 @@ for (const engine of ENGINES) {
   })
 
   test(`${engine.name}: changes by another process are noticed, each once`, async () => {
-    await withAccounts(engine, async (store, { again }) => {
+    await withAccounts(engine, async (store, { clock, again }) => {
       const seen: string[][] = []
       const unwatch = store.watch({ onAccounts: (ids) => seen.push(ids), onWanted: () => {} })
+      const look = async () => {
+        clock.advance(1_000)
+        await delay(5)
+      }
       const noticed = async (count: number) => {
-        for (let i = 0; seen.length < count && i < 200; i++) await delay(25)
+        for (let i = 0; seen.length < count && i < 200; i++) await look()
         assert.equal(seen.length, count)
       }
       const other = again()
@@ -83,7 +87,7 @@ for (const engine of ENGINES) {
       await noticed(1)
       await other.setPaused('acc_1', 'operator')
       await noticed(2)
-      await delay(200)
+      await look()
       assert.deepEqual(seen, [['acc_1'], ['acc_1']])
       unwatch()
     })

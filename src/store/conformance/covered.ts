@@ -31,7 +31,10 @@ export function coveredSuite(engine: Engine): void {
         const minutes = seeded(11).shuffle(Array.from({ length: MINUTES }, (_, i) => i))
         let isDone = false
         const writing = (async () => {
-          for (const minute of minutes) await fill(store, minute)
+          for (const minute of minutes) {
+            await fill(store, minute)
+            await nextTurn()
+          }
           isDone = true
         })()
         const epochs = new Map<number, number>()

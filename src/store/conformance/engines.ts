@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ManualClock, manualClock } from '../../../test/fakes/manual-clock.ts'
-import { openStores, parseStoreAddress, type Stores } from '../open-stores.ts'
+import { openStores, parseStoreAddress, type StoreAddress, type Stores } from '../open-stores.ts'
 
 export interface StoreEngine {
   readonly name: string
@@ -17,17 +17,23 @@ interface StorePlace {
 }
 
 export const ENGINES: readonly StoreEngine[] = [
-  {
-    name: 'sqlite',
+  sqlite('sqlite', {}),
+  sqlite('sqlite on one thread', { writes: 'inline', sync: 'off' }),
+]
+
+function sqlite(name: string, settings: Pick<StoreAddress, 'writes' | 'sync'>): StoreEngine {
+  return {
+    name,
     create() {
       const folder = mkdtempSync(join(tmpdir(), 'tapeline-store-'))
+      const address = { ...parseStoreAddress(`sqlite:${folder}`), ...settings }
       return {
-        open: (clock) => openStores(parseStoreAddress(`sqlite:${folder}`), clock),
+        open: (clock) => openStores(address, clock),
         remove: () => rmSync(folder, { recursive: true }),
       }
     },
-  },
-]
+  }
+}
 
 /** Runs a test on a fresh store; `again` opens the same data once more, as another process would. */
 export async function withFreshStore<S extends { close(): Promise<void> }>(

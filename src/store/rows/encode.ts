@@ -3,6 +3,7 @@ import type { Dataset, Feed } from '../../core/feed.ts'
 import type { EncodedRow } from '../../core/rows/encoded-row.ts'
 import { RowError } from '../../core/rows/row-error.ts'
 import { type FeedRows, type RowInputs, rowEncoder } from '../../core/rows/row-kinds.ts'
+import { turnTimeMs } from '../../kit/turns.ts'
 import { MAX_BATCH_ROWS, type RowRefusal } from '../environment.ts'
 import { type PackedRows, packRows } from './packed.ts'
 
@@ -26,7 +27,7 @@ export async function encodeBatch(batch: readonly FeedRows[], holdMs: number): P
   const transactions: EncodedRows[][] = [[]]
   const refused: RowRefusal[] = []
   let inTransaction = 0
-  let holdingSince = performance.now()
+  let holdingSince = turnTimeMs()
 
   const flush = (feed: Feed, rows: EncodedRow[], firstIndex: number) => {
     if (rows.length === 0) return
@@ -53,15 +54,15 @@ export async function encodeBatch(batch: readonly FeedRows[], holdMs: number): P
         encoded = []
         firstIndex = index + 1
       }
-      if (index % ROWS_PER_LOOK === 0 && performance.now() - holdingSince > holdMs) {
+      if (index % ROWS_PER_LOOK === 0 && turnTimeMs() - holdingSince > holdMs) {
         await nextTurn()
-        holdingSince = performance.now()
+        holdingSince = turnTimeMs()
       }
     }
     flush(feed, encoded, firstIndex)
   }
   // Sending a batch to another thread copies it, which takes time as well.
-  if (performance.now() - holdingSince > holdMs / 2) await nextTurn()
+  if (turnTimeMs() - holdingSince > holdMs / 2) await nextTurn()
   return { transactions: transactions.filter((rows) => rows.length > 0), refused }
 }
 

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { Clock } from '../../kit/clock.ts'
+import { type Clock, runEvery } from '../../kit/clock.ts'
 import type { AccountsStore, ChangeWatch } from '../accounts.ts'
 import type { BillingStore } from '../billing.ts'
 import type { UsersStore } from '../users.ts'
@@ -104,13 +104,11 @@ function watchChanges(db: DatabaseSync, watch: ChangeWatch, clock: Clock): () =>
     if (rows.length > 0) watch.onAccounts([...new Set(rows.map((row) => String(row.account_id)))])
     if (wants.get(clock.now()) !== undefined) watch.onWanted()
   }
-  const timer = setInterval(() => {
+  return runEvery(clock, WATCH_INTERVAL_MS, () => {
     try {
       look()
     } catch {
       // Read again at the next turn. A file that was cut or replaced ends the service, see watch-files.ts.
     }
-  }, WATCH_INTERVAL_MS)
-  timer.unref()
-  return () => clearInterval(timer)
+  })
 }

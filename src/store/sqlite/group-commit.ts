@@ -11,6 +11,7 @@ import {
   type ThreadCalls,
   type ThreadReply,
 } from '../../kit/thread-calls.ts'
+import { turnTimeMs } from '../../kit/turns.ts'
 import { inTransaction } from './open.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the arguments are known by name only.
@@ -42,8 +43,8 @@ function commitGroup<Ops extends Operations>(
   next: () => ThreadCall | undefined,
 ): ThreadReply[] {
   const group: ThreadCall[] = []
-  const endsAt = performance.now() + MAX_GROUP_MS
-  const hasRoom = () => group.length < MAX_GROUP && performance.now() < endsAt
+  const endsAt = turnTimeMs() + MAX_GROUP_MS
+  const hasRoom = () => group.length < MAX_GROUP && turnTimeMs() < endsAt
   try {
     return inTransaction(database, () => {
       const replies: ThreadReply[] = []
@@ -78,10 +79,11 @@ function replyAlone<Ops extends Operations>(
 /** Where writes go: to a writer thread, or to the calling thread's own connection. */
 export type Writer<Ops extends Operations> = Pick<ThreadCalls<Ops>, 'call' | 'ready' | 'probe' | 'close'>
 
-/** Writes on the calling thread: for one that does nothing else, and for a database that lives in memory. */
+/** Writes on the calling thread: each call is one transaction, which is committed when the call returns. */
 export function inlineWriter<Ops extends Operations>(
   database: DatabaseSync,
   { operations, forget }: Writes<Ops>,
+  close = () => {},
 ): Writer<Ops> {
   return {
     async call(operation, args) {
@@ -95,6 +97,8 @@ export function inlineWriter<Ops extends Operations>(
     },
     async ready() {},
     probe() {},
-    async close() {},
+    async close() {
+      close()
+    },
   }
 }

@@ -16,6 +16,8 @@ export interface OpenOptions {
   busyTimeoutMs?: number
   /** Page size of a file that is created here; an existing file keeps its own. */
   pageBytes?: number
+  /** `off`: nothing is forced to the disk, so that a crash of the machine may damage the file. */
+  sync?: 'normal' | 'off'
 }
 
 /**
@@ -39,7 +41,7 @@ export function openDatabase(options: OpenOptions): DatabaseSync {
     if (!readOnly) {
       if (options.pageBytes !== undefined) database.exec(`PRAGMA page_size = ${options.pageBytes}`)
       database.exec('PRAGMA journal_mode = WAL')
-      database.exec('PRAGMA synchronous = NORMAL')
+      database.exec(`PRAGMA synchronous = ${options.sync ?? 'normal'}`)
       database.exec(`PRAGMA journal_size_limit = ${JOURNAL_SIZE_LIMIT_BYTES}`)
     }
     // A mapped file that shrinks under the process ends it by a signal; a read that fails is an error like others.

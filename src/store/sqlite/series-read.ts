@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Feed } from '../../core/feed.ts'
+import { turnTimeMs } from '../../kit/turns.ts'
 import { readTexts } from '../books/compose.ts'
 import { type GroupReader, isGrouped } from '../books/group.ts'
 import { bookSamples } from '../books/sample.ts'
@@ -143,12 +144,12 @@ export function seriesReader(parts: {
 /** A page of deep books takes long: other work of the thread gets its turn in between. */
 async function takeInTurns(texts: Iterator<string>, holdMs: number): Promise<string[]> {
   const taken: string[] = []
-  let holdingSince = performance.now()
+  let holdingSince = turnTimeMs()
   for (let next = texts.next(); !next.done; next = texts.next()) {
     taken.push(next.value)
-    if (performance.now() - holdingSince <= holdMs) continue
+    if (turnTimeMs() - holdingSince <= holdMs) continue
     await nextTurn()
-    holdingSince = performance.now()
+    holdingSince = turnTimeMs()
   }
   return taken
 }

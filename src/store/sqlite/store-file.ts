@@ -14,6 +14,9 @@ export interface StoreFileOptions {
   file: string
   /** Memory for all caches; every connection takes its share of it. */
   cacheMb?: number
+  /** `inline`: on the calling thread, over a connection of their own as in a thread. */
+  writes?: 'thread' | 'inline'
+  sync?: 'normal' | 'off'
 }
 
 /** What a store puts into its file. */
@@ -24,7 +27,7 @@ interface FileKind<Ops extends Operations> {
   readerCache: CacheUse
   writerCache: CacheUse
   pageBytes?: number
-  /** Writes on the calling thread, for one that does nothing else. */
+  /** Writes on the calling thread and over the connection of its reads, for a thread that does nothing else. */
   inline?: boolean
   /** The writer's `ready` waits while calls of this weight are in flight. */
   maxWeight?: number
@@ -43,12 +46,13 @@ const THREAD = new URL('./writer-thread.ts', import.meta.url)
  * wait for each other's write lock. After `close` all calls are refused.
  */
 export function openStoreFile<Ops extends Operations>(
-  { file, cacheMb }: StoreFileOptions,
+  { file, cacheMb, writes = 'thread', sync = 'normal' }: StoreFileOptions,
   { name, pageBytes, inline, maxWeight, ...kind }: FileKind<Ops>,
 ) {
   const database = openDatabase({
     file,
     cacheBytes: cacheBytesFor(kind.readerCache, cacheMb),
+    sync,
     ...(pageBytes === undefined ? {} : { pageBytes }),
   })
   try {
@@ -57,17 +61,22 @@ export function openStoreFile<Ops extends Operations>(
     database.close()
     throw error
   }
-  const data: WriterThreadData = { name, file, cacheBytes: cacheBytesFor(kind.writerCache, cacheMb) }
-  const calls: Writer<Ops> =
-    inline === true || file === ':memory:'
-      ? inlineWriter(database, kind.writes(database))
-      : threadCalls<Ops>(THREAD, {
-          name: `${name} writer`,
-          data,
-          errors: [ConflictError, CheckpointMovedError],
-          startOnCall: true,
-          ...(maxWeight === undefined ? {} : { maxWeight }),
-        })
+  const data: WriterThreadData = { name, file, cacheBytes: cacheBytesFor(kind.writerCache, cacheMb), sync }
+  const openCalls = (): Writer<Ops> => {
+    if (inline === true || file === ':memory:') return inlineWriter(database, kind.writes(database))
+    if (writes === 'inline') {
+      const own = openDatabase(data)
+      return inlineWriter(own, kind.writes(own), () => own.close())
+    }
+    return threadCalls<Ops>(THREAD, {
+      name: `${name} writer`,
+      data,
+      errors: [ConflictError, CheckpointMovedError],
+      startOnCall: true,
+      ...(maxWeight === undefined ? {} : { maxWeight }),
+    })
+  }
+  const calls = openCalls()
   let closing: Promise<void> | undefined
   const isClosed = () => closing !== undefined
   const writer: Writer<Ops> = {

@@ -3,6 +3,7 @@
  * are wrong and writes to it are lost, so the service logs it once and stops.
  */
 import { statSync } from 'node:fs'
+import { type Clock, runEvery } from '../../kit/clock.ts'
 
 const LOOK_EVERY_MS = 1_000
 
@@ -19,21 +20,20 @@ export interface FileWatch {
 }
 
 /** @param onDamage called once, with what happened to which file */
-export function watchFiles(onDamage: (what: string) => void): FileWatch {
+export function watchFiles(clock: Clock, onDamage: (what: string) => void): FileWatch {
   const watched: WatchedFile[] = []
-  const timer = setInterval(() => {
+  const stop = runEvery(clock, LOOK_EVERY_MS, () => {
     const what = watched.map(changeOf).find((change) => change !== undefined)
     if (what === undefined) return
-    clearInterval(timer)
+    stop()
     onDamage(what)
-  }, LOOK_EVERY_MS)
-  timer.unref()
+  })
   return {
     add(file) {
       const { ino, size } = statSync(file)
       watched.push({ file, inode: ino, bytes: size })
     },
-    close: () => clearInterval(timer),
+    close: stop,
   }
 }
 

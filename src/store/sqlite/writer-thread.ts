@@ -8,6 +8,7 @@ export interface WriterThreadData {
   readonly name: keyof typeof WRITES
   readonly file: string
   readonly cacheBytes: number
+  readonly sync: 'normal' | 'off'
 }
 
 type WritesOf = (database: DatabaseSync) => Writes<Operations>
@@ -19,7 +20,7 @@ const WRITES = {
   accounts: async (): Promise<WritesOf> => (await import('./accounts-operations.ts')).accountsWrites,
 }
 
-const { name, file, cacheBytes } = workerData as WriterThreadData
+const { name, ...file } = workerData as WriterThreadData
 const writesOf = await WRITES[name]()
-const database = openDatabase({ file, cacheBytes })
+const database = openDatabase(file)
 serveWrites(database, writesOf(database))
