@@ -1,6 +1,7 @@
 /** Starts simulated chains and nodes. Several nodes can share a chain, in one process or over a link. */
 import { sha256 } from '@noble/hashes/sha2.js'
-import { type Clock, systemClock } from '../../src/kit/clock.ts'
+import { type Clock, runEvery, systemClock } from '../../src/kit/clock.ts'
+import { type Listen, listenOnLoopback } from '../server/transport.ts'
 import { Chain } from './chain.ts'
 import { type ChainConnection, type ChainMessage, localConnection } from './chain-connection.ts'
 import { remoteConnection, serveLink } from './chain-link.ts'
@@ -57,8 +58,7 @@ export async function startSandboxChain(options: SandboxChainOptions = {}): Prom
   const chain = folder?.chain ?? new Chain(wanted)
   const stop = new AbortController()
   const running = paced ? pace(chain, clock, stop.signal) : Promise.resolve()
-  const timer = folder === undefined ? undefined : setInterval(() => folder.save(), snapshotEveryMs)
-  timer?.unref()
+  const stopSaving = folder === undefined ? () => {} : runEvery(clock, snapshotEveryMs, () => folder.save())
   const link = linkPort === undefined ? undefined : await serveLink(chain, linkPort)
   return {
     chain,
@@ -67,7 +67,7 @@ export async function startSandboxChain(options: SandboxChainOptions = {}): Prom
     connect: () => localConnection(chain),
     async close() {
       stop.abort()
-      clearInterval(timer)
+      stopSaving()
       await running
       await link?.close()
       folder?.close()
@@ -77,6 +77,8 @@ export async function startSandboxChain(options: SandboxChainOptions = {}): Prom
 
 export interface SandboxNodeOptions extends SandboxChainOptions {
   name?: string
+  /** Where it listens; loopback without it. Whoever gives one sets the faults directly: no control port opens. */
+  listen?: Listen
   port?: number
   controlPort?: number
   /** A chain in this process, or the port of a link; without either the node starts a chain of its own. */
@@ -88,7 +90,8 @@ export interface SandboxNodeOptions extends SandboxChainOptions {
 }
 
 export async function startSandboxNode(options: SandboxNodeOptions = {}): Promise<RunningSandboxNode> {
-  const { name = 'sandbox-node', port = 0, controlPort = 0, attach, onDeath, clock = systemClock } = options
+  const { name = 'sandbox-node', port = 0, attach, onDeath, clock = systemClock } = options
+  const { listen = listenOnLoopback } = options
   const ownChain =
     options.chain === undefined && attach === undefined ? await startSandboxChain(options) : undefined
   const connection =
@@ -111,7 +114,7 @@ export async function startSandboxNode(options: SandboxNodeOptions = {}): Promis
     await server.die()
     onDeath?.()
   }
-  const server = await startServer({ node, faults, log, clock, port, panic: () => void die() })
+  const server = await startServer({ node, faults, log, clock, listen, port, panic: () => void die() })
   const { seed, users, network } = chainOptionsOf
   const truth = createTruth(() => node.ledger)
   const running: RunningSandboxNode = {
@@ -151,12 +154,13 @@ export async function startSandboxNode(options: SandboxNodeOptions = {}): Promis
     async close() {
       connection.close()
       await server.close()
-      await control.close()
+      await control?.close()
       await ownChain?.close()
     },
   }
-  const control = await startControl(running, controlPort)
-  running.controlUrl = `http://127.0.0.1:${control.port}`
+  const control =
+    options.listen === undefined ? await startControl(running, options.controlPort ?? 0) : undefined
+  if (control !== undefined) running.controlUrl = `http://127.0.0.1:${control.port}`
   return running
 }
 

@@ -29,7 +29,7 @@ export interface RunningSandboxNode {
   name: string
   /** ws://127.0.0.1:port */
   url: string
-  /** http://127.0.0.1:port */
+  /** http://127.0.0.1:port; empty when the caller said where to listen. */
   controlUrl: string
   log: MethodLog
   truth: Truth

@@ -5,12 +5,9 @@
  *   frame ─▶ queue ─▶ [wait: fault] ─▶ method ─▶ answer (or refusal, or nothing, or the connection is dropped)
  *   node event ─▶ queue ─▶ frames
  */
-import type { Duplex } from 'node:stream'
-import { type WebSocket, WebSocketServer } from 'ws'
 import { answerPings } from '../../src/kit/answer-pings.ts'
 import type { Clock } from '../../src/kit/clock.ts'
-import { ignoreSocketErrors } from '../../src/kit/socket-errors.ts'
-import { startHttpServer } from '../server/http.ts'
+import type { Endpoint, Listen, ServerSocket } from '../server/transport.ts'
 import type { Faults } from './faults.ts'
 import type { MethodLog } from './method-log.ts'
 import type { SandboxNode } from './node.ts'
@@ -38,19 +35,12 @@ interface Shared {
   panic: () => void
 }
 
-export async function startServer(options: Shared & { port: number }): Promise<NodeServer> {
-  const sockets = new WebSocketServer({
-    noServer: true,
-    maxPayload: MAX_MESSAGE_BYTES,
-    perMessageDeflate: false,
-    autoPong: false,
-  })
+export async function startServer(options: Shared & { listen: Listen; port: number }): Promise<NodeServer> {
   const sessions = new Set<Session>()
   let nextId = 0
-  const accept = (socket: WebSocket, connection: Duplex) => {
-    ignoreSocketErrors(socket)
+  const accept = (socket: ServerSocket) => {
     answerPings(socket)
-    const session = new Session({ socket, connection }, nextId++, options)
+    const session = new Session(socket, nextId++, options)
     sessions.add(session)
     options.node.counters.attempts += 1
     options.node.counters.connections = sessions.size
@@ -65,25 +55,21 @@ export async function startServer(options: Shared & { port: number }): Promise<N
     const shared = new Map<string, string>()
     for (const session of sessions) session.notify(event, shared)
   })
-  const http = await startHttpServer({
-    port: options.port,
-    handle: (_request, response) => void response.writeHead(426).end(),
-    upgrade(request, socket, head) {
-      ignoreSocketErrors(socket)
-      sockets.handleUpgrade(request, socket, head, (accepted) => accept(accepted, socket))
-    },
-  })
+  const endpoint: Endpoint = {
+    answer: async () => ({ status: 426, headers: {}, body: '' }),
+    upgrade: () => ({ accept }),
+    maxMessageBytes: MAX_MESSAGE_BYTES,
+  }
+  const listener = await options.listen(endpoint, options.port)
   const close = async () => {
     unlisten()
-    for (const socket of sockets.clients) socket.terminate()
-    await http.close()
+    await listener.close()
   }
-  return { port: http.port, close, die: close }
+  return { port: listener.port, close, die: close }
 }
 
 class Session {
-  readonly #socket: WebSocket
-  readonly #connection: Duplex
+  readonly #socket: ServerSocket
   readonly #id: number
   readonly #shared: Shared
   readonly #subscriptions = new Subscriptions()
@@ -91,9 +77,8 @@ class Session {
   readonly #ended = new AbortController()
   #busy = false
 
-  constructor({ socket, connection }: { socket: WebSocket; connection: Duplex }, id: number, shared: Shared) {
+  constructor(socket: ServerSocket, id: number, shared: Shared) {
     this.#socket = socket
-    this.#connection = connection
     this.#id = id
     this.#shared = shared
     socket.on('message', (data: Buffer, isBinary: boolean) => this.#receive(data, isBinary))
@@ -106,10 +91,7 @@ class Session {
 
   notify(event: NodeEvent, shared: Map<string, string>): void {
     if (this.#subscriptions.isEmpty) return
-    // Corked: what one block makes leaves in one write.
-    this.#connection.cork()
     for (const frame of this.#subscriptions.frames(this.#shared.node, event, shared)) this.#enqueue(frame)
-    this.#connection.uncork()
   }
 
   #receive(data: Buffer, isBinary: boolean): void {
@@ -193,7 +175,7 @@ class Session {
 
   #send(text: string): void {
     this.#shared.node.counters.bytesOut += text.length
-    this.#socket.send(text, { binary: false })
+    this.#socket.send(text)
   }
 }
 
