@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { type Accounts, createAccounts } from '../accounts/accounts.ts'
-import { type PlanBook, PlanFileError, planBook } from '../accounts/plans.ts'
+import { PlanFileError } from '../accounts/plan-file.ts'
+import { type PlanBook, planBook } from '../accounts/plans.ts'
 import type { Config } from '../config.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { AccountsStore } from '../store/accounts.ts'

@@ -1,5 +1,7 @@
 /** The storage port of the market catalogue. */
-import type { MarketRow, MarketStatus, MarketType } from '../core/rows/market.ts'
+
+import type { MarketStatus, MarketType } from '../core/rows/market.ts'
+import type { MarketRow } from '../core/rows/schemas.ts'
 import type { Source } from '../core/source.ts'
 import type { AssetSymbol } from '../core/symbol.ts'
 

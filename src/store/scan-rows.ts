@@ -1,7 +1,7 @@
 /** Reads stored rows back as typed values: the only place where served text is parsed again. */
+
 import type { Dataset, Feed } from '../core/feed.ts'
-import type { MarketRow } from '../core/rows/market.ts'
-import type { ServedRows } from '../core/rows/row-kinds.ts'
+import type { MarketRow, ServedRows } from '../core/rows/schemas.ts'
 import type { MarketPosition, MarketQuery, MarketStore } from './markets.ts'
 import type { Position, RowFilters, SeriesStore, TimeRange } from './series.ts'
 

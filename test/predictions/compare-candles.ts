@@ -1,7 +1,7 @@
 /** Stored candles of prediction markets against the trades and books that there were. Each function gives the differences. */
 
 import { type CandleInterval, INTERVAL_MS } from '../../src/core/interval.ts'
-import type { CandleRow } from '../../src/core/rows/candle.ts'
+import type { CandleRow } from '../../src/core/rows/schemas.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
 import type { PredictionTruth, TrueMarket, TrueMarketTrade } from '../sandbox/prediction-truth.ts'
 import { readRows, sourceOf } from './compare.ts'

@@ -1,19 +1,6 @@
-import { Type } from 'typebox'
 import type { Feed } from '../feed.ts'
 import type { Source } from '../source.ts'
 import type { EncodedRow } from './encoded-row.ts'
-import {
-  flagField,
-  nullableFractionField,
-  nullableIntegerField,
-  nullableNumberField,
-  nullableTextField,
-  numberField,
-  sourceField,
-  symbolField,
-  textField,
-  timeField,
-} from './fields.ts'
 import {
   amountText,
   checkGrid,
@@ -28,39 +15,6 @@ import {
   timeText,
 } from './json-text.ts'
 import { RowError } from './row-error.ts'
-
-export const CandleRow = Type.Object({
-  timestamp: timeField('Open time of the bar.'),
-  symbol: symbolField(),
-  source: sourceField(),
-  interval: textField('Length of the bar, as asked.'),
-  open: numberField('First price; a probability for prediction markets.'),
-  high: numberField('Highest price.'),
-  low: numberField('Lowest price.'),
-  close: numberField('Last price; a probability in 0 to 1 for prediction markets.'),
-  volume: nullableNumberField(
-    'Traded volume: base asset, dollar-pegged stablecoin (`predmkt_a`) or contracts (`predmkt_b`); null for `oracle`.',
-  ),
-  num_trades: nullableIntegerField('Number of trades; `cexa` and `cexa_futures` only.'),
-  taker_buy_ratio: nullableFractionField('Share of the volume bought by takers; `cexa_futures` only.'),
-  funding_rate: nullableNumberField(
-    'Last settled funding rate at the close; `cexa_futures` and `perpdex` only.',
-  ),
-  open_interest: nullableNumberField(
-    'Last observed open interest at the close, base asset; `cexa_futures` and `perpdex` only.',
-  ),
-  closed: flagField('False while the bar is still open.'),
-  market_id: Type.Optional(
-    textField('Prediction markets: condition id (`predmkt_a`) or ticker (`predmkt_b`).'),
-  ),
-  market_slug: Type.Optional(nullableTextField('Prediction markets: slug of the market.')),
-  token_id: Type.Optional(nullableTextField('Prediction markets: order-book token of the leg.')),
-  outcome: Type.Optional(
-    nullableTextField('Prediction markets: outcome that the price is the probability of.'),
-  ),
-  question: Type.Optional(nullableTextField('Prediction markets: question of the market.')),
-})
-export type CandleRow = Type.Static<typeof CandleRow>
 
 /** The leg of a prediction market that a candle belongs to. */
 interface CandleMarket {

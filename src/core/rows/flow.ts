@@ -1,17 +1,6 @@
-import { Type } from 'typebox'
 import { add, compare, decimal, decimalText, divide, subtract, ZERO } from '../decimal.ts'
 import type { Feed } from '../feed.ts'
 import type { EncodedRow } from './encoded-row.ts'
-import {
-  nullableFractionField,
-  nullableIntegerField,
-  nullableNumberField,
-  numberField,
-  sourceField,
-  symbolField,
-  textField,
-  timeField,
-} from './fields.ts'
 import {
   amountText,
   checkGrid,
@@ -24,21 +13,6 @@ import {
 import { RowError } from './row-error.ts'
 
 const RATIO_DECIMALS = 6
-
-export const FlowRow = Type.Object({
-  timestamp: timeField('Start of the bucket.'),
-  symbol: symbolField(),
-  source: sourceField(),
-  interval: textField('Length of the bucket, as asked.'),
-  buy_volume: numberField('Base volume of trades whose aggressor bought.'),
-  sell_volume: numberField('Base volume of trades whose aggressor sold.'),
-  num_buys: nullableIntegerField('Number of buys; null in buckets rebuilt without aggregate trades.'),
-  num_sells: nullableIntegerField('Number of sells; null in buckets rebuilt without aggregate trades.'),
-  vwap_buy: nullableNumberField('Volume-weighted price of the buys; null without buys.'),
-  vwap_sell: nullableNumberField('Volume-weighted price of the sells; null without sells.'),
-  net_volume: numberField('buy_volume minus sell_volume.'),
-  buy_ratio: nullableFractionField('buy_volume over the whole volume, 6 decimals; null without volume.'),
-})
 
 export interface FlowInput {
   time: number

@@ -1,17 +1,7 @@
-import { Type } from 'typebox'
 import type { Feed } from '../feed.ts'
 import type { EncodedRow } from './encoded-row.ts'
-import { numberField, sourceField, symbolField, timeField } from './fields.ts'
 import { type Numeric, numberText, timeText } from './json-text.ts'
 import { RowError } from './row-error.ts'
-
-export const FundingRow = Type.Object({
-  timestamp: timeField('When the rate was recorded.'),
-  symbol: symbolField(),
-  source: sourceField(),
-  funding_rate: numberField('Funding rate; positive means longs pay shorts.'),
-  next_funding_time: timeField('Next scheduled settlement.'),
-})
 
 export interface FundingInput {
   time: number

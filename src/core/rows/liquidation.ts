@@ -1,21 +1,8 @@
-import { Type } from 'typebox'
 import { decimal, decimalText, multiply } from '../decimal.ts'
 import type { Feed } from '../feed.ts'
 import type { EncodedRow } from './encoded-row.ts'
-import { numberField, oneOfField, sourceField, symbolField, timeField } from './fields.ts'
 import { checkSequence, type Numeric, positiveText, timeText } from './json-text.ts'
 import { RowError } from './row-error.ts'
-
-export const LiquidationRow = Type.Object({
-  timestamp: timeField('Time of the liquidation.'),
-  symbol: symbolField(),
-  source: sourceField(),
-  side: oneOfField('The side that was liquidated.', 'long', 'short'),
-  quantity: numberField('Quantity, base asset.'),
-  price: numberField('Bankruptcy price that triggered it.'),
-  avg_price: numberField('Average fill price.'),
-  usd_value: numberField('quantity times avg_price.'),
-})
 
 export interface LiquidationInput {
   time: number

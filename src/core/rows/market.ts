@@ -1,18 +1,6 @@
-import { Type } from 'typebox'
 import type { SettlementPrice } from '../settlement.ts'
 import type { Source } from '../source.ts'
 import type { AssetSymbol } from '../symbol.ts'
-import {
-  flagField,
-  nullableNumberField,
-  nullableOneOfField,
-  nullableTextField,
-  nullableTimeField,
-  oneOfField,
-  sourceField,
-  symbolField,
-  textField,
-} from './fields.ts'
 import { amountText, type Numeric, numberText, orNull, stringText, timeText } from './json-text.ts'
 import { RowError } from './row-error.ts'
 
@@ -23,45 +11,6 @@ export type MarketStatus = (typeof MARKET_STATUSES)[number]
 /** What a venue reports; which of the served states a market is in follows from it and the clock. */
 const VENUE_STATUSES = ['open', 'closed', 'resolved'] as const
 export type VenueStatus = (typeof VENUE_STATUSES)[number]
-
-export const MarketRow = Type.Object({
-  market_id: textField(
-    'Identifier of the market: condition id (`predmkt_a`), ticker (`predmkt_b`) or coin (`perpdex`).',
-  ),
-  source: sourceField(),
-  symbol: symbolField(),
-  slug: nullableTextField('Slug of the market.'),
-  ticker: nullableTextField('Ticker of the market.'),
-  condition_id: nullableTextField('Condition id of the market.'),
-  event_id: nullableTextField('Identifier of the event that groups markets.'),
-  question: nullableTextField('The question that the market settles.'),
-  market_type: nullableOneOfField('Duration of the contract; null for perpetuals.', ...MARKET_TYPES),
-  start_time: nullableTimeField('Start of the window that the contract settles on.'),
-  end_time: nullableTimeField('End of that window.'),
-  active: flagField(
-    'True until the market ends, also before it begins; false once it has ended or is resolved.',
-  ),
-  status: oneOfField(
-    'upcoming before its start, open until its end, closed until its result is known, then resolved.',
-    ...MARKET_STATUSES,
-  ),
-  winner: nullableTextField('Outcome that won; null until resolved.'),
-  resolved_at: nullableTimeField('When the market was resolved.'),
-  tokens: Type.Array(
-    Type.Object({
-      token_id: textField('Order-book token.'),
-      outcome: textField('Outcome that the token pays for.'),
-    }),
-    { description: 'Order-book tokens of the market.' },
-  ),
-  strike: nullableNumberField('Strike price, where the contract has one.'),
-  reference_price_start: nullableNumberField('Price of the asset at start_time.'),
-  reference_price_end: nullableNumberField('Price of the asset at end_time.'),
-  volume: nullableNumberField('Volume so far.'),
-  liquidity: nullableNumberField('Liquidity as the venue reports it.'),
-  open_interest: nullableNumberField('Open interest as the venue reports it.'),
-})
-export type MarketRow = Type.Static<typeof MarketRow>
 
 export interface MarketInput {
   marketId: string

@@ -1,24 +1,7 @@
-import { Type } from 'typebox'
 import type { Feed } from '../feed.ts'
 import type { EncodedRow } from './encoded-row.ts'
-import { numberField, sourceField, symbolField, textField, timeField } from './fields.ts'
 import { amountText, checkGrid, type Numeric, stringText, timeText } from './json-text.ts'
 import { RowError } from './row-error.ts'
-
-export const OpenInterestRow = Type.Object({
-  timestamp: timeField('Time of the observation.'),
-  symbol: symbolField(),
-  source: sourceField(),
-  interval: textField('Distance of the observations, as asked.'),
-  open_interest: numberField('Open interest: base asset, or open contracts (`predmkt_b`).'),
-  open_interest_usd: numberField(
-    'Open interest in US dollars at the mark price, or at the maximum payout (`predmkt_b`).',
-  ),
-  market_id: Type.Optional(
-    textField('`predmkt_b`: ticker of the market; absent in the sum over the symbol.'),
-  ),
-})
-export type OpenInterestRow = Type.Static<typeof OpenInterestRow>
 
 export interface OpenInterestInput {
   time: number

@@ -1,15 +1,14 @@
-/** Every dataset's row: its schema, what a writer gives and the one encoder. */
-import type { Static, TSchema } from 'typebox'
+/** Every dataset's row: what a writer gives and the one encoder. */
 import type { Dataset, Feed } from '../feed.ts'
-import { CandleRow, encodeCandle } from './candle.ts'
+import { encodeCandle } from './candle.ts'
 import type { EncodedRow } from './encoded-row.ts'
-import { encodeFlow, FlowRow } from './flow.ts'
-import { encodeFunding, FundingRow } from './funding.ts'
-import { encodeLiquidation, LiquidationRow } from './liquidation.ts'
-import { encodeOpenInterest, OpenInterestRow } from './open-interest.ts'
-import { encodeSnapshot, SnapshotRow } from './snapshot.ts'
-import { encodeTicker, TickerRow } from './ticker.ts'
-import { encodeTrade, TradeRow } from './trade.ts'
+import { encodeFlow } from './flow.ts'
+import { encodeFunding } from './funding.ts'
+import { encodeLiquidation } from './liquidation.ts'
+import { encodeOpenInterest } from './open-interest.ts'
+import { encodeSnapshot } from './snapshot.ts'
+import { encodeTicker } from './ticker.ts'
+import { encodeTrade } from './trade.ts'
 
 const ROW_ENCODERS = {
   candles: encodeCandle,
@@ -22,21 +21,8 @@ const ROW_ENCODERS = {
   ticker: encodeTicker,
 } satisfies { [D in Dataset]: (feed: Feed<D>, row: never) => EncodedRow }
 
-export const ROW_SCHEMAS = {
-  candles: CandleRow,
-  trades: TradeRow,
-  flow: FlowRow,
-  snapshots: SnapshotRow,
-  open_interest: OpenInterestRow,
-  liquidations: LiquidationRow,
-  funding: FundingRow,
-  ticker: TickerRow,
-} as const satisfies Record<Dataset, TSchema>
-
 /** Rows as a writer gives them. */
 export type RowInputs = { [D in Dataset]: Parameters<(typeof ROW_ENCODERS)[D]>[1] }
-/** Rows as they are stored and served. */
-export type ServedRows = { [D in Dataset]: Static<(typeof ROW_SCHEMAS)[D]> }
 
 /** Rows of one feed, as a writer gives them. */
 export type FeedRows = { [D in Dataset]: { feed: Feed<D>; rows: readonly RowInputs[D][] } }[Dataset]

@@ -7,10 +7,17 @@ import { SOURCES, type Source } from '../source.ts'
 import { formatTime } from '../time.ts'
 import { type CandleInput, encodeCandle } from './candle.ts'
 import { numberText } from './json-text.ts'
-import { encodeMarket, MarketRow } from './market.ts'
+import { encodeMarket } from './market.ts'
 import { RowError } from './row-error.ts'
-import { type FeedRows, ROW_SCHEMAS, rowEncoder } from './row-kinds.ts'
-import { CexaSnapshotRow, PerpdexSnapshotRow, PredmktASnapshotRow, PredmktBSnapshotRow } from './snapshot.ts'
+import { type FeedRows, rowEncoder } from './row-kinds.ts'
+import {
+  CexaSnapshotRow,
+  MarketRow,
+  PerpdexSnapshotRow,
+  PredmktASnapshotRow,
+  PredmktBSnapshotRow,
+  ROW_SCHEMAS,
+} from './schemas.ts'
 
 const T = Date.UTC(2026, 2, 14, 4)
 const feed = <D extends Dataset>(dataset: D, source: Source, interval: Feed['interval'] = ''): Feed<D> => ({

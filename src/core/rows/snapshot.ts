@@ -1,4 +1,3 @@
-import { Type } from 'typebox'
 import { add, decimal, decimalText, divide, subtract } from '../decimal.ts'
 import type { Feed } from '../feed.ts'
 import { complement, MICRO, microOf, microText, middleText } from '../micro.ts'
@@ -6,15 +5,6 @@ import { type MicroBook, sidesOfBooks } from '../micro-book.ts'
 import type { Source } from '../source.ts'
 import { type BookInput, type BookTop, checkMicroBook, encodeBook, microTop } from './book.ts'
 import type { EncodedRow } from './encoded-row.ts'
-import {
-  levelsField,
-  nullableFractionField,
-  nullableNumberField,
-  nullableTextField,
-  symbolField,
-  textField,
-  timeField,
-} from './fields.ts'
 import {
   absent,
   amountText,
@@ -34,86 +24,6 @@ const SNAPSHOT_GRID = '500ms'
 export const IMBALANCE_DEPTH: Partial<Record<Source, number>> = { predmkt_a: 10 }
 const IMBALANCE_DECIMALS = 6
 const MID_EXTRA_DECIMALS = 1
-
-const IMBALANCE_DOC =
-  'Share of the bids in the size of the levels that the row lists, 6 decimals; without books: of the ten best levels (`predmkt_a`), of all levels (`predmkt_b`). Null for an empty book.'
-/** Each venue's rows have a shape of their own, distinguished by their source. */
-const commonOf = (source: Source) => ({
-  timestamp: timeField('Time of the sample.'),
-  symbol: symbolField(),
-  source: Type.Literal(source, { type: 'string', description: 'Where the row was recorded.' }),
-  interval: textField('Sampling step, as asked; `500ms` when every stored sample is served.'),
-  market_id: nullableTextField('Condition id (`predmkt_a`) or ticker (`predmkt_b`); null for `perpdex`.'),
-  best_bid: nullableNumberField('Highest bid; null without bids.'),
-  best_ask: nullableNumberField('Lowest ask; null without asks.'),
-  mid_price: nullableNumberField('Middle of best bid and best ask; null unless both exist.'),
-  spread: nullableNumberField('best_ask minus best_bid; null unless both exist.'),
-  imbalance: nullableFractionField(IMBALANCE_DOC),
-})
-const book = (description: string) =>
-  Type.Object(
-    { bids: levelsField('Bids, highest price first.'), asks: levelsField('Asks, lowest price first.') },
-    { description },
-  )
-const diffs = (description: string) =>
-  Type.Union(
-    [
-      Type.Object({
-        bids_added: levelsField('Bid levels that are new or have a new size.'),
-        bids_removed: levelsField('Bid levels that are gone or had another size.'),
-        asks_added: levelsField('Ask levels that are new or have a new size.'),
-        asks_removed: levelsField('Ask levels that are gone or had another size.'),
-      }),
-      Type.Null(),
-    ],
-    { description },
-  )
-
-export const PredmktASnapshotRow = Type.Object({
-  ...commonOf('predmkt_a'),
-  market_slug: nullableTextField('Slug of the market.'),
-  question: nullableTextField('Question of the market.'),
-  market_type: nullableTextField('Duration of the contract.'),
-  token_up: textField('Order-book token of the Up leg.'),
-  token_down: textField('Order-book token of the Down leg.'),
-  price_up: nullableFractionField('Probability of Up.'),
-  price_down: nullableFractionField('Probability of Down.'),
-  reference_price: nullableNumberField('Price of the asset that the market settles on, at the sample.'),
-  orderbook_up: Type.Optional(book('Book of the Up token, with `include_orderbook`.')),
-  orderbook_down: Type.Optional(book('Book of the Down token, with `include_orderbook`.')),
-  diffs: Type.Optional(
-    diffs('Change of the Up book since the row before, with `include_diffs`; null for the first.'),
-  ),
-})
-export const PredmktBSnapshotRow = Type.Object({
-  ...commonOf('predmkt_b'),
-  yes_bid: nullableFractionField('Highest bid for Yes.'),
-  yes_ask: nullableFractionField('Lowest ask for Yes.'),
-  no_bid: nullableFractionField('Highest bid for No.'),
-  no_ask: nullableFractionField('Lowest ask for No.'),
-  last_price: nullableFractionField('Price of the last trade.'),
-  volume: nullableNumberField('Contracts traded so far.'),
-  open_interest: nullableNumberField('Open contracts.'),
-  orderbook_yes: Type.Optional(book('Book of Yes, with `include_orderbook`.')),
-  orderbook_no: Type.Optional(book('Book of No, with `include_orderbook`.')),
-  diffs: Type.Optional(
-    diffs('Change of the Yes book since the row before, with `include_diffs`; null for the first.'),
-  ),
-})
-export const PerpdexSnapshotRow = Type.Object({
-  ...commonOf('perpdex'),
-  bids: levelsField('Bids, highest price first; 20 levels, or the 5 of the fast feed.'),
-  asks: levelsField('Asks, lowest price first; 20 levels, or the 5 of the fast feed.'),
-})
-/** Listed by the contract, not recorded yet. */
-export const CexaSnapshotRow = Type.Object(commonOf('cexa'))
-export const SnapshotRow = Type.Union([
-  PredmktASnapshotRow,
-  PredmktBSnapshotRow,
-  PerpdexSnapshotRow,
-  CexaSnapshotRow,
-])
-export type SnapshotRow = Type.Static<typeof SnapshotRow>
 
 /** The names of the two books and of the fields that carry them. */
 export const BOOK_FIELDS: Partial<Record<Source, readonly [string, string]>> = {

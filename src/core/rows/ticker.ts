@@ -1,19 +1,7 @@
-import { Type } from 'typebox'
 import type { Feed } from '../feed.ts'
 import type { EncodedRow } from './encoded-row.ts'
-import { numberField, sourceField, symbolField, timeField } from './fields.ts'
 import { amountText, checkGrid, type Numeric, positiveText, timeText } from './json-text.ts'
 import { RowError } from './row-error.ts'
-
-export const TickerRow = Type.Object({
-  timestamp: timeField('Second of the observation.'),
-  symbol: symbolField(),
-  source: sourceField(),
-  bid_price: numberField('Best bid.'),
-  bid_size: numberField('Size at the best bid, base asset.'),
-  ask_price: numberField('Best ask.'),
-  ask_size: numberField('Size at the best ask, base asset.'),
-})
 
 export interface TickerInput {
   time: number

@@ -1,16 +1,5 @@
-import { Type } from 'typebox'
 import type { Feed } from '../feed.ts'
 import type { EncodedRow } from './encoded-row.ts'
-import {
-  nullableOneOfField,
-  nullableTextField,
-  numberField,
-  oneOfField,
-  sourceField,
-  symbolField,
-  textField,
-  timeField,
-} from './fields.ts'
 import {
   absent,
   checkSequence,
@@ -22,21 +11,6 @@ import {
   timeText,
 } from './json-text.ts'
 import { RowError } from './row-error.ts'
-
-export const TradeRow = Type.Object({
-  timestamp: timeField('Time of the trade.'),
-  symbol: symbolField(),
-  source: sourceField(),
-  trade_id: textField("The venue's identifier of the trade."),
-  price: numberField('Price; a probability in 0 to 1 for prediction markets.'),
-  size: numberField('Size: base asset, shares (`predmkt_a`) or contracts (`predmkt_b`).'),
-  side: oneOfField('Side of the aggressor.', 'buy', 'sell'),
-  maker_taker: nullableOneOfField('Role of the reported party; null unless known.', 'maker', 'taker'),
-  market_id: nullableTextField('Prediction markets: condition id or ticker; null elsewhere.'),
-  token_id: nullableTextField('`predmkt_a`: order-book token that was traded; null elsewhere.'),
-  outcome: nullableTextField('Prediction markets: outcome that was traded; null elsewhere.'),
-})
-export type TradeRow = Type.Static<typeof TradeRow>
 
 export interface TradeInput {
   time: number

@@ -1,4 +1,5 @@
 /** Nodes that do not agree on a round of the past: that range is a gap until they do, and no candle over it is closed. */
+
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { storesIn } from '../../../test/fakes/stores.ts'
@@ -7,7 +8,7 @@ import { pacedClock } from '../../../test/predictions/paced-clock.ts'
 import { HEARTBEAT_MS, startPredictionsWorld } from '../../../test/predictions/recording.ts'
 import { openVenue } from '../../app/open-venue.ts'
 import { sandboxPredictions } from '../../app/sandbox-venues.ts'
-import type { CandleRow } from '../../core/rows/candle.ts'
+import type { CandleRow } from '../../core/rows/schemas.ts'
 import { createLogger } from '../../kit/log.ts'
 import type { HistoryPage, Venue } from '../../venues/venue.ts'
 import { candleFeed } from '../shared/feeds.ts'

@@ -2,6 +2,7 @@
  * Every fault switch of the simulated chain. Whatever happens: each candle that has ended is the one of the true rounds or
  * lies in a gap, no candle is there twice or was built from a false answer, and afterwards candles go on.
  */
+
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { readRows } from '../../../test/predictions/compare.ts'
@@ -9,7 +10,7 @@ import { type FaultCase, type FaultRun, gapsOf, runFaults } from '../../../test/
 import { HEARTBEAT_MS } from '../../../test/predictions/recording.ts'
 import { INTERVAL_MS } from '../../core/interval.ts'
 import { answerText, buildOracleCandles } from '../../core/oracle-candles.ts'
-import type { CandleRow } from '../../core/rows/candle.ts'
+import type { CandleRow } from '../../core/rows/schemas.ts'
 import { candleFeed } from '../shared/feeds.ts'
 
 const venue = 'ethereum'

@@ -1,4 +1,5 @@
 /** A chain that has halted: what was in force is carried a little while, then there is a gap, not a flat line. */
+
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { readRows } from '../../../test/predictions/compare.ts'
@@ -11,7 +12,7 @@ import {
   startPredictionsWorld,
 } from '../../../test/predictions/recording.ts'
 import { answerText, buildOracleCandles } from '../../core/oracle-candles.ts'
-import type { CandleRow } from '../../core/rows/candle.ts'
+import type { CandleRow } from '../../core/rows/schemas.ts'
 import { candleFeed } from '../shared/feeds.ts'
 
 const MINUTE_MS = 60_000

@@ -1,4 +1,5 @@
 /** The longest outage that is requested has five times more rounds than are held: every candle of it is built all the same. */
+
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { storesIn } from '../../../test/fakes/stores.ts'
@@ -8,7 +9,7 @@ import { HEARTBEAT_MS, startPredictionsWorld } from '../../../test/predictions/r
 import { openVenue } from '../../app/open-venue.ts'
 import { sandboxPredictions } from '../../app/sandbox-venues.ts'
 import { buildOracleCandles, type OracleUpdate } from '../../core/oracle-candles.ts'
-import type { CandleRow } from '../../core/rows/candle.ts'
+import type { CandleRow } from '../../core/rows/schemas.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { createLogger } from '../../kit/log.ts'
 import type { OracleRoundObservation } from '../../venues/observation.ts'

@@ -1,11 +1,12 @@
 /** The contract behind a feed is replaced: the new one counts from 1, so no number shows what the old one answered last. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { storesIn } from '../../../test/fakes/stores.ts'
 import { readRows } from '../../../test/predictions/compare.ts'
 import { steeredClock } from '../../../test/predictions/paced-clock.ts'
 import type { OracleUpdate } from '../../core/oracle-candles.ts'
-import type { CandleRow } from '../../core/rows/candle.ts'
+import type { CandleRow } from '../../core/rows/schemas.ts'
 import { createLogger } from '../../kit/log.ts'
 import { chainlinkDescription } from '../../venues/chainlink/describe.ts'
 import type { OracleRoundObservation } from '../../venues/observation.ts'

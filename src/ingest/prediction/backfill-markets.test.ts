@@ -1,4 +1,5 @@
 /** A manual backfill of prediction markets over real sockets: what the venue still has, once, and nothing else. */
+
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { storesIn } from '../../../test/fakes/stores.ts'
@@ -8,8 +9,7 @@ import { startPredictionsWorld } from '../../../test/predictions/recording.ts'
 import type { PredictionTruth, TrueMarket } from '../../../test/sandbox/prediction-truth.ts'
 import { openVenue } from '../../app/open-venue.ts'
 import { sandboxPredictions } from '../../app/sandbox-venues.ts'
-import type { CandleRow } from '../../core/rows/candle.ts'
-import type { OpenInterestRow } from '../../core/rows/open-interest.ts'
+import type { CandleRow, OpenInterestRow } from '../../core/rows/schemas.ts'
 import { createLogger } from '../../kit/log.ts'
 import { VENUES } from '../../venues/list.ts'
 import type { DataObservation } from '../../venues/observation.ts'

@@ -1,9 +1,10 @@
 /** Candles of a time that was not recorded: made of the venue's trades, or of the midpoints that it still has. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findMarket, readRows } from '../../../test/predictions/compare.ts'
 import { type RecordedOnce, recordOnce } from '../../../test/predictions/recording.ts'
-import type { CandleRow } from '../../core/rows/candle.ts'
+import type { CandleRow } from '../../core/rows/schemas.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
 
 const at = (text: string) => Date.parse(`2026-11-15T${text}Z`)

@@ -1,10 +1,11 @@
 /** A catalogue that does not answer for longer than it looked ahead: windows that were not listed are a gap. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readRows } from '../../../test/predictions/compare.ts'
 import { type RecordedOnce, recordOnce } from '../../../test/predictions/recording.ts'
 import type { Feed } from '../../core/feed.ts'
-import type { TradeRow } from '../../core/rows/trade.ts'
+import type { TradeRow } from '../../core/rows/schemas.ts'
 import type { Gap } from '../../store/coverage.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
 

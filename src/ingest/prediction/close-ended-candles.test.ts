@@ -1,12 +1,13 @@
 /** A candle that is longer than its market, or than the run that wrote it, is closed all the same once it has ended. */
+
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { storesIn } from '../../../test/fakes/stores.ts'
 import { microLevels } from '../../../test/predictions/levels.ts'
 import { steeredClock } from '../../../test/predictions/paced-clock.ts'
 import type { CandleInterval } from '../../core/interval.ts'
-import type { CandleRow } from '../../core/rows/candle.ts'
 import type { MarketInput } from '../../core/rows/market.ts'
+import type { CandleRow } from '../../core/rows/schemas.ts'
 import { createLogger } from '../../kit/log.ts'
 import { VENUES } from '../../venues/list.ts'
 import type { TradeObservation } from '../../venues/observation.ts'

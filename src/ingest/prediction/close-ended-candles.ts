@@ -9,8 +9,10 @@
  * The store itself is the list of open candles, so nothing is held in memory and nothing is lost with the process. A
  * start checks everything that may still be open.
  */
+
 import { type CandleInterval, candleStart, INTERVAL_MS } from '../../core/interval.ts'
-import type { CandleInput, CandleRow } from '../../core/rows/candle.ts'
+import type { CandleInput } from '../../core/rows/candle.ts'
+import type { CandleRow } from '../../core/rows/schemas.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { scanRows } from '../../store/scan-rows.ts'

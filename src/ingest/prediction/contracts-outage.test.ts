@@ -1,4 +1,5 @@
 /** Hours without a recorder: afterwards the candles and trades of every contract that ran meanwhile are requested. */
+
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,8 +15,7 @@ import {
   startPredictionsWorld,
 } from '../../../test/predictions/recording.ts'
 import type { TrueMarket } from '../../../test/sandbox/prediction-truth.ts'
-import type { CandleRow } from '../../core/rows/candle.ts'
-import type { TradeRow } from '../../core/rows/trade.ts'
+import type { CandleRow, TradeRow } from '../../core/rows/schemas.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
 
 const CANDLE_MS = 300_000

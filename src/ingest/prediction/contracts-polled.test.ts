@@ -1,9 +1,10 @@
 /** Without a key trades are polled: all of them are stored, and while requests fail there is a gap. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readRows } from '../../../test/predictions/compare.ts'
 import { FEW_STRIKES, type RecordedOnce, recordOnce } from '../../../test/predictions/recording.ts'
-import type { TradeRow } from '../../core/rows/trade.ts'
+import type { TradeRow } from '../../core/rows/schemas.ts'
 import type { Gap } from '../../store/coverage.ts'
 import { feedOf } from '../shared/feeds.ts'
 

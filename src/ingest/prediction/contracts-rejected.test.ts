@@ -1,9 +1,10 @@
 /** A key that is revoked during the recording: contracts are polled, and streamed again once it is accepted. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readRows, type StoredSnapshot } from '../../../test/predictions/compare.ts'
 import { FEW_STRIKES, type RecordedOnce, recordOnce } from '../../../test/predictions/recording.ts'
-import type { TradeRow } from '../../core/rows/trade.ts'
+import type { TradeRow } from '../../core/rows/schemas.ts'
 import { feedOf } from '../shared/feeds.ts'
 
 const START_MS = Date.parse('2026-11-15T10:01:00Z')

@@ -1,10 +1,11 @@
 /** Faults of the simulated prediction markets and the chain: what is stored stays true, what is missing is a gap. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compareCatalogue, compareTrades, compareWindow } from '../../../test/predictions/compare.ts'
 import { FEW_STRIKES, type RecordedOnce, recordOnce } from '../../../test/predictions/recording.ts'
 import type { TrueMarket } from '../../../test/sandbox/prediction-truth.ts'
-import type { CandleRow } from '../../core/rows/candle.ts'
+import type { CandleRow } from '../../core/rows/schemas.ts'
 import { candleFeed } from '../shared/feeds.ts'
 
 const MINUTE_MS = 60_000

@@ -1,11 +1,12 @@
 /** The record of an Up/Down market: its tokens may come late, its figures may be left out, its trades come twice. */
+
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { storesIn } from '../../../test/fakes/stores.ts'
 import { microLevels } from '../../../test/predictions/levels.ts'
 import { pacedClock } from '../../../test/predictions/paced-clock.ts'
 import type { MarketInput } from '../../core/rows/market.ts'
-import type { TradeRow } from '../../core/rows/trade.ts'
+import type { TradeRow } from '../../core/rows/schemas.ts'
 import { createLogger } from '../../kit/log.ts'
 import type { DataObservation, TradeObservation } from '../../venues/observation.ts'
 import { polymarketPlan as plan } from '../../venues/polymarket/plan.ts'

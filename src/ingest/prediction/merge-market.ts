@@ -1,5 +1,7 @@
 /** Merges a market that is sent again with what was known of it. */
-import type { MarketInput, MarketRow } from '../../core/rows/market.ts'
+
+import type { MarketInput } from '../../core/rows/market.ts'
+import type { MarketRow } from '../../core/rows/schemas.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 
 /** Known values stay: a winner, tokens, prices that only we received, figures that are left out later. */

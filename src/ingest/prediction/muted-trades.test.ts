@@ -1,9 +1,10 @@
 /** A symbol that falls silent on a healthy socket: its trades are a gap, which REST closes. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readRows } from '../../../test/predictions/compare.ts'
 import { type RecordedOnce, recordOnce } from '../../../test/predictions/recording.ts'
-import type { TradeRow } from '../../core/rows/trade.ts'
+import type { TradeRow } from '../../core/rows/schemas.ts'
 import type { Gap } from '../../store/coverage.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
 

@@ -1,13 +1,13 @@
 /** One prediction market on a store: what a row may know, which midpoints make a candle, and what a restart remembers. */
+
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { manualClock } from '../../../test/fakes/manual-clock.ts'
 import { storesIn } from '../../../test/fakes/stores.ts'
 import { microLevels } from '../../../test/predictions/levels.ts'
 import type { Feed } from '../../core/feed.ts'
-import type { CandleRow } from '../../core/rows/candle.ts'
 import type { MarketInput } from '../../core/rows/market.ts'
-import type { OpenInterestRow } from '../../core/rows/open-interest.ts'
+import type { CandleRow, OpenInterestRow } from '../../core/rows/schemas.ts'
 import { createLogger } from '../../kit/log.ts'
 import { VENUES } from '../../venues/list.ts'
 import type { DataObservation, TradeObservation } from '../../venues/observation.ts'

@@ -3,6 +3,7 @@
  * is a gap. With TAPELINE_SOAK an hour of all symbols, as dense as the service's own sandbox; else some minutes of one
  * symbol around a full hour.
  */
+
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -32,9 +33,8 @@ import {
 } from '../../../test/predictions/recording.ts'
 import type { TrueMarket } from '../../../test/sandbox/prediction-truth.ts'
 import { answerText, buildOracleCandles } from '../../core/oracle-candles.ts'
-import type { CandleRow } from '../../core/rows/candle.ts'
-import type { MarketRow, MarketType } from '../../core/rows/market.ts'
-import type { OpenInterestRow } from '../../core/rows/open-interest.ts'
+import type { MarketType } from '../../core/rows/market.ts'
+import type { CandleRow, MarketRow, OpenInterestRow } from '../../core/rows/schemas.ts'
 import { type AssetSymbol, SYMBOLS } from '../../core/symbol.ts'
 import { feedOf } from '../shared/feeds.ts'
 

@@ -9,10 +9,11 @@
  *   the venue's own candles (yes/no)     ──▶ for the time before, where nothing was recorded: after an outage from the
  *                                         last known candle, at the very first start for the current hour
  */
+
 import { buildContractCandles } from '../../core/contract-candles.ts'
 import { candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import type { MarketCandle } from '../../core/market-candles.ts'
-import type { CandleRow } from '../../core/rows/candle.ts'
+import type { CandleRow } from '../../core/rows/schemas.ts'
 import { scanRows } from '../../store/scan-rows.ts'
 import type { SeriesStore } from '../../store/series.ts'
 import type { ContractCandleObservation } from '../../venues/observation.ts'

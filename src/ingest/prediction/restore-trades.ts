@@ -6,7 +6,7 @@
  *   stored, no candle has it  ──▶ waits ──sent again──▶ counted as the venue marks it
  *                                    ╰──  done   ──▶ counted as a price
  */
-import type { TradeRow } from '../../core/rows/trade.ts'
+import type { TradeRow } from '../../core/rows/schemas.ts'
 import type { TradeObservation } from '../../venues/observation.ts'
 import type { MarketRecorder } from './record-market.ts'
 

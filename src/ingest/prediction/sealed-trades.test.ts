@@ -2,13 +2,14 @@
  * Trades and their candles are sealed within minutes, though markets of an hour and of a day are running: rounds over all
  * markets find what the stream lost. A page that was called sealed never changes, whatever later sweeps find.
  */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { idOf } from '../../../test/predictions/compare.ts'
 import { FEW_STRIKES, type RecordedOnce, recordOnce } from '../../../test/predictions/recording.ts'
 import type { TrueMarket } from '../../../test/sandbox/prediction-truth.ts'
 import type { Feed } from '../../core/feed.ts'
-import type { TradeRow } from '../../core/rows/trade.ts'
+import type { TradeRow } from '../../core/rows/schemas.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
 
 const MINUTE_MS = 60_000

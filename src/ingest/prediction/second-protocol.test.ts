@@ -1,4 +1,5 @@
 /** Markets of the venue's second protocol name their legs by position ids: recorded like any other, over real sockets. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -10,7 +11,7 @@ import {
 } from '../../../test/predictions/compare.ts'
 import { type RecordedOnce, recordOnce } from '../../../test/predictions/recording.ts'
 import type { TrueMarket } from '../../../test/sandbox/prediction-truth.ts'
-import type { CandleRow } from '../../core/rows/candle.ts'
+import type { CandleRow } from '../../core/rows/schemas.ts'
 import { candleFeed } from '../shared/feeds.ts'
 
 const START_MS = Date.parse('2026-11-15T10:03:30Z')

@@ -1,13 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  MARKET_STATUSES,
-  type MarketInput,
-  type MarketRow,
-  marketState,
-  marketTextAt,
-} from '../../core/rows/market.ts'
+import { MARKET_STATUSES, type MarketInput, marketState, marketTextAt } from '../../core/rows/market.ts'
 import { RowError } from '../../core/rows/row-error.ts'
+import type { MarketRow } from '../../core/rows/schemas.ts'
 import type { EnvironmentStore } from '../environment.ts'
 import type { MarketPosition, MarketQuery } from '../markets.ts'
 import { type Engine, START, withStore } from './engine.ts'

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { MarketRow } from '../../core/rows/market.ts'
 import { MARKET_TYPES } from '../../core/rows/market.ts'
+import type { MarketRow } from '../../core/rows/schemas.ts'
 import { SOURCES, type Source } from '../../core/source.ts'
 import type {
   FoundMarket,

@@ -11,7 +11,7 @@ import {
   withDefault,
 } from '../../../contract/params.ts'
 import type { Interval } from '../../../core/interval.ts'
-import { CandleRow } from '../../../core/rows/candle.ts'
+import { CandleRow } from '../../../core/rows/schemas.ts'
 import type { Source } from '../../../core/source.ts'
 import { endpoint } from '../services.ts'
 import { askableIntervals, feedsOf, sourcesWithInterval, spelling } from './feeds.ts'

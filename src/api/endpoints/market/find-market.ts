@@ -1,5 +1,5 @@
 import { ApiError } from '../../../core/errors.ts'
-import type { MarketRow } from '../../../core/rows/market.ts'
+import type { MarketRow } from '../../../core/rows/schemas.ts'
 import { resolveSource, type Source, type SourceName } from '../../../core/source.ts'
 import { type AssetSymbol, parseSymbol } from '../../../core/symbol.ts'
 import type { EnvironmentStore } from '../../../store/environment.ts'

@@ -1,7 +1,7 @@
 import { base } from '../../../contract/costs.ts'
 import { at, list } from '../../../contract/endpoint.ts'
 import { optional, rowsPage, source, symbol } from '../../../contract/params.ts'
-import { FundingRow } from '../../../core/rows/funding.ts'
+import { FundingRow } from '../../../core/rows/schemas.ts'
 import type { AssetSymbol } from '../../../core/symbol.ts'
 import { endpoint } from '../services.ts'
 import { feedsOf } from './feeds.ts'

@@ -11,7 +11,7 @@ import {
   timeRange,
   withDefault,
 } from '../../../contract/params.ts'
-import { LiquidationRow } from '../../../core/rows/liquidation.ts'
+import { LiquidationRow } from '../../../core/rows/schemas.ts'
 import type { AssetSymbol } from '../../../core/symbol.ts'
 import { endpoint } from '../services.ts'
 import { feedsOf } from './feeds.ts'

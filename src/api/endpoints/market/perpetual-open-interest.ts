@@ -1,5 +1,5 @@
 import type { Feed } from '../../../core/feed.ts'
-import type { OpenInterestRow } from '../../../core/rows/open-interest.ts'
+import type { OpenInterestRow } from '../../../core/rows/schemas.ts'
 import type { AssetSymbol } from '../../../core/symbol.ts'
 import type { EnvironmentStore } from '../../../store/environment.ts'
 

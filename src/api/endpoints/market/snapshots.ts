@@ -14,7 +14,7 @@ import {
 } from '../../../contract/params.ts'
 import { INTERVAL_MS, type Interval } from '../../../core/interval.ts'
 import type { MarketType } from '../../../core/rows/market.ts'
-import { SnapshotRow } from '../../../core/rows/snapshot.ts'
+import { SnapshotRow } from '../../../core/rows/schemas.ts'
 import type { AssetSymbol } from '../../../core/symbol.ts'
 import { endpoint } from '../services.ts'
 import { findMarket } from './find-market.ts'

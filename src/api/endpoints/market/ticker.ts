@@ -1,7 +1,7 @@
 import { base } from '../../../contract/costs.ts'
 import { list } from '../../../contract/endpoint.ts'
 import { optional, rowsPage, source, symbol } from '../../../contract/params.ts'
-import { TickerRow } from '../../../core/rows/ticker.ts'
+import { TickerRow } from '../../../core/rows/schemas.ts'
 import type { AssetSymbol } from '../../../core/symbol.ts'
 import { endpoint } from '../services.ts'
 import { feedsOf, sourcesNamed, spelling } from './feeds.ts'

@@ -1,7 +1,7 @@
 import { base } from '../../../contract/costs.ts'
 import { at, list } from '../../../contract/endpoint.ts'
 import { choice, onlyFor, optional, rowsPage, source, symbol } from '../../../contract/params.ts'
-import { TradeRow } from '../../../core/rows/trade.ts'
+import { TradeRow } from '../../../core/rows/schemas.ts'
 import { endpoint } from '../services.ts'
 import { feedsOf } from './feeds.ts'
 import { findSubject } from './find-market.ts'

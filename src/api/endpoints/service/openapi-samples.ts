@@ -1,6 +1,6 @@
 import type { ExampleSamples } from '../../../contract/example.ts'
 import { readTransaction, writeTransaction } from '../../../core/chain/transaction-json.ts'
-import type { MarketRow } from '../../../core/rows/market.ts'
+import type { MarketRow } from '../../../core/rows/schemas.ts'
 import { formatTime } from '../../../core/time.ts'
 import { addressOfScript } from '../../../parser/script-address.ts'
 import { transactionId } from '../../../parser/transaction-id.ts'
