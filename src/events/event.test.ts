@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Value } from 'typebox/value'
 import { allEvents, caughtUp, startChainRig } from '../../test/fakes/chain-rig.ts'
-import { eventSchema, newEvent } from './event.ts'
+import { newEvent } from './event.ts'
+import { eventSchema } from './event-schema.ts'
 import { EVENT_KINDS, isEventKind } from './kinds.ts'
 
 test('amounts above 2^53 keep their digits', () => {

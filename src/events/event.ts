@@ -2,88 +2,14 @@
  * An event as stream frames and deliveries carry it, and the data of each kind. Amounts and scores are
  * integers that may exceed 2^53: in memory they are bigints, in the JSON text plain digits.
  */
-import { type Static, type TSchema, Type } from 'typebox'
 import { type ExactJson, writeExact } from '../kit/exact-json.ts'
 import type { NewEvent } from '../store/events.ts'
+import type { EventDataShape } from './event-schema.ts'
 import type { EventKind } from './kinds.ts'
-
-const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' })
-const Score = Type.Integer({ minimum: 0 })
-const Sompi = Type.Integer({ minimum: 0, description: 'sompi' })
-const Address = Type.String()
-
-/** As `parsed.outputs` of a transaction shows them. */
-const EventOutput = Type.Object({
-  index: Type.Integer({ minimum: 0 }),
-  amount_sompi: Sompi,
-  address: Type.Union([Address, Type.Null()]),
-  script_public_key: Type.String(),
-  script_class: Type.String(),
-  covenant: Type.Union([Type.Object({ id: Hash, authorizing_input: Type.Integer() }), Type.Null()]),
-})
-
-const Utxo = Type.Object({ tx_id: Hash, index: Type.Integer({ minimum: 0 }), amount_sompi: Sompi })
-
-const Parsed = Type.Object({
-  tx_id: Hash,
-  stage: Type.Union([Type.Literal('mempool'), Type.Literal('accepted')]),
-  tags: Type.Array(Type.String()),
-  detail: Type.Object({}, { additionalProperties: true }),
-  outputs: Type.Array(EventOutput),
-})
-
-const EVENT_DATA = {
-  block_added: Type.Object({
-    hash: Hash,
-    daa_score: Score,
-    blue_score: Score,
-    timestamp: Type.String(),
-    transaction_ids: Type.Array(Hash),
-  }),
-  virtual_chain_changed: Type.Object({
-    removed: Type.Array(Hash),
-    added: Type.Array(Hash),
-    accepted: Type.Array(Type.Object({ accepting_block_hash: Hash, transaction_ids: Type.Array(Hash) })),
-  }),
-  virtual_daa_score_changed: Type.Object({ daa_score: Score }),
-  sink_blue_score_changed: Type.Object({ blue_score: Score }),
-  utxos_changed: Type.Object({
-    address: Address,
-    tx_id: Hash,
-    added: Type.Array(Utxo),
-    removed: Type.Array(Utxo),
-    daa_score: Score,
-    retracted: Type.Boolean(),
-    retracts: Type.Union([Type.String(), Type.Null()]),
-  }),
-  mempool_entry: Type.Object({
-    tx_id: Hash,
-    fee_sompi: Sompi,
-    is_orphan: Type.Boolean(),
-    tags: Type.Array(Type.String()),
-    outputs: Type.Array(EventOutput),
-  }),
-  covenant_execution: Parsed,
-  krc20_activity: Parsed,
-  native_asset_transfer: Parsed,
-  scriptlang_event: Parsed,
-} as const satisfies Record<EventKind, TSchema>
 
 /** The schemas' types with exact integers, from which the text of an event is written. */
 type Exact<T> = T extends number ? number | bigint : T extends object ? { [K in keyof T]: Exact<T[K]> } : T
-export type EventData = { [K in EventKind]: Exact<Static<(typeof EVENT_DATA)[K]>> }
-
-export function eventSchema(kind: EventKind) {
-  return Type.Object({
-    id: Type.String({ pattern: '^evt_[0-9a-z]+$' }),
-    seq: Type.Integer({ minimum: 1 }),
-    kind: Type.Literal(kind),
-    network: Type.String(),
-    created_at: Type.String(),
-    addresses: Type.Array(Address),
-    data: EVENT_DATA[kind],
-  })
-}
+export type EventData = { [K in EventKind]: Exact<EventDataShape[K]> }
 
 export interface EventParts<K extends EventKind> {
   kind: K
