@@ -1,4 +1,5 @@
 /** A venue and its recorder from settings that can be sent to a thread. */
+import type { AuditOptions } from '../ingest/audit/audit.ts'
 import { chooseRecorder } from '../ingest/choose-recorder.ts'
 import type { BackfillPace } from '../ingest/shared/backfill-pace.ts'
 import type { Recorder } from '../ingest/shared/recorder.ts'
@@ -33,7 +34,14 @@ export function openVenue(
 
 export function recorderOf(
   name: VenueName,
-  parts: { venue: Venue; store: EnvironmentStore; clock: Clock; log: Logger; pace?: BackfillPace },
+  parts: {
+    venue: Venue
+    store: EnvironmentStore
+    clock: Clock
+    log: Logger
+    pace?: BackfillPace
+    audit?: AuditOptions
+  },
   firstFillDays: number = MAX_FIRST_FILL_DAYS,
 ): Recorder {
   return chooseRecorder(withinDays(VENUES[name].plan, firstFillDays), parts)

@@ -5,6 +5,7 @@
 import { join } from 'node:path'
 import { workerData } from 'node:worker_threads'
 import type { Environment } from '../core/environment.ts'
+import { sampleFile } from '../ingest/audit/sample-file.ts'
 import { createBackfillPace } from '../ingest/shared/backfill-pace.ts'
 import { openDeadLetterFile } from '../ingest/shared/dead-letter-file.ts'
 import { createVenueNotices } from '../ingest/shared/venue-notices.ts'
@@ -53,7 +54,11 @@ const pace = createBackfillPace(clock)
 const recorders = options.venues.map((setting) => {
   const venue = openVenue(setting, clock, letters.add)
   notices.add(venue)
-  return recorderOf(setting.name, { venue, store, clock, log, pace }, options.firstFillDays)
+  const samples = sampleFile(
+    join(options.address.folder, 'audit', `${options.environment}-${setting.name}.json`),
+  )
+  const audit = { random: Math.random, samples }
+  return recorderOf(setting.name, { venue, store, clock, log, pace, audit }, options.firstFillDays)
 })
 const supervisor = supervise({ recorders, coverage: store.coverage, clock, log })
 const thread = serveCalls(

@@ -2,6 +2,7 @@
 import type { ServiceStatus } from '../api/endpoints/account/service-status.ts'
 import type { Source } from '../core/source.ts'
 import { formatTime } from '../core/time.ts'
+import { sumAudits } from '../ingest/audit/audit.ts'
 import { type SupervisedThread, superviseThread } from '../kit/supervise-thread.ts'
 import { VENUE_NAMES, VENUES } from '../venues/list.ts'
 import { ingestMetrics } from './ingest-metrics.ts'
@@ -76,7 +77,16 @@ function startLive({ config }: EnvironmentParts, recorders: RecorderThread): voi
 }
 
 function rowOf(
-  { source, state, lastEventMs, rowsInserted, gaps24h, backfill, notice }: RecordMessage['sources'][number],
+  {
+    source,
+    state,
+    lastEventMs,
+    rowsInserted,
+    gaps24h,
+    backfill,
+    notice,
+    detail,
+  }: RecordMessage['sources'][number],
   nowMs: number,
 ): IngestionRow {
   return {
@@ -87,6 +97,7 @@ function rowOf(
     rows_inserted: rowsInserted,
     gaps_24h: gaps24h,
     backfill,
+    audit: sumAudits(detail.audits),
     notice,
   }
 }

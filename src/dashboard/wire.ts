@@ -105,6 +105,7 @@ export interface SourceStatusView {
   rows_inserted: number
   gaps_24h: number
   backfill: number | null
+  audit: { checked: number; differences: number }
   notice: string | null
   datasets: DatasetStatusView[]
 }

@@ -4,6 +4,7 @@ import type { Logger } from '../kit/log.ts'
 import type { EnvironmentStore } from '../store/environment.ts'
 import type { RecordingPlan } from '../venues/plan.ts'
 import type { Venue } from '../venues/venue.ts'
+import type { AuditOptions } from './audit/audit.ts'
 import { recordExchange } from './exchange/record-exchange.ts'
 import { recordOracle } from './oracle/record-oracle.ts'
 import { recordPredictions } from './prediction/record-predictions.ts'
@@ -12,7 +13,14 @@ import type { Recorder } from './shared/recorder.ts'
 
 export function chooseRecorder(
   plan: RecordingPlan,
-  parts: { venue: Venue; store: EnvironmentStore; clock: Clock; log: Logger; pace?: BackfillPace },
+  parts: {
+    venue: Venue
+    store: EnvironmentStore
+    clock: Clock
+    log: Logger
+    pace?: BackfillPace
+    audit?: AuditOptions
+  },
 ): Recorder {
   switch (plan.kind) {
     case 'exchange':

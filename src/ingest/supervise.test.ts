@@ -6,6 +6,7 @@ import { until } from '../../test/until.ts'
 import { systemClock } from '../kit/clock.ts'
 import { createLogger } from '../kit/log.ts'
 import type { CoverageStore } from '../store/coverage.ts'
+import { noAudits } from './audit/audit.ts'
 import type { Recorder, RecorderStatus } from './shared/recorder.ts'
 import { supervise } from './supervise.ts'
 
@@ -16,7 +17,7 @@ const coverage = {
 
 const status: RecorderStatus = {
   ...{ name: 'toy', source: 'cexa', channels: 1, channelsUp: 1, lastEventMs: null, rowsInserted: 0 },
-  ...{ waitingRows: 0, storeFailure: null, backfill: null, counts: {}, feeds: [] },
+  ...{ waitingRows: 0, storeFailure: null, backfill: null, counts: {}, audits: noAudits(), feeds: [] },
 }
 
 test('a recorder that fails is started again and never stops the others', async () => {

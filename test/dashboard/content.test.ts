@@ -206,6 +206,7 @@ describe('the dashboard with known data', { skip }, () => {
       rows_inserted: 1_234,
       gaps_24h: 2,
       backfill: 0.5,
+      audit: { checked: 12, differences: 0 },
       notice: null,
       datasets: [dataset, { ...dataset, ...never, dataset: 'snapshots', interval: null }],
     }

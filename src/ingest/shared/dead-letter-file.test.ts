@@ -59,13 +59,18 @@ test('a flood is counted whole and written only in part; the file stays within i
     assert.ok(statSync(join(folder, 'b', name)).size <= 20_000, name)
 })
 
+const auditsOf = (differences: number) => ({ sealed: { checked: 10 * differences, differences } })
+
 test('letters and differences of a recording thread are counters of /metrics, across its restarts', async () => {
   const metrics = createMetrics({ defaults: false })
   const [inTest, inLive] = [ingestMetrics(metrics, 'test'), ingestMetrics(metrics, 'live')]
   const message = (count: number, differences: number) => ({
     kind: 'status' as const,
     sources: [
-      { source: 'cexa', detail: { counts: { differences } } } as unknown as SourceStatus & { notice: null },
+      {
+        source: 'cexa',
+        detail: { counts: { differences }, audits: auditsOf(differences) },
+      } as unknown as SourceStatus & { notice: null },
     ],
     deadLetters: [{ venue: 'kalshi', reason: 'wrong_shape', count }],
   })
@@ -83,4 +88,7 @@ test('letters and differences of a recording thread are counters of /metrics, ac
     /tapeline_dead_letters_total\{environment="live",venue="kalshi",reason="wrong_shape"\} 4\n/,
   )
   assert.match(text, /tapeline_ingest_total\{environment="test",source="cexa",kind="differences"\} 3\n/)
+  const labels = 'environment="test",source="cexa",check="sealed"'
+  assert.ok(text.includes(`tapeline_audit_checked_total{${labels}} 30\n`), text)
+  assert.ok(text.includes(`tapeline_audit_differences_total{${labels}} 3\n`), text)
 })

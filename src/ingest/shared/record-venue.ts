@@ -8,6 +8,8 @@ import type { Logger } from '../../kit/log.ts'
 import type { EnvironmentStore } from '../../store/environment.ts'
 import type { Channel } from '../../venues/channel.ts'
 import type { LiveOptions, Venue } from '../../venues/venue.ts'
+import { type AuditCheck, type AuditOptions, createAudit, noAudits } from '../audit/audit.ts'
+import { auditSealedPages } from '../audit/sealed-pages.ts'
 import type { TrackedFeed } from './feed-coverage.ts'
 import type { LiveRecorder } from './live-recorder.ts'
 import { openRowWriter } from './open-row-writer.ts'
@@ -26,6 +28,8 @@ export interface RecorderOptions {
   readonly log: Logger
   readonly symbols?: readonly AssetSymbol[]
   readonly maxSilenceMs?: LiveOptions['maxSilenceMs']
+  /** Left out: what is stored is not examined. */
+  readonly audit?: AuditOptions | undefined
 }
 
 /** One run of a recorder, from its start until the signal or a fault. */
@@ -45,6 +49,8 @@ interface RecordedKind {
   open(run: RecorderRun): Promise<ReadonlyMap<AssetSymbol, LiveRecorder>>
   /** What goes on beside the live data until the signal of the run; it must not reject. */
   meanwhile?(run: RecorderRun): Promise<void>
+  /** Self-checks that only this kind of venue has. */
+  audits?(run: RecorderRun, random: () => number): readonly AuditCheck[]
   counts?(): RecorderStatus['counts']
   backfill?(): RecorderStatus['backfill']
 }
@@ -60,6 +66,7 @@ export function recordVenue(options: RecorderOptions, kind: RecordedKind): Recor
   const { name, source } = venue.describe
   const { channels, feeds, hasSnapshots } = kind
   const recorded = feeds.map((each) => ({ feed: each.feed, lagMs: lagOf(venue, each.channels) }))
+  const audit = options.audit && createAudit({ source, clock, log, random: options.audit.random })
   let writer: RowWriter | undefined
   let live: LiveRun | undefined
   /** Rows of earlier runs. */
@@ -73,7 +80,7 @@ export function recordVenue(options: RecorderOptions, kind: RecordedKind): Recor
     const signal = AbortSignal.any([stopped, end.signal])
     const current = { startMs: clock.now(), rows, tracker, signal }
     let listening: LiveRun | undefined
-    let meanwhile: Promise<void> | undefined
+    let meanwhile: Promise<unknown> | undefined
     try {
       const recorders = await kind.open(current)
       listening = runLive({
@@ -82,7 +89,7 @@ export function recordVenue(options: RecorderOptions, kind: RecordedKind): Recor
         ...(options.maxSilenceMs === undefined ? {} : { maxSilenceMs: options.maxSilenceMs }),
       })
       live = listening
-      meanwhile = kind.meanwhile?.(current)
+      meanwhile = Promise.all([kind.meanwhile?.(current), examine(current)])
       await listening.done
     } finally {
       end.abort()
@@ -91,6 +98,17 @@ export function recordVenue(options: RecorderOptions, kind: RecordedKind): Recor
       insertedBefore += rows.stats().inserted
       await rows.close().catch((error) => log.error({ err: error }, 'the last rows were not written'))
     }
+  }
+
+  async function examine(run: RecorderRun): Promise<void> {
+    if (audit === undefined || options.audit === undefined) return
+    const { random, samples } = options.audit
+    const { tracker, signal } = run
+    const sealed = auditSealedPages({
+      ...{ feeds: feeds.map(({ feed }) => feed), store, tracker, clock, random, samples },
+    })
+    await audit.run([sealed, ...(kind.audits?.(run, random) ?? [])], signal)
+    await sealed.close().catch((error) => log.warn({ venue: name, err: error }, 'samples were not saved'))
   }
 
   function status(): RecorderStatus {
@@ -107,6 +125,7 @@ export function recordVenue(options: RecorderOptions, kind: RecordedKind): Recor
       storeFailure: rows?.failure ?? null,
       backfill: kind.backfill?.() ?? null,
       counts: { ...kind.counts?.(), corrected: rows?.corrected ?? 0, refused: rows?.refused ?? 0 },
+      audits: audit?.counts() ?? noAudits(),
       feeds: recorded,
     }
   }

@@ -1,6 +1,7 @@
 /** What the supervisor runs: something that records one venue until it is stopped. */
 import type { Feed } from '../../core/feed.ts'
 import type { Source } from '../../core/source.ts'
+import type { AuditCounts } from '../audit/audit.ts'
 
 export interface Recorder {
   readonly name: string
@@ -29,6 +30,8 @@ export interface RecorderStatus {
   /** Null before it began. */
   readonly backfill: BackfillProgress | null
   readonly counts: Readonly<Record<string, number>>
+  /** What the self-checks examined and found. */
+  readonly audits: AuditCounts
   /** The feeds that it writes. */
   readonly feeds: readonly RecordedFeed[]
 }

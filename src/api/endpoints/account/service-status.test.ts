@@ -12,6 +12,7 @@ const source = (status: 'healthy' | 'down', hasRecord: boolean): ServiceStatus['
     rows_inserted: 0,
     gaps_24h: 0,
     backfill: null,
+    audit: { checked: 0, differences: 0 },
     notice: null,
   },
   last_event_at: null,

@@ -23,6 +23,16 @@ const Source = Type.Object({
   backfill: nullableFractionField(
     'Share of the first fill with history that is done; null where there is none.',
   ),
+  audit: Type.Object(
+    {
+      checked: integerField('Ranges of stored data that were examined since the process started.'),
+      differences: integerField('What was found to be wrong in them, and became a correction or a hole.'),
+    },
+    {
+      description:
+        'Self-checks: sealed pages are read again, rows are compared with each other and with the venue.',
+    },
+  ),
   notice: nullableTextField(
     'What the operator should know, such as missing credentials; null where there is nothing.',
   ),

@@ -125,6 +125,8 @@ function Source({ source }: { source: SourceStatusView }) {
             {compact(source.rows_inserted)} {source.rows_inserted === 1 ? 'row' : 'rows'} since the start
             {source.backfill !== null && source.backfill < 1 && ` · backfill ${percent(source.backfill)}`}
             {source.gaps_24h > 0 && isRecorded && ` · ${plural(source.gaps_24h, 'interruption')} in 24 h`}
+            {source.audit.differences > 0 &&
+              ` · ${plural(source.audit.differences, 'difference')} found by self-checks`}
           </span>
         </span>
         {isRecorded ? (

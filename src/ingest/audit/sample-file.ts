@@ -1,0 +1,22 @@
+/** The samples of sealed pages in a file: what changed while nothing ran is seen too. */
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { SampleStorage } from './audit.ts'
+
+export function sampleFile(path: string): SampleStorage {
+  return {
+    async load() {
+      try {
+        return await readFile(path, 'utf8')
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+        throw error
+      }
+    },
+    async save(text) {
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+      await writeFile(`${path}.new`, text, { mode: 0o600 })
+      await rename(`${path}.new`, path)
+    },
+  }
+}

@@ -1,0 +1,71 @@
+/** A real store in a folder of its own, and the same file behind its back. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { Feed } from '../../src/core/feed.ts'
+import { type CoverageTracker, createCoverageTracker } from '../../src/ingest/shared/track-coverage.ts'
+import { createRowWriter, type RowWriter } from '../../src/ingest/shared/write-rows.ts'
+import { createLogger } from '../../src/kit/log.ts'
+import { seeded } from '../../src/store/conformance/engine.ts'
+import type { EnvironmentStore } from '../../src/store/environment.ts'
+import { type ManualClock, manualClock } from '../fakes/manual-clock.ts'
+import { storesIn } from '../fakes/stores.ts'
+
+export interface AuditedStore {
+  readonly clock: ManualClock
+  readonly store: EnvironmentStore
+  readonly writer: RowWriter
+  readonly tracker: CoverageTracker
+  /** Changes the file without the store: as a defect of the program, or of the disk, would. */
+  behind(sql: string, ...values: (string | number)[]): number
+  /** The key of a feed in the file. */
+  idOf(feed: Feed): number
+  close(): Promise<void>
+}
+
+export async function openAuditedStore(startMs: number): Promise<AuditedStore> {
+  const folder = mkdtempSync(join(tmpdir(), 'tapeline-audit-'))
+  const clock = manualClock(startMs)
+  const store = await storesIn(folder, clock).environment('test')
+  const log = createLogger({ level: 'silent' })
+  const writer = createRowWriter({ store, clock, log })
+  const tracker = createCoverageTracker({ feeds: [], coverage: store.coverage, writer })
+  const open = () => new DatabaseSync(join(folder, 'test.db'), { timeout: 5_000 })
+  return {
+    clock,
+    store,
+    writer,
+    tracker,
+    behind(sql, ...values) {
+      const file = open()
+      try {
+        return Number(file.prepare(sql).run(...values).changes)
+      } finally {
+        file.close()
+      }
+    },
+    idOf({ dataset, source, symbol, interval }) {
+      const file = open()
+      try {
+        const row = file
+          .prepare('SELECT id FROM feeds WHERE dataset = ? AND source = ? AND symbol = ? AND interval = ?')
+          .get(dataset, source, symbol, interval)
+        return Number(row?.id)
+      } finally {
+        file.close()
+      }
+    },
+    async close() {
+      await writer.close()
+      await store.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Numbers in [0, 1) that are the same in every run. */
+export function fixedRandom(seed: number): () => number {
+  const random = seeded(seed)
+  return () => random.below(1_000_000_007) / 1_000_000_007
+}
