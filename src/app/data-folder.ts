@@ -23,7 +23,7 @@ const LOCK_NAME = 'service'
 const FOLDER_MODE = 0o700
 const FILE_MODE = 0o600
 /** Only our own files: the folder may contain others. */
-const OURS = ['*.db', '*.db-wal', '*.db-shm', '*.key', 'service.*', '{dead-letters,sandbox-node}/**']
+const OURS = ['*.db', '*.db-wal', '*.db-shm', '*.key', 'service.*', '{audit,dead-letters,sandbox-node}/**']
 
 /** Creates the folder where it is missing, and removes the access of others to our files. */
 export function prepareDataFolder(folder: string): void {
