@@ -52,23 +52,18 @@ export async function startVenue(
     open: (socket, url) => options.openSession(url, socket, hub, now),
   })
   const rest = options.rest(now)
-  /** The Date header follows the venue's clock. */
-  const dated = (reply: RestReply): RestReply => ({
+  const typed = (reply: RestReply): RestReply => ({
     ...reply,
-    headers: {
-      date: new Date(now()).toUTCString(),
-      'content-type': 'application/json;charset=UTF-8',
-      ...reply.headers,
-    },
+    headers: { 'content-type': 'application/json;charset=UTF-8', ...reply.headers },
   })
   const service: RestService = {
     ...rest,
     venue,
     name: 'rest',
-    handle: async (request) => dated(await rest.handle(request)),
-    refuse: (status, retryAfterS) => dated(rest.refuse(status, retryAfterS)),
+    handle: async (request) => typed(await rest.handle(request)),
+    refuse: (status, retryAfterS) => typed(rest.refuse(status, retryAfterS)),
   }
-  const endpoint = { answer: answersOf(service, faults), upgrade: sockets.upgrade }
+  const endpoint = { answer: answersOf({ service, faults, now }), upgrade: sockets.upgrade }
   const listener = await options.listen(endpoint, options.port)
   startTicks(
     { clock, tickMs, signal },

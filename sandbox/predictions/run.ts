@@ -121,8 +121,12 @@ export function startSandboxPredictions(options: SandboxPredictionsOptions): Pro
     }
     const port = (name: PortName) => options.ports?.[name] ?? 0
     const serve = async (service: RestService, at: number, stream?: Sockets): Promise<string> => {
-      const upgrade = stream === undefined ? {} : { upgrade: stream.upgrade }
-      return `127.0.0.1:${keep(await listen({ answer: answersOf(service, faults), ...upgrade }, at)).port}`
+      const { now } = { polymarket, kalshi, ethereum }[service.venue as (typeof PREDICTION_VENUES)[number]]
+      const endpoint = {
+        answer: answersOf({ service, faults, now }),
+        ...(stream === undefined ? {} : { upgrade: stream.upgrade }),
+      }
+      return `127.0.0.1:${keep(await listen(endpoint, at)).port}`
     }
     const tokensPerSecond = KALSHI_TOKENS_PER_SECOND * budgetScale
     const hosts = {

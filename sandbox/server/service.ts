@@ -27,7 +27,13 @@ const DEFAULT_RETRY_AFTER_S = 5
 export const ok = (body: unknown): RestReply => ({ status: 200, body })
 
 /** The `answer` of an endpoint. */
-export function answersOf(service: RestService, faults: FaultSwitches): Endpoint['answer'] {
+export function answersOf(options: {
+  service: RestService
+  faults: FaultSwitches
+  /** The venue's own clock, which the `Date` header follows. */
+  now: () => number
+}): Endpoint['answer'] {
+  const { service, faults, now } = options
   const { venue, name, provider } = service
   return async (request) => {
     const target = {
@@ -51,7 +57,11 @@ export function answersOf(service: RestService, faults: FaultSwitches): Endpoint
     const isText = typeof reply.body === 'string' && !/^[[{]/.test(text)
     return {
       status: reply.status,
-      headers: { 'content-type': isText ? 'text/plain' : 'application/json', ...reply.headers },
+      headers: {
+        date: new Date(now()).toUTCString(),
+        'content-type': isText ? 'text/plain' : 'application/json',
+        ...reply.headers,
+      },
       body: isBroken ? text.slice(0, Math.ceil(text.length / 2)) : text,
     }
   }

@@ -4,7 +4,7 @@
  *   upgraded ─▶ open ─▶ (renewed by pongs) ─▶ closed by: client · idle rule · lifetime · too slow · fault
  */
 import { answerPings } from '../../src/kit/answer-pings.ts'
-import type { Clock } from '../../src/kit/clock.ts'
+import { type Clock, runEvery } from '../../src/kit/clock.ts'
 import { type Fault, type FaultSwitches, type FaultVenue, isRest } from './faults.ts'
 import { type ServerSocket, SOCKET_OPEN, type UpgradeDecision, type UpgradeRequest } from './transport.ts'
 
@@ -117,6 +117,7 @@ export function createSockets(options: {
     opened++
     const own: OpenSocket = Object.assign(entry, { session })
     sockets.add(own)
+    if (isWatched && !signal.aborted) watch()
 
     const isTooMany = () => {
       if (mayReceive()) return false
@@ -133,6 +134,7 @@ export function createSockets(options: {
     ws.on('error', () => ws.terminate())
     ws.on('close', () => {
       sockets.delete(own)
+      if (sockets.size === 0) unwatch()
       session.closed()
     })
   }
@@ -154,17 +156,21 @@ export function createSockets(options: {
     }
   }
 
-  async function watch(): Promise<void> {
-    while (!signal.aborted) {
-      await clock.sleep(CHECK_EVERY_MS, signal)
+  const isWatched =
+    rules.pingEveryMs !== undefined || rules.idleMs !== undefined || rules.lifetimeMs !== undefined
+  let endWatch: (() => void) | undefined
+  /** A venue without sockets has no timer. */
+  function watch(): void {
+    endWatch ??= runEvery(clock, CHECK_EVERY_MS, () => {
       const nowMs = clock.now()
       for (const socket of [...sockets]) check(socket, nowMs)
-    }
-  }
-  if (rules.pingEveryMs !== undefined || rules.idleMs !== undefined || rules.lifetimeMs !== undefined)
-    watch().catch((error: unknown) => {
-      if (!signal.aborted) throw error
     })
+  }
+  function unwatch(): void {
+    endWatch?.()
+    endWatch = undefined
+  }
+  signal.addEventListener('abort', unwatch, { once: true })
 
   return {
     upgrade(request) {
