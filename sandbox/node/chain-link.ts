@@ -155,7 +155,9 @@ export function remoteConnection(options: { port: number; clock: Clock }): Chain
       const next = isFirst ? attempt + 1 : 0
       const again = () =>
         follow(listener, isFirst ? first : (start) => listener({ kind: 'start', start }), next)
-      options.clock.sleep(backoffMs(RECONNECT, next) + 10, closed.signal).then(again, () => undefined)
+      options.clock
+        .sleep(backoffMs(RECONNECT, next, Math.random) + 10, closed.signal)
+        .then(again, () => undefined)
     })
     closed.signal.addEventListener('abort', () => link.destroy(), { once: true })
   }

@@ -77,7 +77,14 @@ export function marketAccess(config: Config, deps: { clock: Clock; log: Logger }
       throw new UsageError(
         `${request.source} has no stand-in in the sandbox; --environment live asks the real venue.`,
       )
-    const parts = { ...request, venue, store: await store(request.environment), clock, log }
+    const parts = {
+      ...request,
+      venue,
+      store: await store(request.environment),
+      clock,
+      random: Math.random,
+      log,
+    }
     switch (plan.kind) {
       case 'oracle':
         return backfillOracle({ ...parts, heartbeatMs: heartbeatOf(venue) })

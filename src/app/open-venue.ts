@@ -1,11 +1,7 @@
 /** A venue and its recorder from settings that can be sent to a thread. */
-import type { AuditOptions } from '../ingest/audit/audit.ts'
-import { chooseRecorder } from '../ingest/choose-recorder.ts'
-import type { BackfillPace } from '../ingest/shared/backfill-pace.ts'
+import { chooseRecorder, type RecorderParts } from '../ingest/choose-recorder.ts'
 import type { Recorder } from '../ingest/shared/recorder.ts'
 import type { Clock } from '../kit/clock.ts'
-import type { Logger } from '../kit/log.ts'
-import type { EnvironmentStore } from '../store/environment.ts'
 import type { ChainlinkOptions } from '../venues/chainlink/venue.ts'
 import type { DeadLetter } from '../venues/dead-letter.ts'
 import type { KalshiOptions } from '../venues/kalshi/venue.ts'
@@ -34,14 +30,7 @@ export function openVenue(
 
 export function recorderOf(
   name: VenueName,
-  parts: {
-    venue: Venue
-    store: EnvironmentStore
-    clock: Clock
-    log: Logger
-    pace?: BackfillPace
-    audit?: AuditOptions
-  },
+  parts: RecorderParts,
   firstFillDays: number = MAX_FIRST_FILL_DAYS,
 ): Recorder {
   return chooseRecorder(withinDays(VENUES[name].plan, firstFillDays), parts)

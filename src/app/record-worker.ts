@@ -58,9 +58,13 @@ const recorders = options.venues.map((setting) => {
     join(options.address.folder, 'audit', `${options.environment}-${setting.name}.json`),
   )
   const audit = { random: Math.random, samples }
-  return recorderOf(setting.name, { venue, store, clock, log, pace, audit }, options.firstFillDays)
+  return recorderOf(
+    setting.name,
+    { venue, store, clock, random: Math.random, log, pace, audit },
+    options.firstFillDays,
+  )
 })
-const supervisor = supervise({ recorders, coverage: store.coverage, clock, log })
+const supervisor = supervise({ recorders, coverage: store.coverage, clock, random: Math.random, log })
 const thread = serveCalls(
   {},
   {

@@ -11,17 +11,17 @@ import { recordPredictions } from './prediction/record-predictions.ts'
 import type { BackfillPace } from './shared/backfill-pace.ts'
 import type { Recorder } from './shared/recorder.ts'
 
-export function chooseRecorder(
-  plan: RecordingPlan,
-  parts: {
-    venue: Venue
-    store: EnvironmentStore
-    clock: Clock
-    log: Logger
-    pace?: BackfillPace
-    audit?: AuditOptions
-  },
-): Recorder {
+export interface RecorderParts {
+  readonly venue: Venue
+  readonly store: EnvironmentStore
+  readonly clock: Clock
+  readonly random: () => number
+  readonly log: Logger
+  readonly pace?: BackfillPace
+  readonly audit?: AuditOptions
+}
+
+export function chooseRecorder(plan: RecordingPlan, parts: RecorderParts): Recorder {
   switch (plan.kind) {
     case 'exchange':
       return recordExchange({ ...parts, plan })

@@ -39,7 +39,7 @@ test('a recorder that fails is started again and never stops the others', async 
     sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(ms / 50, signal),
   }
   const recorders = [recorder('failing', 'cexa'), recorder('steady', 'perpdex')]
-  const supervisor = supervise({ recorders, coverage, clock: fast, log })
+  const supervisor = supervise({ recorders, coverage, random: Math.random, clock: fast, log })
   await until('three starts', () => started.failing === 3)
   assert.equal(started.steady, 1)
   assert.deepEqual(

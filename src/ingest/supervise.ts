@@ -60,9 +60,10 @@ export function supervise(options: {
   recorders: readonly Recorder[]
   coverage: CoverageStore
   clock: Clock
+  random: () => number
   log: Logger
 }): Supervisor {
-  const { recorders, coverage, clock, log } = options
+  const { recorders, coverage, clock, random, log } = options
   const stop = new AbortController()
   const { signal } = stop
   const gaps = new Map<Source, number>()
@@ -79,7 +80,7 @@ export function supervise(options: {
       }
       running.delete(recorder.name)
       if (clock.now() - startedMs > STEADY_AFTER_MS) attempt = 0
-      if (!signal.aborted) await clock.sleep(backoffMs(RESTART, attempt), signal)
+      if (!signal.aborted) await clock.sleep(backoffMs(RESTART, attempt, random), signal)
     }
   }
 

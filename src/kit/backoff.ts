@@ -10,10 +10,6 @@ export function backoffCeilingMs(policy: BackoffPolicy, attempt: number): number
 }
 
 /** Full jitter: anywhere between 0 and the ceiling, so that many clients do not return together. */
-export function backoffMs(
-  policy: BackoffPolicy,
-  attempt: number,
-  random: () => number = Math.random,
-): number {
+export function backoffMs(policy: BackoffPolicy, attempt: number, random: () => number): number {
   return Math.floor(random() * backoffCeilingMs(policy, attempt))
 }

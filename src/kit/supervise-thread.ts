@@ -42,7 +42,7 @@ export function superviseThread(options: {
       if (stop.signal.aborted) return
       attempt = clock.now() - startedMs > STEADY_AFTER_MS ? 0 : attempt + 1
       log.error({ thread: name, err: reason?.cause ?? reason }, 'a thread ended and is started again')
-      await clock.sleep(RESTART.baseMs + backoffMs(RESTART, attempt), stop.signal)
+      await clock.sleep(RESTART.baseMs + backoffMs(RESTART, attempt, Math.random), stop.signal)
     }
   }
   void run().catch(() => {})

@@ -71,8 +71,14 @@ test('and with nothing but its line it is recorded: trades as they come, the pas
   endAfterTest(() => store.close())
   const log = createLogger({ level: 'silent' })
   const venue = line.create({ clock: systemClock, hosts: { rest: rest.url, stream: sockets.url } })
-  const recorder = chooseRecorder(line.plan, { venue, store, clock: systemClock, log })
-  const supervisor = supervise({ recorders: [recorder], coverage: store.coverage, clock: systemClock, log })
+  const recorder = chooseRecorder(line.plan, { venue, store, random: Math.random, clock: systemClock, log })
+  const supervisor = supervise({
+    recorders: [recorder],
+    coverage: store.coverage,
+    random: Math.random,
+    clock: systemClock,
+    log,
+  })
   endAfterTest(() => supervisor.close())
   const dayMs = floorTo(Date.now(), 24 * HOUR_MS)
   const read = async (

@@ -104,6 +104,7 @@ async function fill(store: EnvironmentStore): Promise<void> {
   const clock = manualClock(START_MS)
   const writer = createRowWriter({
     store,
+    random: Math.random,
     clock,
     log: createLogger({ level: 'silent' }),
   })

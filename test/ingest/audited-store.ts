@@ -29,7 +29,7 @@ export async function openAuditedStore(startMs: number): Promise<AuditedStore> {
   const clock = manualClock(startMs)
   const store = await storesIn(folder, clock).environment('test')
   const log = createLogger({ level: 'silent' })
-  const writer = createRowWriter({ store, clock, log })
+  const writer = createRowWriter({ store, clock, random: Math.random, log })
   const tracker = createCoverageTracker({ feeds: [], coverage: store.coverage, writer })
   const open = () => new DatabaseSync(join(folder, 'test.db'), { timeout: 5_000 })
   return {

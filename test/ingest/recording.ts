@@ -67,6 +67,7 @@ export async function startRecording(
       }),
       store,
       clock,
+      random: Math.random,
       log,
       symbols: options.symbols ?? ['BTC'],
       backfill: options.backfill ?? false,
@@ -74,7 +75,7 @@ export async function startRecording(
       ...(options.maxSilenceMs === undefined ? {} : { maxSilenceMs: options.maxSilenceMs }),
     })
   })
-  const supervisor = supervise({ recorders, coverage: store.coverage, clock, log })
+  const supervisor = supervise({ recorders, coverage: store.coverage, clock, random: Math.random, log })
   const stop = () => supervisor.close()
   return {
     store,

@@ -82,7 +82,7 @@ export async function startPredictionsRecording(
         ...(options.hasKey === false ? { kalshi: {} } : {}),
         limits: { rest: { answerWithinMs: HANGS_AFTER_MS, answerClock: clock } },
       })
-      const parts = { venue, store, clock, log, symbols: options.symbols }
+      const parts = { venue, store, clock, random: Math.random, log, symbols: options.symbols }
       if (setting.name === 'chainlink')
         return recordOracle({
           ...parts,
@@ -93,7 +93,7 @@ export async function startPredictionsRecording(
         return recordPredictions({ ...parts, plan: VENUES[setting.name].plan })
       return recorderOf(setting.name, parts)
     })
-  const supervisor = supervise({ recorders, coverage: store.coverage, clock, log })
+  const supervisor = supervise({ recorders, coverage: store.coverage, clock, random: Math.random, log })
   return {
     store,
     supervisor,

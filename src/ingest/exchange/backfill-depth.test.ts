@@ -37,7 +37,7 @@ async function fill(symbol: AssetSymbol, { fromMs, toMs }: Range): Promise<void>
     venue: VENUES.hyperliquid.create({ clock, hosts }),
     store: recording.store,
     symbols: [symbol],
-    ...{ fromMs, toMs, clock },
+    ...{ fromMs, toMs, clock, random: Math.random },
     log: createLogger({ level: 'silent' }),
     onProgress: () => {},
   })

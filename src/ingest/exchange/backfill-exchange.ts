@@ -14,10 +14,10 @@ const CANDLE_KINDS = ['funding', 'open_interest', 'candles']
 export async function backfillRange(
   options: ManualBackfill & { plan: ExchangePlan },
 ): Promise<BackfillResult> {
-  const { plan, venue, store, clock, log } = options
+  const { plan, venue, store, clock, random, log } = options
   const { series, coverage } = store
   const signal = options.signal ?? new AbortController().signal
-  const writer = openRowWriter({ venue, store, clock, log })
+  const writer = openRowWriter({ venue, store, clock, random, log })
   const tracker = createCoverageTracker({ feeds: [], coverage, writer })
   const fromMs = Math.floor(options.fromMs / DAY_MS) * DAY_MS
   // Today belongs to the live side: it knows the minutes that coarser candles of today are made of.
@@ -31,7 +31,7 @@ export async function backfillRange(
           : undefined
         const counts = noCounts()
         const parts: SymbolParts = {
-          ...{ plan, venue, symbol, series, writer, tracker, derivatives, counts, clock, signal },
+          ...{ plan, venue, symbol, series, writer, tracker, derivatives, counts, clock, random, signal },
         }
         return { parts, endMs: () => endMs }
       }),

@@ -42,7 +42,7 @@ test('a day whose klines come in microseconds fails and is not observed; request
   const venue = create({ clock, hosts: { rest: rest.url } })
   const fill = () =>
     backfillRange({
-      ...{ plan, venue, store, clock, symbols: ['BTC'], ...DAY, onProgress: () => {} },
+      ...{ plan, venue, store, random: Math.random, clock, symbols: ['BTC'], ...DAY, onProgress: () => {} },
       log: createLogger({ level: 'silent' }),
     })
   const feeds = [

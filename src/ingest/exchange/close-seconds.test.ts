@@ -23,7 +23,12 @@ async function start(name: 'binance-futures' | 'hyperliquid', isJoined: (closeMs
   const clock = manualClock(START_MS)
   const store = await storesIn(':memory:', clock).environment('test')
   const { series, coverage, close } = store
-  const writer = createRowWriter({ store, clock, log: createLogger({ level: 'silent' }) })
+  const writer = createRowWriter({
+    store,
+    random: Math.random,
+    clock,
+    log: createLogger({ level: 'silent' }),
+  })
   const tracker = createCoverageTracker({ feeds: [], coverage, writer })
   const counts = noCounts()
   const signal = new AbortController().signal
@@ -31,7 +36,7 @@ async function start(name: 'binance-futures' | 'hyperliquid', isJoined: (closeMs
   const parts: SymbolParts = {
     // No test here sends a request to a venue.
     ...{ plan, venue: {} as Venue, symbol: 'BTC', series, writer, tracker, derivatives: undefined },
-    ...{ counts, clock, signal },
+    ...{ counts, random: Math.random, clock, signal },
   }
   const unproven: MinuteProver = { trade() {}, judge: () => ({ kind: 'wait' }), forget() {} }
   const seconds =

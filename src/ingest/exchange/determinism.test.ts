@@ -186,6 +186,7 @@ async function fillAgain(store: EnvironmentStore): Promise<number[]> {
       fromMs: PAST_MS,
       toMs: START_MS,
       clock,
+      random: Math.random,
       log: createLogger({ level: 'silent' }),
       onProgress: () => {},
     })

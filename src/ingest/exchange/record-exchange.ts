@@ -52,7 +52,7 @@ export interface ExchangeOptions extends RecorderOptions {
 }
 
 export function recordExchange(options: ExchangeOptions): Recorder {
-  const { plan, venue, store, clock, log } = options
+  const { plan, venue, store, clock, random, log } = options
   const { series } = store
   const counts = noCounts()
   const symbols = recordedSymbols(options)
@@ -66,7 +66,7 @@ export function recordExchange(options: ExchangeOptions): Recorder {
     parts = await Promise.all(
       symbols.map(async (symbol): Promise<SymbolParts> => {
         const derivatives = plan.hasFunding ? await loadDerivatives({ ...about, symbol }) : undefined
-        return { plan, venue, symbol, series, writer, tracker, derivatives, counts, clock, signal }
+        return { plan, venue, symbol, series, writer, tracker, derivatives, counts, clock, random, signal }
       }),
     )
     const opened = new Map<AssetSymbol, SymbolRecorder>()

@@ -33,10 +33,23 @@ async function tickerOf(
   const clock = manualClock(START_MS)
   const store = await storesIn(':memory:', clock).environment('test')
   const { series, coverage } = store
-  const writer = createRowWriter({ store, clock, log: createLogger({ level: 'silent' }) })
+  const writer = createRowWriter({
+    store,
+    random: Math.random,
+    clock,
+    log: createLogger({ level: 'silent' }),
+  })
   const recorder = new SymbolRecorder(
     {
-      ...{ plan: VENUES['binance-futures'].plan, venue: {} as Venue, symbol: 'BTC', series, writer, clock },
+      ...{
+        plan: VENUES['binance-futures'].plan,
+        venue: {} as Venue,
+        symbol: 'BTC',
+        series,
+        writer,
+        random: Math.random,
+        clock,
+      },
       tracker: createCoverageTracker({ feeds: [], coverage, writer }),
       derivatives: undefined,
       counts: noCounts(),
@@ -68,7 +81,12 @@ test('perpetuals: an empty trade is left out and counted, one that makes no sens
   const clock = manualClock(START_MS)
   const store = await storesIn(':memory:', clock).environment('test')
   const { series, coverage } = store
-  const writer = createRowWriter({ store, clock, log: createLogger({ level: 'silent' }) })
+  const writer = createRowWriter({
+    store,
+    random: Math.random,
+    clock,
+    log: createLogger({ level: 'silent' }),
+  })
   const counts = noCounts()
   const [trades, seconds] = [feedOf('trades', 'perpdex', 'BTC'), candleFeed('perpdex', 'BTC', '1s')]
   const tracker = createCoverageTracker({
@@ -78,7 +96,16 @@ test('perpetuals: an empty trade is left out and counted, one that makes no sens
   })
   const recorder = new SymbolRecorder(
     {
-      ...{ plan: VENUES.hyperliquid.plan, venue: {} as Venue, symbol: 'BTC', series, writer, clock, tracker },
+      ...{
+        plan: VENUES.hyperliquid.plan,
+        venue: {} as Venue,
+        symbol: 'BTC',
+        series,
+        writer,
+        random: Math.random,
+        clock,
+        tracker,
+      },
       ...{ derivatives: undefined, counts, signal: new AbortController().signal },
     },
     { fromMs: START_MS, onError: assert.ifError },
@@ -176,7 +203,12 @@ test('every row of a perpetual has the 20 levels that the venue publishes', asyn
   const clock = manualClock(START_MS)
   const store = await storesIn(':memory:', clock).environment('test')
   const { series, coverage } = store
-  const writer = createRowWriter({ store, clock, log: createLogger({ level: 'silent' }) })
+  const writer = createRowWriter({
+    store,
+    random: Math.random,
+    clock,
+    log: createLogger({ level: 'silent' }),
+  })
   const { plan } = VENUES.hyperliquid
   assert.deepEqual(
     channelsOf(plan, 'BTC').filter(({ topic }) => topic.startsWith('book')),
@@ -185,7 +217,7 @@ test('every row of a perpetual has the 20 levels that the venue publishes', asyn
   )
   const recorder = new SymbolRecorder(
     {
-      ...{ plan, venue: {} as Venue, symbol: 'BTC', series, writer, clock },
+      ...{ plan, venue: {} as Venue, symbol: 'BTC', series, writer, random: Math.random, clock },
       tracker: createCoverageTracker({ feeds: [], coverage, writer }),
       derivatives: undefined,
       counts: { trades: 0, emptyTrades: 0, differences: 0, lateTrades: 0, missedMinutes: 0 },

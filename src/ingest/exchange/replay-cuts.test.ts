@@ -100,7 +100,17 @@ async function play({ name, random, tapes, outages, fails, stops, spoil, onLook 
     })
     const stop = new AbortController()
     const recorder = recordExchange({
-      ...{ plan, venue, store, clock, log, symbols, backfill: true, backfillFromMs: DAY_MS },
+      ...{
+        plan,
+        venue,
+        store,
+        random: Math.random,
+        clock,
+        log,
+        symbols,
+        backfill: true,
+        backfillFromMs: DAY_MS,
+      },
     })
     const done = recorder.run(stop.signal).catch((error) => assert.ok(stop.signal.aborted, error))
     return { venue, recorder, stop: () => stop.abort(), done }

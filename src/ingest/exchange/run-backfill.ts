@@ -187,7 +187,7 @@ async function startOf(
 }
 
 async function fillPatiently(chunk: Chunk, log: Logger): Promise<boolean> {
-  const { clock, signal, writer, venue } = chunk.target.parts
+  const { clock, random, signal, writer, venue } = chunk.target.parts
   for (let attempt = 0; attempt < TRIES; attempt++) {
     try {
       await fill(chunk)
@@ -199,7 +199,7 @@ async function fillPatiently(chunk: Chunk, log: Logger): Promise<boolean> {
         { venue: venue.describe.name, step: stepName(chunk.step), err: error },
         'a chunk of the backfill failed',
       )
-      await clock.sleep(backoffMs(RETRY, attempt), signal)
+      await clock.sleep(backoffMs(RETRY, attempt, random), signal)
     }
   }
   return false

@@ -19,6 +19,7 @@ export interface SymbolParts {
   readonly derivatives: Derivatives | undefined
   readonly counts: IngestCounts
   readonly clock: Clock
+  readonly random: () => number
   readonly signal: AbortSignal
 }
 

@@ -26,11 +26,11 @@ const TRIES = 4
 export async function backfillOracle(
   options: ManualBackfill & { heartbeatMs: number },
 ): Promise<BackfillResult> {
-  const { venue, heartbeatMs, store, clock, log } = options
+  const { venue, heartbeatMs, store, clock, random, log } = options
   const { coverage } = store
   const { source } = venue.describe
   const signal = options.signal ?? new AbortController().signal
-  const writer = openRowWriter({ venue, store, clock, log })
+  const writer = openRowWriter({ venue, store, clock, random, log })
   const tracker = createCoverageTracker({ feeds: [], coverage, writer })
   const floor = (timeMs: number) => Math.floor(timeMs / UNIT_MS) * UNIT_MS
   const fromMs = floor(options.fromMs)
@@ -112,7 +112,7 @@ export async function backfillOracle(
         return true
       } catch (error) {
         log.warn({ venue: venue.describe.name, symbol, err: error }, 'a chunk of the backfill failed')
-        await clock.sleep(backoffMs(RETRY, attempt), signal)
+        await clock.sleep(backoffMs(RETRY, attempt, random), signal)
       }
     }
     return false

@@ -49,6 +49,7 @@ async function setUp(t: TestContext, isDoubted: () => boolean) {
     heartbeatMs: HEARTBEAT_MS,
     store,
     clock,
+    random: Math.random,
     log: createLogger({ level: 'silent' }),
     symbols: ['BTC'] as const,
   }

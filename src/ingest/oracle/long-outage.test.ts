@@ -94,6 +94,7 @@ async function startRecording(t: TestContext, isDisputed: () => boolean) {
     venue,
     heartbeatMs: HEARTBEAT_MS,
     store,
+    random: Math.random,
     clock,
     log: createLogger({ level: 'silent' }),
     symbols: ['BTC'],

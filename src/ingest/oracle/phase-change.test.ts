@@ -48,7 +48,7 @@ test('the last rounds of the old phase are requested, and the candle has them', 
   const log = createLogger({ level: 'silent' })
   const store = await storesIn(':memory:', clock).environment('test')
   t.after(() => store.close())
-  const rows = createRowWriter({ store, clock, log })
+  const rows = createRowWriter({ store, random: Math.random, clock, log })
   t.after(() => rows.close())
   const feed = candleFeed('oracle', 'BTC', '5m')
   const tracker = createCoverageTracker({

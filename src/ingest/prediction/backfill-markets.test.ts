@@ -70,6 +70,7 @@ async function setUp(
         store,
         symbols: ['BTC'],
         ...RANGE,
+        random: Math.random,
         clock,
         log: createLogger({ level: 'silent' }),
         onProgress: () => {},

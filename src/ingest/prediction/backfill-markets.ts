@@ -37,20 +37,23 @@ interface MarketsBackfill extends MarketBackfill {
   readonly catalogue: MarketWriter
   readonly tracker: CoverageTracker
   readonly clock: Clock
+  readonly random: () => number
   readonly log: Logger
 }
 
 export async function backfillMarkets(
   options: ManualBackfill & { plan: PredictionPlan },
 ): Promise<BackfillResult> {
-  const { plan, venue, store, clock, log } = options
+  const { plan, venue, store, clock, random, log } = options
   const signal = options.signal ?? new AbortController().signal
-  const writer = openRowWriter({ venue, store, clock, log })
+  const writer = openRowWriter({ venue, store, clock, random, log })
   const catalogue = createMarketWriter({ store, log })
   const tracker = createCoverageTracker({ feeds: [], coverage: store.coverage, writer })
   const range = wholeDays(options, clock.now())
   const { series, markets } = store
-  const run = { plan, venue, series, markets, writer, catalogue, tracker, range, clock, log, signal }
+  const run = {
+    ...{ plan, venue, series, markets, writer, catalogue, tracker, range, clock, random, log, signal },
+  }
   const symbols = options.symbols.filter((symbol) => Object.hasOwn(venue.describe.symbols, symbol))
   try {
     const lists = await Promise.all(
@@ -124,7 +127,7 @@ async function backfillWithRetries(
   market: MarketInput,
   interest: PastOpenInterest,
 ): Promise<boolean> {
-  const { clock, log, signal } = run
+  const { clock, random, log, signal } = run
   for (let attempt = 0; attempt < TRIES; attempt++) {
     try {
       await putMarket(run, market)
@@ -133,7 +136,7 @@ async function backfillWithRetries(
     } catch (error) {
       if (signal.aborted) return false
       log.warn({ market: market.marketId, err: error }, 'the past of a market failed')
-      await clock.sleep(backoffMs(RETRY, attempt), signal)
+      await clock.sleep(backoffMs(RETRY, attempt, random), signal)
     }
   }
   return false

@@ -21,6 +21,7 @@ async function setUp(t: TestContext) {
   t.after(() => store.close())
   const writer = createRowWriter({
     store,
+    random: Math.random,
     clock,
     log: createLogger({ level: 'silent' }),
   })

@@ -70,7 +70,7 @@ async function setUp(t: TestContext, startMs: number) {
   async function start() {
     const stop = new AbortController()
     const { signal } = stop
-    const writer = createRowWriter({ store, clock, log })
+    const writer = createRowWriter({ store, random: Math.random, clock, log })
     const tracker = createCoverageTracker({ feeds: [], coverage: store.coverage, writer })
     const catalogue = createMarketWriter({ store, log })
     const recorder = recordMarkets({

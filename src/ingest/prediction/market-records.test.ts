@@ -87,7 +87,7 @@ async function setUp(t: TestContext, options: { atMs: number; listed?: readonly 
   }
   /** What a run of the service holds; the store stays between runs. */
   function run() {
-    const writer = createRowWriter({ store, clock, log })
+    const writer = createRowWriter({ store, random: Math.random, clock, log })
     const catalogue = createMarketWriter({ store, log })
     const feeds = trackedMarketFeeds(plan, 'BTC')
     const tracker = createCoverageTracker({ feeds, coverage: store.coverage, writer })

@@ -48,6 +48,7 @@ test('a venue whose reference price is switched off is healthy without it', asyn
     venue: VENUES.polymarket.create({ clock, ...setting, polymarket: { reference: 'none' } }),
     store,
     clock,
+    random: Math.random,
     log: createLogger({ level: 'silent' }),
     symbols: ['BTC'],
   })

@@ -90,7 +90,7 @@ const trade = (timeMs: number, price: string, isBlock = false): TradeObservation
 async function setUp(t: TestContext) {
   const clock = manualClock(START_MS)
   const store = await storesIn(':memory:', clock).environment('test')
-  const writer = createRowWriter({ store, clock, log })
+  const writer = createRowWriter({ store, random: Math.random, clock, log })
   t.after(() => store.close())
   const recorderOf = (name: Name, referencePrice: (timeMs: number) => string | null = () => null) =>
     new MarketRecorder({

@@ -12,6 +12,7 @@ export interface ManualBackfill {
   readonly fromMs: number
   readonly toMs: number
   readonly clock: Clock
+  readonly random: () => number
   readonly log: Logger
   readonly signal?: AbortSignal
   readonly onProgress: (progress: { done: number; total: number; step: string }) => void

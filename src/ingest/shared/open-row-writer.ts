@@ -10,12 +10,14 @@ export function openRowWriter(options: {
   venue: Pick<Venue, 'deadLetters'>
   store: Pick<EnvironmentStore, 'write' | 'coverage'>
   clock: Clock
+  random: () => number
   log: Logger
 }): RowWriter {
-  const { venue, store, clock, log } = options
+  const { venue, store, clock, random, log } = options
   return createRowWriter({
     store,
     clock,
+    random,
     log,
     onRefused: ({ feed, row, error }) =>
       venue.deadLetters.add({

@@ -11,7 +11,13 @@ test('a recorder that cannot begin leaves nothing behind, however often it is st
   const store = await storesIn(':memory:', clock).environment('test')
   t.after(() => store.close())
   const recorder = recordVenue(
-    { venue: VENUES['binance-spot'].create({ clock }), store, clock, log: createLogger({ level: 'silent' }) },
+    {
+      venue: VENUES['binance-spot'].create({ clock }),
+      store,
+      clock,
+      random: Math.random,
+      log: createLogger({ level: 'silent' }),
+    },
     {
       channels: [],
       feeds: [],

@@ -25,6 +25,7 @@ export interface RecorderOptions {
   readonly venue: Venue
   readonly store: EnvironmentStore
   readonly clock: Clock
+  readonly random: () => number
   readonly log: Logger
   readonly symbols?: readonly AssetSymbol[]
   readonly maxSilenceMs?: LiveOptions['maxSilenceMs']
@@ -62,7 +63,7 @@ export function recordedSymbols(options: { venue: Venue; symbols?: readonly Asse
 }
 
 export function recordVenue(options: RecorderOptions, kind: RecordedKind): Recorder {
-  const { venue, store, clock, log } = options
+  const { venue, store, clock, random, log } = options
   const { name, source } = venue.describe
   const { channels, feeds, hasSnapshots } = kind
   const recorded = feeds.map((each) => ({ feed: each.feed, lagMs: lagOf(venue, each.channels) }))
@@ -73,7 +74,7 @@ export function recordVenue(options: RecorderOptions, kind: RecordedKind): Recor
   let insertedBefore = 0
 
   async function run(stopped: AbortSignal): Promise<void> {
-    const rows = openRowWriter({ venue, store, clock, log })
+    const rows = openRowWriter({ venue, store, clock, random, log })
     writer = rows
     const tracker = createCoverageTracker({ feeds, coverage: store.coverage, writer: rows })
     const end = new AbortController()

@@ -130,7 +130,7 @@ async function setUp(folder = ':memory:') {
   const store = await storesIn(folder, clock).environment('test')
   const refused: RefusedRow[] = []
   const writer = createRowWriter({
-    ...{ store, clock, log: createLogger({ level: 'silent' }) },
+    ...{ store, random: Math.random, clock, log: createLogger({ level: 'silent' }) },
     onRefused: (each) => void refused.push(each),
   })
   return {

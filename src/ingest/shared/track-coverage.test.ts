@@ -16,6 +16,7 @@ async function setUp() {
   const store = await storesIn(':memory:', clock).environment('test')
   const writer = createRowWriter({
     store,
+    random: Math.random,
     clock,
     log: createLogger({ level: 'silent' }),
   })

@@ -32,7 +32,7 @@ function held(store: EnvironmentStore, failures = 0) {
 test('time is observed only when the rows put before it are durable', async () => {
   const store = await openStore()
   const { store: slow, open } = held(store)
-  const writer = createRowWriter({ store: slow, clock: systemClock, log })
+  const writer = createRowWriter({ store: slow, random: Math.random, clock: systemClock, log })
   const seen = async () => [
     await store.series.earliest({ dataset: 'funding' }),
     (await store.coverage.read([feed], 0, 2_000)).complete,
@@ -53,7 +53,7 @@ test('a write that fails is repeated with the same rows; none is lost', async ()
   const store = await openStore()
   const { store: failing, open } = held(store, 2)
   open()
-  const writer = createRowWriter({ store: failing, clock: systemClock, log })
+  const writer = createRowWriter({ store: failing, random: Math.random, clock: systemClock, log })
   writer.put(feed, [row(1_000), row(2_000)])
   await writer.flush()
   assert.deepEqual([writer.stats().inserted, writer.stats().failure], [2, null])
@@ -64,7 +64,7 @@ test('a write that fails is repeated with the same rows; none is lost', async ()
 test('above the bound the writer is not ready, and it is again when rows have gone', async () => {
   const store = await openStore()
   const { store: slow, open } = held(store)
-  const writer = createRowWriter({ store: slow, clock: systemClock, log })
+  const writer = createRowWriter({ store: slow, random: Math.random, clock: systemClock, log })
   writer.put(
     feed,
     Array.from({ length: MAX_WAITING_ROWS }, (_, index) => row(index)),
@@ -84,7 +84,7 @@ test('above the bound the writer is not ready, and it is again when rows have go
 
 test('a row that cannot be served is counted and refused, the others are written', async () => {
   const store = await openStore()
-  const writer = createRowWriter({ store, clock: systemClock, log })
+  const writer = createRowWriter({ store, random: Math.random, clock: systemClock, log })
   writer.put(feed, [row(1_000), { ...row(2_000), nextFundingTime: 0 }, row(3_000)])
   await writer.flush()
   assert.deepEqual([writer.stats().inserted, writer.stats().refused], [2, 1])

@@ -62,10 +62,11 @@ interface RowWriterStats {
 export function createRowWriter(options: {
   store: Pick<EnvironmentStore, 'write' | 'coverage'>
   clock: Clock
+  random: () => number
   log: Logger
   onRefused?: (refused: RefusedRow) => void
 }): RowWriter {
-  const { store, clock, log } = options
+  const { store, clock, random, log } = options
   const refused = createRefusedRows()
   const stop = new AbortController()
   const counts = { inserted: 0, corrected: 0, refused: 0 }
@@ -87,7 +88,7 @@ export function createRowWriter(options: {
         if (error instanceof StoreClosedError || error instanceof RowsRefusedError || closed) throw error
         failure = error instanceof Error ? error.message : String(error)
         log.error({ err: error }, 'rows could not be written')
-        await clock.sleep(backoffMs(RETRY, attempt), stop.signal)
+        await clock.sleep(backoffMs(RETRY, attempt, random), stop.signal)
       }
     }
   }

@@ -2,10 +2,9 @@
 import { redactAddress, redactAddresses } from '../../kit/redact-address.ts'
 import type { Channel } from '../channel.ts'
 import { createDeadLetters, type DeadLetters } from '../dead-letter.ts'
-import { dialWebSocket, LIVE_LIMITS, type LiveLimits } from '../live/live-limits.ts'
+import { LIVE_LIMITS, type LiveLimits } from '../live/live-limits.ts'
 import { type LiveSessionOptions, startLiveSession } from '../live/live-session.ts'
 import { checkHistory } from '../rest/check-history.ts'
-import { fetchOverHttp } from '../rest/fetch-over-http.ts'
 import { createRestClient, type RestClient, type RestLimits } from '../rest/rest-client.ts'
 import type {
   CheckResult,
@@ -17,6 +16,7 @@ import type {
   VenueDescription,
   VenueHosts,
 } from '../venue.ts'
+import { venuePorts } from './real-ports.ts'
 import { assertHistory } from './supported.ts'
 import { createSymbolMap, type SymbolMap } from './symbol-map.ts'
 
@@ -41,7 +41,7 @@ export function assembleVenue(
   dependencies: VenueDependencies & { limits?: VenueLimits },
 ): VenueParts {
   const { clock } = dependencies
-  const random = dependencies.random ?? Math.random
+  const { fetch, dial, random, answerClock } = venuePorts(dependencies)
   const hosts = { ...describe.hosts, ...dependencies.hosts }
   const symbols = createSymbolMap(describe.symbols)
   const deadLetters = createDeadLetters({
@@ -52,10 +52,10 @@ export function assembleVenue(
     venue: describe.name,
     baseUrl: hosts.rest,
     budgets: describe.budgets,
-    fetch: dependencies.fetch ?? fetchOverHttp,
+    fetch,
     clock,
     random,
-    ...(dependencies.limits?.rest === undefined ? {} : { limits: dependencies.limits.rest }),
+    limits: { answerClock, ...dependencies.limits?.rest },
   })
   return {
     hosts,
@@ -78,7 +78,7 @@ export function assembleVenue(
         clock,
         random,
         deadLetters,
-        dial: dependencies.dial ?? dialWebSocket,
+        dial,
         renewAfterMs: describe.renewAfterMs,
         limits: { ...LIVE_LIMITS, ...dependencies.limits?.live },
         signal: options.signal,

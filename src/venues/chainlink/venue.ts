@@ -1,8 +1,8 @@
 /** Chainlink behind the venue port: an oracle has answers instead of trades, and nodes instead of an exchange. */
 import type { AssetSymbol } from '../../core/symbol.ts'
 import { assembleVenue, checkLine, type VenueLimits } from '../adapter/assemble-venue.ts'
+import { venuePorts } from '../adapter/real-ports.ts'
 import { supportedChannels } from '../adapter/supported.ts'
-import { fetchOverHttp } from '../rest/fetch-over-http.ts'
 import { notProvided } from '../rest/history-range.ts'
 import { createRestClient, REST_LIMITS, VenueError } from '../rest/rest-client.ts'
 import { inBackground } from '../rest/typed-request.ts'
@@ -43,6 +43,7 @@ export function createChainlink(dependencies: ChainlinkDependencies): Venue {
   const describe = settings.proxies === undefined ? own : { ...own, symbols: settings.proxies }
   const parts = assembleVenue(describe, dependencies)
   const { deadLetters } = parts
+  const { fetch, random, answerClock } = venuePorts(dependencies)
   const urls =
     settings.providers ??
     (dependencies.hosts?.rest === undefined ? CHAINS[chain].providers : [parts.hosts.rest])
@@ -51,12 +52,13 @@ export function createChainlink(dependencies: ChainlinkDependencies): Venue {
       venue: describe.name,
       baseUrl: url,
       budgets: describe.budgets,
-      fetch: dependencies.fetch ?? fetchOverHttp,
+      fetch,
       clock,
-      random: dependencies.random ?? Math.random,
+      random,
       // The other nodes are asked at the same time: a slow one is left behind rather than asked again and again.
       limits: {
         ...REST_LIMITS,
+        answerClock,
         tries: 2,
         answerWithinMs: CHAINLINK_TIMES.answerWithinMs,
         ...dependencies.limits?.rest,

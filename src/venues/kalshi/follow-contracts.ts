@@ -33,6 +33,7 @@ export interface FollowContractsOptions {
   readonly catalogue: KalshiCatalogue
   readonly rest: KalshiRest
   readonly clock: Clock
+  readonly random: () => number
   /** Channels that no socket feeds. */
   readonly channels: readonly Channel[]
   /** Channels that a socket feeds while there is one. */
@@ -53,6 +54,7 @@ export function followContracts(options: FollowContractsOptions): VenueTasks {
     catalogue,
     rest,
     clock,
+    random: options.random,
     isPolling,
     tradesOf: (symbol) =>
       [...options.channels, ...options.streamed].find(

@@ -27,6 +27,7 @@ interface TradeSweepsOptions {
   readonly catalogue: KalshiCatalogue
   readonly rest: KalshiRest
   readonly clock: Clock
+  readonly random: () => number
   readonly isPolling: (symbol: AssetSymbol) => boolean
   /** The channel of a symbol's trades; undefined where it was not requested. */
   readonly tradesOf: (symbol: AssetSymbol) => Channel | undefined
@@ -195,7 +196,12 @@ export class TradeSweeps {
   #of(symbol: AssetSymbol): SymbolSweeps {
     const known = this.#symbols.get(symbol)
     if (known !== undefined) return known
-    const state = { pending: createPendingSweeps(), closings: createPendingSweeps(), isFailing: false }
+    const { random } = this.#options
+    const state = {
+      pending: createPendingSweeps(random),
+      closings: createPendingSweeps(random),
+      isFailing: false,
+    }
     this.#symbols.set(symbol, state)
     return state
   }

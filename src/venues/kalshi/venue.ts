@@ -1,12 +1,12 @@
 /** Kalshi behind the venue port. */
 import type { AssetSymbol } from '../../core/symbol.ts'
 import { assembleVenue, checkLine, type VenueLimits } from '../adapter/assemble-venue.ts'
+import { venuePorts } from '../adapter/real-ports.ts'
 import { supportedChannels } from '../adapter/supported.ts'
 import type { Channel } from '../channel.ts'
 import { LIVE_LIMITS } from '../live/live-limits.ts'
 import type { SocketRoute } from '../live/socket.ts'
 import type { SessionIo } from '../live/venue-tasks.ts'
-import { fetchOverHttp } from '../rest/fetch-over-http.ts'
 import { type RestClient, VenueError } from '../rest/rest-client.ts'
 import { headerTime, inBackground, requestTyped } from '../rest/typed-request.ts'
 import { createVenueTime } from '../rest/venue-time.ts'
@@ -40,12 +40,15 @@ export interface KalshiDependencies extends VenueDependencies {
 export function createKalshi(dependencies: KalshiDependencies): Venue {
   const { clock } = dependencies
   const { signer, notice } = signerOrNotice(dependencies.kalshi, () => clock.now())
-  const plainFetch = dependencies.fetch ?? fetchOverHttp
+  const { fetch: plainFetch, random, answerClock } = venuePorts(dependencies)
   const socket = { ...LIVE_LIMITS.socket, trafficSilenceMs: KALSHI_TIMES.trafficSilenceMs }
   const parts = assembleVenue(describe, {
     ...dependencies,
     fetch: signer === undefined ? plainFetch : signedWhereAsked(plainFetch, signer),
-    limits: { ...dependencies.limits, live: { socket, ...dependencies.limits?.live } },
+    limits: {
+      rest: { answerClock, ...dependencies.limits?.rest },
+      live: { socket, ...dependencies.limits?.live },
+    },
   })
   const client: RestClient = {
     request: (question, signal) =>
@@ -127,6 +130,7 @@ export function createKalshi(dependencies: KalshiDependencies): Venue {
         catalogue,
         rest,
         clock,
+        random,
         isKeyless,
         rejected,
         channels: wanted.filter(isPolled),

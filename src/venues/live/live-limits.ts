@@ -1,9 +1,5 @@
 /** The time policy and bounds of a live session, in one place. */
-import { WebSocket } from 'ws'
-import { answerPings } from '../../kit/answer-pings.ts'
 import type { BackoffPolicy } from '../../kit/backoff.ts'
-import { ignoreSocketErrors } from '../../kit/socket-errors.ts'
-import type { Dial } from '../venue.ts'
 import type { ConnectionLimits } from './connection.ts'
 import type { SocketLimits } from './socket.ts'
 
@@ -37,18 +33,4 @@ export const LIVE_LIMITS: LiveLimits = {
   maxPauseMs: 20_000,
   dataSilenceFloorMs: 30_000,
   keysRemembered: 16_384,
-}
-
-/** The real dialler: no compression (it costs more than it saves here), a frame of at most 16 MiB. */
-export const dialWebSocket: Dial = (url, headers) => {
-  const socket = new WebSocket(url, {
-    perMessageDeflate: false,
-    autoPong: false,
-    maxPayload: 16 * 1024 * 1024,
-    followRedirects: false,
-    ...(headers === undefined ? {} : { headers }),
-  })
-  ignoreSocketErrors(socket)
-  answerPings(socket)
-  return socket
 }

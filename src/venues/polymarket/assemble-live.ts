@@ -21,10 +21,11 @@ export function assembleLive(
     readonly catalogue: PolymarketCatalogue
     readonly rest: PolymarketRest
     readonly clock: Clock
+    readonly random: () => number
     readonly reference: ReferenceRelay
   },
 ): Pick<LiveSessionOptions, 'routes' | 'polls' | 'protocol' | 'protocolOf' | 'tasks'> {
-  const { hosts, catalogue, rest, clock, reference } = options
+  const { hosts, catalogue, rest, clock, random, reference } = options
   const isReference = (channel: Channel) => channel.topic === 'reference_price'
   const streamed = channels.filter((each) => each.topic === 'book' || each.topic === 'trades')
   const symbols = [...new Set(channels.filter((each) => !isReference(each)).map((each) => each.symbol))]
@@ -62,6 +63,7 @@ export function assembleLive(
     catalogue,
     rest,
     clock,
+    random,
     announced,
     channels: channels.filter((channel) => channel.topic === 'markets'),
     onStart: (session) => {

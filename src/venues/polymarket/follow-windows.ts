@@ -26,6 +26,7 @@ export interface FollowWindowsOptions {
   readonly catalogue: PolymarketCatalogue
   readonly rest: PolymarketRest
   readonly clock: Clock
+  readonly random: () => number
   readonly channels: readonly Channel[]
   /** Symbols of which a new window was announced: the list is read sooner. */
   readonly announced: Set<AssetSymbol>
@@ -33,9 +34,9 @@ export interface FollowWindowsOptions {
 }
 
 export function followWindows(options: FollowWindowsOptions): VenueTasks {
-  const { clock, catalogue, rest } = options
+  const { clock, random, catalogue, rest } = options
   const changes = createMarketChanges(catalogue.of)
-  const sweeper = createWindowSweeper({ catalogue, rest, clock, emitMarkets })
+  const sweeper = createWindowSweeper({ catalogue, rest, clock, random, emitMarkets })
   let io: SessionIo | undefined
 
   const pause = (signal: AbortSignal) => clock.sleep(STEP_MS, signal).catch(() => {})

@@ -34,10 +34,11 @@ export function createWindowSweeper(options: {
   catalogue: PolymarketCatalogue
   rest: PolymarketRest
   clock: Clock
+  random: () => number
   /** Emits what is known of the windows and was not emitted yet. */
   emitMarkets: (session: SessionIo, symbol: AssetSymbol) => void
 }) {
-  const { catalogue, rest, clock } = options
+  const { catalogue, rest, clock, random } = options
   /** Per market the sweeps that were done, and those that failed since. */
   const sweeps = new Map<string, { done: number; failures: number; nextMs: number }>()
   const rounds = new Map<AssetSymbol, Round>()
@@ -113,7 +114,7 @@ export function createWindowSweeper(options: {
       try {
         await emitTrades(session, feed, [market], 0)
       } catch {
-        sweep.nextMs = clock.now() + backoffMs(RETRY, sweep.failures)
+        sweep.nextMs = clock.now() + backoffMs(RETRY, sweep.failures, random)
         sweep.failures += 1
         return
       }
@@ -132,7 +133,7 @@ export function createWindowSweeper(options: {
         rounds.set(feed.symbol, { nextMs: nowMs + TIMES.roundEveryMs, failures: 0, toMs, known })
         session.emit(`trades:${feed.symbol}`, { kind: 'swept_to', ...about(feed, ''), toMs })
       } catch {
-        const nextMs = clock.now() + backoffMs(RETRY, before.failures)
+        const nextMs = clock.now() + backoffMs(RETRY, before.failures, random)
         rounds.set(feed.symbol, { ...before, nextMs, failures: before.failures + 1 })
       }
     },

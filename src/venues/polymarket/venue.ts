@@ -1,9 +1,9 @@
 /** Polymarket behind the venue port. */
 import type { AssetSymbol } from '../../core/symbol.ts'
 import { assembleVenue, checkLine, type VenueLimits } from '../adapter/assemble-venue.ts'
+import { venuePorts } from '../adapter/real-ports.ts'
 import { supportedChannels } from '../adapter/supported.ts'
 import type { DeadLetters } from '../dead-letter.ts'
-import { fetchOverHttp } from '../rest/fetch-over-http.ts'
 import { createRestClient, VenueError } from '../rest/rest-client.ts'
 import { headerTime, inBackground, type RestAccess } from '../rest/typed-request.ts'
 import { createVenueTime } from '../rest/venue-time.ts'
@@ -39,6 +39,7 @@ export function createPolymarket(dependencies: PolymarketDependencies): Venue {
     clob: inBackground(rest.clob),
     data: inBackground(rest.data),
   }
+  const { random } = venuePorts(dependencies)
   const catalogue = createPolymarketCatalogue(rest)
   const reference = referenceRelay(dependencies.polymarket, hosts)
 
@@ -71,7 +72,7 @@ export function createPolymarket(dependencies: PolymarketDependencies): Venue {
     ...(reference.notice === undefined ? {} : { notices: [reference.notice] }),
     live(channels, options) {
       const wanted = supportedChannels(describe, channels)
-      return parts.listen(assembleLive(wanted, { hosts, catalogue, rest, clock, reference }), options)
+      return parts.listen(assembleLive(wanted, { hosts, catalogue, rest, clock, random, reference }), options)
     },
     history: (request, { signal }) =>
       parts.history(request, () =>
@@ -111,15 +112,16 @@ function restOf(
   deadLetters: DeadLetters,
 ): PolymarketRest {
   const { clock, limits } = dependencies
+  const { fetch, random, answerClock } = venuePorts(dependencies)
   const accessTo = (baseUrl: string, budget: RequestBudget | undefined): RestAccess => {
     const client = createRestClient({
       venue: describe.name,
       baseUrl,
       budgets: budget === undefined ? {} : { questions: budget },
-      fetch: dependencies.fetch ?? fetchOverHttp,
+      fetch,
       clock,
-      random: dependencies.random ?? Math.random,
-      ...(limits?.rest === undefined ? {} : { limits: limits.rest }),
+      random,
+      limits: { answerClock, ...limits?.rest },
     })
     return { client, deadLetters }
   }

@@ -5,7 +5,7 @@ const RETRY = { baseMs: 2_000, capMs: 60_000 }
 
 export type PendingSweeps = ReturnType<typeof createPendingSweeps>
 
-export function createPendingSweeps(random: () => number = Math.random) {
+export function createPendingSweeps(random: () => number) {
   const pending = new Map<string, { fromMs: number; failures: number; nextMs: number }>()
   return {
     /** Everything from an instant on is to be requested. */

@@ -35,7 +35,7 @@ async function venueWith(handler: Handler, limits: Partial<RestLimits> = {}, clo
     fetch: (url, init) => fetch(url, init),
     clock,
     random: () => 1,
-    limits: { backoff: { baseMs: 5, capMs: 20 }, answerWithinMs: 300, ...limits },
+    limits: { backoff: { baseMs: 5, capMs: 20 }, answerWithinMs: 300, answerClock: systemClock, ...limits },
   })
   return { client, asked }
 }

@@ -8,7 +8,7 @@
  * A limit or a ban stops every request of this client, not only the one that met it.
  */
 import { type BackoffPolicy, backoffMs } from '../../kit/backoff.ts'
-import { type Clock, systemClock } from '../../kit/clock.ts'
+import { type Clock, elapsedMs } from '../../kit/clock.ts'
 import { runAfterReading } from '../../kit/reading-time.ts'
 import { classifyReply } from './classify-response.ts'
 import type { Fetch, HttpResponse, ResponseHeaders } from './http.ts'
@@ -40,7 +40,7 @@ export interface RestLimits {
   readonly tries: number
   readonly backoff: BackoffPolicy
   readonly answerWithinMs: number
-  /** Measures that; left out: the system's clock, since responses take real time. */
+  /** Measures that, where responses take another time than the data has. */
   readonly answerClock?: Clock
   readonly inFlight: number
   readonly maxAnswerBytes: number
@@ -81,7 +81,7 @@ interface RestStats {
   readonly halts: number
   readonly haltedUntilMs: number
   readonly used: Readonly<Record<string, number>>
-  /** How long, in real time, the oldest pending request has been waiting for its response. */
+  /** How long the oldest pending request has been waiting for its response. */
   readonly waitingMs: number
 }
 
@@ -96,6 +96,7 @@ export function createRestClient(options: {
 }): RestClient {
   const { clock, venue } = options
   const limits = { ...REST_LIMITS, ...options.limits }
+  const answerClock = limits.answerClock ?? clock
   const pools = new Map(
     Object.entries(options.budgets).map(([name, budget]) => [name, createWeightBudget({ budget, clock })]),
   )
@@ -174,13 +175,13 @@ export function createRestClient(options: {
     signal.addEventListener('abort', onAbort, { once: true })
     let isLate = false
     // Time in which this thread could not read does not count.
-    const answered = runAfterReading(limits.answerClock ?? systemClock, limits.answerWithinMs, () => {
+    const answered = runAfterReading(answerClock, limits.answerWithinMs, () => {
       isLate = true
       stop.abort()
     })
     const askedMs = clock.now()
     const place = Symbol(question.path)
-    underWay.set(place, performance.now())
+    underWay.set(place, elapsedMs(answerClock))
     counts.asked += 1
     try {
       const response = await options.fetch(urlOf(options.baseUrl, question), {
@@ -222,12 +223,17 @@ export function createRestClient(options: {
     }
   }
 
+  function waitingMs(): number {
+    const [sinceMs] = underWay.values()
+    return sinceMs === undefined ? 0 : elapsedMs(answerClock) - sinceMs
+  }
+
   return {
     request: ask,
     stats: () => ({
       ...counts,
       haltedUntilMs,
-      waitingMs: performance.now() - (underWay.values().next().value ?? performance.now()),
+      waitingMs: waitingMs(),
       used: Object.fromEntries([...pools].map(([name, pool]) => [name, pool.used()])),
     }),
   }

@@ -1,0 +1,23 @@
+/** What a venue talks through, unless it is given: the network, chance, and the time that answers may take. */
+import { type Clock, systemClock } from '../../kit/clock.ts'
+import { dialWebSocket } from '../live/dial-web-socket.ts'
+import { fetchOverHttp } from '../rest/fetch-over-http.ts'
+import type { Fetch } from '../rest/http.ts'
+import type { Dial, VenueDependencies } from '../venue.ts'
+
+interface VenuePorts {
+  readonly fetch: Fetch
+  readonly dial: Dial
+  readonly random: () => number
+  /** Real answers take real time, whatever the clock of the data says. */
+  readonly answerClock: Clock
+}
+
+export function venuePorts({ fetch, dial, random, clock }: VenueDependencies): VenuePorts {
+  return {
+    fetch: fetch ?? fetchOverHttp,
+    dial: dial ?? dialWebSocket,
+    random: random ?? Math.random,
+    answerClock: fetch === undefined ? systemClock : clock,
+  }
+}

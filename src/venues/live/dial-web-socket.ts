@@ -1,0 +1,18 @@
+import { WebSocket } from 'ws'
+import { answerPings } from '../../kit/answer-pings.ts'
+import { ignoreSocketErrors } from '../../kit/socket-errors.ts'
+import type { Dial } from '../venue.ts'
+
+/** The real dialler: no compression (it costs more than it saves here), a frame of at most 16 MiB. */
+export const dialWebSocket: Dial = (url, headers) => {
+  const socket = new WebSocket(url, {
+    perMessageDeflate: false,
+    autoPong: false,
+    maxPayload: 16 * 1024 * 1024,
+    followRedirects: false,
+    ...(headers === undefined ? {} : { headers }),
+  })
+  ignoreSocketErrors(socket)
+  answerPings(socket)
+  return socket
+}
