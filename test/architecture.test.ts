@@ -196,6 +196,7 @@ const ENGINE_FILES: Record<string, string> = {
   'test/e2e/chain-statuses.test.ts': 'breaks a table under the running service',
   'test/e2e/webhook-kill.test.ts': 'reads the single charges, which no port lists',
   'test/ingest/audited-store.ts': 'changes rows behind the store, which the self-checks have to find',
+  'test/simulation/dump.ts': 'compares every table of two runs',
   'bench/figures/store.ts': 'measures against a bare insert loop',
   'bench/figures/books.ts': 'measures the pages of a file',
   'bench/figures/predictions.ts': 'measures the tables of a file',

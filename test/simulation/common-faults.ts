@@ -1,0 +1,61 @@
+/** Faults that every part knows: of its network, of its disk and of its process. */
+import type { Disk, DiskFault } from './disk.ts'
+import type { Network, NetworkFault } from './network.ts'
+import type { FaultKind, ScheduledFault } from './schedule.ts'
+
+const SECOND_MS = 1_000
+const MINUTE_MS = 60_000
+
+export const NETWORK_FAULTS: readonly FaultKind[] = [
+  { kind: 'cut', weight: 3, durationMs: [50, 10 * MINUTE_MS] },
+  { kind: 'half-open', weight: 2, durationMs: [0, 0] },
+  { kind: 'half-open-up', weight: 1, durationMs: [0, 0] },
+  { kind: 'stall', weight: 2, durationMs: [SECOND_MS, 5 * MINUTE_MS] },
+  {
+    kind: 'slow',
+    weight: 1,
+    durationMs: [SECOND_MS, 5 * MINUTE_MS],
+    settings: (random) => ({ slowMs: random.int(100, 2_000) }),
+  },
+  { kind: 'truncate', weight: 1, durationMs: [SECOND_MS, 5 * MINUTE_MS] },
+  { kind: 'unanswered', weight: 1, durationMs: [SECOND_MS, 10 * MINUTE_MS] },
+]
+
+const share = (random: { int(from: number, to: number): number }) => ({ share: random.int(1, 10) / 10 })
+
+export const DISK_FAULTS: readonly FaultKind[] = [
+  { kind: 'disk-full', weight: 1, durationMs: [100, 5 * MINUTE_MS], settings: () => ({ share: 1 }) },
+  { kind: 'disk-io', weight: 1, durationMs: [100, 2 * MINUTE_MS], settings: share },
+  { kind: 'disk-fsync', weight: 1, durationMs: [100, 2 * MINUTE_MS], settings: share },
+  {
+    kind: 'disk-slow',
+    weight: 1,
+    durationMs: [SECOND_MS, 5 * MINUTE_MS],
+    settings: (random) => ({ share: 1, slowMs: random.int(50, 3_000) }),
+  },
+]
+
+export const PROCESS_FAULTS: readonly FaultKind[] = [
+  { kind: 'kill', weight: 3, durationMs: [100, 10 * MINUTE_MS] },
+  { kind: 'restart', weight: 1, durationMs: [100, 2 * MINUTE_MS] },
+  {
+    kind: 'our-skew',
+    weight: 1,
+    durationMs: [SECOND_MS, 10 * MINUTE_MS],
+    settings: (random) => ({ offsetMs: random.int(-1_000, 1_000) }),
+  },
+]
+
+export function beginNetworkFault(
+  network: Network,
+  server: string,
+  { kind, settings }: ScheduledFault,
+): (() => void) | undefined {
+  if (!NETWORK_FAULTS.some((each) => each.kind === kind)) return undefined
+  return network.set({ kind: kind as NetworkFault['kind'], server, ...settings })
+}
+
+export function beginDiskFault(disk: Disk, { kind, settings }: ScheduledFault): (() => void) | undefined {
+  if (!kind.startsWith('disk-')) return undefined
+  return disk.set({ kind: kind.slice('disk-'.length) as DiskFault['kind'], share: 1, ...settings })
+}

@@ -1,0 +1,102 @@
+/**
+ * The stores of a simulated process: the real ones, behind a disk that takes its time and fails. An operation may fail
+ * before its commit (full disk, I/O error) or after it (a failed fsync: done, but reported as failed). What a dead process
+ * has begun may be done, but nobody hears of it.
+ */
+import type { SimulatedProcess } from './process.ts'
+import type { Random } from './random.ts'
+import type { VirtualTime } from './virtual-time.ts'
+
+export interface DiskFault {
+  readonly kind: 'full' | 'io' | 'fsync' | 'slow'
+  /** How often an operation fails while it lasts. */
+  readonly share: number
+  readonly slowMs?: number
+}
+
+/** Properties of a store that are ports themselves. */
+const PARTS = new Set(['series', 'coverage', 'markets', 'chain', 'events'])
+
+/** SQLite's own codes and texts: what a caller would see. */
+const ERRORS = {
+  full: { errcode: 13, errstr: 'database or disk is full' },
+  io: { errcode: 10, errstr: 'disk I/O error' },
+  fsync: { errcode: 1034, errstr: 'disk I/O error' },
+} as const
+
+export type Disk = ReturnType<typeof createDisk>
+
+export function createDisk(time: VirtualTime, random: Random) {
+  const faults = new Set<DiskFault>()
+  const isHit = (kind: DiskFault['kind']) =>
+    [...faults].some((fault) => fault.kind === kind && random.chance(fault.share))
+
+  function waitMs(): number {
+    let ms = random() < 0.9 ? random() * 4 : random() * 60
+    for (const { kind, slowMs = 0 } of faults) if (kind === 'slow') ms += random() * slowMs
+    return Math.ceil(ms)
+  }
+
+  const pause = () => new Promise<void>((resolve) => time.after(waitMs(), resolve))
+
+  /** `isWrite` tells which operations change something: those fail, and keep the order of their calls. */
+  function behind<T extends object>(
+    store: T,
+    process: SimulatedProcess,
+    isWrite: (name: string) => boolean,
+  ): T {
+    let last: Promise<unknown> = Promise.resolve()
+    async function write(call: () => Promise<unknown>): Promise<unknown> {
+      const before = last
+      const done = Promise.withResolvers<void>()
+      last = done.promise
+      try {
+        await before
+        await pause()
+        if (process.isDead) return
+        for (const kind of ['full', 'io'] as const) if (isHit(kind)) throw failure(kind)
+        const value = await call()
+        await pause()
+        if (isHit('fsync')) throw failure('fsync')
+        return value
+      } finally {
+        done.resolve()
+      }
+    }
+    const read = async (answer: Promise<unknown>) => {
+      const value = await answer
+      await pause()
+      return value
+    }
+    const wrap = (owner: object): object =>
+      new Proxy(owner, {
+        get(target, name) {
+          const value: unknown = Reflect.get(target, name)
+          if (PARTS.has(String(name))) return wrap(value as object)
+          if (typeof value !== 'function' || typeof name !== 'string') return value
+          return (...args: unknown[]) => {
+            if (process.isDead) return new Promise(() => {})
+            if (isWrite(name)) return process.outside(write(async () => value.apply(target, args)))
+            const answer: unknown = value.apply(target, args)
+            // What is answered from memory is answered at once; closing waits for nothing else.
+            return answer instanceof Promise && name !== 'close' ? process.outside(read(answer)) : answer
+          }
+        },
+      })
+    return wrap(store) as T
+  }
+
+  return {
+    behind,
+    set(fault: DiskFault): () => void {
+      faults.add(fault)
+      return () => void faults.delete(fault)
+    },
+    clear: () => faults.clear(),
+  }
+}
+
+function failure(kind: keyof typeof ERRORS): Error {
+  const { errcode, errstr } = ERRORS[kind]
+  return Object.assign(new Error(errstr), { code: 'ERR_SQLITE_ERROR', errcode, errstr })
+}

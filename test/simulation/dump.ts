@@ -1,0 +1,36 @@
+/** A digest of every table of every database file below a folder: two runs of one seed must have the same. */
+import { createHash } from 'node:crypto'
+import { globSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+
+export function dumpFolder(folder: string): string {
+  const hash = createHash('sha256')
+  for (const file of globSync('**/*.db', { cwd: folder }).sort()) {
+    hash.update(`${file}\n`)
+    const database = new DatabaseSync(join(folder, file), { readOnly: true })
+    try {
+      const tables = database
+        .prepare(
+          "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name",
+        )
+        .all() as { name: string }[]
+      for (const { name } of tables) {
+        const statement = database.prepare(`SELECT * FROM "${name}"`)
+        statement.setReadBigInts(true)
+        hash.update(`${name}\n`)
+        const rows = statement.all().map((row) => rowText(row as Record<string, unknown>))
+        for (const row of rows.sort()) hash.update(`${row}\n`)
+      }
+    } finally {
+      database.close()
+    }
+  }
+  return hash.digest('hex')
+}
+
+const rowText = (row: Record<string, unknown>): string =>
+  JSON.stringify(row, (_key, value: unknown) => {
+    if (typeof value === 'bigint') return `${value}`
+    return value instanceof Uint8Array ? Buffer.from(value).toString('base64') : value
+  })

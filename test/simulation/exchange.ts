@@ -1,0 +1,252 @@
+/**
+ * One simulated exchange, recorded by the real recorder into the real store:
+ *
+ *   world ─▶ venue ─▶ network ─▶ recorder and backfill ─▶ disk ─▶ store ◀─ readers (the judge)
+ */
+import { mkdirSync } from 'node:fs'
+import type { FaultSpec } from '../../sandbox/server/faults.ts'
+import { feedName } from '../../src/core/feed.ts'
+import type { AssetSymbol } from '../../src/core/symbol.ts'
+import { recordExchange } from '../../src/ingest/exchange/record-exchange.ts'
+import { trackedFeeds } from '../../src/ingest/shared/feeds.ts'
+import { type Supervisor, supervise } from '../../src/ingest/supervise.ts'
+import type { EnvironmentStore } from '../../src/store/environment.ts'
+import { openStores, type StoreAddress } from '../../src/store/open-stores.ts'
+import { VENUES } from '../../src/venues/list.ts'
+import { compareAll } from '../ingest/compare.ts'
+import { EXCHANGES, type SandboxVenue } from '../ingest/recording.ts'
+import { startTestExchanges } from '../sandbox/start.ts'
+import {
+  beginDiskFault,
+  beginNetworkFault,
+  DISK_FAULTS,
+  NETWORK_FAULTS,
+  PROCESS_FAULTS,
+} from './common-faults.ts'
+import { createLeakWatch } from './leaks.ts'
+import type { SimulatedProcess } from './process.ts'
+import type { Random } from './random.ts'
+import type { FaultKind, ScheduledFault } from './schedule.ts'
+import { createSealedPages } from './sealed-pages.ts'
+import type { Part, PartKind, Surroundings } from './simulation.ts'
+
+const SECOND_MS = 1_000
+const MINUTE_MS = 60_000
+const HOUR_MS = 3_600_000
+/** The longest way of a frame without a fault: a tick, and a latency of ten times the usual. */
+const LATENCY_MS = 500
+const SYMBOLS: readonly AssetSymbol[] = ['BTC', 'ETH']
+
+const venueFault = (
+  kind: FaultSpec['kind'],
+  weight: number,
+  durationMs: FaultKind['durationMs'],
+  settings?: FaultKind['settings'],
+): FaultKind => ({ kind, weight, durationMs, ...(settings === undefined ? {} : { settings }) })
+
+const VENUE_FAULTS: readonly FaultKind[] = [
+  venueFault('drop', 3, [200, 20 * MINUTE_MS]),
+  venueFault('mute', 2, [5 * SECOND_MS, 10 * MINUTE_MS]),
+  venueFault('hang', 2, [5 * SECOND_MS, 5 * MINUTE_MS]),
+  venueFault('reorder', 1, [SECOND_MS, 2 * MINUTE_MS]),
+  venueFault('duplicate', 1, [SECOND_MS, 2 * MINUTE_MS]),
+  venueFault('skip', 2, [0, 0], (random) => ({ count: random.int(1, 20) })),
+  venueFault('late-close', 1, [MINUTE_MS, 5 * MINUTE_MS], (random) => ({ delayMs: random.int(500, 20_000) })),
+  venueFault('missing-close', 1, [MINUTE_MS, 5 * MINUTE_MS]),
+  venueFault('rate-limit', 1, [SECOND_MS, 5 * MINUTE_MS], (random) => ({ retryAfterS: random.int(1, 30) })),
+  venueFault('http-error', 1, [SECOND_MS, 10 * MINUTE_MS], (random) => ({
+    status: random.pick([400, 403, 404, 500, 502, 503]),
+  })),
+  venueFault('malformed', 1, [0, 0], (random) => ({ count: random.int(1, 6) })),
+  venueFault('skew', 1, [5 * SECOND_MS, 10 * MINUTE_MS], (random) => ({
+    offsetMs: random.int(-1_500, 1_500),
+  })),
+]
+
+export function exchangeKind(venue: SandboxVenue): PartKind {
+  return {
+    name: venue,
+    faults: [...VENUE_FAULTS, ...NETWORK_FAULTS, ...DISK_FAULTS, ...PROCESS_FAULTS],
+    start: (surroundings) => startExchange(venue, surroundings),
+  }
+}
+
+function drawWorld(random: Random) {
+  return {
+    seed: random.int(1, 1_000_000),
+    tradesPerSecond: random.pick([0.05, 0.3, 1]),
+    tickMs: random.pick([200, 500, 1_000]),
+    symbols: random.chance(0.8) ? [random.pick(SYMBOLS)] : [...SYMBOLS],
+    /** How much of the past is asked for. */
+    pastMs: random.pick([0, 10 * MINUTE_MS, HOUR_MS]),
+  }
+}
+
+async function startExchange(venue: SandboxVenue, surroundings: Surroundings): Promise<Part> {
+  const { time, random, network, disk, folder, note } = surroundings
+  const world = drawWorld(random.stream('world'))
+  note(`${venue}: ${JSON.stringify(world)}`)
+  mkdirSync(folder, { recursive: true })
+  const outside = surroundings.startProcess(`${venue} world`)
+  const sandbox = await startTestExchanges({
+    ...world,
+    clock: outside.clock,
+    listen: network.listenAs(venue),
+  })
+  const address: StoreAddress = { engine: 'sqlite', folder, cacheMb: 8, writes: 'inline' }
+  const { name } = EXCHANGES[venue]
+  const { plan } = VENUES[name]
+  const startedMs = time.nowMs
+  const feeds = world.symbols.flatMap((symbol) => trackedFeeds(plan, symbol).map(({ feed }) => feed))
+  /** What the faults so far allow: how much later than sent a frame may have been read, how far clocks were apart. */
+  let lateMs = 0
+  let skewMs = 0
+  let incarnation = 0
+
+  interface Running {
+    readonly process: SimulatedProcess
+    readonly supervisor: Supervisor
+    readonly store: EnvironmentStore
+  }
+  let running: Running | undefined
+
+  async function startRecorder(): Promise<void> {
+    const process = surroundings.startProcess(`${venue} recorder ${++incarnation}`)
+    const log = surroundings.logOf(process)
+    const { clock, random } = process
+    const store = await openStores(address, clock).environment('test', { use: 'recorder' })
+    const behindDisk = disk.behind(store, process, (operation) => operation === 'write')
+    const recorder = recordExchange({
+      ...{ plan, clock, random, log, store: behindDisk, symbols: world.symbols },
+      venue: VENUES[name].create({
+        clock,
+        random,
+        limits: { rest: { answerClock: clock } },
+        dial: network.dialFor(process),
+        fetch: network.fetchFor(process),
+        hosts: { rest: sandbox[venue].restUrl, stream: sandbox[venue].wsUrl },
+      }),
+      backfillFromMs: startedMs - world.pastMs,
+    })
+    const supervisor = supervise({ recorders: [recorder], coverage: behindDisk.coverage, clock, random, log })
+    running = { process, supervisor, store }
+  }
+
+  async function kill(): Promise<void> {
+    const dead = running
+    running = undefined
+    dead?.process.kill()
+    await dead?.store.close()
+  }
+
+  async function endCleanly(): Promise<void> {
+    const old = running
+    running = undefined
+    await old?.supervisor.close()
+    await old?.store.close()
+  }
+
+  await startRecorder()
+  const reader = await openStores(address, outside.clock).environment('test')
+  const sealed = createSealedPages(reader, feeds, random.stream('sealed'))
+  const leaks = createLeakWatch(() => ({
+    timers: running?.process.timers ?? 0,
+    ...network.counts(),
+  }))
+
+  for (let minute = 1; minute <= 3; minute++)
+    for (const phaseMs of [-7_000, -1_000, 500, 20_000])
+      time.after(minute * MINUTE_MS + phaseMs - 20_000, () => leaks.sampleBase())
+
+  async function compare(fromMs: number, toMs: number): Promise<string[]> {
+    const wrong: string[] = []
+    for (const symbol of world.symbols)
+      wrong.push(
+        ...(await compareAll({
+          ...{ store: reader, truth: sandbox.truth, venue, symbol },
+          range: { fromMs, toMs },
+          slackMs: LATENCY_MS + world.tickMs + lateMs + skewMs,
+          aheadMs: skewMs,
+        })),
+      )
+    return wrong
+  }
+
+  return {
+    begin(fault) {
+      if (fault.kind === 'stall') lateMs = Math.max(lateMs, fault.durationMs)
+      if (fault.kind === 'slow') lateMs = Math.max(lateMs, Number(fault.settings.slowMs))
+      if (fault.kind === 'skew' || fault.kind === 'our-skew')
+        skewMs = Math.max(skewMs, Math.abs(Number(fault.settings.offsetMs)))
+      switch (fault.kind) {
+        case 'kill': {
+          const killing = kill()
+          return () => void killing.then(startRecorder)
+        }
+        case 'restart': {
+          const ending = endCleanly()
+          return () => void ending.then(startRecorder)
+        }
+        case 'our-skew':
+          running?.process.setSkew(Number(fault.settings.offsetMs))
+          return () => running?.process.setSkew(0)
+      }
+      return (
+        beginNetworkFault(network, venue, fault) ??
+        beginDiskFault(disk, fault) ??
+        beginVenueFault(sandbox.faults, venue, fault)
+      )
+    },
+    async look() {
+      const nowMs = time.nowMs
+      const wrong = await compare(Math.max(startedMs, nowMs - 10 * MINUTE_MS), nowMs)
+      // A row that says that it is not closed yet promises nothing.
+      return [
+        ...wrong.filter((text) => !text.includes('is still open')).map((text) => `2 ${text}`),
+        ...(await sealed.look()),
+      ]
+    },
+    async judge() {
+      const toMs = time.nowMs
+      const wrong = (await compare(startedMs, toMs)).map((text) => `1 ${text}`)
+      // What the venue keeps has no gap left.
+      for (const feed of feeds) {
+        if (isLostForGood(venue, feed.dataset, feed.interval)) continue
+        const { gaps } = await reader.coverage.read([feed], startedMs, toMs - 10 * MINUTE_MS)
+        for (const gap of gaps)
+          if (gap.reason !== 'not_provided')
+            wrong.push(
+              `4 ${feedName(feed)}: ${gap.reason} from ${new Date(gap.from).toISOString()} to ${new Date(gap.to).toISOString()} was not repaired`,
+            )
+      }
+      return [...wrong, ...(await sealed.judge()), ...leaks.judge()]
+    },
+    async stop() {
+      await endCleanly()
+      await reader.close()
+      await sandbox.close()
+    },
+  }
+}
+
+/** What an exchange never sends again. */
+function isLostForGood(venue: SandboxVenue, dataset: string, interval: string): boolean {
+  if (['ticker', 'liquidations', 'trades', 'snapshots'].includes(dataset)) return true
+  return venue === 'perp' && (dataset === 'open_interest' || (dataset === 'candles' && interval === '1s'))
+}
+
+function beginVenueFault(
+  faults: { set(spec: FaultSpec): { id: number }; clear(id: number): void },
+  venue: SandboxVenue,
+  { kind, durationMs, settings }: ScheduledFault,
+): () => void {
+  const { id } = faults.set({
+    ...(settings as object),
+    ...(durationMs > 0 ? { durationMs } : {}),
+    kind: kind as FaultSpec['kind'],
+    venue,
+  })
+  return () => {
+    if (durationMs > 0) faults.clear(id)
+  }
+}

@@ -1,0 +1,15 @@
+/** Every part that a simulation can consist of. */
+import { exchangeKind } from './exchange.ts'
+import type { Random } from './random.ts'
+import type { PartKind } from './simulation.ts'
+
+export const PARTS: readonly PartKind[] = [
+  exchangeKind('spot'),
+  exchangeKind('futures'),
+  exchangeKind('perp'),
+]
+
+/** The parts of a seed's world: mostly one. */
+export function drawParts(random: Random): PartKind[] {
+  return [random.pick(PARTS)]
+}

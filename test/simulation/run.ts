@@ -1,0 +1,103 @@
+/**
+ * `npm run simulate -- --seed 17 --hours 6`: a whole system from one seed, and the first law that it breaks with the
+ * shortest schedule that still breaks it.
+ */
+import { parseArgs } from 'node:util'
+import { drawParts, PARTS } from './parts.ts'
+import { createRandom } from './random.ts'
+import { describeFault, type ScheduledFault } from './schedule.ts'
+import { shrinkSchedule } from './shrink.ts'
+import { type Outcome, type PartKind, simulate } from './simulation.ts'
+
+const print = (line: string) => void process.stdout.write(`${line}\n`)
+const complain = (line: string) => void process.stderr.write(`${line}\n`)
+
+const HELP = `npm run simulate -- [options]
+
+  --seed N      the first seed (default 1)
+  --hours H     simulated hours (default 2)
+  --many N      so many seeds in a row
+  --venue NAME  only this part: ${PARTS.map(({ name }) => name).join(', ')}
+  --fault KIND  only faults of this kind
+  --log         every line of the simulation
+  --no-shrink   do not look for the shortest schedule
+`
+
+const { values } = parseArgs({
+  allowNegative: true,
+  options: {
+    seed: { type: 'string', default: '1' },
+    hours: { type: 'string', default: '2' },
+    many: { type: 'string', default: '1' },
+    venue: { type: 'string' },
+    fault: { type: 'string' },
+    log: { type: 'boolean', default: false },
+    shrink: { type: 'boolean', default: true },
+    help: { type: 'boolean', default: false },
+  },
+})
+
+function numberOf(name: 'seed' | 'hours' | 'many', min: number): number {
+  const value = Number(values[name])
+  if (Number.isFinite(value) && value >= min) return value
+  complain(`--${name} must be a number of at least ${min}`)
+  process.exit(2)
+}
+
+function partsOf(seed: number): readonly PartKind[] {
+  if (values.venue === undefined) return drawParts(createRandom(seed, 'parts'))
+  const chosen = PARTS.filter(({ name }) => name === values.venue)
+  if (chosen.length > 0) return chosen
+  complain(`--venue must be one of ${PARTS.map(({ name }) => name).join(', ')}`)
+  process.exit(2)
+}
+
+const hours = numberOf('hours', 0.1)
+const many = numberOf('many', 1)
+const first = numberOf('seed', 0)
+
+const run = (seed: number, schedule?: readonly ScheduledFault[]): Promise<Outcome> =>
+  simulate({
+    ...{ seed, hours, parts: partsOf(seed) },
+    ...(schedule === undefined ? {} : { schedule }),
+    ...(values.fault === undefined ? {} : { fault: values.fault }),
+    ...(values.log && schedule === undefined ? { onLine: (line: string) => print(line) } : {}),
+  })
+
+async function explain({ seed, schedule, broken }: Outcome): Promise<void> {
+  print(`seed ${seed} breaks law ${broken[0]}`)
+  for (const text of broken.slice(1, 6)) print(`  also: ${text}`)
+  const law = broken[0]?.[0]
+  const shortest = values.shrink
+    ? await shrinkSchedule(schedule, async (candidate) => (await run(seed, candidate)).broken[0]?.[0] === law)
+    : schedule
+  print(`  schedule (${shortest.length} of ${schedule.length} faults):`)
+  for (const fault of shortest) print(`    ${describeFault(fault)}`)
+  print(`  again: npm run simulate -- --seed ${seed} --hours ${hours}${venueText()}`)
+}
+
+const venueText = () => (values.venue === undefined ? '' : ` --venue ${values.venue}`)
+
+if (values.help) {
+  print(HELP)
+  process.exit(0)
+}
+let held = 0
+const startedMs = performance.now()
+for (let seed = first; seed < first + many; seed++) {
+  const cpuBefore = process.cpuUsage()
+  const outcome = await run(seed)
+  const { user, system } = process.cpuUsage(cpuBefore)
+  const isOk = outcome.broken.length === 0
+  if (isOk) held++
+  const { tables, log } = outcome.digest
+  if (many === 1 && values.log === false)
+    for (const fault of outcome.schedule) print(`  ${describeFault(fault)}`)
+  const cost = `${outcome.timers} timers, ${((user + system) / 1e6).toFixed(1)} s of CPU`
+  const what = `${outcome.parts.join('+')}, ${outcome.schedule.length} faults, ${cost}`
+  print(`${isOk ? 'ok    ' : 'BROKEN'} seed ${seed}: ${what}, ${tables.slice(0, 12)} ${log.slice(0, 12)}`)
+  if (!isOk) await explain(outcome)
+}
+const minutes = (performance.now() - startedMs) / 60_000
+print(`${held} of ${many} seeds hold; ${((many * hours) / minutes).toFixed(0)} simulated hours per minute`)
+process.exitCode = held === many ? 0 : 1

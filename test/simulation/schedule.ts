@@ -1,0 +1,94 @@
+/**
+ * What goes wrong and when, as a plain list that can be printed, repeated and shortened. Faults begin and end near the
+ * boundaries of minutes and hours more often than elsewhere: that is where data is closed.
+ */
+import type { Random } from './random.ts'
+
+export interface ScheduledFault {
+  /** The part that it concerns: `spot`, `kalshi`, `chain`. */
+  readonly part: string
+  readonly kind: string
+  /** From the start of the simulation. */
+  readonly atMs: number
+  /** 0: a single event. */
+  readonly durationMs: number
+  readonly settings: Readonly<Record<string, number | string | boolean>>
+}
+
+export interface FaultKind {
+  readonly kind: string
+  readonly weight: number
+  /** The shortest and the longest; both 0 for a single event. */
+  readonly durationMs: readonly [shortest: number, longest: number]
+  readonly settings?: (random: Random) => ScheduledFault['settings']
+}
+
+const SECOND_MS = 1_000
+const MINUTE_MS = 60_000
+const HOUR_MS = 3_600_000
+
+export function drawSchedule(
+  random: Random,
+  parts: readonly { readonly name: string; readonly faults: readonly FaultKind[] }[],
+  options: {
+    /** Of the simulation's time since the epoch. */
+    readonly startMs: number
+    readonly fromMs: number
+    readonly toMs: number
+    readonly count: number
+    /** Only faults of this kind. */
+    readonly only?: string | undefined
+  },
+): ScheduledFault[] {
+  const schedule: ScheduledFault[] = []
+  for (let index = 0; index < options.count; index++) {
+    const part = random.pick(parts)
+    const kinds = part.faults.filter(({ kind }) => options.only === undefined || kind === options.only)
+    if (kinds.length === 0) continue
+    const { kind, durationMs, settings } = random.weighted(kinds)
+    const lengthMs = drawLength(random, durationMs)
+    const atMs = drawInstant(random, options, lengthMs)
+    schedule.push({
+      part: part.name,
+      kind,
+      atMs,
+      durationMs: Math.min(lengthMs, Math.max(0, options.toMs - atMs)),
+      settings: settings?.(random) ?? {},
+    })
+  }
+  return schedule.sort((a, b) => a.atMs - b.atMs)
+}
+
+/** Short ones as often as long ones: the length is drawn by its order of magnitude. */
+function drawLength(random: Random, [shortest, longest]: readonly [number, number]): number {
+  if (longest === 0) return 0
+  return Math.round(shortest * (longest / shortest) ** random())
+}
+
+function drawInstant(
+  random: Random,
+  { startMs, fromMs, toMs }: { startMs: number; fromMs: number; toMs: number },
+  lengthMs: number,
+): number {
+  const anywhereMs = random.int(fromMs, toMs)
+  const kind = random()
+  if (kind < 0.4) return anywhereMs
+  const gridMs = kind < 0.85 ? MINUTE_MS : kind < 0.95 ? HOUR_MS : 5 * MINUTE_MS
+  const boundaryMs = Math.round((startMs + anywhereMs) / gridMs) * gridMs - startMs
+  const nearMs = boundaryMs + random.int(-3 * SECOND_MS, 3 * SECOND_MS)
+  // Either its beginning or its end lies at the boundary.
+  const atMs = random.chance(0.5) ? nearMs : nearMs - lengthMs
+  return Math.min(Math.max(atMs, fromMs), toMs)
+}
+
+export function describeFault({ part, kind, atMs, durationMs, settings }: ScheduledFault): string {
+  const more = Object.entries(settings).map(([name, value]) => `${name}=${value}`)
+  const length = durationMs === 0 ? '' : ` for ${(durationMs / SECOND_MS).toFixed(3)} s`
+  return [`+${formatElapsed(atMs)} ${part} ${kind}${length}`, ...more].join(' ')
+}
+
+export function formatElapsed(ms: number): string {
+  const two = (value: number) => String(Math.floor(value)).padStart(2, '0')
+  const rest = String(ms % SECOND_MS).padStart(3, '0')
+  return `${two(ms / HOUR_MS)}:${two((ms / MINUTE_MS) % 60)}:${two((ms / SECOND_MS) % 60)}.${rest}`
+}

@@ -1,0 +1,247 @@
+/**
+ * One simulation: a world and a schedule of faults from one seed, the real parts of the service in between, and the
+ * judge, who looks at random instants and once everything has settled.
+ *
+ *   seed ─▶ parts (worlds) ─▶ schedule ─▶ run: faults begin and end, readers look ─▶ quiet ─▶ laws
+ */
+import { createHash } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Logger } from '../../src/kit/log.ts'
+import { createDisk, type Disk } from './disk.ts'
+import { dumpFolder } from './dump.ts'
+import { guardAgainstReality } from './guard.ts'
+import { simulatedLogger } from './log.ts'
+import { createNetwork, type Network } from './network.ts'
+import { SimulatedProcess } from './process.ts'
+import { createRandom, type Random } from './random.ts'
+import {
+  describeFault,
+  drawSchedule,
+  type FaultKind,
+  formatElapsed,
+  type ScheduledFault,
+} from './schedule.ts'
+import { VirtualTime } from './virtual-time.ts'
+
+/** What a part gets of the simulation. */
+export interface Surroundings {
+  readonly time: VirtualTime
+  readonly random: Random
+  readonly network: Network
+  readonly disk: Disk
+  /** Of the part's stores. */
+  readonly folder: string
+  startProcess(name: string): SimulatedProcess
+  logOf(process: SimulatedProcess): Logger
+  /** A line in the log of the simulation. */
+  note(text: string): void
+}
+
+/** A part of the service with its world. */
+export interface Part {
+  /** Begins the fault; the returned function ends it. */
+  begin(fault: ScheduledFault): (() => void) | undefined
+  /** What a reader would see now: broken laws as texts, each with the number of its law first. */
+  look(): Promise<string[]>
+  /** Everything has settled: broken laws of the whole time. */
+  judge(): Promise<string[]>
+  /** Ends the part as its process would end on a signal, then its world. */
+  stop(): Promise<void>
+}
+
+export interface PartKind {
+  readonly name: string
+  readonly faults: readonly FaultKind[]
+  start(surroundings: Surroundings): Promise<Part>
+}
+
+export interface SimulationOptions {
+  readonly seed: number
+  readonly hours: number
+  readonly parts: readonly PartKind[]
+  /** Instead of the one that the seed draws. */
+  readonly schedule?: readonly ScheduledFault[]
+  /** Only faults of this kind. */
+  readonly fault?: string
+  readonly onLine?: (line: string) => void
+}
+
+export interface Outcome {
+  readonly seed: number
+  readonly parts: readonly string[]
+  readonly startMs: number
+  readonly schedule: readonly ScheduledFault[]
+  /** In the order in which they were found. */
+  readonly broken: readonly string[]
+  readonly log: readonly string[]
+  /** Digests of every table and of the log: two runs of one seed are the same. */
+  readonly digest: { readonly tables: string; readonly log: string }
+  readonly timers: number
+}
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 3_600_000
+/** Nothing is asked before the first data is there. */
+const CALM_START_MS = 3 * MINUTE_MS
+/** After the last fault: longer than every documented time in which something is repaired. */
+const CALM_END_SHARE = 0.3
+const LOOKS_PER_HOUR = 12
+const MAX_BROKEN = 20
+/** Stopping may take this long. */
+const STOP_WITHIN_MS = 2 * MINUTE_MS
+
+export async function simulate(options: SimulationOptions): Promise<Outcome> {
+  const { seed, hours, parts } = options
+  const random = createRandom(seed)
+  const startMs = drawStart(random.stream('start'))
+  const time = new VirtualTime(startMs)
+  const lengthMs = hours * HOUR_MS
+  const schedule =
+    options.schedule ??
+    drawSchedule(random.stream('schedule'), parts, {
+      startMs,
+      fromMs: CALM_START_MS,
+      toMs: Math.floor(lengthMs * (1 - CALM_END_SHARE)),
+      count: drawCount(random.stream('count'), hours),
+      only: options.fault,
+    })
+  const log: string[] = []
+  const broken: string[] = []
+  const note = (text: string) => {
+    const line = `${formatElapsed(Math.round(time.elapsedMs))} ${text}`
+    log.push(line)
+    options.onLine?.(line)
+  }
+  const report = (texts: readonly string[]) => {
+    for (const text of texts) {
+      if (broken.length >= MAX_BROKEN || broken.includes(text)) continue
+      broken.push(text)
+      note(`BROKEN ${text}`)
+    }
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'tapeline-simulation-'))
+  const giveBack = guardAgainstReality(time, random.stream('jitter'), (text) => report([`0 ${text}`]))
+  const onRejection = (reason: unknown) => report([`0 a rejection that nobody handles: ${textOf(reason)}`])
+  process.on('unhandledRejection', onRejection)
+  try {
+    const started = new Map<string, Part>()
+    const starting = startAll()
+    await settle(time, starting, time.nowMs + MINUTE_MS, 'starting')
+    for (const fault of schedule) time.after(fault.atMs, () => begin(fault))
+    const looks = random.stream('looks')
+    for (let index = 0; index < LOOKS_PER_HOUR * hours; index++)
+      time.after(drawLook(looks, startMs, lengthMs), () => void look())
+    await time.runUntil(startMs + lengthMs, () => broken.length > 0)
+    if (broken.length === 0) report(await inTime(judge()))
+    await settle(time, stop(), time.nowMs + STOP_WITHIN_MS, 'stopping')
+    return {
+      seed,
+      parts: parts.map(({ name }) => name),
+      startMs,
+      schedule,
+      broken,
+      log,
+      digest: { tables: dumpFolder(folder), log: digestOf(log.join('\n')) },
+      timers: time.ran,
+    }
+
+    async function startAll(): Promise<void> {
+      for (const kind of parts) started.set(kind.name, await kind.start(surroundings(kind.name)))
+    }
+    async function judge(): Promise<string[]> {
+      return (await Promise.all([...started.values()].map((part) => part.judge()))).flat()
+    }
+    async function stop(): Promise<void> {
+      for (const part of started.values()) await part.stop()
+    }
+    async function look(): Promise<void> {
+      for (const [name, part] of started)
+        report(
+          (await part.look()).map((text) => `${text} [${name}, seen at +${formatElapsed(time.elapsedMs)}]`),
+        )
+    }
+    function begin(fault: ScheduledFault): void {
+      note(`FAULT ${describeFault(fault)}`)
+      const end = started.get(fault.part)?.begin(fault)
+      if (end === undefined) return
+      time.after(fault.durationMs, () => {
+        note(`OVER ${fault.part} ${fault.kind}`)
+        end()
+      })
+    }
+    function surroundings(name: string): Surroundings {
+      const own = random.stream(name)
+      let count = 0
+      return {
+        time,
+        note,
+        random: own,
+        network: createNetwork(time, own.stream('network')),
+        disk: createDisk(time, own.stream('disk')),
+        folder: join(folder, name),
+        startProcess: (title) => new SimulatedProcess(title, time, own.stream(`process ${count++}`)),
+        logOf: (owner) =>
+          simulatedLogger((line) => {
+            if (!owner.isDead) note(`${owner.name} ${line}`)
+          }),
+      }
+    }
+    async function inTime(verdict: Promise<string[]>): Promise<string[]> {
+      let texts: string[] = []
+      const done = verdict.then((value) => {
+        texts = value
+      })
+      await settle(time, done, time.nowMs + MINUTE_MS, 'judging')
+      return texts
+    }
+  } finally {
+    process.off('unhandledRejection', onRejection)
+    giveBack()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Runs the simulation until the promise is settled. */
+async function settle(
+  time: VirtualTime,
+  promise: Promise<void>,
+  untilMs: number,
+  what: string,
+): Promise<void> {
+  let isDone = false
+  let failure: unknown
+  promise.then(
+    () => {
+      isDone = true
+    },
+    (error) => {
+      isDone = true
+      failure = error
+    },
+  )
+  await time.runUntil(untilMs, () => isDone)
+  if (failure !== undefined) throw failure
+  if (!isDone) throw new Error(`${what} did not end in time`)
+}
+
+/** Some instant of 2026: every phase of minute, hour, day and funding is as likely. */
+function drawStart(random: Random): number {
+  return Date.UTC(2026, 1, 1) + random.int(0, 300 * 24 * 60 * 60) * 1_000 + random.int(0, 999)
+}
+
+const drawCount = (random: Random, hours: number) => random.int(1, Math.ceil(6 * hours))
+
+/** Half of the looks fall shortly after a minute has ended. */
+function drawLook(random: Random, startMs: number, lengthMs: number): number {
+  const atMs = random.int(CALM_START_MS, lengthMs)
+  if (random.chance(0.5)) return atMs
+  const minuteMs = Math.ceil((startMs + atMs) / MINUTE_MS) * MINUTE_MS
+  return minuteMs - startMs + random.int(0, 5_000)
+}
+
+const digestOf = (text: string) => createHash('sha256').update(text).digest('hex')
+
+const textOf = (reason: unknown) =>
+  reason instanceof Error ? (reason.stack ?? reason.message) : String(reason)
