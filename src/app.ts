@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Accounts } from './accounts/accounts.ts'
 import { createIdempotency } from './accounts/idempotency.ts'
 import { KeyRing } from './accounts/key-ring.ts'
@@ -76,7 +77,7 @@ interface ServiceDeps {
 export async function startService(config: Config, deps: ServiceDeps): Promise<Service> {
   checkDeclarations(ENDPOINTS)
   checkVenueSettings(config)
-  const shutdown = createShutdown()
+  const shutdown = createShutdown(deps.clock)
   const bound = await bindPort(config)
   shutdown.add('port', () => bound.close())
   try {
@@ -190,7 +191,7 @@ async function startParts(
 function startAccounts(config: Config, { clock, log }: ServiceDeps, shutdown: Shutdown) {
   const { store, plans, accounts } = openAccounts(config, clock)
   shutdown.add('accounts store', () => store.close())
-  const ledger = new Ledger({ store, clock, log })
+  const ledger = new Ledger({ store, holder: randomUUID(), clock, log })
   const keys = new KeyRing({ store, plans, ledger })
   const onAccountsChanged: ((accountIds: string[]) => void)[] = []
   const stopWatching = store.watch({

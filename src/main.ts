@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
 import { AccountsError } from './accounts/accounts.ts'
@@ -119,7 +120,7 @@ async function runOnAccounts(
   })
   let market: OpenMarketAccess | undefined
   const passwords = createPasswords()
-  const resets = createPasswordResets({ store, passwords, clock: systemClock })
+  const resets = createPasswordResets({ store, passwords, clock: systemClock, randomBytes })
   const users: UsersAccess = {
     list: () => store.listUsers(),
     async issueReset(email) {
@@ -175,7 +176,7 @@ async function runService({ config: given, warnings }: LoadedConfig, output: Out
     tellOperatorLink(service, output)
     return service
   }
-  const running = keepRunning({ first, startAgain, now: systemClock.now, log })
+  const running = keepRunning({ first, startAgain, clock: systemClock, log })
   return new Promise((resolve) => {
     const stop = async (signal: string, failure = 0) => {
       log.info({ signal }, 'stopping')

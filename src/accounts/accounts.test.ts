@@ -1,5 +1,6 @@
 /** What an account holder can create is bounded, because the store retains all of it. */
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,7 +16,10 @@ const clock = manualClock(Date.UTC(2026, 2, 14))
 const folder = mkdtempSync(join(tmpdir(), 'tapeline-accounts-'))
 const store = storesIn(folder, clock).accounts()
 const audit = createAuditLog({ store, clock })
-const accounts = auditedAccounts(createAccounts({ store, plans: planBook(), clock }), { audit, actor: 'me' })
+const accounts = auditedAccounts(createAccounts({ store, plans: planBook(), clock, randomBytes }), {
+  audit,
+  actor: 'me',
+})
 after(async () => {
   await store.close()
   rmSync(folder, { recursive: true })

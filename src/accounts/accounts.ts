@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { billingPeriod } from '../core/billing-period.ts'
 import { ENVIRONMENTS, type Environment } from '../core/environment.ts'
 import { formatKey } from '../core/key-format.ts'
@@ -6,6 +5,7 @@ import { SCOPES } from '../core/scope.ts'
 import { DAY_MS } from '../core/time.ts'
 import type { Clock } from '../kit/clock.ts'
 import { parseCidr } from '../kit/ip-range.ts'
+import type { RandomBytes } from '../kit/random.ts'
 import type { AccountRecord, AccountsStore, KeyRecord, PauseReason, UsageRow } from '../store/accounts.ts'
 import { accountBudgetId, hashKey } from './key-ring.ts'
 import type { PlanBook } from './plans.ts'
@@ -63,8 +63,13 @@ const MAX_NAME = 100
 const MAX_USABLE_KEYS = 100
 const MAX_NEW_KEYS_PER_DAY = 200
 
-export function createAccounts(deps: { store: AccountsStore; plans: PlanBook; clock: Clock }): Accounts {
-  const { store, plans, clock } = deps
+export function createAccounts(deps: {
+  store: AccountsStore
+  plans: PlanBook
+  clock: Clock
+  randomBytes: RandomBytes
+}): Accounts {
+  const { store, plans, clock, randomBytes } = deps
 
   const mustFind = async (accountId: string) => {
     const account = await store.getAccount(accountId)
@@ -100,9 +105,9 @@ export function createAccounts(deps: { store: AccountsStore; plans: PlanBook; cl
     await mustFind(input.accountId)
     checkKeyInput(input, clock.now())
     checkKeyCount(await store.listKeys(input.accountId), clock.now())
-    const key = formatKey(input.environment, (count) => randomBytes(count))
+    const key = formatKey(input.environment, randomBytes)
     const record = await store.createKey({
-      id: newId('key'),
+      id: newId('key', randomBytes),
       accountId: input.accountId,
       environment: input.environment,
       name: input.name,
@@ -122,7 +127,7 @@ export function createAccounts(deps: { store: AccountsStore; plans: PlanBook; cl
       if (!EMAIL.test(email)) throw new AccountsError(`"${email}" is not an e-mail address.`)
       const createdAtMs = clock.now()
       return store.createAccount({
-        id: newId('acc'),
+        id: newId('acc', randomBytes),
         email,
         plan: mustPlan(plan).name,
         billingDay: billingDay ?? new Date(createdAtMs).getUTCDate(),
@@ -228,7 +233,7 @@ function checkKeyCount(keys: readonly KeyRecord[], nowMs: number): void {
   }
 }
 
-function newId(prefix: string): string {
+function newId(prefix: string, randomBytes: RandomBytes): string {
   return `${prefix}_${BigInt(`0x${randomBytes(10).toString('hex')}`)
     .toString(36)
     .padStart(16, '0')}`

@@ -1,6 +1,6 @@
 /** Signed sample events in Stripe's format, hand-written, against the real store. */
 import assert from 'node:assert/strict'
-import { createHmac } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ let billing: Billing
 let count = 0
 
 before(() => {
-  accounts = createAccounts({ store, plans: planBook(), clock })
+  accounts = createAccounts({ store, plans: planBook(), clock, randomBytes })
   billing = createBilling({
     store,
     accounts,

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -50,7 +51,7 @@ async function usageSum(store: AccountsStore): Promise<number> {
 test('a timer that finds nothing to do does not delay the next charge', async () => {
   await withStores(1, async ([store]) => {
     if (store === undefined) return
-    const ledger = new Ledger({ store, clock: systemClock, log })
+    const ledger = new Ledger({ store, holder: randomUUID(), clock: systemClock, log })
     for (let i = 0; i < 3; i++) {
       // Spent to the last credit: no lease is left that would have to be returned.
       const payer = payerOn(ledger, 1, `b${i}/test`)
@@ -66,7 +67,7 @@ test('a timer that finds nothing to do does not delay the next charge', async ()
 test('the same charge written twice counts once', async () => {
   await withStores(1, async ([store]) => {
     if (store === undefined) return
-    const ledger = new Ledger({ store, clock: systemClock, log })
+    const ledger = new Ledger({ store, holder: randomUUID(), clock: systemClock, log })
     const payer = payerOn(ledger, 1_000)
     const periodStartMs = payer.budgets[0]?.period.startMs ?? 0
     const entry = {
@@ -102,7 +103,7 @@ test('charges survive a failing store, and none is counted twice', async () => {
       },
     }
     failures = 0
-    const ledger = new Ledger({ store: flaky, clock: systemClock, log })
+    const ledger = new Ledger({ store: flaky, holder: randomUUID(), clock: systemClock, log })
     const payer = payerOn(ledger, 1_000)
     assert.equal(await ledger.charge(payer, chargeOf('one', 10)), true)
     failures = 3
@@ -124,7 +125,7 @@ test('a store that refuses every write does not hold the event loop, and a stop 
         return store.settle(batch)
       },
     }
-    const ledger = new Ledger({ store: filling, clock: systemClock, log })
+    const ledger = new Ledger({ store: filling, holder: randomUUID(), clock: systemClock, log })
     const payer = payerOn(ledger, 1_000)
     assert.equal(await ledger.charge(payer, chargeOf('one', 10)), true)
     await ledger.flush()
@@ -143,7 +144,7 @@ test('a new billing period starts with the whole budget; late charges stay in th
     1,
     async ([store]) => {
       if (store === undefined) return
-      const ledger = new Ledger({ store, clock, log })
+      const ledger = new Ledger({ store, holder: randomUUID(), clock, log })
       const payer = payerOn(ledger, 100)
       const budget = payer.budgets[0]
       assert.equal(await ledger.charge(payer, chargeOf('march', 100)), true)
@@ -178,7 +179,7 @@ for (const seed of SEEDS) {
       const random = generator(seed)
       const limit = 2_000 + Math.floor(random() * 3_000)
       const parties = stores.map((store) => {
-        const ledger = new Ledger({ store, clock: systemClock, log })
+        const ledger = new Ledger({ store, holder: randomUUID(), clock: systemClock, log })
         const unwatch = store.watch({ onAccounts: () => {}, onWanted: () => ledger.yieldLeases() })
         return { store, ledger, unwatch, payer: payerOn(ledger, limit) }
       })

@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto'
 import type { Environment } from '../core/environment.ts'
-import { type Clock, timerMs } from '../kit/clock.ts'
+import { type Clock, elapsedMs, runAfter } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { AccountsStore, LedgerEntry, UsageCount } from '../store/accounts.ts'
 import { Budget } from './budget.ts'
@@ -52,7 +51,7 @@ export class Ledger {
   readonly #store: AccountsStore
   readonly #clock: Clock
   readonly #log: Logger
-  readonly #holder = randomUUID()
+  readonly #holder: string
   readonly #budgets = new Map<string, Budget>()
   readonly #dirty = new Set<Budget>()
   readonly #surrender = new Set<Budget>()
@@ -61,16 +60,20 @@ export class Ledger {
   #keysSeen = new Map<string, number>()
   readonly #keyWritten = new Map<string, number>()
   #waiters: Waiter[] = []
-  #timer: NodeJS.Timeout | undefined
+  /** Undefined while none is set. */
+  #cancelTimer: (() => void) | undefined
   #timerAtMs = 0
+  #timerDelayMs = 0
   #running: Promise<void> | undefined
   #again = false
   /** Whether the last round trip to the store failed. */
   #hasFailed = false
   #closed = false
 
-  constructor(deps: { store: AccountsStore; clock: Clock; log: Logger }) {
+  /** @param deps.holder names this run of this process among those that lease credits */
+  constructor(deps: { store: AccountsStore; holder: string; clock: Clock; log: Logger }) {
     this.#store = deps.store
+    this.#holder = deps.holder
     this.#clock = deps.clock
     this.#log = deps.log
   }
@@ -164,14 +167,14 @@ export class Ledger {
 
   /** Writes everything that is not written yet; after the limit it leaves what the store does not take. */
   async flush(limitMs = Number.POSITIVE_INFINITY): Promise<void> {
-    const endsAt = performance.now() + limitMs
+    const endsAt = elapsedMs(this.#clock) + limitMs
     while (this.#running !== undefined || this.#hasUnwritten()) {
       this.#kick()
       await this.#running
       if (!this.#hasFailed) continue
-      if (performance.now() >= endsAt) return
+      if (elapsedMs(this.#clock) >= endsAt) return
       // Without a pause a store that refuses at once would hold the event loop.
-      await new Promise((resolve) => setTimeout(resolve, RETRY_FAILED_MS))
+      await this.#clock.sleep(RETRY_FAILED_MS)
     }
   }
 
@@ -179,7 +182,7 @@ export class Ledger {
   async close(): Promise<void> {
     await this.flush(MAX_CLOSE_MS)
     this.#closed = true
-    clearTimeout(this.#timer)
+    this.#cancelTimer?.()
     for (const budget of this.#budgets.values()) if (budget.leased) this.#dirty.add(budget)
     this.#kick()
     await this.#running
@@ -222,14 +225,17 @@ export class Ledger {
 
   #schedule(delayMs: number): void {
     if (this.#closed) return
-    const atMs = performance.now() + delayMs
-    if (this.#timer !== undefined && this.#timerAtMs <= atMs) return
-    clearTimeout(this.#timer)
+    // Every charge comes here: one that was set before for the same delay is due before, whatever the time is.
+    if (this.#cancelTimer !== undefined && this.#timerDelayMs <= delayMs) return
+    const atMs = elapsedMs(this.#clock) + delayMs
+    if (this.#cancelTimer !== undefined && this.#timerAtMs <= atMs) return
+    this.#cancelTimer?.()
     this.#timerAtMs = atMs
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined
+    this.#timerDelayMs = delayMs
+    this.#cancelTimer = runAfter(this.#clock, delayMs, () => {
+      this.#cancelTimer = undefined
       this.#kick()
-    }, timerMs(delayMs))
+    })
   }
 
   /** One round trip at a time; asking during one starts the next right after it. */

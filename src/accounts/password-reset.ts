@@ -3,6 +3,7 @@
  * in the dashboard. A newer link of the same user ends an older one; setting the password ends all sessions.
  */
 import type { Clock } from '../kit/clock.ts'
+import type { RandomBytes } from '../kit/random.ts'
 import type { UserRecord, UsersStore } from '../store/users.ts'
 import { AccountsError } from './accounts.ts'
 import type { HashCaller } from './hash-queue.ts'
@@ -15,8 +16,13 @@ const VALID_MS = 24 * 3_600_000
 /** Where the page takes the token from; after `#` it never reaches a server's log. */
 export const RESET_PATH = '#/reset/'
 
-export function createPasswordResets(deps: { store: UsersStore; passwords: Passwords; clock: Clock }) {
-  const { store, passwords, clock } = deps
+export function createPasswordResets(deps: {
+  store: UsersStore
+  passwords: Passwords
+  clock: Clock
+  randomBytes: RandomBytes
+}) {
+  const { store, passwords, clock, randomBytes } = deps
   /** Whose link it is, while it works. */
   const find = async (token: string) => {
     const found = await store.findPasswordReset(hashToken(token))
@@ -27,7 +33,7 @@ export function createPasswordResets(deps: { store: UsersStore; passwords: Passw
     async issue(email: string) {
       const found = await store.findUser(email.trim())
       if (found === undefined) throw new AccountsError(`Nobody signs in with the e-mail address ${email}.`)
-      const token = newToken()
+      const token = newToken(randomBytes)
       const expiresAtMs = clock.now() + VALID_MS
       await store.putPasswordReset({ hash: hashToken(token), userId: found.user.id, expiresAtMs })
       return { token, user: found.user, expiresAtMs }

@@ -1,5 +1,6 @@
-import { hash, randomBytes } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Clock } from '../kit/clock.ts'
+import type { RandomBytes } from '../kit/random.ts'
 import { ConflictError } from '../store/accounts.ts'
 import type { Role, SessionRecord, UserRecord, UsersStore } from '../store/users.ts'
 import { type Accounts, AccountsError } from './accounts.ts'
@@ -25,9 +26,10 @@ export function createUsers(deps: {
   accounts: Accounts
   passwords: Passwords
   clock: Clock
+  randomBytes: RandomBytes
   planOfNew: string
 }) {
-  const { store, accounts, passwords, clock } = deps
+  const { store, accounts, passwords, clock, randomBytes } = deps
 
   async function addUser(
     { email, password }: Credentials,
@@ -76,7 +78,7 @@ export function createUsers(deps: {
       return store.setPassword(user.id, await passwords.hash(next))
     },
     async openSession(userId: string) {
-      const token = newToken()
+      const token = newToken(randomBytes)
       const createdAtMs = clock.now()
       const expiresAtMs = createdAtMs + SESSION_MS
       await store.pruneSessions()
@@ -92,7 +94,7 @@ export function createUsers(deps: {
     /** A new one-time token for the operator; undefined when there is an operator already. */
     async inviteOperator(accountId: string | null): Promise<string | undefined> {
       if ((await store.listUsers()).some(({ role }) => role === 'operator')) return undefined
-      const token = newToken()
+      const token = newToken(randomBytes)
       await store.putInvitation({ hash: hashToken(token), role: 'operator', accountId })
       return token
     },
@@ -117,7 +119,7 @@ function check(email: string, password: string): void {
 }
 
 /** The store has only the hash of a token. */
-export function newToken(): string {
+export function newToken(randomBytes: RandomBytes): string {
   return randomBytes(TOKEN_BYTES).toString('base64url')
 }
 

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Accounts } from '../accounts/accounts.ts'
 import { auditedAccounts, createAuditLog } from '../accounts/audited.ts'
@@ -64,12 +65,13 @@ export function startDashboard(deps: DashboardDeps) {
   const accountsAs = (actor: string) => auditedAccounts(accounts, { audit, actor })
   const accountsOf = ({ session }: SignedIn) => accountsAs(session.user.email)
   const passwords = createPasswords()
-  const resets = createPasswordResets({ store, passwords, clock })
+  const resets = createPasswordResets({ store, passwords, clock, randomBytes })
   const users = createUsers({
     store,
     accounts,
     passwords,
     clock,
+    randomBytes,
     planOfNew: plans.get(config.signUpPlan).name,
   })
   const secure = config.publicUrl?.startsWith('https:') ?? false

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { Ledger } from '../accounts/ledger.ts'
 import type { PlanBook } from '../accounts/plans.ts'
 import type { Network } from '../core/chain/network.ts'
@@ -11,6 +12,8 @@ import type { JobsStore } from '../store/jobs.ts'
 import { openStores } from '../store/open-stores.ts'
 import { createStreamHub } from '../stream/hub.ts'
 import { createCredits } from '../webhooks/credits.ts'
+import { createPoster } from '../webhooks/post.ts'
+import { systemResolve } from '../webhooks/resolve-host.ts'
 import { startWebhooks } from '../webhooks/webhooks.ts'
 import { storeAddress } from './data-folder.ts'
 import type { EnvironmentParts } from './parts.ts'
@@ -64,7 +67,11 @@ export async function startDelivery(parts: EnvironmentParts, deps: DeliveryDeps)
     network,
     watch,
     allowPrivate: config.allowPrivateWebhooks,
+    openPoster: createPoster,
+    resolve: systemResolve(clock),
     clock,
+    random: Math.random,
+    randomBytes,
     log,
   })
   shutdown.add(`${environment} webhooks`, () => webhooks.close())

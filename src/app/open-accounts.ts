@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { type Accounts, createAccounts } from '../accounts/accounts.ts'
 import { PlanFileError } from '../accounts/plan-file.ts'
@@ -21,7 +22,7 @@ export function openAccounts(config: Config, clock: Clock): AccountsParts {
   prepareDataFolder(config.data)
   const plans = planBook(config.plans === null ? undefined : readPlans(config.plans))
   const store = openStores(storeAddress(config), clock).accounts()
-  return { store, plans, accounts: createAccounts({ store, plans, clock }) }
+  return { store, plans, accounts: createAccounts({ store, plans, clock, randomBytes }) }
 }
 
 function readPlans(file: string): unknown {

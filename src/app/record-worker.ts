@@ -8,6 +8,7 @@ import type { Environment } from '../core/environment.ts'
 import { sampleFile } from '../ingest/audit/sample-file.ts'
 import { createBackfillPace } from '../ingest/shared/backfill-pace.ts'
 import { openDeadLetterFile } from '../ingest/shared/dead-letter-file.ts'
+import { letterFilesOnDisk } from '../ingest/shared/letter-files.ts'
 import { createVenueNotices } from '../ingest/shared/venue-notices.ts'
 import { type SourceStatus, supervise } from '../ingest/supervise.ts'
 import { systemClock } from '../kit/clock.ts'
@@ -48,7 +49,7 @@ const store = await openStores(options.address, clock).environment(options.envir
   holdMs: HOLD_MS,
 })
 const prefix = join(options.address.folder, 'dead-letters', `${options.environment}-`)
-const letters = openDeadLetterFile({ prefix, clock, log })
+const letters = openDeadLetterFile({ prefix, files: letterFilesOnDisk, clock, log })
 const notices = createVenueNotices(log)
 const pace = createBackfillPace(clock)
 const recorders = options.venues.map((setting) => {

@@ -36,7 +36,7 @@ export function openSecrets(
     // No data is lost: clients that page through a list start again.
     options.log.warn({ file: cursor.file }, 'a missing secret was created again: earlier cursors are refused')
   }
-  const box = createSecretBox(webhook.bytes)
+  const box = createSecretBox(webhook.bytes, randomBytes)
   return {
     box,
     cursorKey: cursor.bytes,

@@ -72,7 +72,7 @@ test('a clock jump is reported once, with its size; small corrections are not', 
   let offsetMs = 0
   const jumps: number[] = []
   const watch = watchClock({
-    now: () => performance.now() + offsetMs,
+    clock: { ...systemClock, now: () => performance.now() + offsetMs },
     everyMs: 2,
     onJump: (byMs) => jumps.push(Math.round(byMs)),
   })

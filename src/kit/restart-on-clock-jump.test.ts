@@ -1,6 +1,7 @@
 /** When the clock jumps, the service is restarted on its port, logs one line, and can be stopped at any time. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { systemClock } from './clock.ts'
 import { createLogger } from './log.ts'
 import { restartOnClockJump } from './restart-on-clock-jump.ts'
 
@@ -32,7 +33,7 @@ function rig(options: { startMs?: number; fails?: boolean } = {}) {
   const open = async () =>
     restartOnClockJump({
       ...{ first: await start(0), startAgain: start, log, lookEveryMs: 2 },
-      now: () => performance.now() + state.offsetMs,
+      clock: { ...systemClock, now: () => performance.now() + state.offsetMs },
     })
   return { state, open }
 }

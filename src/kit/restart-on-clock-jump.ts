@@ -8,6 +8,7 @@
  *                                   └── it jumps again meanwhile
  */
 
+import type { Clock } from './clock.ts'
 import type { Logger } from './log.ts'
 import type { ShutdownReport } from './shutdown.ts'
 import { watchClock } from './watch-clock.ts'
@@ -27,12 +28,12 @@ export interface RestartingService {
 export function restartOnClockJump(options: {
   first: Runnable
   startAgain: (port: number) => Promise<Runnable>
-  now: () => number
+  clock: Clock
   log: Logger
   /** For tests. */
   lookEveryMs?: number
 }): RestartingService {
-  const { now, log } = options
+  const { clock, log } = options
   let current = options.first
   let restarting: Promise<void> | undefined
   let jumps = 0
@@ -56,12 +57,12 @@ export function restartOnClockJump(options: {
   }
 
   const watch = watchClock({
-    now,
+    clock,
     ...(options.lookEveryMs === undefined ? {} : { everyMs: options.lookEveryMs }),
     onJump(byMs) {
       const by = `${durationText(Math.abs(byMs))} ${byMs > 0 ? 'forward' : 'back'}`
       log.warn(
-        { by, time: new Date(now()).toISOString() },
+        { by, time: new Date(clock.now()).toISOString() },
         'the system clock jumped: everything is started again',
       )
       jumps++

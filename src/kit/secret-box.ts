@@ -1,4 +1,5 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv } from 'node:crypto'
+import type { RandomBytes } from './random.ts'
 
 /**
  * A signing secret has to be readable to sign with, so it cannot be stored as a hash. It is stored encrypted
@@ -14,7 +15,7 @@ const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
 /** @param key 32 bytes */
-export function createSecretBox(key: Buffer): SecretBox {
+export function createSecretBox(key: Buffer, randomBytes: RandomBytes): SecretBox {
   return {
     seal(text) {
       const nonce = randomBytes(NONCE_BYTES)

@@ -1,3 +1,5 @@
+import { type Clock, elapsedMs, runAfter } from './clock.ts'
+
 /**
  * Parts register how they stop. On a signal they stop in reverse order of their start, each within the remaining
  * time; a part that fails or hangs does not prevent the others from stopping.
@@ -12,16 +14,16 @@ export interface ShutdownReport {
   failures: { name: string; reason: string }[]
 }
 
-export function createShutdown(): Shutdown {
+export function createShutdown(clock: Clock): Shutdown {
   const parts: { name: string; stop: () => Promise<void> | void }[] = []
   let running: Promise<ShutdownReport> | undefined
 
   async function stopAll(deadlineMs: number): Promise<ShutdownReport> {
-    const endsAt = performance.now() + deadlineMs
+    const endsAt = elapsedMs(clock) + deadlineMs
     const failures: ShutdownReport['failures'] = []
     for (const part of parts.toReversed()) {
-      const leftMs = Math.max(0, endsAt - performance.now())
-      const failure = await stopWithin(part.stop, leftMs)
+      const leftMs = Math.max(0, endsAt - elapsedMs(clock))
+      const failure = await stopWithin(clock, part.stop, leftMs)
       if (failure !== undefined) failures.push({ name: part.name, reason: failure })
     }
     return { clean: failures.length === 0, failures }
@@ -36,16 +38,20 @@ export function createShutdown(): Shutdown {
   }
 }
 
-async function stopWithin(stop: () => Promise<void> | void, limitMs: number): Promise<string | undefined> {
-  let timer: NodeJS.Timeout | undefined
+async function stopWithin(
+  clock: Clock,
+  stop: () => Promise<void> | void,
+  limitMs: number,
+): Promise<string | undefined> {
+  let cancel = () => {}
   const timeout = new Promise<string>((resolve) => {
-    timer = setTimeout(() => resolve(`did not stop within ${Math.round(limitMs)} ms`), limitMs)
+    cancel = runAfter(clock, limitMs, () => resolve(`did not stop within ${Math.round(limitMs)} ms`))
   })
   try {
     return await Promise.race([Promise.resolve(stop()).then(() => undefined), timeout])
   } catch (error) {
     return error instanceof Error ? error.message : String(error)
   } finally {
-    clearTimeout(timer)
+    cancel()
   }
 }

@@ -1,3 +1,5 @@
+import { type Clock, elapsedMs, runEvery } from './clock.ts'
+
 /** Detects that the system clock was set or that the machine slept, by comparing it with the monotonic clock. */
 export interface ClockWatch {
   close(): void
@@ -8,22 +10,21 @@ const JUMP_MS = 30_000
 const LOOK_EVERY_MS = 1_000
 
 export function watchClock(options: {
-  now: () => number
-  /** Monotonic milliseconds. */
-  passed?: () => number
+  /** One that measures the time that has passed apart from the time of day, see `Clock.elapsed`. */
+  clock: Clock
   everyMs?: number
   /** How far the clock jumped; positive: forward. */
   onJump: (byMs: number) => void
 }): ClockWatch {
-  const { now, passed = () => performance.now() } = options
-  let offsetMs = now() - passed()
-  const timer = setInterval(() => {
-    const currentMs = now() - passed()
+  const { clock } = options
+  const offsetNow = () => clock.now() - elapsedMs(clock)
+  let offsetMs = offsetNow()
+  const close = runEvery(clock, options.everyMs ?? LOOK_EVERY_MS, () => {
+    const currentMs = offsetNow()
     const byMs = currentMs - offsetMs
     // Small corrections are absorbed, so that many of them never add up to a jump.
     offsetMs = currentMs
     if (Math.abs(byMs) >= JUMP_MS) options.onJump(byMs)
-  }, options.everyMs ?? LOOK_EVERY_MS)
-  timer.unref()
-  return { close: () => clearInterval(timer) }
+  })
+  return { close }
 }

@@ -25,7 +25,7 @@ test('live liquidations are retained for 90 days, candles forever', async () => 
   const clock = manualClock(NOW - 5 * 60_000)
   const log = createLogger({ level: 'silent' })
   const store = await storesIn(folder, clock).environment('live')
-  const shutdown = createShutdown()
+  const shutdown = createShutdown(clock)
   try {
     const ages = [91, 90, 89, 1]
     const liquidation = { seq: 0, side: 'long' as const, quantity: 1, price: 10, avgPrice: 10 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../kit/clock.ts'
 import type { SecretBox } from '../kit/secret-box.ts'
 import type { Job, JobAttempt, SubscriptionRecord } from '../store/jobs.ts'
-import type { Poster, PostResult } from './post.ts'
+import type { Poster, PostResult } from './poster.ts'
 import { readRetryAfter } from './schedule.ts'
 import { createWebhookSigner, type WebhookSigner } from './sign.ts'
 

@@ -5,6 +5,7 @@ import { after, test } from 'node:test'
 import { systemClock } from '../kit/clock.ts'
 import { createGuard } from './guard.ts'
 import { createPoster } from './post.ts'
+import { systemResolve } from './resolve-host.ts'
 
 /** A receiver that answers every request with the parts given, one write after the other. */
 let parts: readonly (string | Buffer)[] = []
@@ -35,7 +36,11 @@ const server = createServer((socket) => {
 await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
 const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
 const clock = systemClock
-const poster = createPoster({ clock, guard: createGuard({ allowPrivate: true }), answerLimitMs: 2_000 })
+const poster = createPoster({
+  clock,
+  guard: createGuard({ allowPrivate: true, resolve: systemResolve(clock) }),
+  answerLimitMs: 2_000,
+})
 after(() => {
   poster.close()
   for (const socket of sockets) socket.destroy()

@@ -1,6 +1,4 @@
-import { lookup as systemLookup } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
-import { type Clock, systemClock } from '../kit/clock.ts'
 import { classifyAddress } from './public-address.ts'
 
 /**
@@ -15,8 +13,7 @@ import { classifyAddress } from './public-address.ts'
 export interface GuardOptions {
   /** Private and loopback targets are allowed, and plain http there. */
   readonly allowPrivate: boolean
-  readonly clock?: Clock
-  readonly resolve?: Resolve
+  readonly resolve: Resolve
 }
 
 /** All addresses of a name. */
@@ -38,15 +35,12 @@ export class TargetError extends Error {
 const MAX_URL = 2_048
 const MAX_HOST = 253
 const FIRST_FREE_PORT = 1_024
-const RESOLVE_TIMEOUT_MS = 5_000
 /** Names that mean this machine or this network by convention, whatever a resolver says. */
 const LOCAL_NAMES =
   /(^|\.)(localhost|local|localdomain|internal|intranet|lan|home|corp|private|home\.arpa|onion|test|invalid)$/
 
 export function createGuard(options: GuardOptions): Guard {
-  const { allowPrivate } = options
-  const { clock = systemClock } = options
-  const resolve = options.resolve ?? ((hostname: string) => systemResolve(hostname, clock))
+  const { allowPrivate, resolve } = options
 
   function checkForm(text: string): URL {
     if (text.length > MAX_URL) throw new TargetError(`url is longer than ${MAX_URL} characters`)
@@ -126,20 +120,4 @@ export function createGuard(options: GuardOptions): Guard {
 /** The host as a resolver expects it: no brackets, no trailing dot. */
 export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
-}
-
-async function systemResolve(hostname: string, clock: Clock) {
-  const ended = new AbortController()
-  const timeout = clock.sleep(RESOLVE_TIMEOUT_MS, ended.signal).then(() => {
-    throw new TargetError(`${hostname} could not be resolved in time`)
-  })
-  try {
-    return await Promise.race([systemLookup(hostname, { all: true, verbatim: true }), timeout])
-  } catch (error) {
-    if (error instanceof TargetError) throw error
-    throw new TargetError(`${hostname} could not be resolved`)
-  } finally {
-    ended.abort()
-    timeout.catch(() => {})
-  }
 }

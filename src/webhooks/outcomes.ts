@@ -17,6 +17,7 @@ export function outcomesOf(
   jobs: readonly Job[],
   attempt: DeliveryAttempt,
   before: { readonly subscriptionId: string; readonly failingSinceMs: number | null },
+  random: () => number,
   retryDelaysMs?: readonly number[],
 ): AttemptOutcomes {
   const { subscriptionId } = before
@@ -32,7 +33,7 @@ export function outcomesOf(
   const failingSinceMs = before.failingSinceMs ?? atMs
   const disable = disableReason({ status, atMs }, failingSinceMs)
   // What was sent together is retried together.
-  const jitter = Math.random()
+  const jitter = random()
   return {
     outcomes: jobs.map((job) => failureOf(job, attempt, jitter, retryDelaysMs)),
     health: { subscriptionId, ok: false, atMs, disable: disable ?? null },

@@ -14,6 +14,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { systemClock } from '../kit/clock.ts'
 import { createGuard } from './guard.ts'
 import { createPoster } from './post.ts'
+import { systemResolve } from './resolve-host.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 
@@ -50,7 +51,7 @@ async function setUp(
   const port = await listen(t, server)
   const poster = createPoster({
     clock: systemClock,
-    guard: createGuard({ allowPrivate: true }),
+    guard: createGuard({ allowPrivate: true, resolve: systemResolve(systemClock) }),
     answerLimitMs: 300,
   })
   t.after(() => {

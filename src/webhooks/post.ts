@@ -1,10 +1,3 @@
-import { isIP, type Socket } from 'node:net'
-import { buildConnector, Client, type Dispatcher } from 'undici'
-import { type Clock, runAfter } from '../kit/clock.ts'
-import { type Exchange, type ExchangeResult, type ReceiverConnection, startExchange } from './exchange.ts'
-import { type Guard, hostOf } from './guard.ts'
-import { limitResponseBytes, MAX_HEAD_BYTES } from './response-bytes.ts'
-
 /**
  * One POST to a receiver, on connections that are kept per host.
  *
@@ -14,21 +7,13 @@ import { limitResponseBytes, MAX_HEAD_BYTES } from './response-bytes.ts'
  * The connection itself resolves the name, through the guard: it goes to an address that was checked, with the
  * original host for TLS and in the `Host` header. A redirect is a response like any other.
  */
-export interface Poster {
-  /** Never rejects: whatever goes wrong is a failed post. */
-  post(url: URL, headers: Readonly<Record<string, string>>, body: string): Promise<PostResult>
-  close(): void
-}
-
-export interface PostResult {
-  readonly status: number | null
-  readonly error: string | null
-  readonly retryAfter: string | undefined
-  readonly durationMs: number
-  /** The beginning of the response's head and body; null without them. */
-  readonly responseHead: string | null
-  readonly response: string | null
-}
+import { isIP, type Socket } from 'node:net'
+import { buildConnector, Client, type Dispatcher } from 'undici'
+import { runAfter } from '../kit/clock.ts'
+import { type Exchange, type ExchangeResult, type ReceiverConnection, startExchange } from './exchange.ts'
+import { type Guard, hostOf } from './guard.ts'
+import type { Poster, PosterOptions, PostResult } from './poster.ts'
+import { limitResponseBytes, MAX_HEAD_BYTES } from './response-bytes.ts'
 
 /** From the first byte sent to the end of the response; a body that takes longer is not waited for. */
 const ANSWER_LIMIT_MS = 15_000
@@ -50,7 +35,7 @@ interface RunningPost {
   readonly expire: () => void
 }
 
-export function createPoster(options: { guard: Guard; clock: Clock; answerLimitMs?: number }): Poster {
+export function createPoster(options: PosterOptions): Poster {
   const { guard, clock, answerLimitMs: limitMs = ANSWER_LIMIT_MS } = options
   const pools = new Map<string, Pool>()
   /** Oldest first. All have the same limit, so one timer for the oldest is enough. */

@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto'
 import type { Network } from '../core/chain/network.ts'
 import { type EventData, newEvent } from '../events/event.ts'
 import type { EventKind } from '../events/kinds.ts'
+import type { RandomBytes } from '../kit/random.ts'
 import type { EventText, SubscriptionRecord } from '../store/jobs.ts'
 
 /** A made-up event of the subscription's first kind: its number is 0 and its id begins `evt_test`. */
@@ -9,6 +9,7 @@ export function sampleEvent(
   subscription: Pick<SubscriptionRecord, 'kinds' | 'addresses'>,
   network: Network,
   nowMs: number,
+  randomBytes: RandomBytes,
 ): EventText {
   const kind = (subscription.kinds[0] ?? 'block_added') as EventKind
   const id = `evt_test${randomBytes(6).toString('hex')}`

@@ -9,7 +9,10 @@ test('retries come after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, and then n
     (_, index) => (retryDelayMs(index + 1, undefined, () => 0.5) ?? 0) / 1000,
   )
   assert.deepEqual(seconds, [5, 300, 1_800, 7_200, 18_000, 36_000, 36_000])
-  assert.equal(retryDelayMs(8, undefined), undefined)
+  assert.equal(
+    retryDelayMs(8, undefined, () => 0.5),
+    undefined,
+  )
 })
 
 test('the jitter is 20 % to either side', () => {

@@ -24,7 +24,7 @@ export const MAX_RETRY_AFTER_MS = 10 * HOUR_MS
 export function retryDelayMs(
   failures: number,
   retryAfterMs: number | undefined,
-  random: () => number = Math.random,
+  random: () => number,
   delaysMs: readonly number[] = RETRY_DELAYS_MS,
 ): number | undefined {
   const plainMs = delaysMs[failures - 1]

@@ -1,4 +1,5 @@
-import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
+import type { RandomBytes } from '../kit/random.ts'
 
 /**
  * Every delivery is signed twice over the same raw body: our own header (hex, key = the secret's whole text)
@@ -15,7 +16,7 @@ export interface SigningSecrets {
   readonly previous: string | null
 }
 
-export function newSecret(): string {
+export function newSecret(randomBytes: RandomBytes): string {
   return SECRET_PREFIX + randomBytes(SECRET_BYTES).toString('base64')
 }
 

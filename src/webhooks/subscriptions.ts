@@ -1,10 +1,10 @@
-import { randomBytes } from 'node:crypto'
 import type { Network } from '../core/chain/network.ts'
 import { ApiError, faultsError, type InputFault } from '../core/errors.ts'
 import type { Plan } from '../core/plan.ts'
 import type { EventKind } from '../events/kinds.ts'
 import { parseSelection, type SelectionInput } from '../events/selection.ts'
 import type { Clock } from '../kit/clock.ts'
+import type { RandomBytes } from '../kit/random.ts'
 import type { SecretBox } from '../kit/secret-box.ts'
 import type {
   DeliveryRecord,
@@ -17,7 +17,7 @@ import { type DeliveryAttempt, deliver, signerOf } from './deliver.ts'
 import { isKeyEnd } from './disable.ts'
 import { ownSubscription, type SubscriptionPage, subscriptionPage } from './find-subscriptions.ts'
 import { type Guard, TargetError } from './guard.ts'
-import type { Poster } from './post.ts'
+import type { Poster } from './poster.ts'
 import { type EventReplay, type ReplayDeps, type ReplayRange, replayEvents } from './replay.ts'
 import { sampleEvent } from './sample-event.ts'
 import { newSecret, ROTATION_OVERLAP_MS } from './sign.ts'
@@ -75,12 +75,14 @@ export interface WebhookSubscriptionsDeps extends ReplayDeps {
   readonly guard: Guard
   readonly poster: Poster
   readonly box: SecretBox
+  readonly randomBytes: RandomBytes
   /** Subscriptions were changed here. */
   readonly onChange: () => Promise<void>
 }
 
 export function createWebhookSubscriptions(deps: WebhookSubscriptionsDeps): WebhookSubscriptions {
-  const { store, network, guard, poster, box, clock } = deps
+  const { store, network, guard, poster, box, clock, randomBytes } = deps
+  const newId = () => `wh_${randomBytes(ID_BYTES).toString('hex')}`
 
   const mustFind = (accountId: string, id: string) => ownSubscription(store, accountId, id)
 
@@ -120,7 +122,7 @@ export function createWebhookSubscriptions(deps: WebhookSubscriptionsDeps): Webh
       }
       const { selection } = checked
       const url = target
-      const secret = newSecret()
+      const secret = newSecret(randomBytes)
       const id = newId()
       const most = owner.plan.webhookSubscriptions
       const created = await store.createSubscription(
@@ -188,7 +190,7 @@ export function createWebhookSubscriptions(deps: WebhookSubscriptionsDeps): Webh
     },
     async rotate(accountId, id) {
       const found = await mustFind(accountId, id)
-      const secret = newSecret()
+      const secret = newSecret(randomBytes)
       const previousUntilMs = clock.now() + ROTATION_OVERLAP_MS
       const subscription = await update(id, {
         secret: box.seal(secret),
@@ -203,7 +205,7 @@ export function createWebhookSubscriptions(deps: WebhookSubscriptionsDeps): Webh
     },
     async test(accountId, id) {
       const found = await mustFind(accountId, id)
-      const event = sampleEvent(found, network, clock.now())
+      const event = sampleEvent(found, network, clock.now(), randomBytes)
       const deliveryId = `dlv_test_${newId().slice(3)}`
       const body = found.batch ? `[${event.text}]` : event.text
       const parcel = { id: deliveryId, kind: found.batch ? 'batch' : event.kind, body }
@@ -222,8 +224,4 @@ const HARMLESS_KIND: EventKind = 'block_added'
 
 function isTexts(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((entry) => typeof entry === 'string')
-}
-
-function newId(): string {
-  return `wh_${randomBytes(ID_BYTES).toString('hex')}`
 }

@@ -2,6 +2,7 @@ import type { Network } from '../core/chain/network.ts'
 import type { EventTail } from '../events/publish.ts'
 import { type Clock, runEvery } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
+import type { RandomBytes } from '../kit/random.ts'
 import type { SecretBox } from '../kit/secret-box.ts'
 import { nextTurn } from '../kit/time-slices.ts'
 import type { EventStore } from '../store/events.ts'
@@ -11,7 +12,7 @@ import { createDeliveries, type Deliveries } from './deliveries.ts'
 import { createExpectedEvents, type ExpectedKind } from './expected-events.ts'
 import { createGuard, type Resolve } from './guard.ts'
 import { startPlanner } from './plan-deliveries.ts'
-import { createPoster } from './post.ts'
+import type { OpenPoster } from './poster.ts'
 import { createSubscriptionBook, type WatchAddresses } from './subscription-book.ts'
 import { createWebhookSubscriptions, type WebhookSubscriptions } from './subscriptions.ts'
 import { DeliveryWorker } from './work.ts'
@@ -38,9 +39,12 @@ export interface WebhookServiceDeps {
   readonly network: Network
   readonly watch: WatchAddresses
   readonly allowPrivate: boolean
+  readonly openPoster: OpenPoster
+  readonly resolve: Resolve
   readonly clock: Clock
+  readonly random: () => number
+  readonly randomBytes: RandomBytes
   readonly log: Logger
-  readonly resolve?: Resolve
   readonly retryDelaysMs?: readonly number[]
   readonly answerLimitMs?: number
 }
@@ -57,12 +61,8 @@ const MAX_PRUNE_ROUNDS = 200
 
 export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookService> {
   const { store, events, tail, credits, box, clock, log } = deps
-  const guard = createGuard({
-    clock,
-    allowPrivate: deps.allowPrivate,
-    ...(deps.resolve ? { resolve: deps.resolve } : {}),
-  })
-  const poster = createPoster({
+  const guard = createGuard({ allowPrivate: deps.allowPrivate, resolve: deps.resolve })
+  const poster = deps.openPoster({
     guard,
     clock,
     ...(deps.answerLimitMs ? { answerLimitMs: deps.answerLimitMs } : {}),
@@ -78,6 +78,7 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
     poster,
     box,
     clock,
+    random: deps.random,
     log,
     onKeyEnd: (id, reason) => void endWebhook(id, reason).catch(onEndFailed),
     onDisabled: (id) => {
@@ -138,6 +139,7 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
       poster,
       box,
       clock,
+      randomBytes: deps.randomBytes,
       credits,
       plannedSeq: () => planner.position,
       onChange: reload,

@@ -8,7 +8,7 @@ import { isKeyEnd } from './disable.ts'
 import type { Guard } from './guard.ts'
 import { InFlight } from './in-flight.ts'
 import { outcomesOf } from './outcomes.ts'
-import type { Poster } from './post.ts'
+import type { Poster } from './poster.ts'
 import {
   type BufferedJob,
   batchWaitMs,
@@ -28,6 +28,7 @@ export interface WorkerDeps {
   readonly poster: Poster
   readonly box: SecretBox
   readonly clock: Clock
+  readonly random: () => number
   readonly log: Logger
   /** The service switched a subscription off. */
   readonly onDisabled: (subscriptionId: string) => void
@@ -287,7 +288,7 @@ export class DeliveryWorker {
     if (attempt.delivered) queue.breaker.success()
     else queue.breaker.failure()
     const before = { subscriptionId: queue.id, failingSinceMs: queue.failingSinceMs }
-    const result = outcomesOf(jobs, attempt, before, this.#deps.retryDelaysMs)
+    const result = outcomesOf(jobs, attempt, before, this.#deps.random, this.#deps.retryDelaysMs)
     queue.failingSinceMs = result.failingSinceMs
     this.#writer.add(result.outcomes, result.health)
     if (result.disable === undefined) return

@@ -1,5 +1,6 @@
 /** A forgotten password: the link of the command line or of the operator sets a new one, once, and ends the old sessions. */
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import type { ResetLinkView, SessionView } from '../../src/dashboard/wire.ts'
 import { cli, cliJson, startTestService, type TestService } from '../fakes/service.ts'
@@ -90,7 +91,7 @@ test('only operators create links, which expire after a day and are in the audit
   const { createPasswordResets } = await import('../../src/accounts/password-reset.ts')
   const { createPasswords } = await import('../../src/accounts/password.ts')
   const later = { now: () => Date.now() + 25 * 3_600_000, sleep: async () => {} }
-  const resets = createPasswordResets({ store, passwords: createPasswords(), clock: later })
+  const resets = createPasswordResets({ store, passwords: createPasswords(), clock: later, randomBytes })
   assert.equal(await resets.find(token), undefined)
   assert.equal(await resets.redeem(token, 'a password too late'), undefined)
 })

@@ -1,5 +1,6 @@
 /** The data folder is its owner's alone, and a service that lacks one of its secrets says so instead of going on. */
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -57,7 +58,12 @@ test('without the key of its webhooks the start ends with a sentence and makes n
   const key = Buffer.alloc(32, 1)
   const subscription = {
     ...{ id: 'wh_1', accountId: 'a', keyId: 'k', url: 'https://example.com', kinds: ['block_added'] },
-    ...{ addresses: [], batch: false, createdAtMs: 0, secret: createSecretBox(key).seal('whsec_x') },
+    ...{
+      addresses: [],
+      batch: false,
+      createdAtMs: 0,
+      secret: createSecretBox(key, randomBytes).seal('whsec_x'),
+    },
   }
   await store.createSubscription(subscription, 10)
   await store.close()

@@ -1,4 +1,5 @@
 /** The gate and the HTTP server around endpoints that a test declares, on a real store and a real socket. */
+import { randomBytes } from 'node:crypto'
 import { type Accounts, createAccounts } from '../../src/accounts/accounts.ts'
 import { createIdempotency } from '../../src/accounts/idempotency.ts'
 import { KeyRing } from '../../src/accounts/key-ring.ts'
@@ -47,8 +48,8 @@ export async function startSmallService<Services>(options: {
   const log = options.log ?? silentLog
   const plans = planBook({ plans: options.plans ?? [WIDE_PLAN] })
   const store = storesIn(folder.path, clock).accounts()
-  const accounts = createAccounts({ store, plans, clock })
-  const ledger = new Ledger({ store, clock, log })
+  const accounts = createAccounts({ store, plans, clock, randomBytes })
+  const ledger = new Ledger({ store, holder: 'small service', clock, log })
   const keys = new KeyRing({ store, plans, ledger })
   const unwatch = store.watch({
     onAccounts: (ids) => {
@@ -60,7 +61,7 @@ export async function startSmallService<Services>(options: {
   const gate = createGate<Services>({
     keys,
     ledger,
-    idempotency: createIdempotency({ store, box: createSecretBox(Buffer.alloc(32, 5)) }),
+    idempotency: createIdempotency({ store, box: createSecretBox(Buffer.alloc(32, 5), randomBytes) }),
     allowances: createViewAllowances({ store, clock }),
     authThrottle: createAuthThrottle(clock),
     clock,

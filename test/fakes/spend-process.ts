@@ -10,7 +10,12 @@ import { storesIn } from './stores.ts'
 
 const [folder = '', requests = '', price = '', ...specs] = process.argv.slice(2)
 const store = storesIn(folder).accounts()
-const ledger = new Ledger({ store, clock: systemClock, log: createLogger({ level: 'silent' }) })
+const ledger = new Ledger({
+  store,
+  holder: `process ${process.pid}`,
+  clock: systemClock,
+  log: createLogger({ level: 'silent' }),
+})
 const unwatch = store.watch({ onAccounts: (ids) => ledger.reload(ids), onWanted: () => ledger.yieldLeases() })
 const budgets = specs.map((spec) => {
   const [id = '', limit = ''] = spec.split('=')

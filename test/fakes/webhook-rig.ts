@@ -1,4 +1,5 @@
 /** Webhooks of one environment on real stores in a folder, without the HTTP half. */
+import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,6 +15,8 @@ import { createLogger } from '../../src/kit/log.ts'
 import { createSecretBox } from '../../src/kit/secret-box.ts'
 import { appendEvents } from '../../src/store/conformance/chain-engine.ts'
 import { createCredits } from '../../src/webhooks/credits.ts'
+import { createPoster } from '../../src/webhooks/post.ts'
+import { systemResolve } from '../../src/webhooks/resolve-host.ts'
 import { startWebhooks, type WebhookServiceDeps } from '../../src/webhooks/webhooks.ts'
 import { storesIn } from './stores.ts'
 
@@ -32,8 +35,8 @@ export async function startRig(options: RigOptions = {}) {
   const log = createLogger({ level: 'error' })
   const plans = planBook()
   const accountsStore = storesIn(folder, clock).accounts()
-  const accounts = createAccounts({ store: accountsStore, plans, clock })
-  const ledger = new Ledger({ store: accountsStore, clock, log })
+  const accounts = createAccounts({ store: accountsStore, plans, clock, randomBytes })
+  const ledger = new Ledger({ store: accountsStore, holder: randomUUID(), clock, log })
   const unwatch = accountsStore.watch({
     onAccounts: (ids) => {
       ledger.reload(ids)
@@ -50,10 +53,14 @@ export async function startRig(options: RigOptions = {}) {
     events: chain.events,
     tail,
     credits,
-    box: createSecretBox(BOX_KEY),
+    box: createSecretBox(BOX_KEY, randomBytes),
     network: NETWORK,
     watch: () => () => {},
     allowPrivate: true,
+    openPoster: createPoster,
+    resolve: systemResolve(clock),
+    random: Math.random,
+    randomBytes,
     clock,
     log,
     ...options.webhooks,

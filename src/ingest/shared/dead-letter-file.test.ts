@@ -10,6 +10,7 @@ import { createLogger } from '../../kit/log.ts'
 import { createMetrics } from '../../kit/metrics.ts'
 import type { SourceStatus } from '../supervise.ts'
 import { openDeadLetterFile } from './dead-letter-file.ts'
+import { letterFilesOnDisk } from './letter-files.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tapeline-letters-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
@@ -21,7 +22,12 @@ const letter = (venue: string, text: string) => ({
 test('each letter is a line in the file of its venue, and the first of a kind a warning', async () => {
   const lines: string[] = []
   const log = createLogger({ level: 'warn', write: (line) => void lines.push(line) })
-  const letters = openDeadLetterFile({ prefix: join(folder, 'a', 'test-'), clock: manualClock(1_000), log })
+  const letters = openDeadLetterFile({
+    prefix: join(folder, 'a', 'test-'),
+    files: letterFilesOnDisk,
+    clock: manualClock(1_000),
+    log,
+  })
   letters.add(letter('kalshi', '{"odd":1}'))
   letters.add(letter('kalshi', '{"odd":2}'))
   letters.add(letter('polymarket', '{"odd":3}'))
@@ -47,7 +53,7 @@ test('a flood is counted whole and written only in part; the file stays within i
   const clock = manualClock(1_000)
   const log = createLogger({ level: 'silent' })
   const prefix = join(folder, 'b', 'test-')
-  const letters = openDeadLetterFile({ prefix, clock, log, maxBytes: 20_000 })
+  const letters = openDeadLetterFile({ prefix, files: letterFilesOnDisk, clock, log, maxBytes: 20_000 })
   for (let minute = 0; minute < 20; minute++) {
     for (let n = 0; n < 1_000; n++) letters.add(letter('kalshi', 'x'.repeat(100)))
     await letters.close()

@@ -3,11 +3,10 @@
  * `….old`) and rate are bounded, so that a venue that changes its format overnight fills neither disk nor log.
  * Messages beyond the rate are only counted.
  */
-import { appendFile, mkdir, rename, stat } from 'node:fs/promises'
-import { dirname } from 'node:path'
 import type { Clock } from '../../kit/clock.ts'
 import type { Logger } from '../../kit/log.ts'
 import type { DeadLetter } from '../../venues/dead-letter.ts'
+import type { LetterFiles } from './letter-files.ts'
 
 const MAX_BYTES = 1024 * 1024
 const PACE_MS = 60_000
@@ -25,11 +24,12 @@ interface Tally {
 export function openDeadLetterFile(options: {
   /** File name prefix; the venue's name follows. */
   prefix: string
+  files: LetterFiles
   clock: Clock
   log: Logger
   maxBytes?: number
 }) {
-  const { prefix, clock, log } = options
+  const { prefix, files, clock, log } = options
   const maxBytes = options.maxBytes ?? MAX_BYTES
   const tallies = new Map<string, Tally>()
   const fileOf = (venue: string) => `${prefix}${venue}.ndjson`
@@ -40,13 +40,8 @@ export function openDeadLetterFile(options: {
     while (waiting.length > 0) {
       const byVenue = Map.groupBy(waiting, ({ venue }) => venue)
       waiting = []
-      await mkdir(dirname(prefix), { recursive: true, mode: 0o700 })
       for (const [venue, letters] of byVenue) {
-        const file = fileOf(venue)
-        const lines = letters.map(({ line }) => line).join('')
-        const { size } = await stat(file).catch(() => ({ size: 0 }))
-        if (size > 0 && size + lines.length > maxBytes) await rename(file, `${file}.old`)
-        await appendFile(file, lines, { mode: 0o600 })
+        await files.append(fileOf(venue), letters.map(({ line }) => line).join(''), maxBytes)
       }
     }
   }

@@ -11,7 +11,7 @@
  */
 import type { Transaction } from '../../../core/chain/transaction.ts'
 import { writeTransaction } from '../../../core/chain/transaction-json.ts'
-import type { Clock } from '../../../kit/clock.ts'
+import { type Clock, elapsedMs } from '../../../kit/clock.ts'
 import { nextTurn } from '../../../kit/time-slices.ts'
 import { addressOfScript } from '../../../parser/script-address.ts'
 import { transactionId } from '../../../parser/transaction-id.ts'
@@ -117,11 +117,11 @@ export function createSubmitter(deps: {
   async function send(call: ValidCall, transaction: Transaction, isAbandoned?: IsAbandoned): Promise<Sent> {
     const txId = idOf(transaction)
     await nextTurn()
-    const endsAtMs = performance.now() + SEND_DEADLINE_MS
+    const endsAtMs = elapsedMs(clock) + SEND_DEADLINE_MS
     let attempts = 0
     let inDoubt = false
     for (;;) {
-      const deadlineMs = Math.max(PAUSE_MS, endsAtMs - performance.now())
+      const deadlineMs = Math.max(PAUSE_MS, endsAtMs - elapsedMs(clock))
       const outcome = await upstreams.sendRaw(call, { deadlineMs, isAbandoned })
       attempts += outcome.attempts
       inDoubt ||= outcome.inDoubt
@@ -137,7 +137,7 @@ export function createSubmitter(deps: {
         return { ok: false, txId, attempts, failure, inDoubt: false }
       }
       const left = failure.kind === 'cancelled'
-      if (left || !inDoubt || endsAtMs - performance.now() < PAUSE_MS * 2) {
+      if (left || !inDoubt || endsAtMs - elapsedMs(clock) < PAUSE_MS * 2) {
         return { ok: false, txId, attempts, failure, inDoubt }
       }
       await clock.sleep(PAUSE_MS)
@@ -164,8 +164,8 @@ export function createSubmitter(deps: {
   ): Promise<boolean> {
     const txId = idOf(transaction)
     const prepared = upstreams.prepare('submitTransaction', { transaction: writeTransaction(transaction) })
-    const endsAtMs = performance.now() + waitMs
-    const leftMs = () => endsAtMs - performance.now()
+    const endsAtMs = elapsedMs(clock) + waitMs
+    const leftMs = () => endsAtMs - elapsedMs(clock)
     for (let misses = 0; leftMs() > 0 && !isAbandoned?.(); misses++) {
       if (await inMempool(txId, Math.min(LOOK_DEADLINE_MS, leftMs()))) return true
       // A transaction may be accepted between two polls: then it is in no mempool any more.

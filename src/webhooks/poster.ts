@@ -1,0 +1,27 @@
+import type { Clock } from '../kit/clock.ts'
+import type { Guard } from './guard.ts'
+
+/** Sends one POST to a receiver; how, is known to `post.ts`. */
+export interface Poster {
+  /** Never rejects: whatever goes wrong is a failed post. */
+  post(url: URL, headers: Readonly<Record<string, string>>, body: string): Promise<PostResult>
+  close(): void
+}
+
+export interface PostResult {
+  readonly status: number | null
+  readonly error: string | null
+  readonly retryAfter: string | undefined
+  readonly durationMs: number
+  /** The beginning of the response's head and body; null without them. */
+  readonly responseHead: string | null
+  readonly response: string | null
+}
+
+export interface PosterOptions {
+  readonly guard: Guard
+  readonly clock: Clock
+  readonly answerLimitMs?: number
+}
+
+export type OpenPoster = (options: PosterOptions) => Poster
