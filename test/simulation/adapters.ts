@@ -1,0 +1,82 @@
+/**
+ * What is outside the simulation: the files that touch real time, chance, network, files or threads, and why each may.
+ * Everything else in src/ and sandbox/ gets them passed in; `ports.test.ts` proves both directions.
+ */
+export type Reality = 'timer' | 'time' | 'chance' | 'network' | 'file' | 'thread' | 'process'
+
+export interface Adapter {
+  readonly uses: readonly Reality[]
+  readonly why: string
+}
+
+/** The composition and the shells around it: they choose the adapters, and no simulation loads them. */
+export const OUTSIDE: readonly string[] = [
+  'src/app/',
+  'src/app.ts',
+  'src/main.ts',
+  'src/config.ts',
+  'src/cli/',
+  'src/api/http/',
+  'src/dashboard/',
+]
+
+export const ADAPTERS: Readonly<Record<string, Adapter>> = {
+  // Time and chance
+  'src/kit/clock.ts': { uses: ['timer', 'time'], why: 'the real clock' },
+  'src/kit/turns.ts': { uses: ['time'], why: 'how long work holds the loop; a simulation replaces it' },
+  'src/venues/adapter/real-ports.ts': {
+    uses: ['time', 'chance'],
+    why: 'what a venue uses unless it is given',
+  },
+
+  // Network
+  'src/venues/rest/fetch-over-http.ts': { uses: ['network'], why: 'the real fetch, over undici' },
+  'src/venues/live/dial-web-socket.ts': { uses: ['network'], why: 'the real dial of venues, over ws' },
+  'src/upstreams/dial-node.ts': { uses: ['network'], why: 'the real dial of nodes, over ws' },
+  'src/webhooks/post.ts': { uses: ['network'], why: 'the real poster, over undici' },
+  'src/webhooks/resolve-host.ts': { uses: ['network'], why: 'the resolver of the machine' },
+  'sandbox/server/transport.ts': { uses: ['network', 'process'], why: 'the real listen of the sandbox' },
+  'sandbox/server/http.ts': { uses: ['network'], why: 'the real listen of the sandbox' },
+  'sandbox/node/chain-link.ts': {
+    uses: ['network', 'chance'],
+    why: 'a chain that several node processes share',
+  },
+
+  // Files. The engine of the store has no layer for them: simulations use real files in a temporary folder, and faults
+  // enter at the operations of its ports.
+  'src/store/open-stores.ts': { uses: ['file'], why: 'the files of the embedded engine' },
+  'src/store/sqlite/open.ts': { uses: ['file'], why: 'the files of the embedded engine' },
+  'src/store/sqlite/damaged.ts': { uses: ['file'], why: 'the files of the embedded engine' },
+  'src/store/sqlite/folder-lock.ts': { uses: ['file'], why: 'one process per data folder' },
+  'src/store/sqlite/watch-files.ts': { uses: ['file'], why: 'files that were replaced under the service' },
+  'src/ingest/shared/letter-files.ts': { uses: ['file'], why: 'the real files of dead letters' },
+  'src/ingest/audit/sample-file.ts': { uses: ['file'], why: 'the real file of audit samples' },
+  'sandbox/node/state-folder.ts': { uses: ['file'], why: 'a simulated node that keeps its state' },
+
+  // Threads
+  'src/kit/thread-calls.ts': { uses: ['timer', 'thread'], why: 'calls into worker threads' },
+  'src/kit/supervise-thread.ts': { uses: ['chance'], why: 'restarts worker threads' },
+  'src/store/sqlite/writer-thread.ts': { uses: ['thread'], why: 'entry file of the writer thread' },
+  'src/upstreams/heavy-worker.ts': {
+    uses: ['time', 'thread', 'process'],
+    why: 'entry file of the thread for heavy calls',
+  },
+  'src/accounts/password.ts': { uses: ['chance', 'thread'], why: 'hashes passwords on the thread pool' },
+
+  // The process
+  'src/kit/log.ts': { uses: ['process'], why: 'lines on stdout; simulations have a logger of their own' },
+  'src/kit/metrics.ts': { uses: ['process'], why: 'metrics of the process' },
+  'src/kit/exit-process.ts': { uses: ['process'], why: 'ends the process' },
+  'src/kit/lower-priority.ts': { uses: ['thread', 'process'], why: 'priority of a thread' },
+  'src/kit/release-memory.ts': { uses: ['process'], why: 'collects garbage after the start' },
+  'sandbox/node/process.ts': { uses: ['process'], why: 'the simulated node as a process' },
+  'sandbox/node/run.ts': { uses: ['time', 'process'], why: 'the clock by default; what a node costs' },
+  'sandbox/node/rpc/info-methods.ts': {
+    uses: ['process'],
+    why: 'memory in an answer that is passed through',
+  },
+  'sandbox/server/announce.ts': { uses: ['thread', 'process'], why: 'entry of a thread or process' },
+  'sandbox/markets.ts': { uses: ['thread'], why: 'entry file of the sandbox thread' },
+  'sandbox/exchanges/run.ts': { uses: ['time'], why: 'the clock by default' },
+  'sandbox/predictions/run.ts': { uses: ['time'], why: 'the clock by default' },
+}
