@@ -181,6 +181,9 @@ test('rate-limit and ban answer 429 and 418 with Retry-After; http-error any sta
   await fault({ kind: 'rate-limit', venue: 'futures', retryAfterS: 7, count: 1 })
   const limited = await fetch(url)
   assert.deepEqual([limited.status, limited.headers.get('retry-after')], [429, '7'])
+  await fault({ kind: 'rate-limit', venue: 'futures', retryAfterS: 0, count: 1 })
+  const unexplained = await fetch(url)
+  assert.deepEqual([unexplained.status, unexplained.headers.get('retry-after')], [429, null])
   await fault({ kind: 'ban', venue: 'futures', retryAfterS: 130, count: 1 })
   const banned = await fetch(url)
   assert.deepEqual([banned.status, banned.headers.get('retry-after')], [418, '130'])
@@ -217,6 +220,163 @@ test('skew moves the clock of one venue, in REST and in the streams, and loses n
   await client.waitFor(() => client.texts.length > before + 3)
   assert.equal(gaps(ids(client, 'btcusdt@aggTrade')), 0)
   client.close()
+})
+
+test('late frames come later, and those after the fault overtake them', async () => {
+  const client = await spotStream('btcusdt@aggTrade')
+  await client.waitFor(() => ids(client, 'btcusdt@aggTrade').length > 3)
+  await fault({ kind: 'late', venue: 'spot', channel: 'aggTrade', delayMs: 6_000, durationMs: 3_000 })
+  await wait(12_000 / FACTOR)
+  await client.waitFor(() => ids(client, 'btcusdt@aggTrade').length > 15)
+  const seen = ids(client, 'btcusdt@aggTrade')
+  const sorted = [...seen].sort((a, b) => a - b)
+  assert.notDeepEqual(seen, sorted)
+  assert.equal(gaps(sorted), 0)
+  client.close()
+})
+
+test('unknown-message and zero-fill come before the next frame, which comes too', async () => {
+  const client = await spotStream('btcusdt@aggTrade')
+  await fault({ kind: 'unknown-message', venue: 'spot', channel: 'aggTrade', count: 2 })
+  const events = () => rows(client, 'btcusdt@aggTrade').map((row) => row.e)
+  const since = () => events().slice(events().indexOf('noveltyUpdate'))
+  await client.waitFor(() => events().includes('noveltyUpdate') && since().length > 5)
+  assert.deepEqual(since().slice(0, 5), [
+    ...['noveltyUpdate', 'aggTrade', 'noveltyUpdate', 'aggTrade', 'aggTrade'],
+  ])
+  client.close()
+  const perp = await openSocket(`${sandbox.perp.wsUrl}/ws`)
+  perp.send({ method: 'subscribe', subscription: { type: 'trades', coin: 'BTC' } })
+  const fills = () =>
+    perp.frames().flatMap((frame) => (frame.channel === 'trades' ? (frame.data as Json[]) : []))
+  await perp.waitFor(() => fills().length > 30)
+  await fault({ kind: 'zero-fill', venue: 'perp' })
+  await perp.waitFor(() => fills().some((fill) => Number(fill.sz) === 0))
+  const empty = fills().findIndex((fill) => Number(fill.sz) === 0)
+  await perp.waitFor(() => fills().length > empty + 3)
+  assert.deepEqual(fills().filter((fill) => Number(fill.sz) === 0).length, 1)
+  const known = new Set(
+    sandbox.truth
+      .trades('perp', 'BTC', clock.now() - 600_000, clock.now() + 60_000)
+      .map((trade) => trade.tid as number),
+  )
+  for (const [index, fill] of fills().entries())
+    assert.equal(known.has(fill.tid as number), index !== empty, `${index}`)
+  perp.close()
+})
+
+test('maintenance closes sockets, keeps new ones out and answers 503', async () => {
+  const client = await spotStream('btcusdt@aggTrade')
+  const url = `${sandbox.spot.restUrl}/api/v3/time`
+  const { id } = await fault({ kind: 'maintenance', venue: 'spot' })
+  assert.equal(await client.closed, 1001)
+  await assert.rejects(spotStream('btcusdt@aggTrade'), /503/)
+  assert.equal((await fetch(url)).status, 503)
+  assert.equal((await fetch(`${sandbox.futures.restUrl}/fapi/v1/time`)).status, 200)
+  await control(`/faults/${id}`, 'DELETE')
+  assert.equal((await fetch(url)).status, 200)
+  ;(await spotStream('btcusdt@aggTrade')).close()
+})
+
+const perpInfo = async (body: unknown) =>
+  (await (
+    await fetch(`${sandbox.perp.restUrl}/info`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+  ).json()) as Json[]
+const spotKlines = async (query: string) =>
+  (await (
+    await fetch(`${sandbox.spot.restUrl}/api/v3/klines?symbol=BTCUSDT&interval=1m&${query}`)
+  ).json()) as number[][]
+
+test('stale answers are of some time ago, and the venue still knows what time it is', async () => {
+  await fault({ kind: 'stale', venue: 'spot', delayMs: 600_000 })
+  await fault({ kind: 'stale', venue: 'perp', delayMs: 600_000 })
+  const ago = clock.now() - 600_000
+  const newest = ((await spotKlines('limit=1'))[0]?.[0] ?? 0) as number
+  assert.ok(newest <= ago + 30_000 && newest > ago - 90_000, `${newest - ago}`)
+  assert.ok(Math.abs((await venueTime()) - clock.now()) < 10_000)
+  const [, latest] = [0, (await perpInfo({ type: 'recentTrades', coin: 'BTC' }))[0]?.time as number]
+  assert.ok(latest <= ago + 30_000, `${latest - ago}`)
+  assert.ok(
+    Math.abs(
+      ((await perpInfo({ type: 'exchangeStatus' })) as unknown as { time: number }).time - clock.now(),
+    ) < 10_000,
+  )
+})
+
+test('partial answers end in the middle; misread ones are of another time, other ids or another symbol', async () => {
+  const fromMs = Math.floor(clock.now() / 60_000) * 60_000 - 20 * 60_000
+  const opens = async () =>
+    (await spotKlines(`startTime=${fromMs}&endTime=${fromMs + 599_999}`)).map((row) => row[0])
+  const whole = await opens()
+  assert.equal(whole.length, 10)
+  await fault({ kind: 'partial', venue: 'spot', count: 1 })
+  assert.ok((await venueTime()) > 0, 'an answer without rows is no hit')
+  assert.deepEqual(await opens(), whole.slice(0, 5))
+  await fault({ kind: 'other-range', venue: 'spot', offsetMs: -300_000, count: 1 })
+  assert.deepEqual(
+    await opens(),
+    whole.map((openMs) => (openMs as number) - 300_000),
+  )
+  assert.deepEqual(await opens(), whole)
+  const trades = async (fromId: number) =>
+    (await (
+      await fetch(`${sandbox.spot.restUrl}/api/v3/aggTrades?symbol=BTCUSDT&fromId=${fromId}&limit=2`)
+    ).json()) as { a: number }[]
+  const id = sandbox.truth.trades('spot', 'BTC', fromMs, fromMs + 60_000)[0]?.id ?? 0
+  await fault({ kind: 'other-range', venue: 'spot', count: 1 })
+  assert.deepEqual([(await trades(id))[0]?.a, (await trades(id))[0]?.a], [id - 1_000, id])
+  const candles = () =>
+    perpInfo({
+      type: 'candleSnapshot',
+      req: { coin: 'BTC', interval: '1m', startTime: fromMs, endTime: fromMs + 299_999 },
+    })
+  await fault({ kind: 'other-range', venue: 'perp', offsetMs: 60_000, count: 1 })
+  assert.equal((await candles())[0]?.t, fromMs + 60_000)
+  await fault({ kind: 'other-symbol', venue: 'perp', count: 1 })
+  assert.deepEqual([(await candles())[0]?.s, (await candles())[0]?.s], ['ETH', 'BTC'])
+  const funding = async () =>
+    (await (await fetch(`${sandbox.futures.restUrl}/fapi/v1/premiumIndex?symbol=BTCUSDT`)).json()) as {
+      symbol: string
+    }
+  await fault({ kind: 'other-symbol', venue: 'futures', count: 1 })
+  const klines = await fetch(`${sandbox.futures.restUrl}/fapi/v1/klines?symbol=BTCUSDT&interval=1m&limit=1`)
+  assert.equal(klines.status, 200, 'klines name no symbol: no hit')
+  assert.deepEqual([(await funding()).symbol, (await funding()).symbol], ['ETHUSDT', 'BTCUSDT'])
+})
+
+test('a delisted symbol is unknown and silent until it is listed again', async () => {
+  const client = await spotStream('btcusdt@aggTrade', 'ethusdt@aggTrade')
+  await client.waitFor(() => ids(client, 'btcusdt@aggTrade').length > 3)
+  const klines = () => fetch(`${sandbox.spot.restUrl}/api/v3/klines?symbol=BTCUSDT&interval=1m`)
+  const statusOf = async () =>
+    (
+      (await (await fetch(`${sandbox.spot.restUrl}/api/v3/exchangeInfo`)).json()) as {
+        symbols: { status: string }[]
+      }
+    ).symbols.map(({ status }) => status)
+  await fault({ kind: 'delisted', venue: 'spot', symbol: 'BTC', durationMs: 8_000 })
+  await wait(100)
+  const [before, others] = [ids(client, 'btcusdt@aggTrade').length, ids(client, 'ethusdt@aggTrade').length]
+  const refused = await klines()
+  assert.deepEqual([refused.status, await refused.json()], [400, { code: -1121, msg: 'Invalid symbol.' }])
+  assert.deepEqual(await statusOf(), ['BREAK', 'TRADING', 'TRADING', 'TRADING'])
+  await client.waitFor(() => ids(client, 'ethusdt@aggTrade').length > others + 3)
+  assert.equal(ids(client, 'btcusdt@aggTrade').length, before)
+  await client.waitFor(() => ids(client, 'btcusdt@aggTrade').length > before + 1)
+  assert.equal((await klines()).status, 200)
+  client.close()
+  const { id } = await fault({ kind: 'delisted', venue: 'perp', symbol: 'BTC' })
+  const perp = await openSocket(`${sandbox.perp.wsUrl}/ws`)
+  perp.send({ method: 'subscribe', subscription: { type: 'trades', coin: 'BTC' } })
+  assert.equal(await perp.closed, 1006)
+  const { universe } = (await perpInfo({ type: 'meta' })) as unknown as { universe: Json[] }
+  assert.equal(universe.find(({ name }) => name === 'BTC')?.isDelisted, true)
+  await control(`/faults/${id}`, 'DELETE')
+  assert.ok(((await perpInfo({ type: 'recentTrades', coin: 'BTC' }))[0]?.time as number) > 0)
 })
 
 test('malformed cuts frames in the middle', async () => {

@@ -53,10 +53,15 @@ export function createHub(options: {
     socket.sendData({ text: render(frame), isBroken: frame.isBroken === true })
   const publish = createFrameFaults<StreamFrame>({
     ...options,
+    unknownText: JSON.stringify({ e: 'noveltyUpdate', channel: 'novelty', data: {} }),
     deliver(frame) {
       for (const listener of live.get(frame.stream)?.listeners ?? []) deliver(listener, frame)
     },
   })
+
+  const publishListed = (frame: StreamFrame) => {
+    if (faults.hit('delisted', venue, frame) === undefined) publish(frame)
+  }
 
   function add(stream: string, listener: Listener): void {
     const known = live.get(stream)
@@ -100,7 +105,7 @@ export function createHub(options: {
       }
     },
     produce(fromMs: number, toMs: number) {
-      for (const { producer } of live.values()) producer(fromMs, toMs, publish)
+      for (const { producer } of live.values()) producer(fromMs, toMs, publishListed)
     },
     streams: (): string[] => [...live.keys()],
   }

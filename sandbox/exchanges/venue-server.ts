@@ -1,4 +1,5 @@
 /** Puts the parts of one venue together: its clock, its streams, its sockets and its REST service. */
+import type { AssetSymbol } from '../../src/core/symbol.ts'
 import type { FaultSwitches } from '../server/faults.ts'
 import { answersOf, type RestReply, type RestService } from '../server/service.ts'
 import {
@@ -23,7 +24,16 @@ export interface VenueServer {
   close(): Promise<void>
 }
 
-export type RestHandler = Pick<RestService, 'handle' | 'symbolOf' | 'refuse'>
+export type RestHandler = Pick<RestService, 'handle' | 'symbolOf' | 'refuse' | 'misread'>
+
+/** Whether a symbol is listed now, as far as faults are concerned. */
+export type IsListed = (symbol: AssetSymbol) => boolean
+
+export interface SessionParts {
+  readonly hub: Hub
+  readonly now: () => number
+  readonly isListed: IsListed
+}
 
 export interface VenueOptions extends Omit<Ticks, 'signal'> {
   readonly faults: FaultSwitches
@@ -38,20 +48,21 @@ export async function startVenue(
     latencyMs: number
     rules: SocketRules
     openStream: (stream: string) => Producer | undefined
-    openSession: (url: URL, socket: VenueSocket, hub: Hub, now: () => number) => Session | undefined
-    rest: (now: () => number) => RestHandler
+    openSession: (url: URL, socket: VenueSocket, about: SessionParts) => Session | undefined
+    rest: (now: () => number, isListed: IsListed) => RestHandler
   },
 ): Promise<VenueServer> {
   const { venue, clock, faults, tickMs, rules } = options
   const abort = new AbortController()
   const { signal } = abort
   const now = () => Math.floor(clock.now() + faults.skewMs(venue))
+  const isListed: IsListed = (symbol) => faults.find('delisted', venue, { channel: '', symbol }) === undefined
   const hub = createHub({ venue, clock, faults, signal, open: options.openStream })
   const sockets = createSockets({
     ...{ venue, clock, faults, rules, signal },
-    open: (socket, url) => options.openSession(url, socket, hub, now),
+    open: (socket, url) => options.openSession(url, socket, { hub, now, isListed }),
   })
-  const rest = options.rest(now)
+  const rest = options.rest(now, isListed)
   const typed = (reply: RestReply): RestReply => ({
     ...reply,
     headers: { 'content-type': 'application/json;charset=UTF-8', ...reply.headers },
@@ -60,7 +71,7 @@ export async function startVenue(
     ...rest,
     venue,
     name: 'rest',
-    handle: async (request) => typed(await rest.handle(request)),
+    handle: async (request, flaws) => typed(await rest.handle(request, flaws)),
     refuse: (status, retryAfterS) => typed(rest.refuse(status, retryAfterS)),
   }
   const endpoint = { answer: answersOf({ service, faults, now }), upgrade: sockets.upgrade }

@@ -298,6 +298,211 @@ describe('fault switches', () => {
     client.close()
   })
 
+  test('late, skip, unknown-message and zero-fill change the frames, not the market', async () => {
+    const { client } = await listen()
+    const isNovel = (frame: Json) => frame.event_type === 'market_novelty'
+    await withFault({ kind: 'unknown-message', venue: 'polymarket', count: 2 }, () => clock.run(3_000, 1_000))
+    assert.equal(client.frames().filter(isNovel).length, 2)
+    const times = () =>
+      client
+        .frames()
+        .flatMap((frame) => (frame.event_type === 'price_change' ? [Number(frame.timestamp)] : []))
+    assert.deepEqual(
+      times(),
+      times().toSorted((a, b) => a - b),
+    )
+    await withFault({ kind: 'late', venue: 'polymarket', delayMs: 4_000 }, () => clock.run(2_000, 1_000))
+    await clock.run(6_000, 1_000)
+    assert.ok(times().some((time, i) => time < (times()[i - 1] ?? 0)))
+    const trades = () => client.frames().filter((frame) => frame.event_type === 'last_trade_price')
+    const isEmpty = (frame: Json) => Number(frame.size) === 0
+    await withFault({ kind: 'zero-fill', venue: 'polymarket' }, () => clock.run(120_000, 1_000))
+    assert.equal(trades().filter(isEmpty).length, 1)
+    const after = trades()[trades().findIndex(isEmpty) + 1]
+    assert.ok(after !== undefined && Number(after.size) > 0)
+    assert.notEqual(after.transaction_hash, trades().find(isEmpty)?.transaction_hash)
+    client.close()
+    const kalshi = await openKalshi(sandbox, clock.now())
+    const { markets } = await getJson<{ markets: Json[] }>(
+      `${sandbox.kalshi.restUrl}/markets?series_ticker=KXBTC15M&status=open`,
+    )
+    const params = { channels: ['trade', 'orderbook_delta'], market_tickers: [markets[0]?.ticker] }
+    kalshi.send({ id: 1, cmd: 'subscribe', params })
+    await kalshi.waitFor((frame) => frame.type === 'orderbook_snapshot')
+    await withFault({ kind: 'zero-fill', venue: 'kalshi' }, () => clock.run(120_000, 1_000))
+    const counts = kalshi.frames().flatMap((frame) => (frame.type === 'trade' ? [frame.msg as Json] : []))
+    assert.equal(counts.filter(({ count_fp }) => count_fp === '0.00').length, 1)
+    assert.equal(new Set(counts.map(({ trade_id }) => trade_id)).size, counts.length)
+    const numbers = () =>
+      kalshi.frames().flatMap((frame) => (typeof frame.seq === 'number' ? [frame.seq] : []))
+    const before = (numbers().at(-1) ?? 0) - numbers().length
+    await withFault({ kind: 'skip', venue: 'kalshi', channel: 'orderbook_delta', count: 3 }, () =>
+      clock.run(6_000, 1_000),
+    )
+    assert.equal((numbers().at(-1) ?? 0) - numbers().length - before, 3)
+    kalshi.close()
+  })
+
+  test('maintenance closes sockets with 1001, refuses with 503 and says so where the venue has a status', async () => {
+    const { client } = await listenKalshi()
+    await withFault({ kind: 'maintenance', venue: 'kalshi' }, async () => {
+      assert.equal(await client.closed, 1001)
+      await assert.rejects(openKalshi(sandbox, clock.now()), /503/)
+      assert.equal((await fetch(`${sandbox.kalshi.restUrl}/markets`)).status, 503)
+      const status = await getJson<Json>(`${sandbox.kalshi.restUrl}/exchange/status`)
+      assert.deepEqual([status.exchange_active, status.trading_active], [false, false])
+    })
+    const status = await getJson<Json>(`${sandbox.kalshi.restUrl}/exchange/status`)
+    assert.deepEqual([status.exchange_active, status.trading_active], [true, true])
+    await withFault({ kind: 'maintenance', venue: 'ethereum', provider: 1 }, async () => {
+      const statuses = sandbox.ethereum.urls.map(async (url) => (await fetch(url, { method: 'POST' })).status)
+      assert.deepEqual(await Promise.all(statuses), [200, 503, 200])
+    })
+  })
+
+  test('stale answers are of some time ago; partial pages go on behind their last row', async () => {
+    const [market] = await openMarkets(sandbox, 'btc-up-or-down-15m')
+    const { markets } = await getJson<{ markets: Json[] }>(
+      `${sandbox.kalshi.restUrl}/markets?series_ticker=KXBTC15M&status=open`,
+    )
+    const ticker = markets[0]?.ticker
+    const bookTime = async () =>
+      Number(
+        (await getJson<Json>(`${sandbox.polymarket.clobUrl}/book?token_id=${market?.tokens[0]}`)).timestamp,
+      )
+    type Page = { cursor: string; trades: Json[] }
+    const page = (cursor = '') =>
+      getJson<Page>(`${sandbox.kalshi.restUrl}/markets/trades?ticker=${ticker}&limit=1000&cursor=${cursor}`)
+    const newest = async () => Date.parse((await page()).trades[0]?.created_time as string)
+    const height = async (provider: number) =>
+      Number(
+        (
+          (await rpc(sandbox.ethereum.urls[provider] as string, 'eth_getBlockByNumber', ['latest', false]))
+            .result as Json
+        ).number,
+      )
+    assert.ok(clock.now() - (await bookTime()) < 20_000)
+    await withFault({ kind: 'stale', venue: 'polymarket', delayMs: 30_000 }, async () => {
+      assert.ok(clock.now() - (await bookTime()) >= 30_000)
+    })
+    const freshMs = await newest()
+    await withFault({ kind: 'stale', venue: 'kalshi', delayMs: 60_000 }, async () => {
+      assert.ok((await newest()) < freshMs)
+      const response = await fetch(`${sandbox.kalshi.restUrl}/exchange/status`)
+      assert.ok(Math.abs(Date.parse(response.headers.get('date') ?? '') - clock.now()) < 5_000)
+    })
+    await withFault({ kind: 'stale', venue: 'ethereum', provider: 1, delayMs: 60_000 }, async () => {
+      assert.ok((await height(0)) - (await height(1)) >= 30)
+    })
+    const whole = (await page()).trades.map((trade) => trade.trade_id)
+    assert.ok(whole.length > 2)
+    await withFault({ kind: 'partial', venue: 'kalshi' }, async () => {
+      const first = await page()
+      assert.equal(first.trades.length, Math.ceil(whole.length / 2))
+      const pages = [first]
+      for (let last = first; last.cursor !== ''; pages.push(last)) last = await page(last.cursor)
+      const all = pages.flatMap(({ trades }) => trades.map((trade) => trade.trade_id))
+      // New trades may come while the pages are read: those before them are all there.
+      assert.deepEqual(all.slice(-whole.length), whole)
+    })
+    await withFault({ kind: 'partial', venue: 'polymarket', channel: 'gamma' }, async () => {
+      const some = await openMarkets(sandbox, 'btc-up-or-down-15m', 100)
+      assert.ok(some.length > 0 && some.length <= 50, `${some.length}`)
+    })
+  })
+
+  test('misread questions are answered for another time or another symbol, and the answer says so', async () => {
+    const gamma = async () =>
+      (
+        await getJson<Json[]>(
+          `${sandbox.polymarket.gammaUrl}/events?series_slug=btc-up-or-down-15m&closed=false&limit=1`,
+        )
+      )[0]?.slug as string
+    await withFault({ kind: 'other-symbol', venue: 'polymarket', channel: 'gamma' }, async () =>
+      assert.match(await gamma(), /^eth/),
+    )
+    assert.match(await gamma(), /^btc/)
+    const [market] = await openMarkets(sandbox, 'btc-up-or-down-15m')
+    const token = market?.tokens[0]
+    const asset = async () =>
+      (await getJson<Json>(`${sandbox.polymarket.clobUrl}/book?token_id=${token}`)).asset_id
+    await withFault({ kind: 'other-symbol', venue: 'polymarket', channel: 'clob' }, async () =>
+      assert.notEqual(await asset(), token),
+    )
+    assert.equal(await asset(), token)
+    const conditionOf = async () =>
+      (
+        await getJson<{ data: Json[] }>(
+          `${sandbox.polymarket.dataUrl}/v2/trades?condition=${market?.conditionId}&limit=1`,
+        )
+      ).data[0]?.condition_id
+    await withFault({ kind: 'other-symbol', venue: 'polymarket', channel: 'data' }, async () => {
+      const other = await conditionOf()
+      assert.ok(typeof other === 'string' && other !== market?.conditionId)
+    })
+    assert.equal(await conditionOf(), market?.conditionId)
+    const nowS = Math.floor(clock.now() / 1_000)
+    const closes = async () =>
+      (
+        await getJson<{ markets: Json[] }>(
+          `${sandbox.kalshi.restUrl}/markets?series_ticker=KXBTC15M&min_close_ts=${nowS - 7_200}&max_close_ts=${nowS}`,
+        )
+      ).markets.map((one) => [one.ticker, Date.parse(one.close_time as string)] as const)
+    await withFault({ kind: 'other-range', venue: 'kalshi', offsetMs: -86_400_000 }, async () => {
+      const found = await closes()
+      assert.ok(found.length > 0 && found.every(([, closeMs]) => closeMs < (nowS - 7_200) * 1_000))
+    })
+    await withFault({ kind: 'other-symbol', venue: 'kalshi' }, async () => {
+      const found = await closes()
+      assert.ok(found.length > 0 && found.every(([name]) => String(name).startsWith('KXETH15M')))
+    })
+    assert.ok((await closes()).every(([name]) => String(name).startsWith('KXBTC15M')))
+    const url = sandbox.ethereum.urls[0] as string
+    const aggregator = sandbox.world.rounds.aggregator(
+      'BTC',
+      sandbox.world.rounds.latest('BTC', clock.now())?.phase ?? 0,
+    )
+    const head = sandbox.world.rounds.blockAt(clock.now())
+    const hex = (value: number) => `0x${value.toString(16)}`
+    const filter = { address: aggregator, topics: [], fromBlock: hex(head - 500), toBlock: hex(head - 10) }
+    const logs = async () => (await rpc(url, 'eth_getLogs', [filter])).result as Json[]
+    const whole = await logs()
+    assert.ok(whole.length > 1 && whole.every((log) => log.address === aggregator))
+    await withFault({ kind: 'other-symbol', venue: 'ethereum' }, async () => {
+      const found = await logs()
+      assert.ok(found.length > 0 && found.every((log) => log.address !== aggregator))
+    })
+    await withFault({ kind: 'other-range', venue: 'ethereum', offsetMs: -2_000_000 }, async () => {
+      const found = await logs()
+      assert.ok(found.length > 0 && found.every((log) => Number(log.blockNumber) < head - 500))
+    })
+    await withFault({ kind: 'partial', venue: 'ethereum', provider: 0 }, async () =>
+      assert.deepEqual(await logs(), whole.slice(0, Math.floor(whole.length / 2))),
+    )
+  })
+
+  test('delisted: markets that begin meanwhile are not in the catalogue; what is known of them goes on', async () => {
+    const { client } = await listen()
+    const listed = async () => (await openMarkets(sandbox, 'btc-up-or-down-5m')).length
+    const kalshi = async (status: string) =>
+      (
+        await getJson<{ markets: Json[] }>(
+          `${sandbox.kalshi.restUrl}/markets?series_ticker=KXBTC15M&status=${status}`,
+        )
+      ).markets.length
+    assert.ok((await listed()) > 10 && (await kalshi('unopened')) > 1)
+    await withFault({ kind: 'delisted', venue: 'kalshi', symbol: 'BTC' }, async () => {
+      assert.deepEqual([await kalshi('open'), await kalshi('unopened')], [1, 0])
+    })
+    await withFault({ kind: 'delisted', venue: 'polymarket', symbol: 'BTC' }, async () => {
+      assert.ok((await listed()) <= 2)
+      assert.ok((await openMarkets(sandbox, 'eth-up-or-down-5m')).length > 10)
+      assert.ok((await countFrames(client)) > 0)
+    })
+    assert.ok((await listed()) > 10 && (await kalshi('unopened')) > 1)
+    client.close()
+  })
+
   test('the control port refuses a fault it does not know', () => {
     const parse = (text: string) => parseFault(text, { kinds: PREDICTION_FAULTS, venues: PREDICTION_VENUES })
     assert.throws(() => parse('{"kind":"nonsense","venue":"kalshi"}'), /kind/)

@@ -12,6 +12,20 @@ export interface PredictionVenue {
   now(): number
 }
 
+/** The venue with data of some time ago. */
+export const laggingBy = (venue: PredictionVenue, lagMs: number): PredictionVenue =>
+  lagMs === 0 ? venue : { ...venue, now: () => venue.now() - lagMs }
+
+/** Whether the catalogue has a market, as far as faults are concerned. */
+export function isInCatalogue(
+  { faults }: PredictionVenue,
+  venue: FaultVenue,
+  { symbol, beginsMs }: { symbol: AssetSymbol; beginsMs: number },
+): boolean {
+  const fault = faults.find('delisted', venue, { channel: '', symbol })
+  return fault === undefined || beginsMs < fault.startedAtMs
+}
+
 const LATE_RESOLUTION_MS = 600_000
 
 /** When a market settles, with the delay that was in force at the time it should have. */

@@ -16,19 +16,30 @@ const COMMON_FAULTS = {
   reorder: 'neighbouring frames of a stream change places',
   duplicate: 'every frame is sent twice',
   malformed: 'frames are cut in the middle; REST: bodies are',
-  'rate-limit': 'REST answers 429, with Retry-After where the venue has it',
+  skip: 'the next frame is lost (count: how many)',
+  late: 'frames come delayMs later; those after the fault overtake them',
+  'unknown-message': 'a message of a kind that nobody knows comes before the next frame (count: how many)',
+  'rate-limit': 'REST answers 429, with Retry-After where the venue has it (retryAfterS 0: without)',
   'http-error': 'REST answers with `status`',
+  maintenance: 'sockets are closed with 1001 and refused with 503, REST answers 503; without a channel both',
+  stale: 'REST answers what was true delayMs ago; times and statuses are right',
+  partial: 'lists in REST answers end after half of their rows; a cursor goes on behind the last one sent',
+  'other-range': 'REST answers for a time (or ids) offsetMs away from what was asked for',
+  'other-symbol': 'REST answers for another symbol, where the answer names it',
+  delisted:
+    'exchanges: the symbol is unknown and silent; prediction venues: markets that begin meanwhile are not listed',
   skew: 'the clock of the venue is offsetMs ahead (or behind)',
 }
 export const EXCHANGE_FAULTS = {
   ...COMMON_FAULTS,
-  skip: 'the next frame is lost (count: how many)',
   'late-close': 'the closing frame of a candle comes delayMs later',
   'missing-close': 'the closing frame of a candle never comes',
   ban: 'REST answers 418 with Retry-After',
+  'zero-fill': 'perp: a fill of size 0 comes before the next trade (count: how many)',
 }
 export const PREDICTION_FAULTS = {
   ...COMMON_FAULTS,
+  'zero-fill': 'a trade of size 0 comes before the next trade (count: how many)',
   'frozen-book': 'book and trade frames of a symbol stop; the socket, its pongs and REST go on',
   'lost-resolved': 'market_resolved is never sent',
   'late-resolution': 'markets that would settle now do so delayMs later',
@@ -68,7 +79,7 @@ export interface Fault extends FaultSpec {
   hits: number
 }
 
-interface FaultTarget {
+export interface FaultTarget {
   symbol?: AssetSymbol | undefined
   channel: string
   /** The REST service of a request. */
@@ -78,8 +89,25 @@ interface FaultTarget {
 
 export type FaultSwitches = ReturnType<typeof createFaults>
 
-const ONCE: readonly FaultKind[] = ['skip', 'sequence-gap', 'wrong-shape', 'crossed-book']
-const REST_ONLY: readonly FaultKind[] = ['rate-limit', 'ban', 'http-error']
+const ONCE: readonly FaultKind[] = [
+  'skip',
+  'unknown-message',
+  'zero-fill',
+  'sequence-gap',
+  'wrong-shape',
+  'crossed-book',
+]
+/** These concern requests without being told so. */
+const OF_REQUESTS: readonly FaultKind[] = [
+  'rate-limit',
+  'ban',
+  'http-error',
+  'maintenance',
+  'stale',
+  'partial',
+  'other-range',
+  'other-symbol',
+]
 const REST_CHANNELS = ['rest', 'gamma', 'clob', 'data']
 const MAX_HISTORY = 200
 
@@ -169,7 +197,7 @@ function concerns(fault: Fault, venue: FaultVenue, target: FaultTarget): boolean
   if (fault.provider !== undefined && fault.provider !== target.provider) return false
   if (target.channel !== 'rest')
     return !isRest(fault) && (fault.channel === undefined || fault.channel === target.channel)
-  if (fault.channel === undefined) return REST_ONLY.includes(fault.kind) || isRestVenue(venue)
+  if (fault.channel === undefined) return OF_REQUESTS.includes(fault.kind) || isRestVenue(venue)
   return fault.channel === 'rest' || fault.channel === target.service
 }
 

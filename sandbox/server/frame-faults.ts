@@ -1,11 +1,12 @@
 /**
- * The stage in front of the sockets where frames are lost, sent twice, delayed, swapped or cut:
+ * The stage in front of the sockets where frames are lost, sent twice, delayed, swapped, cut or made up:
  *
- *   frame ─▶ frozen? muted? hung? skipped? ─▶ late? ─▶ cut in the middle? ─▶ swapped with the next? ─▶ sent (twice?)
+ *   frame ─▶ frozen? muted? hung? skipped? ─▶ made-up ones before it? ─▶ cut in the middle? ─▶ late?
+ *                                                                  ─▶ swapped with the next? ─▶ sent (twice?)
  */
 import type { AssetSymbol } from '../../src/core/symbol.ts'
 import type { Clock } from '../../src/kit/clock.ts'
-import type { FaultSwitches, FaultVenue } from './faults.ts'
+import type { Fault, FaultSwitches, FaultVenue } from './faults.ts'
 
 export interface VenueFrame {
   /** Frames of the same stream keep their order. */
@@ -19,11 +20,13 @@ export interface VenueFrame {
   /** A change of a book or a trade: stops while the book is frozen. */
   readonly isMarket?: boolean
   readonly isBroken?: boolean
+  /** Of a frame with trades: the same with one trade of size 0, which never happened. */
+  readonly zeroFill?: () => string
 }
 
 export type Deliver<F extends VenueFrame> = (frame: F) => void
 
-const LATE_CLOSE_MS = 3_000
+const LATE_MS = 3_000
 
 export function createFrameFaults<F extends VenueFrame>(options: {
   venue: FaultVenue
@@ -31,10 +34,19 @@ export function createFrameFaults<F extends VenueFrame>(options: {
   clock: Clock
   signal: AbortSignal
   deliver: Deliver<F>
+  /** A message of this venue that nobody knows. */
+  unknownText: string
 }): Deliver<F> {
   const { venue, faults, clock, deliver } = options
   /** Frames waiting for their successor, at most one per stream. */
   const held = new Map<string, F>()
+
+  function deliverLater(frame: F, { delayMs = LATE_MS }: Fault): void {
+    clock.sleep(delayMs, options.signal).then(
+      () => deliver(frame),
+      () => undefined,
+    )
+  }
 
   return (frame) => {
     if (faults.list().length === 0 && held.size === 0) return deliver(frame)
@@ -50,15 +62,14 @@ export function createFrameFaults<F extends VenueFrame>(options: {
     if (frame.isClose === true) {
       if (faults.hit('missing-close', venue, frame)) return
       const late = faults.hit('late-close', venue, frame)
-      if (late !== undefined) {
-        clock.sleep(late.delayMs ?? LATE_CLOSE_MS, options.signal).then(
-          () => deliver(frame),
-          () => undefined,
-        )
-        return
-      }
+      if (late !== undefined) return deliverLater(frame, late)
     }
+    if (faults.hit('unknown-message', venue, frame)) deliver({ ...frame, text: options.unknownText })
+    if (frame.zeroFill !== undefined && faults.hit('zero-fill', venue, frame))
+      deliver({ ...frame, text: frame.zeroFill() })
     const sent = faults.hit('malformed', venue, frame) ? { ...frame, isBroken: true } : frame
+    const late = faults.hit('late', venue, frame)
+    if (late !== undefined) return deliverLater(sent, late)
     if (waiting !== undefined) {
       held.delete(stream)
       deliver(sent)

@@ -59,6 +59,7 @@ export interface SocketsState {
 /** A client that lets this much pile up is closed. */
 const MAX_BUFFERED_BYTES = 32 * 1024 * 1024
 const SLOW_READER = 1013
+const GOING_AWAY = 1001
 const CHECK_EVERY_MS = 1_000
 
 interface OpenSocket {
@@ -90,8 +91,10 @@ export function createSockets(options: {
   const isHung = () => faults.find('hang', venue, { channel: '' }) !== undefined
 
   faults.onSet((fault) => {
-    if (fault.kind !== 'drop' || fault.venue !== venue || isRest(fault)) return
-    for (const { ws, session } of sockets) if (session.isConcerned?.(fault) ?? true) ws.terminate()
+    if (fault.venue !== venue || isRest(fault)) return
+    if (fault.kind === 'maintenance') for (const { ws } of sockets) ws.close(GOING_AWAY, 'maintenance')
+    if (fault.kind === 'drop')
+      for (const { ws, session } of sockets) if (session.isConcerned?.(fault) ?? true) ws.terminate()
   })
 
   function accept(ws: ServerSocket, url: URL): void {
@@ -144,7 +147,7 @@ export function createSockets(options: {
     const { pingEveryMs, pongWithinMs = Number.POSITIVE_INFINITY } = rules
     if (nowMs - socket.bornMs >= (rules.lifetimeMs ?? Number.POSITIVE_INFINITY)) {
       session.beforeEnd?.()
-      return void ws.close(1001, 'lifetime')
+      return void ws.close(GOING_AWAY, 'lifetime')
     }
     if (nowMs - socket.lastDataMs >= (rules.idleMs ?? Number.POSITIVE_INFINITY))
       return void ws.close(1000, 'Inactive')
@@ -176,6 +179,7 @@ export function createSockets(options: {
     upgrade(request) {
       const refuse = options.refusal?.(request)
       if (refuse !== undefined) return { refuse }
+      if (faults.hit('maintenance', venue, { channel: '' })) return { refuse: '503 Service Unavailable' }
       const isFull = sockets.size >= (rules.maxConnections ?? Number.POSITIVE_INFINITY)
       if (isFull || !mayConnect() || faults.hit('drop', venue, { channel: '' })) return 'cut'
       return { accept: (ws) => accept(ws, request.url) }

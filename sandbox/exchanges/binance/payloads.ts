@@ -1,5 +1,6 @@
 /** Payloads of the exchange. The order of the fields follows the recordings. */
 import type { CandleInterval } from '../../../src/core/interval.ts'
+import type { AssetSymbol } from '../../../src/core/symbol.ts'
 import type { Level } from '../world/book.ts'
 import type { Candle } from '../world/candles.ts'
 import type { Liquidation } from '../world/derivatives.ts'
@@ -115,25 +116,28 @@ const rateLimit = (rateLimitType: string, interval: string, intervalNum: number,
   limit,
 })
 
-export const spotInfo = (markets: readonly Market[], weightPerMinute: number, nowMs: number) => ({
+export const spotInfo = (
+  markets: readonly Market[],
+  about: { weightPerMinute: number; nowMs: number; isListed: (symbol: AssetSymbol) => boolean },
+) => ({
   timezone: 'UTC',
-  serverTime: nowMs,
+  serverTime: about.nowMs,
   rateLimits: [
-    rateLimit('REQUEST_WEIGHT', 'MINUTE', 1, weightPerMinute),
+    rateLimit('REQUEST_WEIGHT', 'MINUTE', 1, about.weightPerMinute),
     rateLimit('ORDERS', 'SECOND', 10, 100),
     rateLimit('ORDERS', 'DAY', 1, 200_000),
     rateLimit('RAW_REQUESTS', 'MINUTE', 5, 300_000),
   ],
   exchangeFilters: [],
-  symbols: markets.map(spotSymbol),
+  symbols: markets.map((market) => spotSymbol(market, about.isListed(market.symbol))),
 })
 
-function spotSymbol(market: Market): unknown {
+function spotSymbol(market: Market, isListed: boolean): unknown {
   const tick = fixed(1, market.priceDecimals, 8)
   const step = fixed(1, market.sizeDecimals, 8)
   return {
     symbol: market.name,
-    status: 'TRADING',
+    status: isListed ? 'TRADING' : 'BREAK',
     baseAsset: market.symbol,
     baseAssetPrecision: 8,
     quoteAsset: 'USDT',

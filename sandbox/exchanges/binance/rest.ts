@@ -1,11 +1,14 @@
 /** REST of the exchange: parameters, weights in the headers, refusals and error bodies. */
 import { CANDLE_INTERVALS, type CandleInterval } from '../../../src/core/interval.ts'
-import { parseSymbol } from '../../../src/core/symbol.ts'
+import { type AssetSymbol, parseSymbol } from '../../../src/core/symbol.ts'
 import { createWeightWindow, type Verdict, type WeightWindow } from '../../server/limits.ts'
-import type { RestReply } from '../../server/service.ts'
+import { type Flaws, otherSymbol, type RestReply, withQuery } from '../../server/service.ts'
 import type { RestRequest } from '../../server/transport.ts'
-import type { RestHandler } from '../venue-server.ts'
+import type { IsListed, RestHandler } from '../venue-server.ts'
 import type { MarketWorld, World } from '../world/world.ts'
+
+/** A page of trades that begins so many too early. */
+const MISREAD_IDS = 1_000
 
 export type Product = 'spot' | 'futures'
 
@@ -23,6 +26,10 @@ export interface Route {
   readonly weight: (query: URLSearchParams) => number
   /** Budgets apart from the request weight of the minute. */
   readonly pool?: 'funding' | 'statistics'
+  /** Whether the answer is the venue's time, which is never stale. */
+  readonly isClock?: boolean
+  /** Whether the answer names its symbol. */
+  readonly namesSymbol?: boolean
   readonly handle: (query: URLSearchParams, nowMs: number) => unknown
 }
 
@@ -39,8 +46,9 @@ export function createRest(options: {
   routes: Record<string, Route>
   limits: RestLimits
   now: () => number
+  isListed: IsListed
 }): RestHandler {
-  const { product, routes, limits, now } = options
+  const { product, routes, limits, now, isListed } = options
   const window = (limit: number, windowMs: number) =>
     createWeightWindow({ limit, windowMs, now, bansAfter: limits.bansAfter })
   const weight = window(limits.weightPerMinute, 60_000)
@@ -49,7 +57,7 @@ export function createRest(options: {
     statistics: window(limits.statisticsPerFiveMinutes, 300_000),
   }
 
-  async function handle(request: RestRequest): Promise<RestReply> {
+  async function handle(request: RestRequest, { lagMs }: Flaws): Promise<RestReply> {
     const route = routes[request.path]
     if (route === undefined) return html(404, '<html><body><h2>404 Not found</h2></body></html>')
     if (request.method !== 'GET')
@@ -60,7 +68,10 @@ export function createRest(options: {
     if (verdict.refused === undefined && route.pool !== undefined) verdict = pools[route.pool].take(1)
     if (verdict.refused !== undefined) return refusal(verdict.refused, headers)
     try {
-      return { status: 200, headers, body: await route.handle(request.query, now()) }
+      const symbol = symbolOf(request)
+      if (symbol !== undefined && !isListed(symbol)) throw new BinanceError(-1121, 'Invalid symbol.')
+      const nowMs = now() - (route.isClock === true ? 0 : lagMs)
+      return { status: 200, headers, body: await route.handle(request.query, nowMs) }
     } catch (error) {
       if (error instanceof BinanceError) return errorReply(error, headers)
       throw error
@@ -78,9 +89,18 @@ export function createRest(options: {
 
   return {
     handle,
-    symbolOf: (request) => {
-      const name = request.query.get('symbol') ?? ''
-      return name.endsWith('USDT') ? parseSymbol(name.slice(0, -'USDT'.length)) : undefined
+    symbolOf,
+    misread(request, as) {
+      if (as === 'other-symbol') {
+        const symbol = symbolOf(request)
+        if (routes[request.path]?.namesSymbol !== true || symbol === undefined) return undefined
+        return withQuery(request, ['symbol'], () => `${otherSymbol(symbol)}USDT`)
+      }
+      return (
+        withQuery(request, ['startTime', 'endTime'], (text) =>
+          String(Math.max(0, Number(text) + as.offsetMs)),
+        ) ?? withQuery(request, ['fromId'], (text) => String(Math.max(0, Number(text) - MISREAD_IDS)))
+      )
     },
     refuse(status, retryAfterS) {
       if (status === 429 || status === 418)
@@ -96,6 +116,11 @@ export function createRest(options: {
       return errorReply(new BinanceError(code as number, msg as string, status))
     },
   }
+}
+
+function symbolOf({ query }: RestRequest): AssetSymbol | undefined {
+  const name = query.get('symbol') ?? ''
+  return name.endsWith('USDT') ? parseSymbol(name.slice(0, -'USDT'.length)) : undefined
 }
 
 const html = (status: number, body: string): RestReply => ({

@@ -1,6 +1,7 @@
 /** The routes that a recorder asks: time, candles, trades, depth; of futures also funding and open interest. */
 import { CANDLE_INTERVALS, candleStart, INTERVAL_MS } from '../../../src/core/interval.ts'
 import { mapInSlices } from '../../server/slices.ts'
+import type { IsListed } from '../venue-server.ts'
 import { slotOf, updateIdOf } from '../world/book.ts'
 import { candleOpens } from '../world/candles.ts'
 import { GENESIS_MS, type Trade } from '../world/trade.ts'
@@ -67,12 +68,21 @@ const RULES: Record<Product, ProductRules> = {
   },
 }
 
-export function routesOf(world: World, product: Product, limits: RestLimits): Record<string, Route> {
+export function routesOf(
+  world: World,
+  product: Product,
+  limits: RestLimits,
+  isListed: IsListed,
+): Record<string, Route> {
   const rules = RULES[product]
   const { prefix } = rules
   const asked = (query: URLSearchParams, normal: number) => Number(query.get('limit') ?? normal)
   return {
-    [`${prefix}/time`]: { weight: () => 1, handle: (_query, nowMs) => ({ serverTime: nowMs }) },
+    [`${prefix}/time`]: {
+      weight: () => 1,
+      isClock: true,
+      handle: (_query, nowMs) => ({ serverTime: nowMs }),
+    },
     [`${prefix}/klines`]: {
       weight: (query) => rules.klinesWeight(asked(query, 500)),
       handle: (query, nowMs) => {
@@ -94,16 +104,16 @@ export function routesOf(world: World, product: Product, limits: RestLimits): Re
       weight: (query) => rules.depthWeight(asked(query, rules.normalDepth)),
       handle: (query, nowMs) => depthOf(marketFrom(world, product, query), rules, query, nowMs),
     },
-    ...(product === 'spot' ? spotRoutes(world, limits) : futuresRoutes(world)),
+    ...(product === 'spot' ? spotRoutes(world, limits, isListed) : futuresRoutes(world)),
   }
 }
 
-const spotRoutes = (world: World, limits: RestLimits): Record<string, Route> => ({
+const spotRoutes = (world: World, limits: RestLimits, isListed: IsListed): Record<string, Route> => ({
   '/api/v3/exchangeInfo': {
     weight: () => 20,
     handle: (query, nowMs) => {
       const markets = askedSymbols(world, query).map(({ market }) => market)
-      return spotInfo(markets, limits.weightPerMinute, nowMs)
+      return spotInfo(markets, { weightPerMinute: limits.weightPerMinute, nowMs, isListed })
     },
   },
 })
@@ -111,6 +121,7 @@ const spotRoutes = (world: World, limits: RestLimits): Record<string, Route> => 
 const futuresRoutes = (world: World): Record<string, Route> => ({
   '/fapi/v1/premiumIndex': {
     weight: () => 1,
+    namesSymbol: true,
     handle: (query, nowMs) => {
       const { market, derivatives } = marketFrom(world, 'futures', query)
       const index = derivatives.indexPrice(nowMs).toFixed(8)
@@ -129,11 +140,13 @@ const futuresRoutes = (world: World): Record<string, Route> => ({
   '/fapi/v1/fundingRate': {
     weight: () => 0,
     pool: 'funding',
+    namesSymbol: true,
     handle: (query, nowMs) => fundingRates(world, query, nowMs),
   },
   '/futures/data/openInterestHist': {
     weight: () => 0,
     pool: 'statistics',
+    namesSymbol: true,
     handle: (query, nowMs) => {
       const { market, derivatives } = marketFrom(world, 'futures', query)
       return periodEnds(query, nowMs).map((atMs) => {

@@ -55,8 +55,9 @@ export function startBinance(
     latencyMs: 0,
     rules: { ...SOCKET_RULES[product], ...options.limits.sockets },
     openStream: (stream) => openStream(world, product, stream),
-    rest: (now) => createRest({ product, limits, now, routes: routesOf(world, product, limits) }),
-    openSession: (url, socket, hub, now) => openSession(product, { url, socket, hub, now }),
+    rest: (now, isListed) =>
+      createRest({ product, limits, now, isListed, routes: routesOf(world, product, limits, isListed) }),
+    openSession: (url, socket, { hub, now }) => openSession(product, { url, socket, hub, now }),
   })
 }
 

@@ -1,5 +1,6 @@
 /** The channels of the perpetual venue: a subscription ↔ a stream name ↔ a producer. */
 import { CANDLE_INTERVALS, type CandleInterval, candleStart } from '../../../src/core/interval.ts'
+import type { AssetSymbol } from '../../../src/core/symbol.ts'
 import type { Producer, StreamFrame } from '../hub.ts'
 import { candlesClosed } from '../world/candles.ts'
 import type { MarketWorld, World } from '../world/world.ts'
@@ -17,6 +18,7 @@ interface PerpSubscription {
   /** As the venue echoes it, defaults filled in. */
   readonly echo: Record<string, unknown>
   readonly stream: string
+  readonly symbol: AssetSymbol
 }
 
 export function parseSubscription(
@@ -26,17 +28,19 @@ export function parseSubscription(
   if (typeof value !== 'object' || value === null) return 'malformed'
   const { type, coin, interval, nSigFigs = null } = value as Record<string, unknown>
   if (typeof type !== 'string' || typeof coin !== 'string') return 'malformed'
-  const isKnown = world.named('perp', coin) !== undefined
+  const symbol = world.named('perp', coin)?.market.symbol
   if (type === 'candle') {
     if (!PERP_INTERVALS.some((known) => known === interval)) return 'malformed'
-    return isKnown ? { echo: { type, coin, interval }, stream: `${coin}@candle_${interval}` } : 'unknown-coin'
+    return symbol === undefined
+      ? 'unknown-coin'
+      : { echo: { type, coin, interval }, stream: `${coin}@candle_${interval}`, symbol }
   }
   if (type === 'l2Book') {
     const echo = { type, coin, nSigFigs, mantissa: null, fast: false }
-    return isKnown ? { echo, stream: `${coin}@l2Book` } : 'unknown-coin'
+    return symbol === undefined ? 'unknown-coin' : { echo, stream: `${coin}@l2Book`, symbol }
   }
   if (!['trades', 'activeAssetCtx'].includes(type)) return 'malformed'
-  return isKnown ? { echo: { type, coin }, stream: `${coin}@${type}` } : 'unknown-coin'
+  return symbol === undefined ? 'unknown-coin' : { echo: { type, coin }, stream: `${coin}@${type}`, symbol }
 }
 
 export function openChannel(world: World, stream: string): Producer | undefined {
@@ -60,7 +64,8 @@ function trades(world: World, { market, tape }: MarketWorld, stream: string): Pr
     const rows = tape.between(fromMs + 1, toMs + 1, Number.POSITIVE_INFINITY)
     if (rows.length === 0) return
     const data = rows.map((row) => tradeRow(world.seed, market, row))
-    publish({ ...about, text: textOf('trades', data) })
+    const zeroFill = () => textOf('trades', [{ ...data[0], sz: '0.0', tid: (data[0]?.tid ?? 0) + 1 }])
+    publish({ ...about, text: textOf('trades', data), zeroFill })
   }
 }
 

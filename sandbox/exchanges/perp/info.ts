@@ -1,6 +1,7 @@
 /** `POST /info`: everything the perpetual venue answers by REST. */
 import { type CandleInterval, candleStart, INTERVAL_MS } from '../../../src/core/interval.ts'
 import { mapInSlices } from '../../server/slices.ts'
+import type { IsListed } from '../venue-server.ts'
 import { candleOpens } from '../world/candles.ts'
 import type { World } from '../world/world.ts'
 import { PERP_INTERVALS } from './channels.ts'
@@ -26,14 +27,30 @@ const UNKNOWN_COIN: InfoAnswer = { status: 500, body: null, weight: 20 }
 
 type Body = Record<string, unknown>
 
-export async function answerInfo(world: World, body: unknown, nowMs: number): Promise<InfoAnswer> {
+export async function answerInfo(
+  about: {
+    world: World
+    isListed: IsListed
+    nowMs: number
+    /** How old the data is. */
+    lagMs: number
+  },
+  body: unknown,
+): Promise<InfoAnswer> {
   if (typeof body !== 'object' || body === null) return UNREADABLE
   const request = body as Body
+  const { isListed } = about
+  const named: World['named'] = (venue, name) => {
+    const entry = about.world.named(venue, name)
+    return entry !== undefined && isListed(entry.market.symbol) ? entry : undefined
+  }
+  const world: World = { ...about.world, named }
+  const nowMs = about.nowMs - about.lagMs
   switch (request.type) {
     case 'meta':
-      return ok(metaOf(world), 20)
+      return ok(metaOf(world, isListed), 20)
     case 'exchangeStatus':
-      return ok({ specialStatuses: null, time: nowMs }, 2)
+      return ok({ specialStatuses: null, time: about.nowMs }, 2)
     case 'l2Book':
       return l2Book(world, request, nowMs)
     case 'recentTrades':
@@ -50,12 +67,13 @@ export async function answerInfo(world: World, body: unknown, nowMs: number): Pr
 const ok = (body: unknown, weight: number): InfoAnswer => ({ status: 200, body, weight })
 
 /** The first entries of the real universe: a delisted coin stays in the list, so positions must be counted. */
-function metaOf(world: World): unknown {
+function metaOf(world: World, isListed: IsListed): unknown {
   const listed = world.all('perp').map(({ market }) => ({
     szDecimals: market.sizeDecimals,
     name: market.name,
     maxLeverage: 20,
     marginTableId: 54,
+    ...(isListed(market.symbol) ? {} : { isDelisted: true }),
   }))
   const delisted = {
     szDecimals: 1,

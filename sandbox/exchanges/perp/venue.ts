@@ -1,11 +1,17 @@
 /** The perpetual venue as one loopback server: `POST /info` and `/ws` on the same port. */
-import { parseSymbol } from '../../../src/core/symbol.ts'
+import { type AssetSymbol, parseSymbol } from '../../../src/core/symbol.ts'
 import { parseObject } from '../../server/json.ts'
 import { createWeightWindow } from '../../server/limits.ts'
-import type { RestReply } from '../../server/service.ts'
+import { type Misreading, otherSymbol, type RestReply } from '../../server/service.ts'
 import type { Session, SocketRules, VenueSocket } from '../../server/sockets.ts'
-import type { Hub } from '../hub.ts'
-import { type RestHandler, startVenue, type VenueOptions, type VenueServer } from '../venue-server.ts'
+import {
+  type IsListed,
+  type RestHandler,
+  type SessionParts,
+  startVenue,
+  type VenueOptions,
+  type VenueServer,
+} from '../venue-server.ts'
 import type { World } from '../world/world.ts'
 import { openChannel, parseSubscription, replayFrame } from './channels.ts'
 import { answerInfo } from './info.ts'
@@ -36,15 +42,16 @@ export function startPerp(
     latencyMs: LATENCY_MS,
     rules: { ...SOCKET_RULES, ...limits.sockets },
     openStream: (stream) => openChannel(world, stream),
-    openSession: (url, socket, hub, now) =>
-      url.pathname === '/ws' ? openSession({ world, socket, hub, now }) : undefined,
-    rest: (now) => createRest(world, limits.weightPerMinute ?? WEIGHT_PER_MINUTE, now),
+    openSession: (url, socket, parts) =>
+      url.pathname === '/ws' ? openSession({ world, socket, ...parts }) : undefined,
+    rest: (now, isListed) =>
+      createRest({ world, weightPerMinute: limits.weightPerMinute ?? WEIGHT_PER_MINUTE, now, isListed }),
   })
 }
 
 /** One socket: subscribe, unsubscribe, ping. */
-function openSession(options: { world: World; socket: VenueSocket; hub: Hub; now: () => number }): Session {
-  const { world, socket, hub } = options
+function openSession(options: SessionParts & { world: World; socket: VenueSocket }): Session {
+  const { world, socket, hub, isListed } = options
   const subscriber = hub.connect(socket, (frame) => frame.text)
   const { streams } = subscriber
   const send = (channel: string, data: unknown) => socket.reply(JSON.stringify({ channel, data }))
@@ -53,7 +60,8 @@ function openSession(options: { world: World; socket: VenueSocket; hub: Hub; now
     const parsed = parseSubscription(world, value)
     if (parsed === 'malformed') return void refuse(text)
     // One unknown coin ends the whole socket, without an error message.
-    if (parsed === 'unknown-coin') return void socket.cut()
+    if (parsed === 'unknown-coin' || (method === 'subscribe' && !isListed(parsed.symbol)))
+      return void socket.cut()
     const { stream, echo } = parsed
     const isNew = !streams.has(stream)
     if (isNew !== (method === 'subscribe'))
@@ -88,10 +96,16 @@ const text = (status: number, body: string): RestReply => ({
 const TOO_MANY: RestReply = { status: 429, body: null }
 
 /** This venue has no limit headers and no Retry-After. The cost is known only with the answer, so it is booked after. */
-function createRest(world: World, weightPerMinute: number, now: () => number): RestHandler {
+function createRest(options: {
+  world: World
+  weightPerMinute: number
+  now: () => number
+  isListed: IsListed
+}): RestHandler {
+  const { world, weightPerMinute, now, isListed } = options
   const window = createWeightWindow({ limit: weightPerMinute, windowMs: 60_000, now })
   return {
-    async handle(request) {
+    async handle(request, { lagMs }) {
       if (request.path !== '/info') return text(404, '404 Not Found')
       if (request.method !== 'POST') return text(405, '')
       if (!(request.headers['content-type'] ?? '').startsWith('application/json'))
@@ -99,17 +113,48 @@ function createRest(world: World, weightPerMinute: number, now: () => number): R
       const body = parseObject(request.body)
       if (body === undefined) return text(400, 'Failed to parse the request body as JSON')
       if (window.take(0).used >= weightPerMinute) return TOO_MANY
-      const answer = await answerInfo(world, body, now())
+      const answer = await answerInfo({ world, isListed, nowMs: now(), lagMs }, body)
       if (window.take(answer.weight).refused !== undefined) return TOO_MANY
       return typeof answer.body === 'string'
         ? text(answer.status, answer.body)
         : { status: answer.status, body: answer.body }
     },
-    symbolOf(request) {
-      const body = parseObject(request.body) as { coin?: unknown; req?: { coin?: unknown } } | undefined
-      const coin = body?.coin ?? body?.req?.coin
-      return typeof coin === 'string' ? parseSymbol(coin) : undefined
+    symbolOf: ({ body }) => coinOf(parseObject(body)),
+    misread(request, as) {
+      const body = parseObject(request.body)
+      const other = body === undefined ? undefined : misreadBody(body, as)
+      return other === undefined ? undefined : { ...request, body: JSON.stringify(other) }
     },
     refuse: (status) => (status === 429 ? TOO_MANY : text(status, 'null')),
+  }
+}
+
+type Body = Record<string, unknown>
+
+function coinOf(body: Body | undefined): AssetSymbol | undefined {
+  const coin = body?.coin ?? (body?.req as Body | undefined)?.coin
+  return typeof coin === 'string' ? parseSymbol(coin) : undefined
+}
+
+/** The parameters lie in the body or in its `req`. */
+function misreadBody(body: Body, as: Misreading): Body | undefined {
+  if (typeof body.req === 'object' && body.req !== null) {
+    const req = misreadBody(body.req as Body, as)
+    return req === undefined ? undefined : { ...body, req }
+  }
+  if (as === 'other-symbol') {
+    const symbol = coinOf(body)
+    return symbol === undefined ? undefined : { ...body, coin: otherSymbol(symbol) }
+  }
+  const times = Object.entries(body).filter(([key]) => key === 'startTime' || key === 'endTime')
+  if (times.length === 0) return undefined
+  return {
+    ...body,
+    ...Object.fromEntries(
+      times.map(([key, value]) => [
+        key,
+        typeof value === 'number' ? Math.max(0, value + as.offsetMs) : value,
+      ]),
+    ),
   }
 }

@@ -3,7 +3,14 @@ import { hash } from 'node:crypto'
 import type { AssetSymbol } from '../../../src/core/symbol.ts'
 import type { Fault, FaultSwitches } from '../../server/faults.ts'
 import { parseObject } from '../../server/json.ts'
-import { ok, type RestReply, type RestService } from '../../server/service.ts'
+import {
+  type Flaws,
+  type Misreading,
+  ok,
+  otherSymbol,
+  type RestReply,
+  type RestService,
+} from '../../server/service.ts'
 import type { RestRequest } from '../../server/transport.ts'
 import { CHAIN, type Round, type Rounds } from '../world/rounds.ts'
 import { ANSWER_UPDATED, quantity, word } from './abi.ts'
@@ -38,32 +45,32 @@ export function createProvider(options: {
 }): RestService {
   const { rounds, provider } = options
   const contracts = createContracts(rounds)
-  const view = (): View => {
-    const sight = sightOf(options)
+  const view = (lagMs: number): View => {
+    const sight = sightOf({ ...options, now: () => options.now() - lagMs })
     return { ...sight, rounds, contracts, head: rounds.blockAt(sight.headMs) }
   }
 
-  function answer(method: unknown, params: readonly unknown[]): unknown {
+  function answer(method: unknown, params: readonly unknown[], lagMs: number): unknown {
     switch (method) {
       case 'eth_getBlockByNumber':
-        return blockOf(view(), params[0])
+        return blockOf(view(lagMs), params[0])
       case 'eth_call':
-        return callOf(view(), params)
+        return callOf(view(lagMs), params)
       case 'eth_getLogs':
-        return logsOf(view(), params[0] as Record<string, unknown> | undefined)
+        return logsOf(view(lagMs), params[0] as Record<string, unknown> | undefined)
       default:
         throw new RpcError(-32601, `the method ${String(method)} does not exist/is not available`)
     }
   }
 
-  function handle(request: RestRequest): RestReply {
+  function handle(request: RestRequest, { lagMs }: Flaws): RestReply {
     if (request.method !== 'POST') return { status: 405, body: 'method not allowed' }
     const body = parseObject(request.body)
     if (body === undefined) return ok(failure(null, new RpcError(-32700, 'parse error')))
     const { id = null, method, params } = body
     try {
       if (typeof method !== 'string') throw new RpcError(-32600, 'invalid request')
-      return ok({ jsonrpc: '2.0', id, result: answer(method, Array.isArray(params) ? params : []) })
+      return ok({ jsonrpc: '2.0', id, result: answer(method, Array.isArray(params) ? params : [], lagMs) })
     } catch (error) {
       return ok(failure(id, error instanceof RpcError ? error : new RpcError(-32602, 'invalid argument')))
     }
@@ -74,6 +81,19 @@ export function createProvider(options: {
     name: 'rpc',
     provider,
     handle,
+    misread(request, as) {
+      const body = parseObject(request.body)
+      const filter = Array.isArray(body?.params) ? (body.params[0] as unknown) : undefined
+      if (body?.method !== 'eth_getLogs' || typeof filter !== 'object' || filter === null) return undefined
+      const other = misreadFilter(
+        { rounds, contracts, nowMs: options.now() },
+        filter as Record<string, unknown>,
+        as,
+      )
+      return other === undefined
+        ? undefined
+        : { ...request, body: JSON.stringify({ ...body, params: [other] }) }
+    },
     refuse: (status) => ({
       status,
       body: failure(
@@ -82,6 +102,25 @@ export function createProvider(options: {
       ),
     }),
   }
+}
+
+/** Logs of other blocks or of another feed: both say which they are of. */
+function misreadFilter(
+  { rounds, contracts, nowMs }: { rounds: Rounds; contracts: Contracts; nowMs: number },
+  filter: Record<string, unknown>,
+  as: Misreading,
+): Record<string, unknown> | undefined {
+  if (as !== 'other-symbol') {
+    const shift = Math.round(as.offsetMs / CHAIN.blockMs)
+    const moved = ['fromBlock', 'toBlock'].flatMap((name) => {
+      const number = Number(filter[name])
+      return Number.isSafeInteger(number) ? [[name, quantity(Math.max(0, number + shift))] as const] : []
+    })
+    return moved.length === 0 ? undefined : { ...filter, ...Object.fromEntries(moved) }
+  }
+  const feed = typeof filter.address === 'string' ? contracts.aggregatorAt(filter.address, nowMs) : undefined
+  if (feed === undefined) return undefined
+  return { ...filter, address: rounds.aggregator(otherSymbol(feed.symbol), feed.phase) }
 }
 
 const failure = (id: unknown, { code, message, data }: RpcError) => ({

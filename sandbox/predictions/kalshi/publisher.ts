@@ -8,7 +8,7 @@ import type { VenueSocket } from '../../server/sockets.ts'
 import type { Ticks } from '../../server/ticks.ts'
 import type { PredictionVenue } from '../venue.ts'
 import { BookChanges } from '../world/book-changes.ts'
-import { LEVELS, type Life } from '../world/life.ts'
+import { LEVELS, type Life, type MarketTrade } from '../world/life.ts'
 import type { StrikeMarket } from '../world/strikes.ts'
 import {
   deltaOf,
@@ -19,7 +19,7 @@ import {
   tickerMessage,
   tradeMessage,
 } from './messages.ts'
-import { slotAt } from './payloads.ts'
+import { contracts, slotAt } from './payloads.ts'
 import { type SentMarket, SentMarkets } from './sent-markets.ts'
 
 type KalshiChannel = 'orderbook_delta' | 'ticker' | 'trade'
@@ -58,7 +58,10 @@ export class Publisher {
 
   connect(socket: VenueSocket): Client {
     const deliver = (frame: VenueFrame) => socket.sendData(frame)
-    const publish = createFrameFaults({ ...this.#options, venue: 'kalshi', faults: this.#faults, deliver })
+    const publish = createFrameFaults({
+      ...{ ...this.#options, venue: 'kalshi', faults: this.#faults, deliver },
+      unknownText: JSON.stringify({ type: 'market_novelty', sid: 1, msg: {} }),
+    })
     const client: Client = { socket, subscriptions: new Map(), nextSid: 1, publish }
     this.#clients.add(client)
     return client
@@ -187,12 +190,16 @@ function sendText(
   channel: string,
   market: StrikeMarket,
   text: string,
+  more: Partial<VenueFrame> = {},
 ): void {
-  subscription.publish({ channel, symbol: market.event.series.symbol, text, isMarket: true })
+  subscription.publish({ channel, symbol: market.event.series.symbol, text, isMarket: true, ...more })
 }
 
+const textOf = ({ sid }: KalshiSubscription, type: string, msg: object): string =>
+  JSON.stringify({ type, sid, msg })
+
 function send(subscription: KalshiSubscription, type: string, market: StrikeMarket, msg: object): void {
-  sendText(subscription, type, market, JSON.stringify({ type, sid: subscription.sid, msg }))
+  sendText(subscription, type, market, textOf(subscription, type, msg))
 }
 
 function sendTrades(subscription: KalshiSubscription, sent: SentMarket, target: number): void {
@@ -200,8 +207,19 @@ function sendTrades(subscription: KalshiSubscription, sent: SentMarket, target: 
   const from = sent.slot ?? target
   sent.slot = target
   for (const trade of life.trades(life.tradesUntil(from), life.tradesUntil(target)))
-    send(subscription, 'trade', market, tradeMessage(market, trade))
+    sendTrade(subscription, market, trade)
 }
+
+function sendTrade(subscription: KalshiSubscription, market: StrikeMarket, trade: MarketTrade): void {
+  const msg = tradeMessage(market, trade)
+  sendText(subscription, 'trade', market, textOf(subscription, 'trade', msg), {
+    zeroFill: () =>
+      textOf(subscription, 'trade', { ...msg, trade_id: reversed(msg.trade_id), count_fp: contracts(0) }),
+  })
+}
+
+/** Another id of the same shape. */
+const reversed = (id: string): string => id.replace(/^[0-9a-f]+/, (head) => [...head].reverse().join(''))
 
 function sendTicker(subscription: KalshiSubscription, sent: SentMarket, target: number): void {
   const { market, life, slot: from } = sent

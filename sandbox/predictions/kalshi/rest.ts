@@ -2,12 +2,20 @@
 import { SYMBOLS } from '../../../src/core/symbol.ts'
 import { many, whole } from '../../server/json.ts'
 import { createTokenBucket } from '../../server/limits.ts'
-import { ok, type RestReply, type RestService } from '../../server/service.ts'
+import {
+  type Flaws,
+  firstHalf,
+  ok,
+  otherSymbol,
+  type RestReply,
+  type RestService,
+  withQuery,
+} from '../../server/service.ts'
 import { mapInSlices } from '../../server/slices.ts'
 import type { RestRequest } from '../../server/transport.ts'
-import type { PredictionVenue } from '../venue.ts'
+import { isInCatalogue, laggingBy, type PredictionVenue } from '../venue.ts'
 import { LEVELS, type MarketTrade } from '../world/life.ts'
-import type { StrikeEvent, StrikeMarket } from '../world/strikes.ts'
+import type { StrikeEvent, StrikeMarket, StrikeSeries } from '../world/strikes.ts'
 import { candlesOf, parseCandleQuery } from './candles.ts'
 import { contracts, dollars, iso, marketJson, settledMsOf, slotAt, statusOf, tradeJson } from './payloads.ts'
 import { refusalBody, type SignatureCheck } from './sign.ts'
@@ -52,14 +60,17 @@ export function createKalshiRest(
         : { error: { code: 'internal_server_error', message: 'internal server error' } },
   })
 
-  function handle({ path, method, headers, query }: RestRequest): Promise<RestReply> | RestReply {
+  function handle(
+    { path, method, headers, query }: RestRequest,
+    { lagMs, isPartial }: Flaws,
+  ): Promise<RestReply> | RestReply {
     if (!path.startsWith(`${ROOT}/`)) return notFound()
     if (!bucket(REQUEST_COST)) return refuse(429)
     if (headers['kalshi-access-signature'] !== undefined) {
       const refusal = options.check(headers, method, path)
       if (refusal !== undefined) return { status: 401, body: refusalBody(refusal) }
     }
-    const handler = route(venue, path.slice(ROOT.length + 1).split('/'))
+    const handler = route({ ...laggingBy(venue, lagMs), isPartial }, partsOf(path))
     return handler === undefined ? notFound() : handler(query)
   }
 
@@ -68,6 +79,13 @@ export function createKalshiRest(
     name: 'rest',
     refuse,
     handle,
+    cutsPages: true,
+    duringMaintenance: ({ path }) =>
+      partsOf(path).join('/') === 'exchange/status'
+        ? ok({ exchange_active: false, exchange_estimated_resume_time: null, trading_active: false })
+        : undefined,
+    misread: (request, as) =>
+      as === 'other-symbol' ? ofOtherSymbol(venue, request) : ofOtherTime(request, as),
     symbolOf({ path, query }) {
       const text = `${path} ${query.get('series_ticker') ?? ''} ${query.get('ticker') ?? ''}`
       return SYMBOLS.find((symbol) => text.includes(`KX${symbol}`))
@@ -75,7 +93,44 @@ export function createKalshiRest(
   }
 }
 
-function route(venue: PredictionVenue, parts: readonly string[]): Handler | undefined {
+const partsOf = (path: string): string[] => path.slice(ROOT.length + 1).split('/')
+
+const TIMES = ['min_ts', 'max_ts', 'start_ts', 'end_ts', 'min_close_ts', 'max_close_ts']
+
+const ofOtherTime = (request: RestRequest, { offsetMs }: { offsetMs: number }): RestRequest | undefined =>
+  withQuery(request, TIMES, (text) => String(Math.max(0, Number(text) + Math.round(offsetMs / 1_000))))
+
+/** The order book does not say whose it is. */
+function ofOtherSymbol({ world }: PredictionVenue, request: RestRequest): RestRequest | undefined {
+  const { strikes } = world
+  const like = ({ kind, symbol }: StrikeSeries) =>
+    strikes.series.find((one) => one.kind === kind && one.symbol === otherSymbol(symbol))
+  const seriesLike = (ticker: string) => {
+    const found = strikes.series.find((one) => one.ticker === ticker)
+    return found === undefined ? undefined : like(found)?.ticker
+  }
+  const marketLike = (ticker: string) => {
+    const event = strikes.market(ticker)?.event
+    const other = event === undefined ? undefined : like(event.series)
+    if (event === undefined || other === undefined) return undefined
+    return strikes.between(other, event.closeMs - 1, event.closeMs)[0]?.markets[0]?.ticker
+  }
+  const [first, second, third, fourth, fifth] = partsOf(request.path)
+  if (first === 'series' && fifth === 'candlesticks') {
+    const [one, other] = [seriesLike(second ?? ''), marketLike(fourth ?? '')]
+    if (one === undefined || other === undefined) return undefined
+    return { ...request, path: [ROOT, first, one, third, other, fifth].join('/') }
+  }
+  return withQuery(request, ['series_ticker'], seriesLike) ?? withQuery(request, ['ticker'], marketLike)
+}
+
+/** The venue as one request sees it. */
+interface SeenVenue extends PredictionVenue {
+  /** Half the rows, and a cursor behind the last of them. */
+  readonly isPartial: boolean
+}
+
+function route(venue: SeenVenue, parts: readonly string[]): Handler | undefined {
   const [first, second, third, fourth] = parts
   const isHistorical = first === 'historical'
   switch (parts.map((part, i) => (isName(parts, i) ? '*' : part)).join('/')) {
@@ -115,6 +170,8 @@ const notFound = (): RestReply => fail(404, 'not_found', 'not found')
 const cutoffMs = (venue: PredictionVenue): number => venue.now() - LIVE_MS
 const isListed = (venue: PredictionVenue, event: StrikeEvent): boolean =>
   event.createdMs <= venue.now() && event.closeMs > venue.now() - HISTORY_MS
+const isShown = (venue: PredictionVenue, { series, openMs }: StrikeEvent): boolean =>
+  isInCatalogue(venue, 'kalshi', { symbol: series.symbol, beginsMs: openMs })
 const isOld = (venue: PredictionVenue, event: StrikeEvent): boolean =>
   settledMsOf(venue, event) < cutoffMs(venue)
 
@@ -142,6 +199,7 @@ function listEvents(venue: PredictionVenue, query: URLSearchParams, isHistorical
     .filter((one) => series === null || one.ticker === series)
     .flatMap((one) => strikes.between(one, fromMs, toMs))
     .filter((event) => isListed(venue, event) && isOld(venue, event) === isHistorical)
+    .filter((event) => isShown(venue, event))
     .filter((event) => status === null || (STATUS_FILTERS[status] ?? []).includes(statusOf(venue, event)))
     .sort((a, b) => a.closeMs - b.closeMs || (a.ticker < b.ticker ? -1 : 1))
 }
@@ -149,13 +207,14 @@ function listEvents(venue: PredictionVenue, query: URLSearchParams, isHistorical
 /** A page after the cursor, which names the last row sent. */
 function pageOf<T>(
   rows: readonly T[],
-  query: URLSearchParams,
+  { query, isPartial }: { query: URLSearchParams; isPartial: boolean },
   keyOf: (row: T) => string,
 ): { page: T[]; cursor: string } | undefined {
-  const limit = Math.max(1, Math.min(MAX_ROWS, whole(query.get('limit'), 100)))
+  const asked = Math.max(1, Math.min(MAX_ROWS, whole(query.get('limit'), 100)))
   const cursor = Buffer.from(query.get('cursor') ?? '', 'base64url').toString()
   const start = cursor === '' ? 0 : rows.findIndex((row) => keyOf(row) === cursor) + 1
   if (cursor !== '' && start === 0) return undefined
+  const limit = isPartial ? Math.ceil(Math.min(asked, rows.length - start) / 2) : asked
   const page = rows.slice(start, start + limit)
   const last = page.at(-1)
   const isEnd = start + limit >= rows.length || last === undefined
@@ -164,7 +223,7 @@ function pageOf<T>(
 const badCursor = (): RestReply => fail(400, 'invalid_parameters', 'invalid cursor')
 
 async function listMarkets(
-  venue: PredictionVenue,
+  venue: SeenVenue,
   query: URLSearchParams,
   isHistorical: boolean,
 ): Promise<RestReply> {
@@ -173,16 +232,19 @@ async function listMarkets(
   const tickers = many(query, 'tickers')
   const found =
     tickers.length > 0
-      ? tickers.map((ticker) => findMarket(venue, ticker)).filter((market) => market !== undefined)
+      ? tickers
+          .map((ticker) => findMarket(venue, ticker))
+          .filter((market) => market !== undefined)
+          .filter((market) => isShown(venue, market.event))
       : listEvents(venue, query, isHistorical).flatMap((event) => event.markets)
-  const result = pageOf(found, query, (market) => market.ticker)
+  const result = pageOf(found, { query, isPartial: venue.isPartial }, (market) => market.ticker)
   if (result === undefined) return badCursor()
   const markets = await mapInSlices(result.page, (market) => marketJson(venue, market))
   return ok({ cursor: result.cursor, markets })
 }
 
 /** Newest first. */
-function listTrades(venue: PredictionVenue, query: URLSearchParams, isHistorical: boolean): RestReply {
+function listTrades(venue: SeenVenue, query: URLSearchParams, isHistorical: boolean): RestReply {
   const market = findMarket(venue, query.get('ticker') ?? '')
   if (market === undefined || isOld(venue, market.event) !== isHistorical)
     return ok({ cursor: '', trades: [] })
@@ -196,7 +258,11 @@ function listTrades(venue: PredictionVenue, query: URLSearchParams, isHistorical
     if (trade === undefined || trade.timeMs < minMs) break
     if (trade.timeMs <= maxMs) rows.push(trade)
   }
-  const result = pageOf(rows, query, (trade) => `${market.ticker}|${trade.slot}`)
+  const result = pageOf(
+    rows,
+    { query, isPartial: venue.isPartial },
+    (trade) => `${market.ticker}|${trade.slot}`,
+  )
   return result === undefined
     ? badCursor()
     : ok({ cursor: result.cursor, trades: result.page.map((trade) => tradeJson(market, trade)) })
@@ -222,7 +288,7 @@ function orderBook(venue: PredictionVenue, ticker: string, query: URLSearchParam
 
 /** Of the historical tier without a series. */
 function candles(
-  venue: PredictionVenue,
+  venue: SeenVenue,
   { series, ticker }: { series: string | undefined; ticker: string },
   query: URLSearchParams,
 ): RestReply {
@@ -235,6 +301,6 @@ function candles(
   if ((asked.toMs - asked.fromMs) / (asked.period * 60_000) > MAX_CANDLES)
     return fail(400, 'invalid_parameters', 'too many candlesticks requested')
   const life = venue.world.lifeOfStrike(market)
-  const candlesticks = candlesOf(market, life, asked, { nowMs: venue.now(), isHistorical })
-  return ok({ ticker: market.ticker, candlesticks })
+  const rows = candlesOf(market, life, asked, { nowMs: venue.now(), isHistorical })
+  return ok({ ticker: market.ticker, candlesticks: venue.isPartial ? firstHalf(rows) : rows })
 }

@@ -1,11 +1,11 @@
 /** Order books over REST, and the market as the order book service describes it. */
 import { createWeightWindow } from '../../server/limits.ts'
-import { ok, type RestReply, type RestService } from '../../server/service.ts'
+import { type Flaws, ok, type RestReply, type RestService, withQuery } from '../../server/service.ts'
 import type { RestRequest } from '../../server/transport.ts'
-import type { PredictionVenue } from '../venue.ts'
+import { laggingBy, type PredictionVenue } from '../venue.ts'
 import type { UpDown } from '../world/up-down.ts'
 import { createLegBook, type Leg, lastChange, MIN_ORDER_SIZE } from './leg-book.ts'
-import { hasBookAt, isoSeconds, slotOf, viewOf } from './view.ts'
+import { counterpart, hasBookAt, isoSeconds, slotOf, viewOf } from './view.ts'
 
 const WINDOW_MS = 10_000
 const ALL_BUDGET = 9_000
@@ -17,16 +17,17 @@ export function createClob(venue: PredictionVenue, scale = 1): RestService {
   const all = createWeightWindow({ limit: ALL_BUDGET * scale, windowMs: WINDOW_MS, now })
   const books = createWeightWindow({ limit: BOOK_BUDGET * scale, windowMs: WINDOW_MS, now })
 
-  function handle({ path, query }: RestRequest): RestReply {
+  function handle({ path, query }: RestRequest, { lagMs }: Flaws): RestReply {
+    const seen = laggingBy(venue, lagMs)
     if (all.take(1).refused !== undefined) return refuse(429, 10)
     if (path === '/book')
       return books.take(1).refused === undefined
-        ? bookReply(venue, query.get('token_id') ?? '')
+        ? bookReply(seen, query.get('token_id') ?? '')
         : refuse(429, 10)
     if (path === '/time') return ok(String(Math.floor(now() / 1_000)))
     const [, first, conditionId] = path.split('/')
     return first === 'markets' && conditionId !== undefined
-      ? marketReply(venue, upDowns.byCondition(conditionId))
+      ? marketReply(seen, upDowns.byCondition(conditionId))
       : { status: 404, body: { error: 'not found' } }
   }
 
@@ -35,6 +36,16 @@ export function createClob(venue: PredictionVenue, scale = 1): RestService {
     name: 'clob',
     refuse,
     handle,
+    misread(request, as) {
+      if (as !== 'other-symbol') return undefined
+      const [, first, conditionId = ''] = request.path.split('/')
+      const other = first === 'markets' ? counterpart(venue, upDowns.byCondition(conditionId)) : undefined
+      if (other !== undefined) return { ...request, path: `/markets/${other.conditionId}` }
+      return withQuery(request, ['token_id'], (token) => {
+        const found = upDowns.byToken(token)
+        return found === undefined ? undefined : counterpart(venue, found.market)?.tokens[found.leg]
+      })
+    },
     symbolOf: ({ query }) => upDowns.byToken(query.get('token_id') ?? '')?.market.symbol,
   }
 }

@@ -2,13 +2,20 @@
 import { hash } from 'node:crypto'
 import { many, whole } from '../../server/json.ts'
 import { createWeightWindow } from '../../server/limits.ts'
-import { ok, type RestReply, type RestService } from '../../server/service.ts'
+import {
+  type Flaws,
+  firstHalf,
+  ok,
+  type RestReply,
+  type RestService,
+  withQuery,
+} from '../../server/service.ts'
 import type { RestRequest } from '../../server/transport.ts'
-import type { PredictionVenue } from '../venue.ts'
+import { laggingBy, type PredictionVenue } from '../venue.ts'
 import type { MarketTrade } from '../world/life.ts'
 import type { UpDown } from '../world/up-down.ts'
 import { seenFrom } from './leg-book.ts'
-import { slotOf, viewOf } from './view.ts'
+import { counterpart, slotOf, viewOf } from './view.ts'
 
 /** Trades appear here after the block they were settled in. */
 const LAG_MS = 6_000
@@ -51,21 +58,21 @@ export function createData(venue: PredictionVenue, scale = 1): RestService {
     headers: { 'retry-after': String(retryAfterS) },
   })
 
-  function tradesV2(query: URLSearchParams): RestReply {
+  function tradesV2(seen: PredictionVenue, query: URLSearchParams, isPartial: boolean): RestReply {
     if (query.has('offset')) return fail(400, 'bad_request', 'offset is not supported, use cursor')
     const conditions = many(query, 'condition')
     if (conditions.length > MAX_CONDITIONS) return fail(400, 'bad_request', 'too many conditions')
     if (query.has('start') || query.has('end')) return fail(400, 'bad_request', 'start and end need user')
     if (trades.take(1).refused !== undefined) return refuse(429, 10)
     const limit = Math.max(1, Math.min(MAX_LIMIT, whole(query.get('limit'), 100)))
-    const rows = rowsOf(venue, conditions)
+    const rows = rowsOf(seen, conditions)
     // The cursor counts from the oldest trade, so that new trades never shift a page.
     const cursor = query.get('cursor')
     const end = cursor === null ? rows.length : Number(Buffer.from(cursor, 'base64url').toString())
     if (!Number.isSafeInteger(end) || end < 0 || end > rows.length)
       return fail(400, 'bad_cursor', 'invalid cursor')
     const start = rows.length - end
-    const page = rows.slice(start, start + limit)
+    const page = rows.slice(start, start + (isPartial ? Math.ceil(Math.min(limit, end) / 2) : limit))
     const left = end - page.length
     return ok({
       data: page.map(rowJson),
@@ -78,20 +85,21 @@ export function createData(venue: PredictionVenue, scale = 1): RestService {
     })
   }
 
-  function tradesV1(query: URLSearchParams): RestReply {
+  function tradesV1(seen: PredictionVenue, query: URLSearchParams, isPartial: boolean): RestReply {
     const offset = whole(query.get('offset'), 0)
     if (offset > MAX_V1_OFFSET)
       return { status: 400, body: { error: 'max historical activity offset of 3000 exceeded' } }
     const limit = Math.min(MAX_LIMIT, whole(query.get('limit'), 100))
-    const rows = rowsOf(venue, many(query, 'market')).slice(offset, offset + limit)
-    return ok(rows.map(rowJson).map(camelCase))
+    const rows = rowsOf(seen, many(query, 'market')).slice(offset, offset + limit)
+    return ok((isPartial ? firstHalf(rows) : rows).map(rowJson).map(camelCase))
   }
 
-  function handle({ path, query }: RestRequest): RestReply {
+  function handle({ path, query }: RestRequest, { lagMs, isPartial }: Flaws): RestReply {
+    const seen = laggingBy(venue, lagMs)
     if (all.take(1).refused !== undefined) return refuse(429, 10)
-    if (path === '/v2/trades') return tradesV2(query)
-    if (path === '/trades') return tradesV1(query)
-    if (path === '/v2/prices-history') return priceHistory(venue, query)
+    if (path === '/v2/trades') return tradesV2(seen, query, isPartial)
+    if (path === '/trades') return tradesV1(seen, query, isPartial)
+    if (path === '/v2/prices-history') return priceHistory(seen, query, isPartial)
     return fail(404, 'not_found', 'not found')
   }
 
@@ -100,6 +108,17 @@ export function createData(venue: PredictionVenue, scale = 1): RestService {
     name: 'data',
     refuse,
     handle,
+    cutsPages: true,
+    misread: (request, as) =>
+      as === 'other-symbol'
+        ? withQuery(
+            request,
+            ['condition', 'market'],
+            (id) => counterpart(venue, venue.world.upDowns.byCondition(id))?.conditionId,
+          )
+        : withQuery(request, ['start', 'end'], (text) =>
+            String(Number(text) + Math.round(as.offsetMs / 1_000)),
+          ),
     symbolOf: ({ query }) =>
       venue.world.upDowns.byCondition(many(query, 'condition')[0] ?? query.get('market') ?? '')?.symbol,
   }
@@ -154,9 +173,11 @@ const camelCase = ({ token_id: asset, ...row }: Record<string, unknown>): Record
   asset,
 })
 
-function priceHistory(venue: PredictionVenue, query: URLSearchParams): RestReply {
-  const paged = (data: unknown[]): RestReply =>
-    ok({ data, pagination: { limit: data.length, offset: 0, has_more: false, next_cursor: null } })
+function priceHistory(venue: PredictionVenue, query: URLSearchParams, isPartial: boolean): RestReply {
+  const paged = (points: unknown[]): RestReply => {
+    const data = isPartial ? firstHalf(points) : points
+    return ok({ data, pagination: { limit: data.length, offset: 0, has_more: false, next_cursor: null } })
+  }
   const found = venue.world.upDowns.byToken(query.get('token_id') ?? '')
   const nowMs = venue.now()
   if (found === undefined || found.market.listedMs > nowMs) return paged([])

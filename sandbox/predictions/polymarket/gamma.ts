@@ -2,14 +2,21 @@
 import { type AssetSymbol, SYMBOLS } from '../../../src/core/symbol.ts'
 import { many, whole } from '../../server/json.ts'
 import { createWeightWindow } from '../../server/limits.ts'
-import { ok, type RestReply, type RestService } from '../../server/service.ts'
+import {
+  type Flaws,
+  ok,
+  otherSymbol,
+  type RestReply,
+  type RestService,
+  withQuery,
+} from '../../server/service.ts'
 import { mapInSlices } from '../../server/slices.ts'
 import type { RestRequest } from '../../server/transport.ts'
-import type { PredictionVenue } from '../venue.ts'
+import { isInCatalogue, laggingBy, type PredictionVenue } from '../venue.ts'
 import { LONGEST_WINDOW_MS, seriesSlugOf, TENORS, type Tenor, type UpDown } from '../world/up-down.ts'
 import { refuse } from './clob.ts'
 import { eventJson, marketJson } from './gamma-market.ts'
-import { closedMsOf, viewOf } from './view.ts'
+import { closedMsOf, counterpart, viewOf } from './view.ts'
 
 const DAY_MS = 86_400_000
 /** How far back the sandbox catalogue reaches; the venue has everything. */
@@ -32,17 +39,18 @@ export function createGamma(venue: PredictionVenue, scale = 1): RestService {
   )
   const isOver = (name: string) => budgets.get(name)?.take(1).refused !== undefined
 
-  async function handle({ path, query }: RestRequest): Promise<RestReply> {
+  async function handle({ path, query }: RestRequest, { lagMs }: Flaws): Promise<RestReply> {
     if (isOver('all') || isOver(path)) return refuse(429, 10)
     if (path !== '/markets' && path !== '/events')
       return { status: 404, body: { type: 'not found error', error: 'not found' } }
     const limit = Math.min(MAX_LIMIT, whole(query.get('limit'), DEFAULT_LIMIT))
     const offset = whole(query.get('offset'), 0)
-    const page = select(venue, query).slice(offset, offset + limit)
+    const seen = laggingBy(venue, lagMs)
+    const page = select(seen, query).slice(offset, offset + limit)
     return ok(
       await mapInSlices(page, (market) => {
-        const view = viewOf(venue, market)
-        const [asMarket, asEvent] = [marketJson(view), eventJson(view, venue.now())]
+        const view = viewOf(seen, market)
+        const [asMarket, asEvent] = [marketJson(view), eventJson(view, seen.now())]
         return path === '/markets' ? { ...asMarket, events: [asEvent] } : { ...asEvent, markets: [asMarket] }
       }),
     )
@@ -53,11 +61,34 @@ export function createGamma(venue: PredictionVenue, scale = 1): RestService {
     name: 'gamma',
     refuse,
     handle,
+    misread(request, as) {
+      const { upDowns } = venue.world
+      if (as !== 'other-symbol')
+        return withQuery(request, ['end_date_min', 'end_date_max'], (text) =>
+          new Date(Date.parse(text) + as.offsetMs).toISOString(),
+        )
+      return (
+        withQuery(request, ['slug'], (slug) => counterpart(venue, upDowns.bySlug(slug))?.slug) ??
+        withQuery(
+          request,
+          ['condition_ids'],
+          (id) => counterpart(venue, upDowns.byCondition(id))?.conditionId,
+        ) ??
+        withQuery(request, ['series_slug'], otherSeries)
+      )
+    },
     symbolOf({ query }) {
       const text = query.get('slug') ?? query.get('series_slug') ?? ''
       return SYMBOLS.find((symbol) => text.startsWith(symbol.toLowerCase()))
     },
   }
+}
+
+function otherSeries(slug: string): string | undefined {
+  for (const symbol of SYMBOLS)
+    for (const tenor of TENORS)
+      if (seriesSlugOf(symbol, tenor) === slug) return seriesSlugOf(otherSymbol(symbol), tenor)
+  return undefined
 }
 
 interface Filter {
@@ -78,6 +109,7 @@ function select(venue: PredictionVenue, query: URLSearchParams): UpDown[] {
   const found = (namedMarkets(venue, query) ?? listedMarkets(venue, query.get('series_slug'), filter)).filter(
     (market) =>
       market.listedMs <= nowMs &&
+      isInCatalogue(venue, 'polymarket', { symbol: market.symbol, beginsMs: market.startMs }) &&
       market.startMs >= nowMs - HISTORY_MS - 2 * DAY_MS &&
       nowMs >= closedMsOf(venue, market) === filter.isClosed &&
       market.endMs >= filter.endMin &&

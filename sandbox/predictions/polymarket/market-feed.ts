@@ -100,14 +100,12 @@ export function createMarketFeed(venue: PredictionVenue, market: UpDown) {
     book.arrive(slot)
     if (trade !== undefined) {
       const { leg, price, side } = seenFrom(trade)
-      out.push(
-        frame(
-          'last_trade_price',
-          `{"event_type":"last_trade_price","asset_id":"${tokens[leg]}","market":"${conditionId}","price":"${priceText(price)}","side":"${side}"` +
-            `,"size":"${sizeText(trade.size)}","fee_rate_bps":"0","timestamp":"${timeMs}","transaction_hash":"${transactionOf(market, trade)}"}`,
-          { leg },
-        ),
-      )
+      const text = (size: number, transaction: string) =>
+        `{"event_type":"last_trade_price","asset_id":"${tokens[leg]}","market":"${conditionId}","price":"${priceText(price)}","side":"${side}"` +
+        `,"size":"${sizeText(size)}","fee_rate_bps":"0","timestamp":"${timeMs}","transaction_hash":"${transaction}"}`
+      const transaction = transactionOf(market, trade)
+      const zeroFill = () => text(0, `0x${[...transaction.slice(2)].reverse().join('')}`)
+      out.push(frame('last_trade_price', text(trade.size, transaction), { leg, zeroFill }))
     }
     const isWide = changes.length > MAX_CHANGES
     const entries: string[] = []

@@ -77,7 +77,10 @@ export function createMarketSocket(
 
   function open(socket: VenueSocket): Session {
     const deliver = (frame: VenueFrame) => socket.sendData(frame)
-    const publish = createFrameFaults({ venue: 'polymarket', faults, clock, signal, deliver })
+    const publish = createFrameFaults({
+      ...{ venue: 'polymarket', faults, clock, signal, deliver },
+      unknownText: JSON.stringify({ event_type: 'market_novelty', market: '', timestamp: '0' }),
+    })
     const listener: Listener = { publish, legs: new Map(), wantsExtraEvents: false }
     listeners.add(listener)
     return {

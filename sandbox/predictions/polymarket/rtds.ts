@@ -90,7 +90,10 @@ export function createRtds(options: Ticks & { venue: PredictionVenue; maxConnect
 
   function open(socket: VenueSocket): Session {
     const deliver = (frame: VenueFrame) => socket.sendData(frame)
-    const publish = createFrameFaults({ venue: 'polymarket', faults, clock, signal, deliver })
+    const publish = createFrameFaults({
+      ...{ venue: 'polymarket', faults, clock, signal, deliver },
+      unknownText: JSON.stringify({ topic: 'novelty', type: 'update', timestamp: 0, payload: {} }),
+    })
     const number = String(hash32(world.seed, 58, ++connections)).padStart(10, '0')
     const connectionId = Buffer.from(number).toString('base64').slice(0, 13)
     const listener: Listener = { publish, connectionId, subscriptions: [], lastPingMs: venue.now() }

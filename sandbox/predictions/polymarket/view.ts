@@ -1,4 +1,5 @@
 /** The state of a market at an instant, and the venue's time formats. */
+import { otherSymbol } from '../../server/service.ts'
 import { delayedMs, type PredictionVenue } from '../venue.ts'
 import { LEVELS, type Life } from '../world/life.ts'
 import type { UpDown } from '../world/up-down.ts'
@@ -63,6 +64,13 @@ export function viewOf(venue: PredictionVenue, market: UpDown): MarketView {
     ask: life.ask(slot),
     lastPrice: last === undefined ? undefined : seenFrom(last).price,
   }
+}
+
+/** The window of another symbol at the same time. */
+export function counterpart({ world }: PredictionVenue, market: UpDown | undefined): UpDown | undefined {
+  if (market === undefined) return undefined
+  const { symbol, tenor, startMs } = market
+  return world.upDowns.between(otherSymbol(symbol), tenor, startMs, startMs + 1)[0]
 }
 
 export const isoSeconds = (timeMs: number): string => new Date(timeMs).toISOString().replace(/\.\d+Z$/, 'Z')

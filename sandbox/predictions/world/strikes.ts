@@ -9,7 +9,7 @@ import type { Underlying } from './underlying.ts'
 const KINDS = ['15M', 'D', 'range'] as const
 type StrikeKind = (typeof KINDS)[number]
 
-interface StrikeSeries {
+export interface StrikeSeries {
   readonly ticker: string
   readonly symbol: AssetSymbol
   readonly kind: StrikeKind
