@@ -53,6 +53,8 @@ export interface ExchangePlan {
   readonly openInterest: 'requested' | 'streamed' | 'none'
   /** Its candles count their trades. */
   readonly hasTradeCounts: boolean
+  /** It publishes a flat candle for a time without trades; otherwise it leaves it out, or publishes it later. */
+  readonly hasQuietCandles: boolean
   /** Candles are served with the share that takers bought. */
   readonly hasTakerBuyRatio: boolean
   /** An aggregate trade holds the fills of a moment, so one may span the end of a minute. */
@@ -102,6 +104,7 @@ export const CANDLES_ONLY = {
   hasFunding: false,
   openInterest: 'none',
   hasTradeCounts: true,
+  hasQuietCandles: true,
   hasTakerBuyRatio: false,
   aggregatesSpanMinutes: false,
   closeAfterMs: 2_000,

@@ -10,6 +10,7 @@ import type { Source } from '../../core/source.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { EnvironmentStore } from '../../store/environment.ts'
 import type { Venue } from '../../venues/venue.ts'
+import { auditExchange } from '../audit/audit-exchange.ts'
 import type { BackfillPace } from '../shared/backfill-pace.ts'
 import {
   type BackfillStep,
@@ -134,6 +135,7 @@ export function recordExchange(options: ExchangeOptions): Recorder {
     hasSnapshots: plan.hasSnapshots,
     open,
     meanwhile,
+    audits: (_run, random) => auditExchange({ symbols: parts, store, random }),
     counts: () => ({ ...counts }),
     backfill: () => (progress === undefined ? null : { ...progress }),
   })

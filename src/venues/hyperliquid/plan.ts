@@ -16,6 +16,7 @@ export const hyperliquidPlan: ExchangePlan = {
   hasFunding: true,
   openInterest: 'streamed',
   hasTradeCounts: false,
+  hasQuietCandles: false,
   closeAfterMs: 4_000,
   backfill: [
     { kind: 'funding', backMs: MONTH_MS + DAY_MS, chunkMs: 20 * DAY_MS },

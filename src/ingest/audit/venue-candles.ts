@@ -1,0 +1,208 @@
+/**
+ * Stored candles, and the flow that follows from them, against the venue's own candles of the same time.
+ *
+ *   venue's minutes ──▶ roll-up ──▶ every longer candle and bucket of flow in the range
+ *   stored row is one of these, or not certain (a gap, not final) ──▶ nothing · anything else ──▶ wrong
+ *
+ * What may rightly differ is no difference: funding and open interest that were joined to a candle; counts of flow;
+ * a candle that the venue has no longer; and where the venue leaves out quiet candles, one that it published later. Where
+ * longer candles may have come from the venue's own ones, those are accepted as well.
+ */
+import { type Feed, feedName } from '../../core/feed.ts'
+import { type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
+import type { CandleInput } from '../../core/rows/candle.ts'
+import type { FlowInput } from '../../core/rows/flow.ts'
+import type { Numeric } from '../../core/rows/json-text.ts'
+import { rowEncoder } from '../../core/rows/row-kinds.ts'
+import type { CandleRow, ServedRows } from '../../core/rows/schemas.ts'
+import type { EnvironmentStore } from '../../store/environment.ts'
+import type { CandleObservation } from '../../venues/observation.ts'
+import type { HistoryRange } from '../../venues/venue.ts'
+import { flowOf } from '../exchange/build-flow.ts'
+import { type Candle, candleOfKline } from '../exchange/candle.ts'
+import { candleOf } from '../exchange/candle-row.ts'
+import { advanceAround, checkCandles, checkFlow } from '../exchange/check-candles.ts'
+import { createRollUp } from '../exchange/roll-up-candles.ts'
+import type { SymbolParts } from '../exchange/symbol-parts.ts'
+import { COARSE_INTERVALS, candleFeed, feedOf } from '../shared/feeds.ts'
+import { readCertain } from './certain-rows.ts'
+import type { WrongRow } from './suspicions.ts'
+
+type Store = Pick<EnvironmentStore, 'series' | 'coverage'>
+
+/** The venue's candles of a range; undefined where it does not have all of it. */
+export async function requestCandles(
+  { venue, symbol, signal }: SymbolParts,
+  interval: CandleInterval,
+  range: HistoryRange,
+): Promise<Candle[] | undefined> {
+  const candles: Candle[] = []
+  let toMs = range.fromMs
+  for await (const page of venue.history({ topic: 'candles', symbol, interval, range }, { signal })) {
+    if (page.missing.length > 0 || page.covered === null || page.covered.fromMs > toMs) return undefined
+    toMs = page.covered.toMs
+    for (const row of page.observations) if (isKline(row)) candles.push(candleOfKline(row))
+  }
+  return toMs >= range.toMs ? candles : undefined
+}
+
+const isKline = (row: { kind: string }): row is CandleObservation => row.kind === 'candle'
+
+export const hasTrades = ({ count, volume }: Candle): boolean => count > 0 || volume.units > 0n
+
+/** The rows of a range that the venue's minutes contradict; undefined where the venue does not have them. */
+export async function judgeMinutes(
+  store: Store,
+  parts: SymbolParts,
+  range: HistoryRange,
+): Promise<WrongRow[] | undefined> {
+  const { plan } = parts
+  const minutes = await requestCandles(parts, '1m', range)
+  if (minutes === undefined) return undefined
+  const checked = checkCandles(parts, '1m', minutes)
+  const rolled = advanceAround(
+    createRollUp({ intervals: COARSE_INTERVALS, fromMs: range.fromMs }),
+    checked,
+    '1m',
+    range.toMs,
+  )
+  const wrong: WrongRow[] = await judgeCandles(store, parts, '1m', checked.good, range)
+  for (const interval of COARSE_INTERVALS) {
+    const candles = rolled.filter((row) => row.interval === interval).map(({ candle }) => candle)
+    const found = await judgeCandles(store, parts, interval, candles, range)
+    wrong.push(...(await withoutOwn(store, parts, interval, range, found)))
+  }
+  if (plan.hasFlow) wrong.push(...(await judgeFlow(store, parts, checked, range)))
+  return wrong
+}
+
+/** Longer candles of a backfill may be the venue's own. */
+async function withoutOwn(
+  store: Store,
+  parts: SymbolParts,
+  interval: CandleInterval,
+  range: HistoryRange,
+  found: readonly WrongRow[],
+): Promise<readonly WrongRow[]> {
+  if (found.length === 0 || isRolledUp(parts)) return found
+  const own = await requestCandles(parts, interval, range)
+  if (own === undefined) return []
+  const contradicted = new Set((await judgeCandles(store, parts, interval, own, range)).map(({ key }) => key))
+  return found.filter(({ key }) => contradicted.has(key))
+}
+
+/** Whether every longer candle is made of minutes. */
+export const isRolledUp = ({ plan }: Pick<SymbolParts, 'plan'>): boolean =>
+  plan.backfill.every((step) => step.kind !== 'candles' || step.interval === '1m')
+
+/** The stored candles of one length that differ from these. */
+export async function judgeCandles(
+  store: Store,
+  parts: SymbolParts,
+  interval: CandleInterval,
+  candles: readonly Candle[],
+  range: HistoryRange,
+): Promise<WrongRow[]> {
+  const { plan, symbol, derivatives, writer } = parts
+  const feed = candleFeed(plan.source, symbol, interval)
+  const stored = await readCertain(store, feed, range)
+  if (stored === undefined) return []
+  return candles.flatMap((candle): WrongRow[] => {
+    const { openMs } = candle
+    if (!stored.isCertain(openMs, openMs + INTERVAL_MS[interval])) return []
+    const row = stored.at(openMs)
+    if (row === undefined && !hasTrades(candle) && !plan.hasQuietCandles) return []
+    const fresh = candleOf(plan, { interval, candle }, true, derivatives)
+    const input: CandleInput =
+      row === undefined
+        ? fresh
+        : {
+            ...fresh,
+            fundingRate: kept(fresh.fundingRate, row.funding_rate),
+            openInterest: kept(fresh.openInterest, row.open_interest),
+          }
+    return compared(feed, row, input, CANDLE_FIGURES, () => writer.put(feed, [input]))
+  })
+}
+
+/** What was stored, with all digits where they are known. */
+function kept(fresh: Numeric | null | undefined, stored: number | null): Numeric | null {
+  return stored !== null && fresh !== null && fresh !== undefined && Number(fresh) === stored ? fresh : stored
+}
+
+async function judgeFlow(
+  store: Store,
+  parts: SymbolParts,
+  checked: ReturnType<typeof checkCandles>,
+  range: HistoryRange,
+): Promise<WrongRow[]> {
+  const { plan, symbol, writer } = parts
+  const rolled = advanceAround(
+    createRollUp({ intervals: COARSE_INTERVALS, fromMs: range.fromMs }),
+    checkFlow(parts, '1m', checked),
+    '1m',
+    range.toMs,
+  )
+  const wrong: WrongRow[] = []
+  for (const interval of COARSE_INTERVALS) {
+    const feed = feedOf('flow', plan.source, symbol, interval)
+    const stored = await readCertain(store, feed, range)
+    for (const { candle } of rolled.filter((row) => row.interval === interval)) {
+      const fresh = flowOf(candle, true)
+      const { openMs } = candle
+      if (fresh === undefined || stored?.isCertain(openMs, openMs + INTERVAL_MS[interval]) !== true) continue
+      const row = stored.at(openMs)
+      const counts = { numBuys: row?.num_buys ?? null, numSells: row?.num_sells ?? null }
+      const input: FlowInput = { ...fresh, ...counts }
+      wrong.push(...compared(feed, row, input, FLOW_FIGURES, () => writer.put(feed, [input])))
+    }
+  }
+  return wrong
+}
+
+/** What a venue's candle says about a row; not what is joined to it from elsewhere. */
+const CANDLE_FIGURES = [
+  ...['open', 'high', 'low', 'close', 'volume', 'num_trades', 'taker_buy_ratio', 'closed'],
+] as readonly (keyof CandleRow)[]
+const FLOW_FIGURES = [
+  ...['buy_volume', 'sell_volume', 'vwap_buy', 'vwap_sell'],
+] as readonly (keyof ServedRows['flow'])[]
+
+function compared<Row extends object>(
+  feed: Feed,
+  row: Row | undefined,
+  input: { readonly time: number },
+  figures: readonly (keyof Row)[],
+  put: () => void,
+): WrongRow[] {
+  const expected = rowOf(feed, input)
+  // What cannot be stored is a gap already.
+  if (expected === undefined) return []
+  const differing =
+    row === undefined ? figures : figures.filter((name) => row[name] !== (expected as Row)[name])
+  if (differing.length === 0) return []
+  const lengthMs = feed.interval === '' ? 1 : INTERVAL_MS[feed.interval]
+  return [
+    {
+      key: `${feedName(feed)}/${input.time}`,
+      truth: JSON.stringify(figures.map((name) => (expected as Row)[name])),
+      correct() {
+        put()
+        const what =
+          row === undefined
+            ? 'a row was missing that the venue has'
+            : `${differing.join(', ')} of a row were not what the venue has`
+        return { what, action: 'corrected', feed, fromMs: input.time, toMs: input.time + lengthMs }
+      },
+    },
+  ]
+}
+
+/** The row that would be served. */
+function rowOf(feed: Feed, input: object): object | undefined {
+  try {
+    return JSON.parse(rowEncoder(feed)(input as never).text) as object
+  } catch {
+    return undefined
+  }
+}
