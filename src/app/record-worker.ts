@@ -58,10 +58,9 @@ const recorders = options.venues.map((setting) => {
   const samples = sampleFile(
     join(options.address.folder, 'audit', `${options.environment}-${setting.name}.json`),
   )
-  const audit = { random: Math.random, samples }
   return recorderOf(
     setting.name,
-    { venue, store, clock, random: Math.random, log, pace, audit },
+    { venue, store, clock, random: Math.random, log, pace, audit: { samples } },
     options.firstFillDays,
   )
 })

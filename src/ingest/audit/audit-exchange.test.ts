@@ -65,7 +65,7 @@ before(async () => {
   await world.clock.runUntil(world.clock.now() + 1_000)
   clock = manualClock(world.clock.now() + HOUR_MS)
   const log = createLogger({ level: 'silent' })
-  writer = createRowWriter({ store: recording.store, clock, log })
+  writer = createRowWriter({ store: recording.store, clock, random: fixedRandom(0), log })
 })
 
 after(async () => {
@@ -84,7 +84,15 @@ async function partsOf(venue: SandboxVenue): Promise<SymbolParts> {
   const hosts = { rest: world.sandbox[venue].restUrl, stream: world.sandbox[venue].wsUrl }
   const about = { series: store.series, source, symbol: 'BTC' as const, fromMs: 0 }
   return {
-    ...{ plan, symbol: 'BTC', series: store.series, writer, clock, counts: noCounts() },
+    ...{
+      plan,
+      symbol: 'BTC',
+      series: store.series,
+      writer,
+      clock,
+      random: fixedRandom(0),
+      counts: noCounts(),
+    },
     venue: create({ clock: world.clock, hosts }),
     tracker: createCoverageTracker({ feeds: [], coverage: store.coverage, writer }),
     derivatives: plan.hasFunding ? await loadDerivatives(about) : undefined,

@@ -46,7 +46,6 @@ export interface AuditCheck {
 }
 
 export interface AuditOptions {
-  readonly random: () => number
   /** Where samples of sealed pages outlive the process; left out: they do not. */
   readonly samples?: SampleStorage
 }

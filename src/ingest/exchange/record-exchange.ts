@@ -135,7 +135,7 @@ export function recordExchange(options: ExchangeOptions): Recorder {
     hasSnapshots: plan.hasSnapshots,
     open,
     meanwhile,
-    audits: (_run, random) => auditExchange({ symbols: parts, store, random }),
+    audits: () => auditExchange({ symbols: parts, store, random: options.random }),
     counts: () => ({ ...counts }),
     backfill: () => (progress === undefined ? null : { ...progress }),
   })

@@ -51,7 +51,7 @@ interface RecordedKind {
   /** What goes on beside the live data until the signal of the run; it must not reject. */
   meanwhile?(run: RecorderRun): Promise<void>
   /** Self-checks that only this kind of venue has. */
-  audits?(run: RecorderRun, random: () => number): readonly AuditCheck[]
+  audits?(run: RecorderRun): readonly AuditCheck[]
   counts?(): RecorderStatus['counts']
   backfill?(): RecorderStatus['backfill']
 }
@@ -67,7 +67,7 @@ export function recordVenue(options: RecorderOptions, kind: RecordedKind): Recor
   const { name, source } = venue.describe
   const { channels, feeds, hasSnapshots } = kind
   const recorded = feeds.map((each) => ({ feed: each.feed, lagMs: lagOf(venue, each.channels) }))
-  const audit = options.audit && createAudit({ source, clock, log, random: options.audit.random })
+  const audit = options.audit && createAudit({ source, clock, log, random })
   let writer: RowWriter | undefined
   let live: LiveRun | undefined
   /** Rows of earlier runs. */
@@ -103,12 +103,12 @@ export function recordVenue(options: RecorderOptions, kind: RecordedKind): Recor
 
   async function examine(run: RecorderRun): Promise<void> {
     if (audit === undefined || options.audit === undefined) return
-    const { random, samples } = options.audit
+    const { samples } = options.audit
     const { tracker, signal } = run
     const sealed = auditSealedPages({
       ...{ feeds: feeds.map(({ feed }) => feed), store, tracker, clock, random, samples },
     })
-    await audit.run([sealed, ...(kind.audits?.(run, random) ?? [])], signal)
+    await audit.run([sealed, ...(kind.audits?.(run) ?? [])], signal)
     await sealed.close().catch((error) => log.warn({ venue: name, err: error }, 'samples were not saved'))
   }
 
