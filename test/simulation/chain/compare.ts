@@ -1,0 +1,210 @@
+/**
+ * Laws 6 and 7 once everything has settled: what the log tells and what the index has is what the network's own ledger
+ * says, for every block, every transaction and every address, except where a gap says that it is missing.
+ */
+import type { AddressRow, ChainStores } from '../../../src/store/chain.ts'
+import type { EventFilter, StoredEvent } from '../../../src/store/events.ts'
+import type { Random } from '../random.ts'
+import type { ArchivedBlock, ArchivedMovement, ChainArchive } from './archive.ts'
+import type { Confirmed, LogLaws } from './log-laws.ts'
+
+/** The blocks around the beginning of a stretch may have been sent before it began. */
+const FIRST_BLOCKS = 3
+const PAGE_EVENTS = 1_000
+
+export async function allEvents(stores: ChainStores, afterSeq = 0): Promise<StoredEvent[]> {
+  const events: StoredEvent[] = []
+  for (let at = afterSeq; ; ) {
+    const page = await stores.events.after({ afterSeq: at, limit: PAGE_EVENTS })
+    events.push(...page.events)
+    at = page.upToSeq
+    if (!page.more) return events
+  }
+}
+
+export async function historyOf(stores: ChainStores, address: string, limit = 200): Promise<AddressRow[]> {
+  const rows: AddressRow[] = []
+  for (let before: number | undefined; ; ) {
+    const page = await stores.chain.addressPage({ address, limit, ...(before ? { before } : {}) })
+    rows.push(...page.rows)
+    before = page.rows.at(-1)?.order
+    if (!page.hasMore) return rows
+  }
+}
+
+interface Truth extends ArchivedMovement {
+  readonly txId: string
+  readonly address: string
+  readonly acceptingBlock: ArchivedBlock
+  readonly blockHash: string
+}
+
+/** Every movement of the chain, by transaction and address. */
+function movementsOf(blocks: readonly ArchivedBlock[]): Map<string, Truth> {
+  const truth = new Map<string, Truth>()
+  for (const block of blocks)
+    for (const { txId, blockHash, movements } of block.accepted)
+      for (const [address, movement] of movements)
+        truth.set(`${txId} ${address}`, { txId, address, blockHash, acceptingBlock: block, ...movement })
+  return truth
+}
+
+/** What the log says in the end, against the chain. */
+export function compareLog(laws: LogLaws, archive: ChainArchive): string[] {
+  const wrong: string[] = []
+  const chain = archive.chain()
+  const inChain = new Map(chain.map((block) => [block.hash, block]))
+  const stretches = laws.stretches()
+  const followed = stretches.at(-1)?.chain ?? []
+  const expected = followed.length === 0 ? [] : chain.slice(-followed.length)
+  const differs = followed.findIndex((hash, index) => hash !== expected[index]?.hash)
+  if (differs >= 0)
+    wrong.push(`6 the followed chain has ${followed[differs]} where the chain has ${expected[differs]?.hash}`)
+
+  const blocksMissing = laws.gaps().filter(({ reason }) => reason !== 'unreadable')
+  const isMissing = ({ timeMs }: ArchivedBlock) =>
+    blocksMissing.some(({ fromMs, toMs }) => timeMs >= fromMs && timeMs <= toMs)
+  const covered: ArchivedBlock[] = []
+  for (const { chain: hashes } of stretches)
+    for (const [index, hash] of hashes.entries()) {
+      const block = inChain.get(hash)
+      if (block === undefined) continue
+      covered.push(block)
+      if (index < FIRST_BLOCKS || isMissing(block)) continue
+      for (const merged of block.mergeSet)
+        if (!laws.hasBlock(merged)) wrong.push(`6 block ${merged}, merged by ${hash}, was never told`)
+    }
+
+  const truth = movementsOf(covered)
+  const standing = new Map(laws.standing().map((told) => [`${told.txId} ${told.address}`, told]))
+  for (const [key, { received, sent, acceptingBlock }] of truth) {
+    const told = standing.get(key)
+    if (told === undefined) wrong.push(`6 ${key}, accepted by ${acceptingBlock.hash}, was not told`)
+    else if (told.received !== received || told.sent !== sent || told.daaScore !== acceptingBlock.daaScore)
+      wrong.push(`6 ${key}: told +${told.received} -${told.sent}, it is +${received} -${sent}`)
+  }
+  const last = stretches.length - 1
+  for (const [key, told] of standing)
+    if (!truth.has(key) && told.stretch === last) wrong.push(`6 ${key} stands and is not in the chain`)
+  return wrong
+}
+
+/** What the index has, against the chain. */
+export async function compareIndex(
+  stores: ChainStores,
+  laws: LogLaws,
+  archive: ChainArchive,
+): Promise<string[]> {
+  const wrong: string[] = []
+  const inChain = new Map(archive.chain().map((block) => [block.hash, block]))
+  const followed = new Set(laws.stretches().flatMap(({ chain }) => chain))
+  const truth = movementsOf([...inChain.values()].filter(({ hash }) => followed.has(hash)))
+  /** A gap hides whether what was confirmed before it still is. */
+  const hidden = new Set(
+    laws.standing().flatMap(({ txId, stretch }) => (stretch < laws.stretches().length - 1 ? [txId] : [])),
+  )
+  const addresses = new Set([...truth.values()].map(({ address }) => address))
+  for (const { address } of laws.standing()) addresses.add(address)
+  for (const address of addresses) {
+    const rows = await historyOf(stores, address)
+    const confirmed = new Map(
+      rows.filter(({ status }) => status === 'confirmed').map((row) => [row.txId, row]),
+    )
+    if (new Set(rows.map(({ txId }) => txId)).size !== rows.length)
+      wrong.push(`7 a transaction of ${address} has two rows`)
+    for (const expected of truth.values()) {
+      if (expected.address !== address) continue
+      const row = confirmed.get(expected.txId)
+      confirmed.delete(expected.txId)
+      if (row === undefined) {
+        const found = rows.find(({ txId }) => txId === expected.txId)
+        wrong.push(
+          `7 ${expected.txId} of ${address} is ${found?.status ?? 'missing'}, the node has it accepted`,
+        )
+      } else if (row.received !== expected.received || row.sent !== expected.sent)
+        wrong.push(`7 ${expected.txId} of ${address} moved +${expected.received} -${expected.sent}`)
+      else wrong.push(...(await compareTransaction(stores, expected)))
+    }
+    for (const txId of confirmed.keys())
+      if (!hidden.has(txId)) wrong.push(`7 ${txId} of ${address} is confirmed, the node has it not`)
+  }
+  return wrong
+}
+
+async function compareTransaction(stores: ChainStores, truth: Truth): Promise<string[]> {
+  const row = await stores.chain.transaction(truth.txId)
+  const { acceptingBlock, blockHash, txId } = truth
+  if (row?.acceptingBlockHash !== acceptingBlock.hash)
+    return [`7 ${txId} is accepted by ${acceptingBlock.hash}, the index has ${row?.acceptingBlockHash}`]
+  if (row.blockHash !== blockHash)
+    return [`7 ${txId} is in block ${blockHash}, the index has ${row.blockHash}`]
+  return []
+}
+
+/** At any time: the confirmed rows of an address are what the log has told and not taken back. */
+export async function compareAddress(
+  stores: ChainStores,
+  standing: readonly Confirmed[],
+  address: string,
+): Promise<string[]> {
+  const told = standing.filter((each) => each.address === address)
+  const rows = (await historyOf(stores, address)).filter(({ status }) => status === 'confirmed')
+  const wrong: string[] = []
+  const byId = new Map(rows.map((row) => [row.txId, row]))
+  for (const { txId, received, sent } of told) {
+    const row = byId.get(txId)
+    byId.delete(txId)
+    if (row === undefined) wrong.push(`7 ${txId} of ${address} was told as confirmed, the index has it not`)
+    else if (row.received !== received || row.sent !== sent)
+      wrong.push(`7 ${txId} of ${address}: the log and the index differ`)
+  }
+  for (const txId of byId.keys()) wrong.push(`7 ${txId} of ${address} is confirmed and was not told`)
+  return wrong
+}
+
+/** Reading on from any number gives the same events, whatever the size of the pages and the filter. */
+export async function compareResumed(
+  stores: ChainStores,
+  events: readonly StoredEvent[],
+  random: Random,
+): Promise<string[]> {
+  const newest = events.at(-1)?.seq ?? 0
+  const from = random.int(0, newest)
+  const limit = random.pick([1, 7, 100, 1_000])
+  const filters = drawFilters(events, random)
+  const expected = events.filter(
+    (event) =>
+      event.seq > from && (filters === undefined || filters.some((filter) => matches(event, filter))),
+  )
+  let at = from
+  let index = 0
+  // With pages of one event, some of the log is enough.
+  for (let page = 0; page < 50; page++) {
+    const found = await stores.events.after({
+      ...{ afterSeq: at, untilSeq: newest, limit },
+      ...(filters === undefined ? {} : { filters }),
+      ...(random.chance(0.3) ? { maxBytes: random.int(1, 5_000) } : {}),
+    })
+    for (const event of found.events) {
+      const wanted = expected[index++]
+      if (event.seq !== wanted?.seq || event.text !== wanted.text)
+        return [`6 reading on from ${from} gives ${event.seq} where ${wanted?.seq ?? 'nothing'} follows`]
+    }
+    at = found.upToSeq
+    if (found.more) continue
+    return index === expected.length ? [] : [`6 reading on from ${from} leaves out ${expected[index]?.seq}`]
+  }
+  return []
+}
+
+function drawFilters(events: readonly StoredEvent[], random: Random): EventFilter[] | undefined {
+  if (events.length === 0 || random.chance(0.4)) return undefined
+  const { kind } = random.pick(events)
+  const other = random.pick(events)
+  if (other.addresses.length === 0 || random.chance(0.5)) return [{ kinds: [kind] }]
+  return [{ kinds: [other.kind], addresses: [random.pick(other.addresses)] }]
+}
+
+const matches = (event: StoredEvent, { kinds, addresses }: EventFilter): boolean =>
+  kinds.includes(event.kind) &&
+  (addresses === undefined || addresses.some((address) => event.addresses.includes(address)))

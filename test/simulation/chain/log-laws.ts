@@ -1,0 +1,175 @@
+/**
+ * Law 6, as a reader of the log that remembers everything: numbers without holes that are never given twice, each
+ * event once, confirmations and their retractions in order. It is fed with what was written since it last looked.
+ */
+import { createHash } from 'node:crypto'
+import type { StoredEvent } from '../../../src/store/events.ts'
+
+interface UtxosData {
+  readonly address: string
+  readonly tx_id: string
+  readonly added: readonly { readonly tx_id: string; readonly index: number; readonly amount_sompi: number }[]
+  readonly removed: readonly {
+    readonly tx_id: string
+    readonly index: number
+    readonly amount_sompi: number
+  }[]
+  readonly daa_score: number
+  readonly retracted: boolean
+  readonly retracts: string | null
+}
+
+export interface Confirmed {
+  readonly eventId: string
+  readonly txId: string
+  readonly address: string
+  readonly received: bigint
+  readonly sent: bigint
+  readonly daaScore: number
+  /** The stretch between two gaps in which it was told. */
+  readonly stretch: number
+}
+
+/** A part of the chain that was followed without a gap. */
+export interface Stretch {
+  /** Told by the gap before it; undefined for the first, which begins where the service started. */
+  readonly from: string | undefined
+  readonly chain: string[]
+}
+
+export interface Gap {
+  readonly reason: string
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+const ONCE_PER_TRANSACTION = new Set([
+  'mempool_entry',
+  'covenant_execution',
+  'krc20_activity',
+  'native_asset_transfer',
+  'scriptlang_event',
+])
+
+export type LogLaws = ReturnType<typeof createLogLaws>
+
+export function createLogLaws() {
+  /** A digest of every event that anybody has ever read, by its number. */
+  const digests = new Map<number, string>()
+  const standing = new Map<string, Confirmed>()
+  const blocks = new Set<string>()
+  const once = new Set<string>()
+  const gaps: Gap[] = []
+  const stretches: Stretch[] = [{ from: undefined, chain: [] }]
+  let lastSeq = 0
+  let retractions = 0
+
+  /** Whoever reads an event, whenever: its number means the same event for ever. */
+  function same(event: StoredEvent): string[] {
+    const digest = digestOf(event.text)
+    const known = digests.get(event.seq)
+    digests.set(event.seq, known ?? digest)
+    return known === undefined || known === digest ? [] : [`6 number ${event.seq} was given to two events`]
+  }
+
+  function next(event: StoredEvent): string[] {
+    const wrong = same(event)
+    if (event.seq !== lastSeq + 1) wrong.push(`6 after number ${lastSeq} comes ${event.seq}`)
+    lastSeq = event.seq
+    const { id, seq, data } = JSON.parse(event.text) as { id: string; seq?: number; data: unknown }
+    if (id !== event.id || seq !== event.seq) wrong.push(`6 event ${event.seq} has another id inside`)
+    switch (event.kind) {
+      case 'gap':
+        return [...wrong, ...applyGap(data as { reason: string; from: string; to: string })]
+      case 'block_added':
+        return [...wrong, ...applyBlock((data as { hash: string }).hash)]
+      case 'virtual_chain_changed':
+        return [...wrong, ...applyChain(event.seq, data as { removed: string[]; added: string[] })]
+      case 'utxos_changed':
+        return [...wrong, ...applyUtxos(event, data as UtxosData)]
+    }
+    if (ONCE_PER_TRANSACTION.has(event.kind)) {
+      const { tx_id, stage = '' } = data as { tx_id: string; stage?: string }
+      const key = `${event.kind} ${stage} ${tx_id}`
+      if (once.has(key)) wrong.push(`6 ${key} is told twice, again as ${event.seq}`)
+      once.add(key)
+    }
+    return wrong
+  }
+
+  function applyGap({ reason, from, to }: { reason: string; from: string; to: string }): string[] {
+    gaps.push({ reason, fromMs: Date.parse(from), toMs: Date.parse(to) })
+    if (reason === 'pruned') stretches.push({ from: to, chain: [] })
+    return []
+  }
+
+  function applyBlock(hash: string): string[] {
+    if (blocks.has(hash)) return [`6 block ${hash} is told twice`]
+    blocks.add(hash)
+    return []
+  }
+
+  function applyChain(
+    seq: number,
+    { removed, added }: { readonly removed: readonly string[]; readonly added: readonly string[] },
+  ): string[] {
+    const wrong: string[] = []
+    const chain = stretches.at(-1)?.chain ?? []
+    for (const hash of removed) {
+      // Below its beginning a stretch knows nothing.
+      const tip = chain.pop() ?? hash
+      if (tip !== hash) wrong.push(`6 event ${seq} removes ${hash}, the tip is ${tip}`)
+    }
+    for (const hash of added) if (chain.includes(hash)) wrong.push(`6 event ${seq} adds ${hash} again`)
+    chain.push(...added)
+    return wrong
+  }
+
+  function applyUtxos(event: StoredEvent, data: UtxosData): string[] {
+    const { address, tx_id: txId, retracted, retracts } = data
+    const key = `${txId} ${address}`
+    const before = standing.get(key)
+    const wrong: string[] = []
+    if (event.addresses.length !== 1 || event.addresses[0] !== address)
+      wrong.push(`6 event ${event.seq} about ${address} is filed under ${event.addresses.join(' ')}`)
+    if (!retracted) {
+      // What a gap swallowed may have been undone unseen.
+      if (before !== undefined && before.stretch === stretches.length - 1)
+        wrong.push(`6 ${key} is confirmed twice, by ${before.eventId} and ${event.id}`)
+      standing.set(key, {
+        ...{ eventId: event.id, txId, address, daaScore: data.daa_score, stretch: stretches.length - 1 },
+        received: sum(data.added),
+        sent: sum(data.removed),
+      })
+      return wrong
+    }
+    retractions++
+    if (before?.eventId !== retracts)
+      wrong.push(`6 event ${event.seq} retracts ${retracts}, ${before?.eventId ?? 'nothing'} stands`)
+    else if (before.received !== sum(data.added) || before.sent !== sum(data.removed))
+      wrong.push(`6 event ${event.seq} retracts another movement than ${retracts} told`)
+    standing.delete(key)
+    return wrong
+  }
+
+  return {
+    same,
+    feed: (events: readonly StoredEvent[]): string[] => events.flatMap(next),
+    get lastSeq() {
+      return lastSeq
+    },
+    get retractions() {
+      return retractions
+    },
+    standing: (): readonly Confirmed[] => [...standing.values()],
+    hasBlock: (hash: string) => blocks.has(hash),
+    stretches: (): readonly Stretch[] => stretches,
+    gaps: (): readonly Gap[] => gaps,
+  }
+}
+
+const digestOf = (text: string) => createHash('sha1').update(text).digest('base64')
+
+function sum(cells: readonly { readonly amount_sompi: number }[]): bigint {
+  return cells.reduce((total, { amount_sompi }) => total + BigInt(amount_sompi), 0n)
+}

@@ -1,0 +1,186 @@
+/**
+ * The chain half of one process of the service, in one thread: the pool of nodes, the followed chain, the index and
+ * the tail of the event log. The thread of the indexer is a process of its own that can die alone.
+ */
+import { createEventTail, type EventTail } from '../../../src/events/publish.ts'
+import { startFollowing } from '../../../src/indexer/follow.ts'
+import { createIndexer, type Indexer } from '../../../src/indexer/indexer.ts'
+import {
+  type Indexing,
+  type SupervisedIndexing,
+  superviseIndexing,
+} from '../../../src/indexer/supervise-indexing.ts'
+import { ThreadEndedError } from '../../../src/kit/thread-calls.ts'
+import { createWatchedAddresses, type WatchedAddresses } from '../../../src/relay/addresses.ts'
+import type { ChainGap, ChainStores } from '../../../src/store/chain.ts'
+import { openStores, type StoreAddress } from '../../../src/store/open-stores.ts'
+import { createUpstreams, type Upstreams } from '../../../src/upstreams/pool.ts'
+import type { SimulatedProcess } from '../process.ts'
+import type { Surroundings } from '../simulation.ts'
+import { nodeDial } from './dial.ts'
+import { CHAIN_NETWORK, type WorldNode } from './world.ts'
+
+/** Fewer sockets and questions than in production, and a lag that a chain of slow blocks can have. */
+const POOL = { lightSockets: 1, heavySockets: 2, probeEveryMs: 2_000, lagOut: 12, lagIn: 4 }
+const MEMPOOL_EVERY_MS = 2_000
+const DROP_AFTER_MS = 60_000
+const KEEP = { eventDays: 365, eventBytes: 1e12, indexDays: null }
+
+const WRITES = new Set(['write', 'prune', 'numberAbove', 'retain'])
+
+export interface ChainServiceOptions {
+  readonly surroundings: Surroundings
+  readonly process: SimulatedProcess
+  readonly address: StoreAddress
+  readonly nodes: readonly WorldNode[]
+  /** The highest number of an event that readers are known to have. */
+  readonly knownSeq?: number
+  readonly onGap?: (gap: ChainGap) => void
+}
+
+export interface ChainService {
+  readonly upstreams: Upstreams
+  readonly watched: WatchedAddresses
+  /** As the API reads them. */
+  readonly stores: ChainStores
+  readonly tail: EventTail
+  readonly indexing: SupervisedIndexing
+  killIndexThread(): void
+  /** As after a signal. */
+  stop(): Promise<void>
+  /** The files of a process that was killed. */
+  closeFiles(): Promise<void>
+}
+
+/** Starts at once; what it opens is known before it is ready, so that it can be killed in between. */
+export function startChainService(options: ChainServiceOptions) {
+  const { surroundings, process, address } = options
+  const { clock, random } = process
+  const log = surroundings.logOf(process)
+  const files = new Set<ChainStores>()
+  let thread: SimulatedProcess | undefined
+
+  function open(owner: SimulatedProcess, inline: boolean): ChainStores {
+    const stores = openStores(address, clock).chain('test', { inline })
+    files.add(stores)
+    const behind = surroundings.disk.behind(stores, owner, (name) => WRITES.has(name))
+    return {
+      ...behind,
+      async close() {
+        files.delete(stores)
+        await stores.close()
+      },
+    }
+  }
+
+  const upstreams = createUpstreams({
+    network: CHAIN_NETWORK,
+    nodes: options.nodes.map(({ name, url }) => ({ name, url, tier: 'primary' })),
+    clock,
+    random,
+    dial: nodeDial(surroundings.network.dialFor(process)),
+    settings: POOL,
+  })
+  const watched = createWatchedAddresses({ network: CHAIN_NETWORK, cap: 1_000 })
+  const stores = open(process, false)
+
+  async function startIndexing(tail: EventTail): Promise<Indexing> {
+    const own = surroundings.startProcess(`${process.name} indexer`)
+    thread = own
+    process.onDeath(() => own.kill())
+    const written = open(own, true)
+    const ended = Promise.withResolvers<Error | undefined>()
+    own.onDeath(() => ended.resolve(new ThreadEndedError('the indexer has ended')))
+    const indexer = createIndexer({
+      chain: written.chain,
+      events: written.events,
+      network: CHAIN_NETWORK,
+      now: () => clock.now(),
+      dropAfterMs: DROP_AFTER_MS,
+      onUnreadable: (detail) => log.error({ detail }, 'a transaction could not be indexed'),
+    })
+    const following = await startFollowing({
+      upstreams,
+      indexer: callsInto(own, process, indexer),
+      watched,
+      clock,
+      random,
+      keep: KEEP,
+      mempoolEveryMs: MEMPOOL_EVERY_MS,
+      onWritten: tail.announce,
+      onGap: (gap) => {
+        log.warn({ gap }, 'part of the chain could not be read and is missing')
+        options.onGap?.(gap)
+      },
+    })
+    return {
+      ended: process.outside(ended.promise),
+      async close() {
+        await following.close()
+        await written.close()
+      },
+    }
+  }
+
+  async function start(): Promise<ChainService> {
+    const { newestSeq } = await stores.events.bounds()
+    if (newestSeq < (options.knownSeq ?? 0)) await stores.events.numberAbove(options.knownSeq ?? 0)
+    const tail = await createEventTail({
+      store: stores.events,
+      clock,
+      onError: (err) => log.error({ err }, 'the event log could not be read'),
+    })
+    const indexing = await superviseIndexing({
+      start: () => startIndexing(tail),
+      clock,
+      random,
+      onEnd: (err) => log.error({ err }, 'the indexer has ended and is started again'),
+    })
+    return {
+      upstreams,
+      watched,
+      stores,
+      tail,
+      indexing,
+      killIndexThread: () => thread?.kill(),
+      async stop() {
+        await indexing.close()
+        await tail.close()
+        await upstreams.close()
+        await stores.close()
+      },
+      closeFiles,
+    }
+  }
+
+  async function closeFiles(): Promise<void> {
+    for (const open of [...files]) await open.close()
+    files.clear()
+  }
+
+  return { ready: start(), closeFiles }
+}
+
+/** Calls into a thread: after its death they fail, and with the process of the caller they never return. */
+function callsInto(thread: SimulatedProcess, caller: SimulatedProcess, indexer: Promise<Indexer>): Indexer {
+  const lost = () => new ThreadEndedError('the indexer has ended')
+  const call = (name: string, args: unknown[]) =>
+    caller.outside(
+      new Promise((resolve, reject) => {
+        if (thread.isDead) return reject(lost())
+        const forget = thread.onDeath(() => reject(lost()))
+        indexer
+          .then((open) =>
+            (open as unknown as Record<string, (...args: unknown[]) => unknown>)[name]?.(...args),
+          )
+          .then(resolve, reject)
+          .finally(forget)
+      }),
+    )
+  return new Proxy({} as Indexer, {
+    get:
+      (_target, name) =>
+      (...args: unknown[]) =>
+        call(String(name), args),
+  })
+}
