@@ -1,4 +1,5 @@
 /** Every part that a simulation can consist of. */
+import { chainKind } from './chain/part.ts'
 import { exchangeKind } from './exchange.ts'
 import type { Random } from './random.ts'
 import type { PartKind } from './simulation.ts'
@@ -7,6 +8,7 @@ export const PARTS: readonly PartKind[] = [
   exchangeKind('spot'),
   exchangeKind('futures'),
   exchangeKind('perp'),
+  chainKind,
 ]
 
 /** The parts of a seed's world: mostly one. */
