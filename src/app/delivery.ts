@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto'
 import type { Ledger } from '../accounts/ledger.ts'
 import type { PlanBook } from '../accounts/plans.ts'
 import type { Network } from '../core/chain/network.ts'
+import { lookAtLog } from '../events/look-at-log.ts'
 import type { EventTail } from '../events/publish.ts'
-import { type Clock, runAfter, runEvery } from '../kit/clock.ts'
+import { runEvery } from '../kit/clock.ts'
 import type { SecretBox } from '../kit/secret-box.ts'
 import type { WatchedAddresses } from '../relay/addresses.ts'
 import type { AccountsStore } from '../store/accounts.ts'
@@ -31,10 +32,6 @@ export interface DeliveryDeps {
   readonly box: SecretBox
 }
 
-/** How soon events that another process wrote to the log are noticed; our own are announced. */
-const LOOK_MS = 100
-/** While our own are announced nothing can go unnoticed for long: what is announced includes all that came before. */
-const LOOK_AFTER_OURS_MS = 500
 const COUNT_MS = 1_000
 
 /** Opened before anything is written to the event log: it knows which numbers were used. */
@@ -89,26 +86,4 @@ export async function startDelivery(parts: EnvironmentParts, deps: DeliveryDeps)
     deliveries: () => webhooks.status(),
     accountsChanged: (accountIds: readonly string[]) => webhooks.accountsChanged(accountIds),
   }
-}
-
-function lookAtLog({
-  events,
-  tail,
-  clock,
-  onError,
-}: Pick<DeliveryDeps, 'events' | 'tail'> & { clock: Clock; onError: (error: unknown) => void }): () => void {
-  /** What the tail has, or is about to have because we looked. */
-  let seq = tail.seq
-  let stop = runAfter(clock, LOOK_MS, look)
-  function look(): void {
-    const isAnnounced = tail.seq > seq
-    stop = runAfter(clock, isAnnounced ? LOOK_AFTER_OURS_MS : LOOK_MS, look)
-    if (isAnnounced) seq = tail.seq
-    else events.bounds().then(announce, onError)
-  }
-  function announce({ newestSeq }: { newestSeq: number }): void {
-    seq = Math.max(seq, newestSeq)
-    tail.announce(newestSeq)
-  }
-  return () => stop()
 }

@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Environment } from '../core/environment.ts'
 import type { Clock } from '../kit/clock.ts'
+import type { RandomBytes } from '../kit/random.ts'
 import type { AccountsStore } from './accounts.ts'
 import type { BillingStore } from './billing.ts'
 import type { ChainStores } from './chain.ts'
@@ -35,6 +36,11 @@ export interface StoreAddress {
   readonly writes?: 'thread' | 'inline'
   /** `off`: what is written need not survive the machine, only the process. */
   readonly sync?: 'normal' | 'off'
+}
+
+export interface StorePorts {
+  /** In place of the engine's own chance, for the names that it gives. */
+  readonly randomBytes?: RandomBytes
 }
 
 const ENGINES = ['sqlite'] as const
@@ -73,10 +79,10 @@ export function parseStoreAddress(text: string, cacheMb = DEFAULT_CACHE_MB): Sto
   return { engine: known, folder, cacheMb }
 }
 
-export function openStores(address: StoreAddress, clock: Clock): Stores {
+export function openStores(address: StoreAddress, clock: Clock, ports: StorePorts = {}): Stores {
   const { folder, engine: _, ...settings } = address
   const fileOf = (name: string) => (folder === ':memory:' ? folder : join(folder, `${name}.db`))
-  const options = (name: string) => ({ file: fileOf(name), clock, ...settings })
+  const options = (name: string) => ({ file: fileOf(name), clock, ...settings, ...ports })
   return {
     environment: (environment, more = {}) => openSqliteEnvironment({ ...options(environment), ...more }),
     hasChain: (environment) => existsSync(fileOf(`${environment}-chain`)),

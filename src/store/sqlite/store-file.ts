@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import type { RandomBytes } from '../../kit/random.ts'
 import { threadCalls } from '../../kit/thread-calls.ts'
 import { ConflictError } from '../accounts.ts'
 import { CheckpointMovedError } from '../chain.ts'
@@ -17,6 +18,8 @@ export interface StoreFileOptions {
   /** `inline`: on the calling thread, over a connection of their own as in a thread. */
   writes?: 'thread' | 'inline'
   sync?: 'normal' | 'off'
+  /** In place of the engine's own. */
+  randomBytes?: RandomBytes
 }
 
 /** What a store puts into its file. */
@@ -46,7 +49,7 @@ const THREAD = new URL('./writer-thread.ts', import.meta.url)
  * wait for each other's write lock. After `close` all calls are refused.
  */
 export function openStoreFile<Ops extends Operations>(
-  { file, cacheMb, writes = 'thread', sync = 'normal' }: StoreFileOptions,
+  { file, cacheMb, writes = 'thread', sync = 'normal', randomBytes }: StoreFileOptions,
   { name, pageBytes, inline, maxWeight, ...kind }: FileKind<Ops>,
 ) {
   const database = openDatabase({
@@ -55,6 +58,7 @@ export function openStoreFile<Ops extends Operations>(
     sync,
     ...(pageBytes === undefined ? {} : { pageBytes }),
   })
+  if (randomBytes !== undefined) database.function('randomblob', (count) => randomBytes(Number(count)))
   try {
     migrate(database, name, kind.migrations)
   } catch (error) {
