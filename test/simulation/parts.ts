@@ -1,6 +1,7 @@
 /** Every part that a simulation can consist of. */
 import { chainKind } from './chain/part.ts'
 import { exchangeKind } from './exchange.ts'
+import { oracleKind } from './oracle.ts'
 import type { Random } from './random.ts'
 import type { PartKind } from './simulation.ts'
 
@@ -9,6 +10,7 @@ export const PARTS: readonly PartKind[] = [
   exchangeKind('futures'),
   exchangeKind('perp'),
   chainKind,
+  oracleKind,
 ]
 
 /** The parts of a seed's world: mostly one. */

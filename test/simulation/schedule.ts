@@ -52,7 +52,8 @@ export function drawSchedule(
       part: part.name,
       kind,
       atMs,
-      durationMs: Math.min(lengthMs, Math.max(0, options.toMs - atMs)),
+      // One that is cut off by the end still has one: without, it would never be over.
+      durationMs: Math.min(lengthMs, Math.max(1, options.toMs - atMs)),
       settings: settings?.(random) ?? {},
     })
   }

@@ -1,0 +1,102 @@
+/** The simulated prediction venues and chain of a part: on a simulated network, each host with a name of its own. */
+import type { SandboxPredictionsOptions } from '../../sandbox/predictions/run.ts'
+import type { FaultSpec, FaultVenue } from '../../sandbox/server/faults.ts'
+import { PREDICTION_FAULTS } from '../../sandbox/server/faults.ts'
+import type { Listen } from '../../sandbox/server/transport.ts'
+import type { Fetch } from '../../src/venues/rest/http.ts'
+import { startTestPredictions, type TestPredictions } from '../sandbox/start.ts'
+import { beginNetworkFault, NETWORK_FAULTS } from './common-faults.ts'
+import type { SimulatedProcess } from './process.ts'
+import type { FaultKind, ScheduledFault } from './schedule.ts'
+import type { Surroundings } from './simulation.ts'
+
+export const PROVIDERS = 3
+/** In the order in which the sandbox begins to listen. */
+const LISTENERS = [
+  ...['gamma', 'clob', 'data', 'ws', 'rtds', 'kalshi'],
+  ...Array.from({ length: PROVIDERS }, (_, index) => `node ${index}`),
+]
+
+export interface PredictionSurroundings {
+  readonly sandbox: TestPredictions
+  /** As that of the network; remembers what the venue refused without a fault. */
+  fetchFor(process: SimulatedProcess): Fetch
+  /** Law 5. */
+  refusals(): string[]
+  /** Faults of the network and of the venue; undefined for all others. */
+  begin(fault: ScheduledFault): (() => void) | undefined
+}
+
+export async function startPredictionWorld(
+  { network, time }: Surroundings,
+  venue: FaultVenue,
+  /** The hosts that the venue has. */
+  hosts: readonly string[],
+  options: Omit<SandboxPredictionsOptions, 'listen'>,
+): Promise<PredictionSurroundings> {
+  let listeners = 0
+  const listen: Listen = (endpoint, port) =>
+    network.listenAs(LISTENERS[listeners++] ?? 'unknown')(endpoint, port)
+  const sandbox = await startTestPredictions({ ...options, providers: PROVIDERS, listen })
+  const { faults } = sandbox
+  const refused: string[] = []
+
+  function beginVenueFault({ kind, durationMs, settings }: ScheduledFault): () => void {
+    const { id } = faults.set({
+      ...(settings as object),
+      ...(durationMs > 0 ? { durationMs } : {}),
+      kind: kind as FaultSpec['kind'],
+      venue,
+    })
+    return () => {
+      if (durationMs > 0) faults.clear(id)
+    }
+  }
+
+  return {
+    sandbox,
+    fetchFor(process) {
+      const fetch = network.fetchFor(process)
+      return async (url, init) => {
+        const response = await fetch(url, init)
+        const isRefused = response.status === 429 || response.status === 418
+        // A venue whose clock was set back gives nothing back meanwhile.
+        const isExcused = faults.list().some(({ kind }) => kind === 'rate-limit' || kind === 'skew')
+        if (isRefused && !isExcused)
+          refused.push(
+            `5 ${new URL(url).pathname} was refused at ${new Date(time.nowMs).toISOString()}: the budget was exceeded`,
+          )
+        return response
+      }
+    },
+    refusals: () => refused,
+    begin(fault) {
+      const { host, ...settings } = fault.settings
+      if (NETWORK_FAULTS.some(({ kind }) => kind === fault.kind)) {
+        const concerned = typeof host === 'string' ? [host] : hosts
+        const ends = concerned.map((server) => beginNetworkFault(network, server, { ...fault, settings }))
+        return () => {
+          for (const end of ends) end?.()
+        }
+      }
+      return Object.hasOwn(PREDICTION_FAULTS, fault.kind) ? beginVenueFault(fault) : undefined
+    },
+  }
+}
+
+/** Half of the faults of the network concern one host only. */
+export const networkFaultsOf = (hosts: readonly string[]): FaultKind[] =>
+  NETWORK_FAULTS.map((each) => ({
+    ...each,
+    settings: (random) => ({
+      ...each.settings?.(random),
+      ...(random.chance(0.5) ? { host: random.pick(hosts) } : {}),
+    }),
+  }))
+
+export const venueFault = (
+  kind: FaultSpec['kind'],
+  weight: number,
+  durationMs: FaultKind['durationMs'],
+  settings?: FaultKind['settings'],
+): FaultKind => ({ kind, weight, durationMs, ...(settings === undefined ? {} : { settings }) })
