@@ -19,6 +19,7 @@ import type { Channel, Topic } from './channel.ts'
 import type { DeadLetter, DeadLetters } from './dead-letter.ts'
 import type { DataObservation, Observation } from './observation.ts'
 import type { Fetch } from './rest/http.ts'
+import type { SentWeight } from './rest/sent-weight.ts'
 import type { RequestBudget } from './rest/weight-budget.ts'
 
 /** Half open: from is inside, to is not. */
@@ -98,6 +99,10 @@ interface LiveStats {
   readonly renewals: number
   readonly pollFailures: number
   readonly queued: number
+  /** Sockets that were dialled and have not ended. */
+  readonly sockets: number
+  /** Places that sockets are open to. */
+  readonly routes: number
   /** Whether reading is stopped because the consumer is behind. */
   readonly paused: boolean
 }
@@ -160,6 +165,8 @@ export interface Venue {
   /** Undefined where no independent answer exists (liquidations). */
   witness(channel: Channel, options: { signal: AbortSignal }): Promise<Witness | undefined>
   check(options: { signal: AbortSignal }): Promise<CheckResult>
+  /** What was sent in the present window of each budget; left out where nothing is counted. */
+  sentWeight?(): readonly SentWeight[]
 }
 
 /** What every venue factory takes. All but the clock have live defaults. */

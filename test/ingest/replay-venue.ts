@@ -354,7 +354,7 @@ export function replayVenue(options: {
       reconnect() {},
       stats: () => ({
         ...{ frames: 0, observations: 0, repeats: 0, ignored: 0, malformed: 0, connects: 0, disconnects: 0 },
-        ...{ renewals: 0, pollFailures: 0, queued: queue.length, paused: false },
+        ...{ renewals: 0, pollFailures: 0, queued: queue.length, paused: false, sockets: 0, routes: 0 },
       }),
       async close() {
         wake()

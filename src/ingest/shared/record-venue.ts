@@ -9,6 +9,7 @@ import type { EnvironmentStore } from '../../store/environment.ts'
 import type { Channel } from '../../venues/channel.ts'
 import type { LiveOptions, Venue } from '../../venues/venue.ts'
 import { type AuditCheck, type AuditOptions, createAudit, noAudits } from '../audit/audit.ts'
+import { auditLimits } from '../audit/check-limits.ts'
 import { auditSealedPages } from '../audit/sealed-pages.ts'
 import type { TrackedFeed } from './feed-coverage.ts'
 import type { LiveRecorder } from './live-recorder.ts'
@@ -70,6 +71,7 @@ export function recordVenue(options: RecorderOptions, kind: RecordedKind): Recor
   const audit = options.audit && createAudit({ source, clock, log, random })
   let writer: RowWriter | undefined
   let live: LiveRun | undefined
+  let runs = 0
   /** Rows of earlier runs. */
   let insertedBefore = 0
 
@@ -82,6 +84,7 @@ export function recordVenue(options: RecorderOptions, kind: RecordedKind): Recor
     const current = { startMs: clock.now(), rows, tracker, signal }
     let listening: LiveRun | undefined
     let meanwhile: Promise<unknown> | undefined
+    runs += 1
     try {
       const recorders = await kind.open(current)
       listening = runLive({
@@ -98,7 +101,13 @@ export function recordVenue(options: RecorderOptions, kind: RecordedKind): Recor
       await meanwhile
       insertedBefore += rows.stats().inserted
       await rows.close().catch((error) => log.error({ err: error }, 'the last rows were not written'))
+      runs -= 1
     }
+  }
+
+  function running() {
+    const { channels = 0, sockets = 0, routes = 0, watchLoops = 0 } = live?.status() ?? {}
+    return { runs, channels, sockets, routes, watchLoops }
   }
 
   async function examine(run: RecorderRun): Promise<void> {
@@ -108,7 +117,8 @@ export function recordVenue(options: RecorderOptions, kind: RecordedKind): Recor
     const sealed = auditSealedPages({
       ...{ feeds: feeds.map(({ feed }) => feed), store, tracker, clock, random, samples },
     })
-    await audit.run([sealed, ...(kind.audits?.(run) ?? [])], signal)
+    const limits = auditLimits({ venue, running })
+    await audit.run([sealed, limits, ...(kind.audits?.(run) ?? [])], signal)
     await sealed.close().catch((error) => log.warn({ venue: name, err: error }, 'samples were not saved'))
   }
 

@@ -32,6 +32,10 @@ interface LiveStatus {
   readonly lastEventMs: number | null
   /** Observations that wait to be dispatched. */
   readonly queued: number
+  readonly sockets: number
+  readonly routes: number
+  /** Loops that watch the silence of a channel. */
+  readonly watchLoops: number
 }
 
 export function runLive(options: {
@@ -132,12 +136,16 @@ export function runLive(options: {
 
   return {
     done,
-    status: () => ({
-      channels: channels.length,
-      up: keys.filter(tracker.isUp).length,
-      lastEventMs: dispatch.lastEventMs,
-      queued: session.stats().queued,
-    }),
+    status() {
+      const { queued, sockets, routes } = session.stats()
+      return {
+        channels: channels.length,
+        up: keys.filter(tracker.isUp).length,
+        lastEventMs: dispatch.lastEventMs,
+        ...{ queued, sockets, routes },
+        watchLoops: silence.stats().loops,
+      }
+    },
     async close() {
       stop.abort()
       await session.close()

@@ -72,6 +72,7 @@ test('over hours of reported silence a quiet channel is requested by one loop, a
       await pass(1_000)
       assert.ok(clock.sleepers <= CHANNELS.length, `${clock.sleepers} timers`)
       assert.ok(watch.stats().watched <= CHANNELS.length)
+      assert.ok(watch.stats().loops <= CHANNELS.length)
     }
   }
   const perMinute = Array.from({ length: HOURS * 60 }, () => 0)

@@ -43,7 +43,7 @@ export function watchSilence(options: {
 }) {
   const { clock, log, signal } = options
   const states = new Map<string, ChannelState>()
-  const counts = { suspected: 0, confirmed: 0, quiet: 0, watched: 0 }
+  const counts = { suspected: 0, confirmed: 0, quiet: 0, watched: 0, loops: 0 }
 
   function stateOf(key: string): ChannelState {
     const known = states.get(key)
@@ -130,16 +130,18 @@ export function watchSilence(options: {
       state.watch = watch
       counts.watched += 1
       counts.suspected += 1
+      counts.loops += 1
       const either = AbortSignal.any([signal, watch.signal])
       judge(observation, state.last, either)
         .catch((error) => {
           if (!either.aborted) log.error({ err: error }, 'a silence could not be judged')
         })
         .finally(() => {
+          counts.loops -= 1
           if (state.watch === watch) spoke(state)
         })
     },
-    /** `watched`: channels that are silent now. */
+    /** `watched`: channels that are silent now. `loops`: what watches them, counted by themselves. */
     stats: () => ({ ...counts }),
   }
 }

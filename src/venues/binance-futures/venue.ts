@@ -34,6 +34,7 @@ export function createBinanceFutures(dependencies: VenueDependencies & { limits?
   return {
     describe,
     deadLetters: parts.deadLetters,
+    sentWeight: () => parts.client.stats().sent,
     live(channels, options) {
       const wanted = supportedChannels(describe, channels)
       const isPolled = (channel: Channel) => describe.live[channel.topic]?.via === 'poll'

@@ -22,6 +22,7 @@ export function createBinanceSpot(dependencies: VenueDependencies & { limits?: V
   return {
     describe,
     deadLetters: parts.deadLetters,
+    sentWeight: () => parts.client.stats().sent,
     live(channels, options) {
       const wanted = supportedChannels(describe, channels)
       const routes = socketRoutesOf(wanted, parts.hosts.stream, parts.symbols)

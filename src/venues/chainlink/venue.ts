@@ -115,6 +115,7 @@ export function createChainlink(dependencies: ChainlinkDependencies): Venue {
   return {
     describe,
     deadLetters,
+    sentWeight: () => nodes.flatMap(({ asker }) => asker.client.stats().sent),
     live(channels, options) {
       const wanted = supportedChannels(describe, channels)
       const tasks = listenToRounds({

@@ -32,6 +32,7 @@ export function createHyperliquid(dependencies: VenueDependencies & { limits?: V
   return {
     describe,
     deadLetters: parts.deadLetters,
+    sentWeight: () => parts.client.stats().sent,
     live(channels, options) {
       const wanted = supportedChannels(describe, channels)
       const isPolled = (channel: Channel) => describe.live[channel.topic]?.via === 'poll'

@@ -96,6 +96,7 @@ export function createKalshi(dependencies: KalshiDependencies): Venue {
   return {
     describe: signer === undefined ? keylessDescription : describe,
     deadLetters: parts.deadLetters,
+    sentWeight: () => client.stats().sent,
     get notices() {
       return noticesNow()
     },

@@ -27,6 +27,26 @@ test('a dropped socket is reported with its reason, and the feed comes back by i
   await venue.close()
 })
 
+test('open sockets are counted, whatever happens to them', async () => {
+  const venue = await scriptedVenue({
+    onOpen(visit, index) {
+      visit.socket.send(frameOf(index))
+      if (index % 2 === 0) visit.socket.terminate()
+    },
+  })
+  const feed = listen(venue.url)
+  await feed.until(() => feed.ids().length >= 2)
+  assert.equal(feed.session.stats().routes, 1)
+  await feed.until(() => feed.session.stats().sockets === 1)
+  venue.hangHandshakes(true)
+  for (const visit of venue.open()) visit.socket.terminate()
+  await systemClock.sleep(600)
+  assert.ok(feed.session.stats().sockets <= 2, 'dialled in vain, and left')
+  await feed.close()
+  await feed.until(() => feed.session.stats().sockets === 0)
+  await venue.close()
+})
+
 test('a venue that accepts the connection and never answers is left and tried again', async () => {
   const venue = await scriptedVenue({ onOpen: (visit) => visit.socket.send(frameOf(1)) })
   venue.hangHandshakes(true)

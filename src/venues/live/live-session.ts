@@ -54,6 +54,7 @@ class RunningSession implements LiveSession {
   /** Resolved while the consumer keeps up. */
   #reading = Promise.withResolvers<void>()
   #pausedSinceMs = 0
+  #sockets = 0
   #finished: Promise<void> = Promise.resolve()
 
   constructor(options: LiveSessionOptions) {
@@ -117,7 +118,14 @@ class RunningSession implements LiveSession {
 
   stats() {
     const { counts, queue } = this.#intake
-    return { ...counts, queued: queue.size, paused: queue.paused }
+    const { routes } = this.#options
+    return {
+      ...counts,
+      queued: queue.size,
+      paused: queue.paused,
+      sockets: this.#sockets,
+      routes: routes.length,
+    }
   }
 
   async close(): Promise<void> {
@@ -174,15 +182,25 @@ class RunningSession implements LiveSession {
     return connection
   }
 
+  /** Counts what is open by the sockets' own word, whatever the connections believe. */
+  readonly #dial: Dial = (url, headers) => {
+    const socket = this.#options.dial(url, headers)
+    this.#sockets += 1
+    socket.on('close', () => {
+      this.#sockets -= 1
+    })
+    return socket
+  }
+
   #openSocket(route: SocketRoute, events: SocketEvents): VenueSocket {
-    const { clock, dial, limits, protocol, protocolOf, silenceOf } = this.#options
+    const { clock, limits, protocol, protocolOf, silenceOf } = this.#options
     const silences = route.channels.map(silenceOf).filter((silence) => silence !== null)
     const dataSilenceMs =
       silences.length === 0 ? null : Math.max(limits.dataSilenceFloorMs, Math.min(...silences))
     return VenueSocket.open({
       route,
       clock,
-      dial,
+      dial: this.#dial,
       events,
       protocol: protocolOf?.(route) ?? protocol,
       limits: { ...limits.socket, dataSilenceMs },

@@ -69,6 +69,7 @@ export function createPolymarket(dependencies: PolymarketDependencies): Venue {
   return {
     describe: reference.isOn ? describe : { ...describe, live: withoutReference },
     deadLetters: parts.deadLetters,
+    sentWeight: () => [rest.gamma, rest.clob, rest.data].flatMap(({ client }) => client.stats().sent),
     ...(reference.notice === undefined ? {} : { notices: [reference.notice] }),
     live(channels, options) {
       const wanted = supportedChannels(describe, channels)

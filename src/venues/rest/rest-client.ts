@@ -13,6 +13,7 @@ import { runAfterReading } from '../../kit/reading-time.ts'
 import { classifyReply } from './classify-response.ts'
 import type { Fetch, HttpResponse, ResponseHeaders } from './http.ts'
 import { createTurns } from './request-turns.ts'
+import { countSentWeight, type SentWeight } from './sent-weight.ts'
 import { createWeightBudget, type RequestBudget } from './weight-budget.ts'
 
 export interface RestRequest {
@@ -81,6 +82,7 @@ interface RestStats {
   readonly halts: number
   readonly haltedUntilMs: number
   readonly used: Readonly<Record<string, number>>
+  readonly sent: readonly SentWeight[]
   /** How long the oldest pending request has been waiting for its response. */
   readonly waitingMs: number
 }
@@ -101,6 +103,7 @@ export function createRestClient(options: {
     Object.entries(options.budgets).map(([name, budget]) => [name, createWeightBudget({ budget, clock })]),
   )
   const firstPool = Object.keys(options.budgets)[0]
+  const sent = countSentWeight(options.budgets, clock)
   const counts = { asked: 0, retried: 0, halts: 0 }
   let haltedUntilMs = 0
   /** When each pending request was sent, the oldest first. */
@@ -121,6 +124,7 @@ export function createRestClient(options: {
       const reply = await turns
         .run(isBackground, async () => {
           await waitForHalt(signal)
+          sent.add(poolName, question.weight)
           return askOnce(question, signal)
         })
         .finally(() => pool.settle(question.weight))
@@ -234,6 +238,7 @@ export function createRestClient(options: {
       ...counts,
       haltedUntilMs,
       waitingMs: waitingMs(),
+      sent: sent.read(),
       used: Object.fromEntries([...pools].map(([name, pool]) => [name, pool.used()])),
     }),
   }
