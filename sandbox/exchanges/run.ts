@@ -19,6 +19,8 @@ export interface SandboxOptions {
   listen?: Listen
   /** Per symbol and venue. Twelve markets: 1,667 makes 20,000 in total. */
   tradesPerSecond?: number
+  /** Spot and futures: after every so many trades a fill of size 0 is published; without it never. */
+  emptyFillEvery?: number
   /** 0 or left out: any free port. */
   ports?: Partial<Record<ExchangeVenue | 'control', number>>
   /** How often the streams are served. */
@@ -46,7 +48,7 @@ const DEFAULT_TRADES_PER_SECOND = 3
 
 export function startSandboxExchanges(options: SandboxOptions): Promise<SandboxExchanges> {
   const { seed, clock = systemClock, tradesPerSecond = DEFAULT_TRADES_PER_SECOND, limits = {} } = options
-  const world = createWorld({ seed, tradesPerSecond })
+  const world = createWorld({ seed, tradesPerSecond, emptyFillEvery: options.emptyFillEvery })
   const faults = createFaults(clock)
   const { listen = listenOnLoopback, tickMs = DEFAULT_TICK_MS } = options
   const common = { world, clock, faults, listen, tickMs }

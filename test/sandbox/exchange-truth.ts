@@ -85,16 +85,20 @@ export function createExchangeTruth(world: World): ExchangeTruth {
   return {
     trades(venue, symbol, fromMs, toMs) {
       const { market, tape } = world.of(venue, symbol)
-      return tape.between(fromMs, toMs, Number.POSITIVE_INFINITY).map((trade) => ({
-        id: trade.id,
-        ...(venue === 'perp' ? { tid: perpTradeId(world.seed, market, trade.id) } : {}),
-        timeMs: trade.timeMs,
-        price: price(market, trade.price),
-        size: size(market, trade.lots),
-        side: trade.takerBuys ? 'buy' : 'sell',
-        firstFill: trade.firstFill,
-        lastFill: trade.lastFill,
-      }))
+      const published = tape.between(fromMs, toMs, Number.POSITIVE_INFINITY)
+      // A fill of nothing is no trade.
+      return published
+        .filter(({ lots }) => lots > 0)
+        .map((trade) => ({
+          id: trade.id,
+          ...(venue === 'perp' ? { tid: perpTradeId(world.seed, market, trade.id) } : {}),
+          timeMs: trade.timeMs,
+          price: price(market, trade.price),
+          size: size(market, trade.lots),
+          side: trade.takerBuys ? 'buy' : 'sell',
+          firstFill: trade.firstFill,
+          lastFill: trade.lastFill,
+        }))
     },
     klines(venue, symbol, interval, fromMs, toMs, nowMs = Number.POSITIVE_INFINITY) {
       const entry = world.of(venue, symbol)

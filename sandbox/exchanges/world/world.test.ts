@@ -106,6 +106,39 @@ test('trade ids are contiguous, times never go back, and both ways of asking agr
   assert.equal(tape.fromId(0, NOW_MS, 1)[0]?.id, tape.firstIdAt(GENESIS_MS))
 })
 
+test('empty fills take ids of their own, and nothing else changes', () => {
+  const plain = createWorld({ seed: 3, tradesPerSecond: 2 }).of('futures', 'ETH')
+  for (const every of [1, 2, 7]) {
+    const { tape, candles } = createWorld({ seed: 3, tradesPerSecond: 2, emptyFillEvery: every }).of(
+      'futures',
+      'ETH',
+    )
+    const [fromMs, toMs] = [NOW_MS - 60_000, NOW_MS]
+    const all = tape.between(fromMs, toMs, Number.POSITIVE_INFINITY)
+    const empty = all.filter(({ lots }) => lots === 0)
+    const good = all.filter(({ lots }) => lots > 0)
+    const facts = ({ timeMs, price, lots, takerBuys }: Trade) => ({ timeMs, price, lots, takerBuys })
+    assert.deepEqual(good.map(facts), plain.tape.between(fromMs, toMs, Number.POSITIVE_INFINITY).map(facts))
+    assert.ok(Math.abs(empty.length - good.length / every) <= 1 && empty.some(({ price }) => price === 0))
+    assert.equal(tape.firstIdAt(fromMs), all[0]?.id)
+    for (const [index, trade] of all.entries()) {
+      assert.equal(trade.id, (all[0] as Trade).id + index)
+      const before = all[index - 1]
+      if (before !== undefined) assert.equal(trade.firstFill, before.lastFill + 1)
+      for (const limit of [1, 2, 5])
+        assert.deepEqual(tape.fromId(trade.id, toMs, limit), all.slice(index, index + limit), `${every}`)
+    }
+    assert.deepEqual(tape.between(fromMs, toMs, 5), all.slice(0, 5))
+    const openMs = candleStart(NOW_MS, '1m') - 60_000
+    const { firstFill, ...candle } = candles.at(openMs, '1m', NOW_MS)
+    const { firstFill: _, ...same } = plain.candles.at(openMs, '1m', NOW_MS)
+    assert.deepEqual(candle, same)
+    assert.equal(firstFill, tape.between(openMs, NOW_MS, 10).find(({ lots }) => lots > 0)?.firstFill)
+  }
+  const first = createWorld({ seed: 3, tradesPerSecond: 2, emptyFillEvery: 3 }).of('spot', 'BTC').tape
+  assert.equal(first.fromId(0, NOW_MS, 1)[0]?.id, first.firstIdAt(GENESIS_MS))
+})
+
 test('the same seed gives the same world after a restart, another seed another', () => {
   const look = (seed: number) => {
     const world = createWorld({ seed, tradesPerSecond: 3 })

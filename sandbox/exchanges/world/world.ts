@@ -3,6 +3,7 @@ import { type AssetSymbol, SYMBOLS } from '../../../src/core/symbol.ts'
 import { type Book, createBook } from './book.ts'
 import { type Candles, createCandles } from './candles.ts'
 import { createDerivatives, type Derivatives } from './derivatives.ts'
+import { withEmptyFills } from './empty-fills.ts'
 import { EXCHANGE_VENUES, type ExchangeVenue, type Market, marketOf } from './markets.ts'
 import { createTape, type Tape } from './tape.ts'
 
@@ -16,12 +17,19 @@ export interface MarketWorld {
 
 export type World = ReturnType<typeof createWorld>
 
-export function createWorld(options: { seed: number; tradesPerSecond: number }) {
+interface WorldOptions {
+  readonly seed: number
+  readonly tradesPerSecond: number
+  /** Spot and futures: a fill of size 0 after every so many trades. */
+  readonly emptyFillEvery?: number | undefined
+}
+
+export function createWorld(options: WorldOptions) {
   const { seed, tradesPerSecond } = options
   const venues = new Map<ExchangeVenue, readonly MarketWorld[]>(
     EXCHANGE_VENUES.map((venue) => [
       venue,
-      SYMBOLS.map((symbol) => createMarketWorld(seed, tradesPerSecond, marketOf(venue, symbol))),
+      SYMBOLS.map((symbol) => createMarketWorld(options, marketOf(venue, symbol))),
     ]),
   )
   const all = (venue: ExchangeVenue) => venues.get(venue) ?? []
@@ -40,8 +48,13 @@ export function createWorld(options: { seed: number; tradesPerSecond: number }) 
   }
 }
 
-function createMarketWorld(seed: number, tradesPerSecond: number, market: Market): MarketWorld {
-  const tape = createTape({ seed, market, tradesPerSecond })
+function createMarketWorld(
+  { seed, tradesPerSecond, emptyFillEvery }: WorldOptions,
+  market: Market,
+): MarketWorld {
+  const trades = createTape({ seed, market, tradesPerSecond })
+  const tape =
+    emptyFillEvery === undefined || market.venue === 'perp' ? trades : withEmptyFills(trades, emptyFillEvery)
   return {
     market,
     tape,

@@ -12,6 +12,7 @@ export interface MarketView {
   readonly closedMs: number
   readonly isClosed: boolean
   readonly hasBook: boolean
+  /** False before it is closed. */
   readonly isUp: boolean
   /** Dollars. */
   readonly volume: number
@@ -44,6 +45,7 @@ export function viewOf(venue: PredictionVenue, market: UpDown): MarketView {
   const life = venue.world.lifeOf(market)
   const slot = slotOf(life, nowMs)
   const closedMs = closedMsOf(venue, market)
+  const isClosed = nowMs >= closedMs
   const { bids, asks } = scratch
   life.fill(slot, bids, asks)
   let liquidity = 0
@@ -55,9 +57,9 @@ export function viewOf(venue: PredictionVenue, market: UpDown): MarketView {
     life,
     slot,
     closedMs,
-    isClosed: nowMs >= closedMs,
+    isClosed,
     hasBook: hasBookAt(venue, market, nowMs),
-    isUp: venue.world.isUp(market),
+    isUp: isClosed && venue.world.isUp(market),
     volume: Math.round(life.dollarVolume(life.tradesUntil(slot)) * 1e6) / 1e6,
     liquidity: Math.round(liquidity * 1e4) / 1e4,
     bid: life.bid(slot),
