@@ -1,0 +1,90 @@
+/** Venues and backfills for commands. */
+import { type BackfillRequest, type BackfillSummary, type MarketAccess, UsageError } from '../cli/command.ts'
+import type { Config } from '../config.ts'
+import type { Environment } from '../core/environment.ts'
+import { heartbeatOf } from '../ingest/choose-recorder.ts'
+import { backfillRange } from '../ingest/exchange/backfill-exchange.ts'
+import { backfillOracle } from '../ingest/oracle/backfill-oracle.ts'
+import { backfillMarkets } from '../ingest/prediction/backfill-markets.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { Logger } from '../kit/log.ts'
+import { threadCalls } from '../kit/thread-calls.ts'
+import { VENUE_NAMES, VENUES, type VenueName } from '../venues/list.ts'
+import type { Venue } from '../venues/venue.ts'
+import { liveSetting } from './live-setting.ts'
+import { openVenue, type VenueSetting } from './open-venue.ts'
+import { SANDBOX_FILE, type SandboxReady, sandboxVenues, sandboxWorld } from './sandbox-venues.ts'
+
+const CHECK_WITHIN_MS = 20_000
+
+export interface VenueAccess extends Pick<MarketAccess, 'backfill' | 'checkVenues'> {
+  close(): Promise<void>
+}
+
+export function venueAccess(
+  config: Config,
+  deps: { clock: Clock; log: Logger; store: MarketAccess['store'] },
+): VenueAccess {
+  const { clock, log, store } = deps
+  const closers: (() => Promise<unknown>)[] = []
+  let simulated: Promise<VenueSetting[]> | undefined
+
+  /** The simulated world is a function of its settings: one of our own sends the same as the service's. */
+  async function startSimulator(): Promise<VenueSetting[]> {
+    const ready = await new Promise<SandboxReady>((resolve, reject) => {
+      const thread = threadCalls<object>(SANDBOX_FILE, {
+        name: 'simulated venues',
+        data: sandboxWorld(config),
+        onEvent: (message) => resolve(message as SandboxReady),
+        keepsProcess: true,
+      })
+      thread.ended.then(reject)
+      closers.push(() => thread.terminate())
+    })
+    return sandboxVenues(ready)
+  }
+
+  async function settingOf(environment: Environment, name: VenueName): Promise<VenueSetting | undefined> {
+    if (environment === 'live') return liveSetting(name, config)
+    simulated ??= startSimulator()
+    return (await simulated).find((setting) => setting.name === name)
+  }
+
+  async function venueOf(environment: Environment, name: VenueName): Promise<Venue | undefined> {
+    const setting = await settingOf(environment, name)
+    return setting === undefined ? undefined : openVenue(setting, clock)
+  }
+
+  async function backfill(request: BackfillRequest): Promise<BackfillSummary> {
+    const name = VENUE_NAMES.find((each) => VENUES[each].plan.source === request.source)
+    const plan = name === undefined ? undefined : VENUES[name].plan
+    if (name === undefined || plan === undefined) throw new UsageError(`No venue records ${request.source}.`)
+    const venue = await venueOf(request.environment, name)
+    if (venue === undefined)
+      throw new UsageError(
+        `${request.source} has no stand-in in the sandbox; --environment live asks the real venue.`,
+      )
+    const opened = await store(request.environment)
+    const parts = { ...request, venue, store: opened, clock, random: Math.random, log }
+    switch (plan.kind) {
+      case 'oracle':
+        return backfillOracle({ ...parts, heartbeatMs: heartbeatOf(venue) })
+      case 'markets':
+        return backfillMarkets({ ...parts, plan })
+      case 'exchange':
+        return backfillRange({ ...parts, plan })
+    }
+  }
+
+  return {
+    backfill,
+    async checkVenues(environment) {
+      const venues = await Promise.all(VENUE_NAMES.map((name) => venueOf(environment, name)))
+      const signal = AbortSignal.timeout(CHECK_WITHIN_MS)
+      return Promise.all(venues.flatMap((venue) => (venue === undefined ? [] : [venue.check({ signal })])))
+    },
+    async close() {
+      for (const end of closers.toReversed()) await end()
+    },
+  }
+}
