@@ -44,8 +44,8 @@ const OWN_PROCESS = new RegExp(
 )
 /** Those of the whole service with all its recorders at the full rate. */
 const SANDBOX = /^test\/(e2e\/(recording-status|sandbox-nodes|try-it)|dashboard\/browser)\./
-/** One after the other, with nothing beside them: how soon something is there or is over is a part of what they prove. */
-const ALONE = /^(src\/ingest\/prediction\/faults[a-z-]*|test\/dashboard\/first-chart)\.test\.ts$/
+/** With nothing beside it: how soon something is there is what it proves. */
+const ALONE = /^test\/dashboard\/first-chart\.test\.ts$/
 /** Files that share a process; all others share one with their folder. */
 const BATCHES = [
   // Start processes.
@@ -79,8 +79,14 @@ const MAX_BATCH = 20
 /** Of those that take seconds each. */
 const MAX_SLOW_BATCH = 6
 const SLOW = /^(src\/ingest\/|test\/e2e\/(add-a-venue|chain-kill|damaged-files)\.)/
-/** Most files wait for about half of their time, so twice as many processes run as there are cores. */
-const AT_ONCE = 2 * availableParallelism()
+/** Most files wait for about half of their time, so more processes run than there are cores. */
+const AT_ONCE = Math.ceil(2.5 * availableParallelism())
+/**
+ * Beside the sandbox, which waits for the most part and has to keep up with its venues: as many as there are cores,
+ * short ones, and those only with what it leaves of the machine.
+ */
+const BESIDE_SANDBOX = availableParallelism()
+const BESIDE_NICE = 10
 const SHOWN_SLOWEST = 15
 /** What node:test reports of each process at its end. */
 const TOTALS = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+$/
@@ -93,9 +99,11 @@ const reporter = new spec()
 reporter.pipe(process.stdout)
 const kindOf = (file: string) => [ALONE, SANDBOX].find((kind) => kind.test(file))
 const batches = (kind: RegExp | undefined) => batchesOf(files.filter((file) => kindOf(file) === kind))
-await runBatches(batches(undefined), AT_ONCE)
-await runBatches(batches(SANDBOX), 1)
-await runBatches(batches(ALONE), 1)
+const most = batches(undefined)
+const ofSandbox = batches(SANDBOX)
+let isSandboxDone = ofSandbox.length === 0
+await Promise.all([runSandboxFirst(), ...Array.from({ length: BESIDE_SANDBOX }, runBesideFirst)])
+await runBatches(batches(ALONE))
 
 const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`.padStart(8)
 const success = failed.size === 0
@@ -134,16 +142,29 @@ function batchesOf(all: readonly string[]): string[][] {
   return [...own, ...parts].sort((a, b) => rank(a[0] ?? '') - rank(b[0] ?? ''))
 }
 
-async function runBatches(batches: string[][], atOnce: number): Promise<void> {
-  const waiting = [...batches]
-  const next = async () => {
-    for (let batch = waiting.shift(); batch !== undefined; batch = waiting.shift()) await runBatch(batch)
+/** Runs batches until none is left; others may take from the same list. */
+async function runBatches(waiting: string[][]): Promise<void> {
+  for (let batch = waiting.shift(); batch !== undefined; batch = waiting.shift()) await runBatch(batch)
+}
+
+async function runSandboxFirst(): Promise<void> {
+  await runBatches(ofSandbox)
+  isSandboxDone = true
+  await Promise.all(Array.from({ length: AT_ONCE - BESIDE_SANDBOX }, () => runBatches(most)))
+}
+
+/** The last ones are the shortest. Those that measure their own process wait until nothing has a better priority. */
+async function runBesideFirst(): Promise<void> {
+  while (!isSandboxDone) {
+    const last = most.findLastIndex(([first = '']) => !OWN_PROCESS.test(first))
+    if (last === -1) break
+    for (const batch of most.splice(last, 1)) await runBatch(batch, BESIDE_NICE)
   }
-  await Promise.all(Array.from({ length: atOnce }, next))
+  await runBatches(most)
 }
 
 /** The lines of a batch are written when it has ended, so that those of two do not mix. */
-async function runBatch(batch: readonly string[]): Promise<void> {
+async function runBatch(batch: readonly string[], nice = 0): Promise<void> {
   const stream = run({
     files: [join(import.meta.dirname, 'batch.ts')],
     argv: [...batch],
@@ -152,6 +173,7 @@ async function runBatch(batch: readonly string[]): Promise<void> {
     env: {
       NODE_COMPILE_CACHE: 'build/compile-cache',
       ...process.env,
+      BATCH_NICE: String(nice),
       ...(soak ? { TAPELINE_SOAK: 'on' } : {}),
     },
   })
