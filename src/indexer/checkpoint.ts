@@ -41,16 +41,18 @@ export async function startFirst(indexer: Indexer, queries: ChainQueries): Promi
 
 /**
  * Continues from the oldest block that the node still has, and records what is in between as a gap. A node whose
- * chain ends below ours may only be behind: with `patient` it is given time, and nothing is done.
+ * chain ends below ours may only be behind: with `patient` it is given time, and nothing is done. Nor is anything done
+ * where the node knows a block of ours after all: it may have caught up since it was asked.
  */
 export async function startAfterGap(
-  indexer: Indexer,
+  indexer: Pick<Indexer, 'chainBlockBelow' | 'startAt'>,
   queries: ChainQueries,
   from: ChainBlock,
   { nowMs, patient }: { nowMs: number; patient: boolean },
 ): Promise<ChainGap | undefined> {
   const ends = await queries.ends(undefined)
   if (ends === undefined || (patient && ends.sink.blueScore < from.blueScore)) return undefined
+  if ((await findKnownBlock(indexer, queries, ends.node)).kind !== 'lost') return undefined
   const gap = gapBetween(from, ends.oldest, 'pruned', nowMs)
   await indexer.startAt(ends.oldest, gap)
   return gap

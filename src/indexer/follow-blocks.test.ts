@@ -35,7 +35,7 @@ async function fillOver(oldestBlueScore: number) {
       return from === oldest.hash ? { kind: 'bytes', bytes, node: 'n' } : { kind: 'unknown_block' }
     },
     mempool: unknown,
-    ends: async () => ({ sink: block('3', 60), oldest }),
+    ends: async () => ({ node: 'a', sink: block('3', 60), oldest }),
   }
   const stop = new AbortController()
   const gaps: ChainGap[] = []

@@ -21,8 +21,14 @@ export interface ChainQueries {
   /** Blocks of the DAG from a block on, without their transactions. */
   blocksFrom(hash: string, prefer: string | undefined): Promise<ChainAnswer>
   mempool(prefer: string | undefined): Promise<ChainAnswer>
-  /** The end of the chain and the oldest block that the node still has; undefined when no synced node answers. */
-  ends(prefer: string | undefined): Promise<{ sink: BlockFacts; oldest: BlockFacts } | undefined>
+  /** The end of the chain and the oldest block that a node still has; undefined when no synced node answers. */
+  ends(prefer: string | undefined): Promise<ChainEnds | undefined>
+}
+
+export interface ChainEnds {
+  readonly node: string
+  readonly sink: BlockFacts
+  readonly oldest: BlockFacts
 }
 
 const UNKNOWN_BLOCK: ReadonlySet<string> = new Set(['block_not_found', 'pruned', 'not_in_chain'])
@@ -69,7 +75,8 @@ export function createChainQueries(upstreams: Upstreams, signal: AbortSignal): C
         await blockFacts(sink, dag.node),
         await blockFacts(pruningPointHash, dag.node),
       ]
-      return sinkFacts === undefined || oldest === undefined ? undefined : { sink: sinkFacts, oldest }
+      if (sinkFacts === undefined || oldest === undefined) return undefined
+      return { node: dag.node, sink: sinkFacts, oldest }
     },
   }
 }

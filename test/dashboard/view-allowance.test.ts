@@ -34,6 +34,15 @@ async function balanceOf(session: Session): Promise<number> {
   return json.balances.find(({ environment }) => environment === 'test')?.used ?? -1
 }
 
+/** What was charged is in the balance within a moment. */
+async function balanceBecomes(session: Session, spent: number): Promise<void> {
+  const endMs = Date.now() + 5_000
+  while ((await balanceOf(session)) !== spent && Date.now() < endMs) {
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  assert.equal(await balanceOf(session), spent)
+}
+
 test('views are free up to the allowance, then charged to the account like requests, and 402 without credits', async () => {
   const ann = await signedUp(service.url, 'ann@example.com')
   let free = 0
@@ -79,14 +88,15 @@ test('all sessions of an account share one allowance, also over a restart; the n
   await second.enter('sign-in', { email: 'bob@example.com', password: PASSWORD })
   assert.equal(number(await second.call('GET', PAGE), 'x-credits-charged'), PRICE)
   const view = encodeURIComponent(PAGE.replace('view/test', ''))
-  const before = await balanceOf(second)
+  const charged = 2 * PRICE
+  await balanceBecomes(second, charged)
   const start = await second.call<StartView>('GET', `start?view=${view}`)
   assert.deepEqual(start.json.views, [], 'what nobody asked for is not charged')
   assert.equal(start.json.allowance?.used_up, true)
   assert.equal(start.json.allowance?.limit, LIMIT)
   assert.ok((start.json.allowance?.remaining ?? LIMIT) < PRICE)
 
-  assert.equal(await balanceOf(second), before)
+  assert.equal(await balanceOf(second), charged)
 
   await service.stop({ keep: true })
   service = await startMarketService({ nowMs: NOW, folder: service.folder })
@@ -108,11 +118,7 @@ test('views at the same time take no more than the allowance', async () => {
   const free = answers.filter((answer) => number(answer, 'x-credits-charged') === 0)
   assert.equal(free.length, Math.floor(LIMIT / PRICE))
   const spent = (120 - free.length) * PRICE
-  const endMs = Date.now() + 5_000
-  while ((await balanceOf(cleo)) !== spent && Date.now() < endMs) {
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-  assert.equal(await balanceOf(cleo), spent)
+  await balanceBecomes(cleo, spent)
 })
 
 test('no view is cacheable, has a tag, or has more rows than the explorer shows', async () => {

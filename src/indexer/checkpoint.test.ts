@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ChainAnswer, ChainQueries } from '../relay/chain-queries.ts'
+import type { ChainBlock, ChainGap } from '../store/chain.ts'
+import { findKnownBlock, startAfterGap } from './checkpoint.ts'
+
+const block = (n: number): ChainBlock => ({ hash: `b${n}`, blueScore: n, daaScore: n, timeMs: n * 1000 })
+const KNOWN: ChainAnswer = { kind: 'bytes', bytes: new Uint8Array(), node: 'a' }
+const UNKNOWN: ChainAnswer = { kind: 'unknown_block' }
+
+/** The index follows blocks 90 to 100; the node has those from `node.from` to `node.to`. */
+function rig(node: { from: number; to: number }) {
+  const started: { at: ChainBlock; gap: ChainGap | undefined }[] = []
+  const unused = () => Promise.reject(new Error('not asked here'))
+  const queries: ChainQueries = {
+    chainFrom: async (hash) => {
+      const n = Number(hash.slice(1))
+      return n >= node.from && n <= node.to ? KNOWN : UNKNOWN
+    },
+    ends: async () => ({ node: 'a', sink: block(node.to), oldest: block(node.from) }),
+    blocksFrom: unused,
+    mempool: unused,
+  }
+  const indexer = {
+    chainBlockBelow: async (steps: number) => block(Math.max(90, 100 - steps)),
+    startAt: async (at: ChainBlock, gap: ChainGap | undefined) => void started.push({ at, gap }),
+  }
+  return { node, started, queries, indexer }
+}
+
+test('a chain that no node has any more is a gap, and the index goes on with the oldest block there is', async () => {
+  const { indexer, queries, started } = rig({ from: 150, to: 300 })
+  assert.equal((await findKnownBlock(indexer, queries, undefined)).kind, 'lost')
+  const gap = await startAfterGap(indexer, queries, block(100), { nowMs: 7, patient: true })
+  assert.equal(gap?.reason, 'pruned')
+  assert.deepEqual(started, [{ at: block(150), gap }])
+})
+
+test('a node that is behind is given time, and one that has caught up since it was asked has no gap', async () => {
+  const { indexer, node, queries, started } = rig({ from: 1, to: 60 })
+  assert.equal((await findKnownBlock(indexer, queries, undefined)).kind, 'lost')
+  const again = () => startAfterGap(indexer, queries, block(100), { nowMs: 7, patient: true })
+  assert.equal(await again(), undefined)
+  node.to = 120
+  assert.equal(await again(), undefined)
+  assert.deepEqual(started, [])
+})
