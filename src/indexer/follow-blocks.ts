@@ -83,7 +83,8 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
    */
   async function lostUpTo(from: ChainBlock | undefined): Promise<BlockFacts | undefined> {
     const [tip, ends] = [await indexer.checkpoint(), await options.queries.ends(options.prefer())]
-    if (from === undefined || tip === undefined || ends === undefined) return undefined
+    if (ends === undefined) throw new Error('no synced node to ask for its oldest block')
+    if (from === undefined || tip === undefined) return undefined
     const { oldest } = ends
     return from.blueScore < oldest.blueScore && oldest.blueScore <= tip.blueScore ? oldest : undefined
   }
@@ -103,10 +104,11 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
         const older = await indexer.chainBlockBelow(OLDER_BLOCKS)
         if (older === undefined || older.hash === low || round > 0) {
           const oldest = await lostUpTo(older)
-          if (older === undefined || oldest === undefined || oldest.hash === low) {
+          if (older === undefined || oldest === undefined) {
             options.onTrouble(`blocks after ${low} cannot be asked for`)
             return
           }
+          if (oldest.hash === low) throw new Error(`the oldest block ${low} is not known`)
           await noteGap(older, oldest)
           low = oldest.hash
           continue

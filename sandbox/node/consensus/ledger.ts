@@ -50,8 +50,9 @@ export interface LedgerSnapshot {
 }
 
 const MAX_PARENTS = 16
-/** Pruning works in steps, so that its cost is spread. */
+/** Pruning works in steps, so that its cost is spread; where few blocks are kept, in small ones. */
 const PRUNE_SLACK = 256
+const PRUNE_SLACK_SHARE = 0.25
 /** The newest blocks, which consensus and followers look at all the time, stay unpacked. */
 const UNPACKED_BLOCKS = 512
 const PACKED_TOGETHER = 64
@@ -300,8 +301,9 @@ export class Ledger {
   }
 
   #prune(): void {
-    if (this.#records.size <= this.rules.keepBlocks + PRUNE_SLACK) return
-    const floor = this.#nextSeq - this.rules.keepBlocks
+    const { keepBlocks } = this.rules
+    if (this.#records.size <= keepBlocks + Math.min(PRUNE_SLACK, keepBlocks * PRUNE_SLACK_SHARE)) return
+    const floor = this.#nextSeq - keepBlocks
     const at = this.#chain.findIndex((hash) => (this.#records.get(hash)?.seq ?? 0) >= floor)
     const point = this.#records.get(this.#chain[at] ?? '')
     if (at <= 0 || point === undefined) return

@@ -36,8 +36,13 @@ export function hashesBetween(
   for (const hash of ledger.chain.slice(from)) {
     const record = ledger.record(hash)
     if (record === undefined) continue
+    // The first blocks that are kept merge some that are not.
     const merged = mergeSetOf(record).filter(
-      (found) => found !== record.selectedParent && found !== low && !hidden.has(found),
+      (found) =>
+        found !== record.selectedParent &&
+        found !== low &&
+        !hidden.has(found) &&
+        ledger.record(found) !== undefined,
     )
     if (hashes.length + merged.length + 1 > max) return { hashes, reachedSink: false }
     hashes.push(...merged, hash)

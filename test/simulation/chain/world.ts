@@ -53,8 +53,8 @@ export function drawChainWorld(random: Random): ChainWorldSettings {
     nodes: random.pick([2, 2, 3]),
     blocksPerSecond: random.pick([0.1, 0.2, 0.2, 0.4]),
     transactionsPerSecond: random.pick([0.05, 0.1, 0.2]),
-    // Few: a node forgets what an outage of some minutes has missed.
-    keepBlocks: random.pick([40, 120, 5_000, 5_000]),
+    // Few: a node forgets what a long outage has missed. More than the indexer reads again after a restart.
+    keepBlocks: random.pick([160, 300, 5_000, 5_000]),
     parallelRate: random.pick([0, 0.15, 0.4]),
     lateRate: random.pick([0, 0.02]),
     dwellBlocks: random.pick([0, 1, 4]),
