@@ -38,6 +38,8 @@ export interface SandboxPredictionsOptions {
   providers?: number
   /** Contracts of an hourly or daily event of the second venue. */
   strikes?: number
+  /** How long before its window a market may be listed; a day without it. The less, the smaller the world. */
+  aheadMs?: number
   /** Windows that start at or after this time are of the venue's second protocol. */
   v2FromMs?: number
   /** A public key (PEM) to accept instead of a generated account. */
@@ -89,6 +91,7 @@ export function startSandboxPredictions(options: SandboxPredictionsOptions): Pro
     ...(options.phaseRounds === undefined ? {} : { phaseRounds: options.phaseRounds }),
     ...(options.v2FromMs === undefined ? {} : { v2FromMs: options.v2FromMs }),
     ...(options.strikes === undefined ? {} : { strikes: options.strikes }),
+    ...(options.aheadMs === undefined ? {} : { aheadMs: options.aheadMs }),
   })
   const faults = createFaults(clock)
   const venueOf = (name: (typeof PREDICTION_VENUES)[number]): PredictionVenue => ({

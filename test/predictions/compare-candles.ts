@@ -39,7 +39,14 @@ export async function compareCandles(
   store: EnvironmentStore,
   truth: PredictionTruth,
   market: TrueMarket,
-  about: { interval: CandleInterval; fromMs: number; toMs: number; withMids: boolean },
+  about: {
+    interval: CandleInterval
+    fromMs: number
+    toMs: number
+    withMids: boolean
+    /** What is allowed to be missing or wrong. */
+    isGap?: (fromMs: number, toMs: number) => boolean
+  },
 ): Promise<ComparedCandles> {
   const { interval } = about
   const stepMs = INTERVAL_MS[interval]
@@ -57,6 +64,7 @@ export async function compareCandles(
       openMs + stepMs <= lastMs;
       openMs += stepMs
     ) {
+      if (about.isGap?.(openMs, openMs + stepMs)) continue
       const at = `${market.name} ${leg} ${interval} ${new Date(openMs).toISOString()}`
       const row = stored.get(openMs)
       const inBar = trades.filter(

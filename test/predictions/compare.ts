@@ -6,7 +6,7 @@ import { answerText, buildOracleCandles } from '../../src/core/oracle-candles.ts
 import type { MarketType } from '../../src/core/rows/market.ts'
 import type { CandleRow, MarketRow, SnapshotRow, TradeRow } from '../../src/core/rows/schemas.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
-import type { PredictionTruth, TrueMarket, TrueMarketBook } from '../sandbox/prediction-truth.ts'
+import type { PredictionTruth, TrueMarket, TrueSizes } from '../sandbox/prediction-truth.ts'
 import { HEARTBEAT_MS } from './recording.ts'
 
 type Levels = [number, number][]
@@ -23,6 +23,13 @@ const CARRY_FORWARD_MS = 60_000
 const HOUR_MS = 3_600_000
 const ORACLE_CLOSES_WITHIN_MS = 75_000
 const GRID_MS = 500
+
+/** How much older or newer than its row a book may be, where clocks were apart or frames under way for long. */
+export interface Slack {
+  readonly behindMs: number
+  readonly aheadMs: number
+}
+const NO_SLACK: Slack = { behindMs: 0, aheadMs: 0 }
 
 export const sourceOf = (market: TrueMarket) => (market.venue === 'polymarket' ? 'predmkt_a' : 'predmkt_b')
 export const idOf = (market: TrueMarket) => market.conditionId ?? market.name
@@ -42,6 +49,12 @@ export async function compareCatalogue(store: EnvironmentStore, market: TrueMark
       wrong.push(`${market.name}: ${row.status} ${row.winner}, but ${market.winner} won`)
   }
   return wrong
+}
+
+/** The duration under which the market's rows are stored, without asking the store. */
+export function trueTypeOf({ venue, kind, startMs, endMs }: TrueMarket): MarketType {
+  if (venue === 'polymarket') return kind as MarketType
+  return kind === '15M' ? '15m' : endMs - startMs > HOUR_MS ? '24h' : '1h'
 }
 
 export function snapshotFeedOf(market: TrueMarket, type: MarketType): Feed<'snapshots'> {
@@ -74,9 +87,9 @@ export async function compareWindow(
   truth: PredictionTruth,
   market: TrueMarket,
   range: { fromMs: number; toMs: number },
+  slackAt: (atMs: number) => Slack = () => NO_SLACK,
 ): Promise<{ wrong: string[]; rows: number }> {
-  const type = (await findMarket(store, market.name))?.market_type as MarketType
-  const feed = snapshotFeedOf(market, type)
+  const feed = snapshotFeedOf(market, trueTypeOf(market))
   const fromMs = Math.max(market.startMs, range.fromMs)
   const toMs = Math.min(market.endMs, range.toMs)
   const window = { from: fromMs - CARRY_FORWARD_MS, to: toMs }
@@ -94,7 +107,10 @@ export async function compareWindow(
       )
     beforeMs = atMs
   }
-  for (const row of rows) wrong.push(...compareBook(truth, market, row, gaps))
+  for (const row of rows) {
+    const slack = slackAt(Date.parse(row.timestamp))
+    wrong.push(...compareBook(truth, market, row, { gaps, slack }))
+  }
   return { wrong, rows: rows.length }
 }
 
@@ -113,41 +129,71 @@ function compareBook(
   truth: PredictionTruth,
   market: TrueMarket,
   row: StoredSnapshot,
-  gaps: readonly { from: number; to: number }[],
+  { gaps, slack }: { gaps: readonly { from: number; to: number }[]; slack: Slack },
 ): string[] {
   const atMs = Date.parse(row.timestamp)
   const at = `${market.name} at ${row.timestamp}`
   if (gaps.some((gap) => gap.from <= atMs && atMs < gap.to)) return []
   const book = row.orderbook_up ?? row.orderbook_yes
-  const real = truth.book(market.name, atMs)
-  if (book === undefined || real === undefined) return [`${at}: no book`]
+  const other = row.orderbook_down ?? row.orderbook_no
+  const real = truth.sizes(market.name, atMs)
+  if (book === undefined || other === undefined || real === undefined) return [`${at}: no book`]
   // A contract of the second venue has no orders before it opens.
   if (market.venue === 'kalshi' && real.slotMs < market.startMs) return []
   const [bid, ask] = [book.bids[0]?.[0], book.asks[0]?.[0]]
   if (bid !== undefined && ask !== undefined && bid >= ask) return [`${at}: crossed`]
-  const expected = (levels: [string, string][]) =>
-    JSON.stringify(levels.map(([price, size]) => [Number(price), Number(size)]))
-  const isReal = latestBooks(truth, market, atMs).some(
-    (then) =>
-      expected(then.bids) === JSON.stringify(book.bids) && expected(then.asks) === JSON.stringify(book.asks),
+  const isReal = latestBooks(truth, market, atMs, slack).some(
+    ({ bids, asks }) =>
+      isSide(book.bids, bids, { isBid: true, isMirrored: false }) &&
+      isSide(book.asks, asks, { isBid: false, isMirrored: false }),
   )
   if (!isReal) return [`${at}: not the venue's book`]
-  return compareOtherLeg(truth, market, row) ? [] : [`${at}: not the venue's book of the other outcome`]
+  // The other outcome is the mirror of the first: who bids for one offers the other.
+  const isOtherReal = latestBooks(truth, market, atMs, slack).some(
+    ({ bids, asks }) =>
+      isSide(other.bids, asks, { isBid: true, isMirrored: true }) &&
+      isSide(other.asks, bids, { isBid: false, isMirrored: true }),
+  )
+  return isOtherReal ? [] : [`${at}: not the venue's book of the other outcome`]
+}
+
+/** Whether one side of a row has the true levels, best first, and no other. */
+function isSide(
+  levels: Levels,
+  sizes: Int32Array,
+  { isBid, isMirrored }: { isBid: boolean; isMirrored: boolean },
+): boolean {
+  let before = isBid ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY
+  for (const [price, size] of levels) {
+    if (isBid ? price >= before : price <= before) return false
+    before = price
+    const thousandths = price * 1_000
+    const index = Math.round(isMirrored ? 1_000 - thousandths : thousandths)
+    if (Math.abs(Math.round(thousandths) - thousandths) > 1e-6) return false
+    if (size === 0 || Math.abs((sizes[index] ?? 0) - size * 100) > 1e-6) return false
+  }
+  let real = 0
+  for (const size of sizes) if (size !== 0) real++
+  return real === levels.length
 }
 
 /**
  * The books of an instant and of the half second before it: what is sent at a grid point may be sent just after it,
  * and then the row has a book from before.
  */
-function latestBooks(truth: PredictionTruth, market: TrueMarket, atMs: number): TrueMarketBook[] {
-  const books: TrueMarketBook[] = []
-  for (let timeMs = atMs; timeMs >= atMs - GRID_MS; ) {
-    const book = truth.book(market.name, timeMs)
+function* latestBooks(
+  truth: PredictionTruth,
+  market: TrueMarket,
+  atMs: number,
+  { behindMs, aheadMs }: Slack,
+): Generator<TrueSizes> {
+  const firstMs = atMs - Math.max(GRID_MS, behindMs)
+  for (let timeMs = atMs + aheadMs; timeMs >= firstMs; ) {
+    const book = truth.sizes(market.name, timeMs)
     if (book === undefined) break
-    books.push(book)
+    yield book
     timeMs = book.slotMs - 1
   }
-  return books
 }
 
 /** How many grid points of a range have another book than the one before: so many rows a recorder has to have. */
@@ -167,19 +213,6 @@ export function trueSamples(
     before = levels
   }
   return count
-}
-
-/** The other outcome is the mirror of the first: who bids for one offers the other. */
-function compareOtherLeg(truth: PredictionTruth, market: TrueMarket, row: StoredSnapshot): boolean {
-  const atMs = Date.parse(row.timestamp)
-  const book = row.orderbook_down ?? row.orderbook_no
-  if (book === undefined) return false
-  const mirrored = (levels: [string, string][]) =>
-    JSON.stringify(levels.map(([price, size]) => [Math.round((1 - Number(price)) * 1e6) / 1e6, Number(size)]))
-  return latestBooks(truth, market, atMs).some(
-    (then) =>
-      mirrored(then.asks) === JSON.stringify(book.bids) && mirrored(then.bids) === JSON.stringify(book.asks),
-  )
 }
 
 /** The trades of the window and of the time until the close, by the venue's own names. */

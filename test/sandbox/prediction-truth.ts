@@ -49,6 +49,13 @@ export interface TrueMarketBook {
   asks: [price: string, size: string][]
 }
 
+/** A book as sizes in hundredths, by the price in thousandths. */
+export interface TrueSizes {
+  readonly slotMs: number
+  readonly bids: Int32Array
+  readonly asks: Int32Array
+}
+
 interface TrueRound {
   id: string
   answer: string
@@ -58,10 +65,17 @@ interface TrueRound {
 
 export interface PredictionTruth {
   /** Markets whose window ends in from ≤ end < to. */
-  markets(venue: 'polymarket' | 'kalshi', fromMs: number, toMs: number): TrueMarket[]
+  markets(
+    venue: 'polymarket' | 'kalshi',
+    fromMs: number,
+    toMs: number,
+    symbols?: readonly AssetSymbol[],
+  ): TrueMarket[]
   /** By slug, condition id, token or ticker; from ≤ time < to. */
   trades(name: string, fromMs: number, toMs: number): TrueMarketTrade[] | undefined
   book(name: string, atMs: number): TrueMarketBook | undefined
+  /** The same as numbers. The arrays are those of the next call too. */
+  sizes(name: string, atMs: number): TrueSizes | undefined
   /** Of a strike market, in contracts. */
   openInterest(name: string, atMs: number): number | undefined
   rounds(symbol: AssetSymbol, fromMs: number, toMs: number): TrueRound[]
@@ -80,12 +94,21 @@ export function createPredictionTruth(world: PredictionWorld): PredictionTruth {
         ? world.lifeOfStrike(strike)
         : undefined
   }
+  const [bids, asks] = [new Int32Array(LEVELS), new Int32Array(LEVELS)]
+  const sizesAt = (name: string, atMs: number): TrueSizes | undefined => {
+    const life = lifeNamed(name)
+    if (life === undefined) return undefined
+    const slot = Math.min(life.slotAt(atMs), life.lastSlot)
+    life.fill(slot, bids, asks)
+    return { slotMs: life.timeOf(slot), bids, asks }
+  }
   return {
-    markets(venue, fromMs, toMs) {
+    markets(venue, fromMs, toMs, symbols = SYMBOLS) {
       if (venue === 'polymarket')
-        return SYMBOLS.flatMap((symbol) =>
-          TENORS.flatMap((tenor) => world.upDowns.between(symbol, tenor, fromMs - 26 * 3_600_000, toMs)),
-        )
+        return symbols
+          .flatMap((symbol) =>
+            TENORS.flatMap((tenor) => world.upDowns.between(symbol, tenor, fromMs - 26 * 3_600_000, toMs)),
+          )
           .filter((market) => market.endMs >= fromMs && market.endMs < toMs)
           .map((market) => {
             const { start, end } = world.references(market)
@@ -105,6 +128,7 @@ export function createPredictionTruth(world: PredictionWorld): PredictionTruth {
             }
           })
       return world.strikes.series
+        .filter(({ symbol }) => symbols.includes(symbol))
         .flatMap((series) => world.strikes.between(series, fromMs - 1, toMs - 1))
         .flatMap((event) => event.markets)
         .map((market) => ({
@@ -150,22 +174,21 @@ export function createPredictionTruth(world: PredictionWorld): PredictionTruth {
         })
     },
     book(name, atMs) {
-      const life = lifeNamed(name)
-      if (life === undefined) return undefined
-      const slot = Math.min(life.slotAt(atMs), life.lastSlot)
-      const [bids, asks] = [new Int32Array(LEVELS), new Int32Array(LEVELS)]
-      life.fill(slot, bids, asks)
+      const sizes = sizesAt(name, atMs)
+      if (sizes === undefined) return undefined
       const level = (price: number, size: number): [string, string] => [
         String(price / 1_000),
         String(size / 100),
       ]
-      const book: TrueMarketBook = { slotMs: life.timeOf(slot), bids: [], asks: [] }
+      const book: TrueMarketBook = { slotMs: sizes.slotMs, bids: [], asks: [] }
+      const { bids, asks } = sizes
       for (let price = 1; price < 1_000; price++) {
         if (asks[price] !== 0) book.asks.push(level(price, asks[price] as number))
         if (bids[1_000 - price] !== 0) book.bids.push(level(1_000 - price, bids[1_000 - price] as number))
       }
       return book
     },
+    sizes: sizesAt,
     openInterest(name, atMs) {
       const life = world.strikes.market(name) === undefined ? undefined : lifeNamed(name)
       return life === undefined ? undefined : openInterestOf(volumeUntil(life, slotAt(life, atMs))) / 100

@@ -42,6 +42,7 @@ const QUARTER_MS = 900_000
 const HOUR_MS = 3_600_000
 const DAILY_HOUR = 17
 const STRIKES_PER_EVENT = 40
+const CREATED_BEFORE_MS = 6 * HOUR_MS
 /** Somewhat more than are listed at once. */
 const REMEMBERED_EVENTS = 1_000
 
@@ -56,8 +57,14 @@ const RANGE_TICKERS: Record<AssetSymbol, string> = { BTC: 'KXBTC', ETH: 'KXETH',
 
 export const decimalsOf = (symbol: AssetSymbol): number => GRIDS[symbol].decimals
 
-export function createStrikes(options: { seed: number; world: Underlying; perEvent?: number | undefined }) {
+export function createStrikes(options: {
+  seed: number
+  world: Underlying
+  perEvent?: number | undefined
+  aheadMs?: number | undefined
+}) {
   const { seed, world, perEvent = STRIKES_PER_EVENT } = options
+  const createdBeforeMs = Math.min(CREATED_BEFORE_MS, options.aheadMs ?? CREATED_BEFORE_MS)
   const series: StrikeSeries[] = SYMBOLS.flatMap((symbol) =>
     KINDS.map((kind) => ({
       symbol,
@@ -86,7 +93,7 @@ export function createStrikes(options: { seed: number; world: Underlying; perEve
       series: one,
       openMs,
       closeMs,
-      createdMs: openMs - 6 * HOUR_MS,
+      createdMs: openMs - createdBeforeMs,
       settledMs: closeMs + 12_000 + (hash32(seed, 81, number) % 60_000),
       get markets() {
         markets ??= strikesOf(event)

@@ -38,8 +38,10 @@ const ORIGIN_MS = Date.UTC(2024, 0, 1)
 const SERIES_COUNT = SYMBOLS.length * TENORS.length
 /** Somewhat more than are listed at once. */
 const REMEMBERED = 3_000
-/** Windows are listed this long before their start, at least and at most. */
-const LISTED_BEFORE_MS = { min: DAY_MS - 396 * MINUTE_MS, max: DAY_MS - 6 * MINUTE_MS }
+/** A window is listed at some moment of this time, which begins so long after the earliest possible moment. */
+const LISTED_OVER_MS = 390 * MINUTE_MS
+const LISTED_AFTER_MS = 6 * MINUTE_MS
+export const DEFAULT_AHEAD_MS = DAY_MS
 
 /** Four hours and days of New York clocks are an hour longer when these go back. */
 export const LONGEST_WINDOW_MS: Record<Tenor, number> = {
@@ -83,9 +85,14 @@ const INVERSE = 0x0e8b2f51
 const scramble = (value: number): number => Math.imul(value + 1, 0x9e3779b1) >>> 0
 const unscramble = (value: number): number => (Math.imul(value, INVERSE) >>> 0) - 1
 
-export function createUpDowns(options: { seed: number; v2FromMs: number }) {
-  const { seed } = options
+export function createUpDowns(options: { seed: number; v2FromMs: number; aheadMs?: number | undefined }) {
+  const { seed, aheadMs = DEFAULT_AHEAD_MS } = options
   const known = new Lru<number, UpDown>({ maxEntries: REMEMBERED })
+  const listedOverMs = Math.min(LISTED_OVER_MS, Math.floor(aheadMs / 4))
+
+  /** When the catalogue shows a window: some time before it starts, usually of the day before. */
+  const listedMsOf = (index: number, startMs: number): number =>
+    startMs - aheadMs + (hash32(seed, 71, index) % (listedOverMs / 1_000)) * 1_000 + LISTED_AFTER_MS
 
   function build(index: number): UpDown | undefined {
     if (!Number.isSafeInteger(index) || index < 0) return undefined
@@ -98,7 +105,7 @@ export function createUpDowns(options: { seed: number; v2FromMs: number }) {
     const slug = slugOf(symbol, tenor, startMs)
     const version = startMs >= options.v2FromMs ? 'v2' : 'v1'
     const names = namesOf(seed, index, slug, version)
-    const listedMs = listedMsOf(seed, index, startMs)
+    const listedMs = listedMsOf(index, startMs)
     return {
       index,
       symbol,
@@ -160,10 +167,11 @@ export function createUpDowns(options: { seed: number; v2FromMs: number }) {
     /** Windows of a series that were listed in from < time ≤ to, in order. */
     listedBetween(symbol: AssetSymbol, tenor: Tenor, fromMs: number, toMs: number): UpDown[] {
       const found: UpDown[] = []
-      const [firstMs, endMs] = [fromMs + LISTED_BEFORE_MS.min, toMs + LISTED_BEFORE_MS.max + 1]
+      const latestMs = aheadMs - LISTED_AFTER_MS
+      const [firstMs, endMs] = [fromMs + latestMs - listedOverMs, toMs + latestMs + 1]
       for (const startMs of windowStarts(tenor, firstMs, endMs)) {
         const index = indexOf(symbol, tenor, startMs)
-        const listedMs = listedMsOf(seed, index, startMs)
+        const listedMs = listedMsOf(index, startMs)
         const market = listedMs > fromMs && listedMs <= toMs ? find(index) : undefined
         if (market !== undefined) found.push(market)
       }
@@ -176,11 +184,6 @@ export function createUpDowns(options: { seed: number; v2FromMs: number }) {
       .map((startMs) => find(indexOf(symbol, tenor, startMs)))
       .filter((market) => market !== undefined)
   }
-}
-
-/** When the catalogue shows a window: some time of the day before it starts. */
-function listedMsOf(seed: number, index: number, startMs: number): number {
-  return startMs - DAY_MS + (hash32(seed, 71, index) % (390 * 60)) * 1_000 + 6 * MINUTE_MS
 }
 
 /** Starts of the windows in from ≤ start < to. */

@@ -21,6 +21,8 @@ interface WorldOptions {
   readonly v2FromMs?: number
   /** Contracts of an hourly or daily event. */
   readonly strikes?: number
+  /** How long before its window a market may be listed. */
+  readonly aheadMs?: number
 }
 
 export type PredictionWorld = ReturnType<typeof createPredictionWorld>
@@ -44,8 +46,12 @@ export function createPredictionWorld(options: WorldOptions) {
   const { seed, slotMs } = options
   const price = createUnderlying(seed)
   const exchanges = createWorld({ seed, tradesPerSecond: options.tradesPerSecond })
-  const upDowns = createUpDowns({ seed, v2FromMs: options.v2FromMs ?? Number.POSITIVE_INFINITY })
-  const strikes = createStrikes({ seed, world: price, perEvent: options.strikes })
+  const upDowns = createUpDowns({
+    seed,
+    v2FromMs: options.v2FromMs ?? Number.POSITIVE_INFINITY,
+    aheadMs: options.aheadMs,
+  })
+  const strikes = createStrikes({ seed, world: price, perEvent: options.strikes, aheadMs: options.aheadMs })
   const rounds = createRounds({
     seed,
     world: price,

@@ -1,0 +1,215 @@
+/**
+ * The laws for prediction markets of one symbol:
+ *
+ *   snapshots, trades, candles   each row is the true one, and what is missing lies in a gap: below finality at every look,
+ *                                everywhere once everything has settled
+ *   trades (and candles where    what the venue keeps has no gap left
+ *   the venue keeps midpoints)
+ *   catalogue                    every market that ended has its winner
+ */
+import { delayedMs } from '../../sandbox/predictions/venue.ts'
+import type { FaultSwitches } from '../../sandbox/server/faults.ts'
+import { type Feed, feedName } from '../../src/core/feed.ts'
+import type { TradeRow } from '../../src/core/rows/schemas.ts'
+import type { AssetSymbol } from '../../src/core/symbol.ts'
+import type { PredictionPlan } from '../../src/ingest/prediction/market-feeds.ts'
+import { COARSE_INTERVALS, candleFeed, feedOf } from '../../src/ingest/shared/feeds.ts'
+import type { EnvironmentStore } from '../../src/store/environment.ts'
+import {
+  compareCatalogue,
+  compareWindow,
+  type Slack,
+  snapshotFeedOf,
+  trueTypeOf,
+} from '../predictions/compare.ts'
+import { compareCandles } from '../predictions/compare-candles.ts'
+import type { PredictionTruth, TrueMarket } from '../sandbox/prediction-truth.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 3_600_000
+const SAMPLE_BEFORE_MS = MINUTE_MS
+/** The longest duration of a market, and a little more. */
+const LONGEST_MS = 26 * HOUR_MS
+/** Samples are written within this time. */
+const SAMPLED_WITHIN_MS = 30_000
+/** A late result is found within this time. */
+const RESOLVED_WITHIN_MS = 5 * MINUTE_MS
+/** After the end of the window: sweeps, and the requests of what was missed. */
+const REPAIRED_WITHIN_MS = 20 * MINUTE_MS
+const LOOKED_BACK_MS = 5 * MINUTE_MS
+const TRADES_LOOKED_BACK_MS = 20 * MINUTE_MS
+/** Coarser ones are built from these. */
+const COMPARED_INTERVALS = ['5m', '15m', '1h'] as const
+
+export interface MarketSubject {
+  readonly reader: EnvironmentStore
+  readonly truth: PredictionTruth
+  readonly faults: FaultSwitches
+  readonly venue: TrueMarket['venue']
+  readonly plan: PredictionPlan
+  readonly symbol: AssetSymbol
+  readonly startedMs: number
+  /** Above finality a false claim about books may last so long. */
+  readonly silenceMs: number
+  readonly slackAt: (atMs: number) => Slack
+}
+
+export function createMarketLaws(subject: MarketSubject) {
+  const { reader, truth, venue, plan, symbol, startedMs } = subject
+  const tradesFeed = feedOf('trades', plan.source, symbol)
+  let known: TrueMarket[] = []
+  let knownToMs = 0
+
+  /** Markets whose samples begin before an instant, from the start on. */
+  function marketsUntil(toMs: number): TrueMarket[] {
+    if (toMs > knownToMs) {
+      knownToMs = toMs + HOUR_MS
+      known = truth.markets(venue, startedMs, knownToMs + LONGEST_MS, [symbol])
+    }
+    return known.filter(({ startMs }) => startMs - SAMPLE_BEFORE_MS < toMs)
+  }
+
+  async function finalityOf(feed: Feed): Promise<number> {
+    const [finality] = await reader.series.finality([feed])
+    return finality?.before ?? 0
+  }
+
+  async function compareBooks(range: { fromMs: number; toMs: number }): Promise<string[]> {
+    const wrong: string[] = []
+    for (const market of marketsUntil(range.toMs)) {
+      if (market.endMs <= range.fromMs || market.startMs >= range.toMs) continue
+      wrong.push(...(await compareWindow(reader, truth, market, range, subject.slackAt)).wrong)
+    }
+    return wrong
+  }
+
+  /** Books of the last minutes, each duration up to its own finality. */
+  async function lookAtBooks(nowMs: number): Promise<string[]> {
+    const wrong: string[] = []
+    const settled = new Map<string, number>()
+    for (const market of marketsUntil(nowMs)) {
+      const feed = snapshotFeedOf(market, trueTypeOf(market))
+      const name = feedName(feed)
+      if (!settled.has(name)) settled.set(name, Math.max(await finalityOf(feed), nowMs - subject.silenceMs))
+      const range = { fromMs: Math.max(startedMs, nowMs - LOOKED_BACK_MS), toMs: settled.get(name) ?? 0 }
+      if (range.toMs <= range.fromMs || market.endMs <= range.fromMs || market.startMs >= range.toMs) continue
+      wrong.push(...(await compareWindow(reader, truth, market, range, subject.slackAt)).wrong)
+    }
+    return wrong
+  }
+
+  async function readGaps(feed: Feed, fromMs: number, toMs: number) {
+    const { gaps } = await reader.coverage.read([feed], fromMs, toMs)
+    return gaps
+  }
+
+  async function compareTrades(range: { fromMs: number; toMs: number }): Promise<string[]> {
+    const { fromMs, toMs } = range
+    if (toMs <= fromMs) return []
+    const gaps = await readGaps(tradesFeed, fromMs, toMs)
+    const { text } = await reader.series.page({
+      feeds: [tradesFeed],
+      // Lists have whole seconds.
+      range: { from: fromMs - 1_000, to: toMs },
+      order: 'asc',
+      limit: 100_000,
+      separator: '\n',
+    })
+    const rows = (text === '' ? [] : text.split('\n')).map((line) => JSON.parse(line) as TradeRow)
+    const stored = new Map(rows.map((row) => [keyOf(row), row]))
+    const wrong: string[] = []
+    if (stored.size !== rows.length)
+      wrong.push(`${feedName(tradesFeed)}: ${rows.length - stored.size} trades are there twice`)
+    for (const market of marketsUntil(toMs + LONGEST_MS))
+      for (const trade of truth.trades(market.name, fromMs - 1_000, toMs) ?? []) {
+        const at = `${market.name}: ${trade.id} at ${new Date(trade.timeMs).toISOString()}`
+        const key = `${trade.id} ${trade.instrument} ${Number(trade.price)} ${Number(trade.size)} ${trade.side}`
+        const row = stored.get(key)
+        stored.delete(key)
+        if (row !== undefined) {
+          const laterMs = trade.timeMs - Date.parse(row.timestamp)
+          if (laterMs < 0 || laterMs >= 1_000) wrong.push(`${at} has the time ${row.timestamp}`)
+        } else if (
+          trade.timeMs >= fromMs &&
+          !gaps.some((gap) => gap.from <= trade.timeMs && trade.timeMs < gap.to)
+        )
+          wrong.push(`${at} is lost, without a gap`)
+      }
+    for (const [key, { timestamp }] of stored) wrong.push(`${key} at ${timestamp} never was`)
+    return wrong
+  }
+
+  const keyOf = (row: TradeRow) => {
+    const id = plan.hasTokens ? row.trade_id.slice(0, row.trade_id.indexOf('-')) : row.trade_id
+    const instrument = row.token_id ?? row.market_id
+    return `${id} ${instrument} ${Number(row.price)} ${Number(row.size)} ${row.side}`
+  }
+
+  async function compareAllCandles(
+    fromMs: number,
+    toMsOf: (feed: Feed) => Promise<number>,
+  ): Promise<string[]> {
+    const wrong: string[] = []
+    for (const interval of COMPARED_INTERVALS) {
+      const feed = candleFeed(plan.source, symbol, interval)
+      const toMs = await toMsOf(feed)
+      if (toMs <= fromMs) continue
+      const gaps = await readGaps(feed, fromMs, toMs)
+      const isGap = (openMs: number, endMs: number) => gaps.some((gap) => gap.from < endMs && gap.to > openMs)
+      for (const market of marketsUntil(toMs)) {
+        if (market.endMs + HOUR_MS < fromMs) continue
+        const about = { interval, fromMs, toMs, withMids: false, isGap }
+        wrong.push(...(await compareCandles(reader, truth, market, about)).wrong)
+      }
+    }
+    return wrong
+  }
+
+  async function compareResults(nowMs: number): Promise<string[]> {
+    const wrong: string[] = []
+    for (const market of marketsUntil(nowMs)) {
+      const resolvedMs = delayedMs(subject.faults, venue, symbol, market.resolvedMs)
+      if (market.endMs > nowMs || resolvedMs + RESOLVED_WITHIN_MS > nowMs) continue
+      wrong.push(...(await compareCatalogue(reader, market)))
+    }
+    return wrong
+  }
+
+  /** What is left of the gaps in what the venue keeps. */
+  async function findGaps(toMs: number): Promise<string[]> {
+    const kept: Feed[] = [tradesFeed]
+    if (plan.hasTokens) kept.push(...COARSE_INTERVALS.map((each) => candleFeed(plan.source, symbol, each)))
+    const wrong: string[] = []
+    for (const feed of kept)
+      for (const { reason, from, to } of await readGaps(feed, startedMs, toMs))
+        if (reason !== 'not_provided' && reason !== 'before_start')
+          wrong.push(
+            `${feedName(feed)}: ${reason} from ${new Date(from).toISOString()} to ${new Date(to).toISOString()} was not repaired`,
+          )
+    return wrong
+  }
+
+  return {
+    async look(nowMs: number): Promise<string[]> {
+      const tradesMs = await finalityOf(tradesFeed)
+      const fromMs = Math.max(startedMs, tradesMs - TRADES_LOOKED_BACK_MS)
+      return [
+        ...(await lookAtBooks(nowMs)),
+        ...(await compareTrades({ fromMs, toMs: Math.min(tradesMs, nowMs) })),
+        ...(await compareAllCandles(fromMs, finalityOf)),
+      ].map((text) => `2 ${text}`)
+    },
+    async judge(nowMs: number): Promise<string[]> {
+      const repairedMs = nowMs - REPAIRED_WITHIN_MS
+      return [
+        ...(await compareBooks({ fromMs: startedMs, toMs: nowMs - SAMPLED_WITHIN_MS })).map(
+          (text) => `1 ${text}`,
+        ),
+        ...(await compareTrades({ fromMs: startedMs, toMs: repairedMs })).map((text) => `1 ${text}`),
+        ...(await compareAllCandles(startedMs, async () => repairedMs)).map((text) => `1 ${text}`),
+        ...(await compareResults(nowMs)).map((text) => `1 ${text}`),
+        ...(await findGaps(repairedMs)).map((text) => `4 ${text}`),
+      ]
+    },
+  }
+}

@@ -1,0 +1,190 @@
+/**
+ * One simulated prediction venue, recorded by the real recorder of markets into the real store:
+ *
+ *   world ─▶ venue ─▶ network ─▶ recorder, sweeps and backfill ─▶ disk ─▶ store ◀─ readers (the judge)
+ */
+import { generateKeyPairSync } from 'node:crypto'
+import { sandboxPredictions } from '../../src/app/sandbox-venues.ts'
+import type { AssetSymbol } from '../../src/core/symbol.ts'
+import { trackedMarketFeeds } from '../../src/ingest/prediction/market-feeds.ts'
+import { recordPredictions } from '../../src/ingest/prediction/record-predictions.ts'
+import { kalshiDescription } from '../../src/venues/kalshi/describe.ts'
+import { VENUES } from '../../src/venues/list.ts'
+import { polymarketDescription } from '../../src/venues/polymarket/describe.ts'
+import { beginDiskFault, DISK_FAULTS, PROCESS_FAULTS } from './common-faults.ts'
+import { createLeakWatch } from './leaks.ts'
+import { createMarketLaws } from './market-laws.ts'
+import { networkFaultsOf, startPredictionWorld, venueFault } from './prediction-world.ts'
+import type { Random } from './random.ts'
+import { startRecording } from './recording.ts'
+import type { FaultKind, ScheduledFault } from './schedule.ts'
+import { createSealedPages } from './sealed-pages.ts'
+import type { Part, PartKind, Surroundings } from './simulation.ts'
+import { createSlack } from './slack.ts'
+
+type MarketVenue = 'polymarket' | 'kalshi'
+
+const SECOND_MS = 1_000
+const MINUTE_MS = 60_000
+const SYMBOLS: readonly AssetSymbol[] = ['BTC', 'ETH']
+const HOSTS: Record<MarketVenue, readonly string[]> = {
+  polymarket: ['gamma', 'clob', 'data', 'ws', 'rtds'],
+  kalshi: ['kalshi'],
+}
+const DESCRIPTIONS = { polymarket: polymarketDescription, kalshi: kalshiDescription }
+/** What the venue needs to be asked whether a silent book is really still. */
+const ASKED_WITHIN_MS = 30_000
+
+/** Channels of the sockets, and services of requests; '' is all sockets. */
+const CHANNELS: Record<MarketVenue, { stream: readonly string[]; rest: readonly string[] }> = {
+  polymarket: {
+    stream: ['', '', 'price_change', 'book', 'last_trade_price'],
+    rest: ['rest', 'gamma', 'clob', 'data'],
+  },
+  kalshi: { stream: ['', '', 'orderbook_delta', 'orderbook_snapshot', 'trade', 'ticker'], rest: ['rest'] },
+}
+
+function faultsOf(venue: MarketVenue): FaultKind[] {
+  const { stream, rest } = CHANNELS[venue]
+  const channel = (name: string) => (name === '' ? {} : { channel: name })
+  const onStream = (random: Random) => channel(random.pick(stream))
+  const onRequests = (random: Random) => ({ channel: random.pick(rest) })
+  const anywhere = (random: Random) => (random.chance(0.5) ? {} : onRequests(random))
+  const some = (random: Random) => ({ ...onStream(random), count: random.int(1, 10) })
+  const kinds = [
+    venueFault('drop', 3, [200, 20 * MINUTE_MS], anywhere),
+    venueFault('mute', 2, [SECOND_MS, 10 * MINUTE_MS], onStream),
+    venueFault('hang', 2, [SECOND_MS, 5 * MINUTE_MS], anywhere),
+    venueFault('reorder', 1, [SECOND_MS, 2 * MINUTE_MS], onStream),
+    venueFault('duplicate', 1, [SECOND_MS, 2 * MINUTE_MS], onStream),
+    venueFault('skip', 2, [0, 0], some),
+    venueFault('late', 1, [SECOND_MS, MINUTE_MS], (random) => ({
+      ...onStream(random),
+      delayMs: random.int(200, 20_000),
+    })),
+    venueFault('unknown-message', 1, [0, 0], some),
+    venueFault('zero-fill', 1, [0, 0], (random) => ({ count: random.int(1, 5) })),
+    venueFault('malformed', 1, [0, 0], some),
+    venueFault('malformed', 1, [SECOND_MS, 2 * MINUTE_MS], onRequests),
+    venueFault('frozen-book', 2, [SECOND_MS, 10 * MINUTE_MS]),
+    venueFault('lost-resolved', 1, [MINUTE_MS, 30 * MINUTE_MS]),
+    venueFault('late-resolution', 1, [MINUTE_MS, 30 * MINUTE_MS], (random) => ({
+      delayMs: random.int(10_000, 15 * MINUTE_MS),
+    })),
+    venueFault('crossed-book', 1, [0, 0], (random) => ({ count: random.int(1, 3) })),
+    venueFault('rate-limit', 1, [SECOND_MS, 5 * MINUTE_MS], (random) => ({
+      ...onRequests(random),
+      retryAfterS: random.int(0, 30),
+    })),
+    venueFault('http-error', 1, [SECOND_MS, 10 * MINUTE_MS], (random) => ({
+      ...onRequests(random),
+      status: random.pick([400, 403, 404, 500, 502, 503]),
+    })),
+    venueFault('maintenance', 1, [SECOND_MS, 10 * MINUTE_MS]),
+    venueFault('skew', 1, [5 * SECOND_MS, 10 * MINUTE_MS], (random) => ({
+      offsetMs: random.int(-1_500, 1_500),
+    })),
+    venueFault('delisted', 1, [MINUTE_MS, 20 * MINUTE_MS]),
+  ]
+  if (venue === 'kalshi')
+    kinds.push(
+      venueFault('sequence-gap', 1, [0, 0], (random) => ({ count: random.int(1, 5) })),
+      venueFault('wrong-shape', 1, [0, 0], (random) => ({ count: random.int(1, 3) })),
+      venueFault('rejected-key', 1, [SECOND_MS, 5 * MINUTE_MS]),
+    )
+  return kinds
+}
+
+export function marketsKind(venue: MarketVenue): PartKind {
+  return {
+    name: venue,
+    faults: [...faultsOf(venue), ...networkFaultsOf(HOSTS[venue]), ...DISK_FAULTS, ...PROCESS_FAULTS],
+    start: (surroundings) => startMarkets(venue, surroundings),
+  }
+}
+
+function drawWorld(venue: MarketVenue, random: Random) {
+  return {
+    seed: random.int(1, 1_000_000),
+    slotMs: random.pick(venue === 'polymarket' ? [3_000, 5_000] : [4_000, 8_000]),
+    tickMs: random.pick([250, 500]),
+    strikes: 2,
+    aheadMs: 90 * MINUTE_MS,
+    symbol: random.pick(SYMBOLS),
+  }
+}
+
+/** Signatures are checked, but nothing of them is recorded: a short key does as well. */
+const KEYS = generateKeyPairSync('rsa', {
+  modulusLength: 1_024,
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+})
+
+async function startMarkets(venue: MarketVenue, surroundings: Surroundings): Promise<Part> {
+  const { time, random, network, disk, note } = surroundings
+  const { symbol, ...drawn } = drawWorld(venue, random.stream('world'))
+  note(`${venue}: ${JSON.stringify({ symbol, ...drawn })}`)
+  const outside = surroundings.startProcess(`${venue} world`)
+  const world = await startPredictionWorld(surroundings, venue, HOSTS[venue], {
+    ...drawn,
+    tradesPerSecond: 0.05,
+    clock: outside.clock,
+    kalshiAccount: { keyId: 'simulated', publicKey: KEYS.publicKey },
+  })
+  const { sandbox } = world
+  const { plan } = VENUES[venue]
+  const setting = sandboxPredictions({
+    ...sandbox,
+    kalshi: { ...sandbox.kalshi, privateKey: KEYS.privateKey },
+  }).find(({ name }) => name === venue)
+  const startedMs = time.nowMs
+  const recording = await startRecording(surroundings, {
+    name: venue,
+    outside,
+    createRecorder: ({ process, store, log }) => {
+      const { clock, random } = process
+      return recordPredictions({
+        ...{ plan, store, clock, random, log, symbols: [symbol] },
+        venue: VENUES[venue].create({
+          ...{ clock, random, ...setting },
+          dial: network.dialFor(process),
+          fetch: world.fetchFor(process),
+        }),
+      })
+    },
+  })
+  const { reader } = recording
+  const slack = createSlack(time)
+  const laws = createMarketLaws({
+    ...{ reader, venue, plan, symbol, startedMs, truth: sandbox.truth, faults: sandbox.faults },
+    silenceMs: (DESCRIPTIONS[venue].live.book?.maxSilenceMs ?? 0) + ASKED_WITHIN_MS,
+    slackAt: slack.at,
+  })
+  const sealed = createSealedPages(
+    reader,
+    trackedMarketFeeds(plan, symbol).map(({ feed }) => feed),
+    random.stream('sealed'),
+  )
+  const leaks = createLeakWatch(() => ({ timers: recording.timers, ...network.counts() }))
+  for (let atMs = 10 * SECOND_MS; atMs < 3 * MINUTE_MS; atMs += 7_300)
+    time.after(atMs, () => leaks.sampleBase())
+
+  return {
+    begin(fault: ScheduledFault) {
+      slack.begin(fault)
+      return recording.begin(fault) ?? beginDiskFault(disk, fault) ?? world.begin(fault)
+    },
+    look: async () => [...(await laws.look(time.nowMs)), ...(await sealed.look()), ...world.refusals()],
+    judge: async () => [
+      ...(await laws.judge(time.nowMs)),
+      ...(await sealed.judge()),
+      ...leaks.judge(),
+      ...world.refusals(),
+    ],
+    async stop() {
+      await recording.end()
+      await sandbox.close()
+    },
+  }
+}

@@ -1,0 +1,45 @@
+/**
+ * How far a row may lie from its instant, because a fault made frames late or moved a clock. Only while the fault has an
+ * effect: a wrong row at any other time is wrong.
+ */
+import type { Slack } from '../predictions/compare.ts'
+import type { ScheduledFault } from './schedule.ts'
+import type { VirtualTime } from './virtual-time.ts'
+
+/** What was under way at the end still arrives, and books that did not change are sampled once a minute. */
+const AFTERWARDS_MS = 65_000
+const BEFORE_MS = 5_000
+
+export function createSlack(time: VirtualTime) {
+  const disturbed: (Slack & { fromMs: number; toMs: number })[] = []
+  return {
+    begin({ kind, durationMs, settings }: ScheduledFault): void {
+      const lateMs = latenessOf(kind, durationMs, settings)
+      const skewMs = kind === 'skew' || kind === 'our-skew' ? Math.abs(Number(settings.offsetMs)) : 0
+      if (lateMs === 0 && skewMs === 0) return
+      disturbed.push({
+        fromMs: time.nowMs - BEFORE_MS,
+        toMs: time.nowMs + durationMs + lateMs + AFTERWARDS_MS,
+        behindMs: lateMs + skewMs,
+        aheadMs: skewMs,
+      })
+    },
+    at(atMs: number): Slack {
+      let behindMs = 0
+      let aheadMs = 0
+      for (const each of disturbed) {
+        if (atMs < each.fromMs || atMs >= each.toMs) continue
+        behindMs += each.behindMs
+        aheadMs += each.aheadMs
+      }
+      // With a grid point more: late changes belong to the next one.
+      return behindMs === 0 ? { behindMs, aheadMs } : { behindMs: behindMs + 1_000, aheadMs }
+    },
+  }
+}
+
+function latenessOf(kind: string, durationMs: number, settings: ScheduledFault['settings']): number {
+  if (kind === 'stall') return durationMs
+  if (kind === 'slow') return Number(settings.slowMs)
+  return kind === 'late' ? Number(settings.delayMs) : 0
+}
