@@ -12,15 +12,35 @@ import type { EnvironmentStore } from '../../src/store/environment.ts'
 import { type ManualClock, manualClock } from '../fakes/manual-clock.ts'
 import { storesIn } from '../fakes/stores.ts'
 
-export interface AuditedStore {
+export interface FileBehind {
+  /** Changes the file of the test environment without the store, as a defect of the program or of the disk would. */
+  behind(sql: string, ...values: (string | number)[]): number
+  /** The key of a feed in the file. */
+  idOf(feed: Feed): number
+}
+
+export function fileBehind(folder: string): FileBehind {
+  function inFile<T>(use: (file: DatabaseSync) => T): T {
+    const file = new DatabaseSync(join(folder, 'test.db'), { timeout: 5_000 })
+    try {
+      return use(file)
+    } finally {
+      file.close()
+    }
+  }
+  const find = 'SELECT id FROM feeds WHERE dataset = ? AND source = ? AND symbol = ? AND interval = ?'
+  return {
+    behind: (sql, ...values) => inFile((file) => Number(file.prepare(sql).run(...values).changes)),
+    idOf: ({ dataset, source, symbol, interval }) =>
+      inFile((file) => Number(file.prepare(find).get(dataset, source, symbol, interval)?.id)),
+  }
+}
+
+export interface AuditedStore extends FileBehind {
   readonly clock: ManualClock
   readonly store: EnvironmentStore
   readonly writer: RowWriter
   readonly tracker: CoverageTracker
-  /** Changes the file without the store: as a defect of the program, or of the disk, would. */
-  behind(sql: string, ...values: (string | number)[]): number
-  /** The key of a feed in the file. */
-  idOf(feed: Feed): number
   close(): Promise<void>
 }
 
@@ -31,31 +51,12 @@ export async function openAuditedStore(startMs: number): Promise<AuditedStore> {
   const log = createLogger({ level: 'silent' })
   const writer = createRowWriter({ store, clock, random: Math.random, log })
   const tracker = createCoverageTracker({ feeds: [], coverage: store.coverage, writer })
-  const open = () => new DatabaseSync(join(folder, 'test.db'), { timeout: 5_000 })
   return {
     clock,
     store,
     writer,
     tracker,
-    behind(sql, ...values) {
-      const file = open()
-      try {
-        return Number(file.prepare(sql).run(...values).changes)
-      } finally {
-        file.close()
-      }
-    },
-    idOf({ dataset, source, symbol, interval }) {
-      const file = open()
-      try {
-        const row = file
-          .prepare('SELECT id FROM feeds WHERE dataset = ? AND source = ? AND symbol = ? AND interval = ?')
-          .get(dataset, source, symbol, interval)
-        return Number(row?.id)
-      } finally {
-        file.close()
-      }
-    },
+    ...fileBehind(folder),
     async close() {
       await writer.close()
       await store.close()

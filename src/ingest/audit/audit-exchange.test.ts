@@ -6,10 +6,9 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { after, before, test } from 'node:test'
 import { type ManualClock, manualClock } from '../../../test/fakes/manual-clock.ts'
-import { fixedRandom } from '../../../test/ingest/audited-store.ts'
+import { fileBehind, fixedRandom } from '../../../test/ingest/audited-store.ts'
 import { readRows } from '../../../test/ingest/read-feed.ts'
 import {
   EXCHANGES,
@@ -122,29 +121,22 @@ async function examine(venue: SandboxVenue, maxTurns: number, seed = 1) {
   return { checked, differences }
 }
 
-function behind(sql: string, ...values: (string | number)[]): void {
-  const file = new DatabaseSync(join(folder, 'test.db'), { timeout: 5_000 })
-  try {
-    assert.ok(Number(file.prepare(sql).run(...values).changes) > 0, sql)
-  } finally {
-    file.close()
-  }
+const { behind, idOf } = fileBehind(folder)
+
+function change(sql: string, ...values: (string | number)[]): void {
+  assert.ok(behind(sql, ...values) > 0, sql)
 }
 
-const OF_FEED =
-  'feed = (SELECT id FROM feeds WHERE dataset = ? AND source = ? AND symbol = ? AND interval = ?)'
-const keyOf = ({ dataset, source, symbol, interval }: Feed) => [dataset, source, symbol, interval] as const
-
 const drop = (feed: Feed, timeMs: number) =>
-  behind(`DELETE FROM series_rows WHERE ${OF_FEED} AND ts = ?`, ...keyOf(feed), timeMs)
+  change('DELETE FROM series_rows WHERE feed = ? AND ts = ?', idOf(feed), timeMs)
 
 /** Doubles a number of a row. */
 async function double(feed: Feed, timeMs: number, field: string): Promise<string> {
   const before = await textAt(feed, timeMs)
   const value = Number((JSON.parse(before) as Record<string, number>)[field])
-  behind(
-    `UPDATE series_rows SET text = replace(text, ?, ?) WHERE ${OF_FEED} AND ts = ?`,
-    ...[`"${field}":${value}`, `"${field}":${2 * value}`, ...keyOf(feed), timeMs],
+  change(
+    'UPDATE series_rows SET text = replace(text, ?, ?) WHERE feed = ? AND ts = ?',
+    ...[`"${field}":${value}`, `"${field}":${2 * value}`, idOf(feed), timeMs],
   )
   assert.notEqual(await textAt(feed, timeMs), before)
   return before
@@ -236,11 +228,9 @@ test('perp: trades that are missing are a gap; a second that lacks some is built
   drop(trades, first.timeMs)
   const before = await double(seconds, second.secondMs, 'volume').then(async (text) => {
     // Half of what its trades have.
-    behind(
-      `UPDATE series_rows SET text = ? WHERE ${OF_FEED} AND ts = ?`,
-      text.replace(/"volume":[^,]+/, '"volume":0.00001'),
-      ...keyOf(seconds),
-      second.secondMs,
+    change(
+      'UPDATE series_rows SET text = ? WHERE feed = ? AND ts = ?',
+      ...[text.replace(/"volume":[^,]+/, '"volume":0.00001'), idOf(seconds), second.secondMs],
     )
     return text
   })
@@ -255,11 +245,9 @@ test('perp: coverage that claims a minute without any of its trades becomes a ga
   const seconds = candleFeed('perpdex', 'BTC', '1s')
   const fromMs = liveMs + MINUTE_MS
   for (const feed of [trades, seconds])
-    behind(
-      `DELETE FROM series_rows WHERE ${OF_FEED} AND ts >= ? AND ts < ?`,
-      ...keyOf(feed),
-      fromMs,
-      fromMs + MINUTE_MS,
+    change(
+      'DELETE FROM series_rows WHERE feed = ? AND ts >= ? AND ts < ?',
+      ...[idOf(feed), fromMs, fromMs + MINUTE_MS],
     )
   const { differences } = await examine('perp', 400, 7)
   assert.deepEqual(found(differences), [`gap ${feedName(seconds)}`, `gap ${feedName(trades)}`].sort())

@@ -6,6 +6,7 @@
  *
  * What the rows themselves contradict is judged by the venue, like what the venue contradicts (suspicions.ts).
  */
+import type { Feed } from '../../core/feed.ts'
 import { INTERVAL_MS } from '../../core/interval.ts'
 import type { EnvironmentStore } from '../../store/environment.ts'
 import type { HistoryRange } from '../../venues/venue.ts'
@@ -14,7 +15,7 @@ import { candleFeed } from '../shared/feeds.ts'
 import type { AuditCheck, AuditDifference } from './audit.ts'
 import { compareIntervals, PAIRS } from './compare-intervals.ts'
 import { compareTrades } from './compare-trades.ts'
-import { pick, pickStart } from './draw.ts'
+import { drawRange, pick } from './draw.ts'
 import { judgeFunding } from './judge-funding.ts'
 import { judgeSeconds, reachOfSeconds } from './judge-seconds.ts'
 import { createSuspicions, type Suspicion, type WrongRow } from './suspicions.ts'
@@ -23,10 +24,6 @@ import { judgeMinutes } from './venue-candles.ts'
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
-/** What is younger may still be on its way into a venue's answers. */
-export const SETTLED_AFTER_MS = 15 * MINUTE_MS
-/** Half of the ranges are younger than this, since what is new is read most. */
-const RECENT_MS = 6 * HOUR_MS
 /** Seconds are requested in pieces of this length. */
 const SECONDS_RANGE_MS = 5 * MINUTE_MS
 
@@ -67,29 +64,15 @@ export function auditExchange({ symbols, store, random }: ExchangeAuditParts): A
     }
   }
 
-  /** A random range of a feed that is stored and settled, not further back than the venue reaches. */
-  async function drawRange(
-    feed: Parameters<typeof store.series.finality>[0][number],
-    lengthMs: number,
-    stepMs: number,
-    reachMs = Number.POSITIVE_INFINITY,
-  ): Promise<HistoryRange | undefined> {
-    const { dataset, source, symbol, interval } = feed
-    const [info] = await store.series.feeds({ dataset, source, symbol, interval })
-    if (info?.firstTs === undefined) return undefined
-    const toMs = Math.min(info.before, clock.now() - SETTLED_AFTER_MS)
-    const backMs = random() < 0.5 ? RECENT_MS + lengthMs : Number.POSITIVE_INFINITY
-    const fromMs = Math.max(info.firstTs, toMs - backMs, clock.now() - reachMs)
-    const startMs = pickStart({ fromMs, toMs }, lengthMs, stepMs, random)
-    return startMs === undefined ? undefined : { fromMs: startMs, toMs: startMs + lengthMs }
-  }
+  const draw = (feed: Feed, lengthMs: number, stepMs: number, reachMs?: number) =>
+    drawRange({ series: store.series, clock, random }, feed, lengthMs, stepMs, reachMs)
 
   async function checkIntervals(parts: SymbolParts): Promise<readonly AuditDifference[] | null> {
     const pair = pick(PAIRS, random)
     if (pair === undefined) return null
     const lengthMs = Math.max(HOUR_MS, 4 * INTERVAL_MS[pair.coarse])
     const feed = candleFeed(plan.source, parts.symbol, pair.coarse)
-    const range = await drawRange(feed, lengthMs, INTERVAL_MS[pair.coarse])
+    const range = await draw(feed, lengthMs, INTERVAL_MS[pair.coarse])
     if (range === undefined) return null
     const found = await compareIntervals(store, parts, pair, range)
     if (found === undefined) return null
@@ -101,7 +84,7 @@ export function auditExchange({ symbols, store, random }: ExchangeAuditParts): A
   async function checkSeconds(parts: SymbolParts): Promise<readonly AuditDifference[] | null> {
     const reachMs = plan.secondsFrom === 'trades' ? Number.POSITIVE_INFINITY : reachOfSeconds(parts)
     const feed = candleFeed(plan.source, parts.symbol, '1s')
-    const range = await drawRange(feed, MINUTE_MS, MINUTE_MS, reachMs)
+    const range = await draw(feed, MINUTE_MS, MINUTE_MS, reachMs)
     if (range === undefined) return null
     if (plan.secondsFrom === 'trades') return compareTrades(store, parts, range, ofRows)
     const found = await compareIntervals(store, parts, { fine: '1s', coarse: '1m' }, range)
@@ -121,7 +104,7 @@ export function auditExchange({ symbols, store, random }: ExchangeAuditParts): A
   }
 
   async function askMinutes(parts: SymbolParts): Promise<readonly AuditDifference[] | null> {
-    const range = await drawRange(candleFeed(plan.source, parts.symbol, '1m'), HOUR_MS, HOUR_MS)
+    const range = await draw(candleFeed(plan.source, parts.symbol, '1m'), HOUR_MS, HOUR_MS)
     if (range === undefined) return null
     return ask(await judgeMinutes(store, parts, range), () => suspectDay(parts, range.fromMs))
   }
@@ -129,14 +112,14 @@ export function auditExchange({ symbols, store, random }: ExchangeAuditParts): A
   async function askSeconds(parts: SymbolParts): Promise<readonly AuditDifference[] | null> {
     const lengthMs = plan.secondsFrom === 'candles' ? SECONDS_RANGE_MS : MINUTE_MS
     const feed = candleFeed(plan.source, parts.symbol, '1s')
-    const range = await drawRange(feed, lengthMs, MINUTE_MS, reachOfSeconds(parts))
+    const range = await draw(feed, lengthMs, MINUTE_MS, reachOfSeconds(parts))
     if (range === undefined) return null
     return ask(await judgeSeconds(store, parts, range), () => suspectSeconds(parts, range))
   }
 
   async function askFunding(parts: SymbolParts): Promise<readonly AuditDifference[] | null> {
     const feed = { dataset: 'funding', source: plan.source, symbol: parts.symbol, interval: '' } as const
-    const range = await drawRange(feed, 3 * DAY_MS, HOUR_MS)
+    const range = await draw(feed, 3 * DAY_MS, HOUR_MS)
     if (range === undefined) return null
     const judge = () => judgeFunding(store, parts, range)
     return ask(await judge(), () => ({ key: `${parts.symbol} funding ${range.fromMs}`, judge }))

@@ -1,18 +1,39 @@
-/** Random choices from an injected source of numbers in [0, 1). */
+/** Random choices, from an injected source of numbers in [0, 1). */
+import type { Feed } from '../../core/feed.ts'
+import type { Clock } from '../../kit/clock.ts'
+import type { SeriesStore } from '../../store/series.ts'
+import type { HistoryRange } from '../../venues/venue.ts'
+
+/** What is younger may still be on its way into a venue's answers. */
+const SETTLED_AFTER_MS = 15 * 60_000
+/** Half of the ranges are younger than this, since what is new is read most. */
+const RECENT_MS = 6 * 3_600_000
 
 export function pick<T>(list: readonly T[], random: () => number): T | undefined {
   return list[Math.floor(random() * list.length)]
 }
 
-/** A random multiple of a step in [fromMs, toMs - lengthMs]; undefined where none fits. */
-export function pickStart(
-  range: { readonly fromMs: number; readonly toMs: number },
+/** A random range of a feed that is stored, final and settled, and not further back than the venue reaches. */
+export async function drawRange(
+  parts: {
+    readonly series: Pick<SeriesStore, 'feeds'>
+    readonly clock: Clock
+    readonly random: () => number
+  },
+  { dataset, source, symbol, interval }: Feed,
   lengthMs: number,
   stepMs: number,
-  random: () => number,
-): number | undefined {
-  const first = Math.ceil(range.fromMs / stepMs)
-  const last = Math.floor((range.toMs - lengthMs) / stepMs)
+  reachMs = Number.POSITIVE_INFINITY,
+): Promise<HistoryRange | undefined> {
+  const { series, clock, random } = parts
+  const [info] = await series.feeds({ dataset, source, symbol, interval })
+  if (info?.firstTs === undefined) return undefined
+  const toMs = Math.min(info.before, clock.now() - SETTLED_AFTER_MS)
+  const backMs = random() < 0.5 ? RECENT_MS + lengthMs : Number.POSITIVE_INFINITY
+  const fromMs = Math.max(info.firstTs, toMs - backMs, clock.now() - reachMs)
+  const first = Math.ceil(fromMs / stepMs)
+  const last = Math.floor((toMs - lengthMs) / stepMs)
   if (last < first) return undefined
-  return (first + Math.floor(random() * (last - first + 1))) * stepMs
+  const startMs = (first + Math.floor(random() * (last - first + 1))) * stepMs
+  return { fromMs: startMs, toMs: startMs + lengthMs }
 }

@@ -8,12 +8,10 @@
  * a candle that the venue has no longer; and where the venue leaves out quiet candles, one that it published later. Where
  * longer candles may have come from the venue's own ones, those are accepted as well.
  */
-import { type Feed, feedName } from '../../core/feed.ts'
 import { type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
 import type { CandleInput } from '../../core/rows/candle.ts'
 import type { FlowInput } from '../../core/rows/flow.ts'
 import type { Numeric } from '../../core/rows/json-text.ts'
-import { rowEncoder } from '../../core/rows/row-kinds.ts'
 import type { CandleRow, ServedRows } from '../../core/rows/schemas.ts'
 import type { EnvironmentStore } from '../../store/environment.ts'
 import type { CandleObservation } from '../../venues/observation.ts'
@@ -26,6 +24,7 @@ import { createRollUp } from '../exchange/roll-up-candles.ts'
 import type { SymbolParts } from '../exchange/symbol-parts.ts'
 import { COARSE_INTERVALS, candleFeed, feedOf } from '../shared/feeds.ts'
 import { readCertain } from './certain-rows.ts'
+import { compared } from './compare-row.ts'
 import type { WrongRow } from './suspicions.ts'
 
 type Store = Pick<EnvironmentStore, 'series' | 'coverage'>
@@ -167,42 +166,3 @@ const CANDLE_FIGURES = [
 const FLOW_FIGURES = [
   ...['buy_volume', 'sell_volume', 'vwap_buy', 'vwap_sell'],
 ] as readonly (keyof ServedRows['flow'])[]
-
-function compared<Row extends object>(
-  feed: Feed,
-  row: Row | undefined,
-  input: { readonly time: number },
-  figures: readonly (keyof Row)[],
-  put: () => void,
-): WrongRow[] {
-  const expected = rowOf(feed, input)
-  // What cannot be stored is a gap already.
-  if (expected === undefined) return []
-  const differing =
-    row === undefined ? figures : figures.filter((name) => row[name] !== (expected as Row)[name])
-  if (differing.length === 0) return []
-  const lengthMs = feed.interval === '' ? 1 : INTERVAL_MS[feed.interval]
-  return [
-    {
-      key: `${feedName(feed)}/${input.time}`,
-      truth: JSON.stringify(figures.map((name) => (expected as Row)[name])),
-      correct() {
-        put()
-        const what =
-          row === undefined
-            ? 'a row was missing that the venue has'
-            : `${differing.join(', ')} of a row were not what the venue has`
-        return { what, action: 'corrected', feed, fromMs: input.time, toMs: input.time + lengthMs }
-      },
-    },
-  ]
-}
-
-/** The row that would be served. */
-function rowOf(feed: Feed, input: object): object | undefined {
-  try {
-    return JSON.parse(rowEncoder(feed)(input as never).text) as object
-  } catch {
-    return undefined
-  }
-}

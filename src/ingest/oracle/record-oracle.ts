@@ -7,6 +7,7 @@
  * A candle that could be carried by no fresh answer is a gap: the chain or the feed had stopped.
  */
 import { channelKey } from '../../venues/channel.ts'
+import { auditOracle } from '../audit/audit-oracle.ts'
 import { candleFeed } from '../shared/feeds.ts'
 import { type RecorderOptions, recordedSymbols, recordVenue } from '../shared/record-venue.ts'
 import type { Recorder } from '../shared/recorder.ts'
@@ -32,6 +33,7 @@ export function recordOracle(options: OracleOptions): Recorder {
       })),
     ),
     hasSnapshots: false,
+    audits: ({ rows, signal }) => [auditOracle({ ...options, symbols, rows, signal })],
     open: async ({ rows, tracker, signal }) =>
       new Map(
         symbols.map((symbol) => [
