@@ -19,6 +19,10 @@ export interface Subject {
   readonly venue: SandboxVenue
   readonly symbol: AssetSymbol
   readonly range: Range
+  /** The range of a feed, where feeds are judged over different ones. */
+  readonly rangeOf?: (dataset: Feed['dataset'], interval: FeedInterval) => Range
+  /** Times in which nothing was sent though nothing is wrong, as far as a recorder can know. */
+  readonly quietOf?: (dataset: Feed['dataset'], interval: FeedInterval) => readonly Range[]
   /** A moment of the machine, on the clock of the recording: 0 where nothing depends on arrival. */
   readonly slackMs: number
   /** By how much the venue's clock was ahead of ours at times; what it sends without a time is then that new. */
@@ -62,22 +66,25 @@ export async function read(
   const around = { fromMs: range.fromMs - aroundMs, toMs: range.toMs }
   const rows = await readRows(store, feed, around)
   const gaps = await readGaps(store, feed, around)
+  const quiet = subject.quietOf?.(dataset, interval) ?? []
   return {
     rows,
-    inGap: (fromMs, toMs) => gaps.some((gap) => gap.from < toMs && gap.to > fromMs),
+    inGap: (fromMs, toMs) =>
+      gaps.some((gap) => gap.from < toMs && gap.to > fromMs) ||
+      quiet.some((range) => range.fromMs < toMs && range.toMs > fromMs),
     name: `${dataset} ${venue} ${symbol} ${interval}`.trim(),
   }
 }
 
 /** A text for each instant that is there more than once, or not on the grid. */
 export function offGrid({ rows, name }: Read, gridMs: number): string[] {
-  const times = rows.map(timeOf)
-  return [
-    ...times
-      .filter((timeMs) => timeMs % gridMs !== 0)
-      .map((timeMs) => `${name}: ${at(timeMs)} is off the grid`),
-    ...times
-      .filter((timeMs, index) => times.indexOf(timeMs) !== index)
-      .map((timeMs) => `${name}: ${at(timeMs)} is there twice`),
-  ]
+  const seen = new Set<number>()
+  const wrong: string[] = []
+  for (const row of rows) {
+    const timeMs = timeOf(row)
+    if (timeMs % gridMs !== 0) wrong.push(`${name}: ${at(timeMs)} is off the grid`)
+    if (seen.has(timeMs)) wrong.push(`${name}: ${at(timeMs)} is there twice`)
+    seen.add(timeMs)
+  }
+  return wrong
 }

@@ -9,11 +9,13 @@ import { feedName } from '../../src/core/feed.ts'
 import type { AssetSymbol } from '../../src/core/symbol.ts'
 import { recordExchange } from '../../src/ingest/exchange/record-exchange.ts'
 import { trackedFeeds } from '../../src/ingest/shared/feeds.ts'
+import { ASK_QUIET_AGAIN } from '../../src/ingest/shared/watch-silence.ts'
 import { type Supervisor, supervise } from '../../src/ingest/supervise.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
 import { openStores, type StoreAddress } from '../../src/store/open-stores.ts'
 import { VENUES } from '../../src/venues/list.ts'
-import { compareAll } from '../ingest/compare.ts'
+import type { VenueDescription } from '../../src/venues/venue.ts'
+import { compareAll, type Subject } from '../ingest/compare.ts'
 import { EXCHANGES, type SandboxVenue } from '../ingest/recording.ts'
 import { startTestExchanges } from '../sandbox/start.ts'
 import {
@@ -97,10 +99,22 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
   const { name } = EXCHANGES[venue]
   const { plan } = VENUES[name]
   const startedMs = time.nowMs
-  const feeds = world.symbols.flatMap((symbol) => trackedFeeds(plan, symbol).map(({ feed }) => feed))
+  const { live } = VENUES[name].create({ clock: outside.clock }).describe
+  const tracked = world.symbols
+    .flatMap((symbol) => trackedFeeds(plan, symbol))
+    .map(({ feed, channels }) => ({
+      feed,
+      silenceMs: silenceOfChannels(live, channels),
+      limitMs: noticedWithinMs(silenceOfChannels(live, channels)),
+    }))
+  const silenceOf = (dataset: string, interval: string) =>
+    tracked.find(({ feed }) => feed.dataset === dataset && feed.interval === interval)?.silenceMs ?? 0
+  const feeds = tracked.map(({ feed }) => feed)
   /** What the faults so far allow: how much later than sent a frame may have been read, how far clocks were apart. */
   let lateMs = 0
   let skewMs = 0
+  /** The venue sent nothing, or lost frames, for less than the silence that is normal. */
+  const quiet: { fromMs: number; toMs: number; lengthMs: number }[] = []
   let incarnation = 0
 
   interface Running {
@@ -158,7 +172,7 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
     for (const phaseMs of [-7_000, -1_000, 500, 20_000])
       time.after(minute * MINUTE_MS + phaseMs - 20_000, () => leaks.sampleBase())
 
-  async function compare(fromMs: number, toMs: number): Promise<string[]> {
+  async function compare(fromMs: number, toMs: number, rangeOf?: Subject['rangeOf']): Promise<string[]> {
     const wrong: string[] = []
     for (const symbol of world.symbols)
       wrong.push(
@@ -167,6 +181,11 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
           range: { fromMs, toMs },
           slackMs: LATENCY_MS + world.tickMs + lateMs + skewMs,
           aheadMs: skewMs,
+          quietOf: (dataset, interval) =>
+            isLostForGood(venue, dataset, interval) && dataset !== 'trades' && dataset !== 'candles'
+              ? quiet.filter(({ lengthMs }) => lengthMs < silenceOf(dataset, interval))
+              : [],
+          ...(rangeOf === undefined ? {} : { rangeOf }),
         })),
       )
     return wrong
@@ -174,6 +193,16 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
 
   return {
     begin(fault) {
+      if (['mute', 'hang', 'skip', 'malformed'].includes(fault.kind)) {
+        // Which frames are lost by their number is a matter of chance.
+        const lengthMs = fault.durationMs === 0 ? 0 : fault.durationMs
+        const endMs = time.nowMs + (fault.durationMs === 0 ? MINUTE_MS : fault.durationMs)
+        quiet.push({
+          fromMs: time.nowMs - world.tickMs - LATENCY_MS,
+          toMs: endMs + world.tickMs + LATENCY_MS,
+          lengthMs,
+        })
+      }
       if (fault.kind === 'stall') lateMs = Math.max(lateMs, fault.durationMs)
       if (fault.kind === 'slow') lateMs = Math.max(lateMs, Number(fault.settings.slowMs))
       if (fault.kind === 'skew' || fault.kind === 'our-skew')
@@ -199,15 +228,26 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
     },
     async look() {
       const nowMs = time.nowMs
-      const wrong = await compare(Math.max(startedMs, nowMs - 10 * MINUTE_MS), nowMs)
-      // A row that says that it is not closed yet promises nothing.
-      return [
-        ...wrong.filter((text) => !text.includes('is still open')).map((text) => `2 ${text}`),
-        ...(await sealed.look()),
-      ]
+      const fromMs = Math.max(startedMs, nowMs - 15 * MINUTE_MS)
+      const finality = await reader.series.finality(tracked.map(({ feed }) => feed))
+      const endOf = new Map(
+        tracked.map(({ feed, limitMs }, index) => [
+          `${feed.dataset} ${feed.interval}`,
+          // What is not final may be wrong until a silence must have been noticed.
+          Math.max(finality[index]?.before ?? 0, nowMs - limitMs),
+        ]),
+      )
+      const wrong = await compare(fromMs, nowMs, (dataset, interval) => ({
+        fromMs,
+        toMs: Math.min(nowMs, endOf.get(`${dataset} ${interval}`) ?? fromMs),
+      }))
+      // A row that says that it is not closed yet, or a count that is not known, promises nothing.
+      const claims = wrong.filter((text) => !/is still open|is null, was/.test(text))
+      return [...claims.map((text) => `2 ${text}`), ...(await sealed.look())]
     },
     async judge() {
-      const toMs = time.nowMs
+      // The last minutes are not closed yet.
+      const toMs = time.nowMs - 3 * MINUTE_MS
       const wrong = (await compare(startedMs, toMs)).map((text) => `1 ${text}`)
       // What the venue keeps has no gap left.
       for (const feed of feeds) {
@@ -228,6 +268,18 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
     },
   }
 }
+
+/** The longest silence that is normal. */
+function silenceOfChannels(live: VenueDescription['live'], channels: readonly string[]): number {
+  const silences = channels.map((key) => {
+    const topic = live[key.slice(0, key.indexOf(':')) as keyof typeof live]
+    return topic?.maxSilenceMs ?? 0
+  })
+  return Math.max(...silences)
+}
+
+/** A silent channel is known to be silent: after the request of the witness, and its longest pause if it was quiet before. */
+const noticedWithinMs = (silenceMs: number) => silenceMs + ASK_QUIET_AGAIN.capMs + 30 * SECOND_MS
 
 /** What an exchange never sends again. */
 function isLostForGood(venue: SandboxVenue, dataset: string, interval: string): boolean {

@@ -67,9 +67,14 @@ const run = (seed: number, schedule?: readonly ScheduledFault[]): Promise<Outcom
 async function explain({ seed, schedule, broken }: Outcome): Promise<void> {
   print(`seed ${seed} breaks law ${broken[0]}`)
   for (const text of broken.slice(1, 6)) print(`  also: ${text}`)
-  const law = broken[0]?.[0]
+  // The same law about the same feed: other faults of the schedule may break others.
+  const keyOf = (text = '') => text.split(':', 1)[0]
+  const law = keyOf(broken[0])
   const shortest = values.shrink
-    ? await shrinkSchedule(schedule, async (candidate) => (await run(seed, candidate)).broken[0]?.[0] === law)
+    ? await shrinkSchedule(
+        schedule,
+        async (candidate) => keyOf((await run(seed, candidate)).broken[0]) === law,
+      )
     : schedule
   print(`  schedule (${shortest.length} of ${schedule.length} faults):`)
   for (const fault of shortest) print(`    ${describeFault(fault)}`)

@@ -64,6 +64,11 @@ export class SymbolRecorder implements LiveRecorder {
   private readonly books = sampleBook({ staleAfterMs: BOOK_STALE_MS, graceMs: BOOK_GRACE_MS })
   private readonly ticker = new TickerSampler()
   private hasBegun = false
+  /**
+   * When each kind of observation was received last. Until the next one the silence may be a fault that is not found
+   * yet, and what it takes back must not be final.
+   */
+  private readonly receivedMs = new Map<DataObservation['kind'], number>()
 
   constructor(parts: SymbolParts, options: SymbolRecorderOptions) {
     const { plan, venue, symbol, clock, signal } = parts
@@ -115,6 +120,7 @@ export class SymbolRecorder implements LiveRecorder {
 
   observe(observation: DataObservation): void {
     const { parts } = this
+    this.receivedMs.set(observation.kind, observation.receivedMs)
     switch (observation.kind) {
       case 'candle':
         if (observation.interval === '1s') this.seconds.receive(observation)
@@ -200,9 +206,12 @@ export class SymbolRecorder implements LiveRecorder {
 
   private finalizeStreamed(settledMs: number): void {
     const { plan, writer } = this.parts
-    if (plan.hasTicker) writer.final(this.feeds.ticker, settledMs)
-    if (plan.hasSnapshots) writer.final(this.feeds.snapshots, settledMs)
-    if (plan.hasLiquidations) writer.final(this.feeds.liquidations, settledMs)
+    const finalTo = (...kinds: DataObservation['kind'][]) =>
+      Math.min(settledMs, Math.max(...kinds.map((kind) => this.receivedMs.get(kind) ?? 0)))
+    if (plan.hasTicker) writer.final(this.feeds.ticker, finalTo('best_bid_ask'))
+    if (plan.hasSnapshots) writer.final(this.feeds.snapshots, finalTo('exchange_book'))
+    // Minutes come over the same socket.
+    if (plan.hasLiquidations) writer.final(this.feeds.liquidations, finalTo('liquidation', 'candle'))
   }
 
   private followTrades(): void {

@@ -7,6 +7,9 @@
  *             renewal due  ▼ │ successor ready, both read for `overlapMs`, old one closed
  *                        renewing ──successor failed──▶ serving (tried again later)
  *
+ * An old socket that sends nothing beside its successor was dead: that is a loss for all of its channels, though only
+ * the quickest of them may have been missed.
+ *
  * While renewing both sockets are read, so repeats are expected and recognised by their keys downstream.
  */
 import { type BackoffPolicy, backoffMs } from '../../kit/backoff.ts'
@@ -124,9 +127,14 @@ export function startConnection(options: ConnectionOptions): Connection {
         continue
       }
       serving = next
-      next.succeed(socket)
       if (next.isProven) attempt = 0
-      events.renewed(due.reason)
+      if (socket.isDeadBeside(next)) {
+        events.disconnected('silent', socket.lastDataMs, false)
+        events.connected(next.accepted)
+      } else {
+        next.succeed(socket)
+        events.renewed(due.reason)
+      }
       socket.close('replaced')
       socket = next
     }

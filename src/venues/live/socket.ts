@@ -61,6 +61,7 @@ export class VenueSocket {
   readonly #unaccepted: Set<string>
   #socket: WebSocket | undefined
   #isOpen = false
+  #openedMs = 0
   #isGreeted = false
   #hasData = false
   #isPaused: boolean
@@ -123,6 +124,19 @@ export class VenueSocket {
   /** It was cut because nothing was received, though some of its channels are never quiet for that long. */
   get wasSilent(): boolean {
     return this.#wasSilent
+  }
+
+  /**
+   * Whether it sent nothing since its successor opened, though some of its channels are never quiet for long and the
+   * successor has data: then it was dead, and nobody knows since when.
+   */
+  isDeadBeside(successor: VenueSocket): boolean {
+    if (this.#options.limits.dataSilenceMs === null || !successor.#hasData) return false
+    return this.#liveness.dataMs < successor.#openedMs
+  }
+
+  get lastDataMs(): number {
+    return this.#sinceLastProof(this.#liveness.dataMs)
   }
 
   /** Takes the place of another socket. Until it sends data, nothing is proven since the last data of that one. */
@@ -202,7 +216,8 @@ export class VenueSocket {
       return
     }
     this.#isOpen = true
-    this.#liveness.restart(this.#options.clock.now())
+    this.#openedMs = this.#options.clock.now()
+    this.#liveness.restart(this.#openedMs)
     if (this.#isPaused) this.#socket?.pause()
     this.#options.events.opened()
     this.#opened.resolve(true)
