@@ -4,6 +4,7 @@ import { exchangeKind } from './exchange.ts'
 import { marketsKind } from './markets.ts'
 import { oracleKind } from './oracle.ts'
 import type { Random } from './random.ts'
+import { readersKind } from './readers/part.ts'
 import type { PartKind } from './simulation.ts'
 
 export const PARTS: readonly PartKind[] = [
@@ -14,6 +15,7 @@ export const PARTS: readonly PartKind[] = [
   oracleKind,
   marketsKind('kalshi'),
   marketsKind('polymarket'),
+  readersKind,
 ]
 
 /** Only when they are named: not every seed of theirs holds yet. */

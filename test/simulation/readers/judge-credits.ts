@@ -1,0 +1,113 @@
+/** Law 9 from the tables themselves: what is charged is what was given, and no budget pays more than it has. */
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { Receipt } from './callers.ts'
+
+interface LedgerRow {
+  readonly id: string
+  readonly at: number
+  readonly account_id: string
+  readonly key_id: string
+  readonly credits: number
+}
+
+export interface GivenDelivery {
+  readonly id: string
+  /** When the service learned that it was delivered. */
+  readonly atMs: number
+  readonly isAccepted: boolean
+  readonly isDelivered: boolean
+}
+
+export interface CreditFacts {
+  readonly receipts: readonly Receipt[]
+  readonly deliveries: readonly GivenDelivery[]
+  /** Whether a charge of that instant may be lost: a process died before it could be written. */
+  mayBeLost(atMs: number): boolean
+}
+
+const open = (folder: string) =>
+  new DatabaseSync(join(folder, 'accounts.db'), { readOnly: true, timeout: 5_000 })
+
+/** At any time. */
+export function overdrawn(folder: string): string[] {
+  const database = open(folder)
+  try {
+    return database
+      .prepare('SELECT id, used, credit_limit FROM budgets WHERE used > credit_limit')
+      .all()
+      .map(({ id, used, credit_limit }) => `9 the budget ${id} paid ${used} of ${credit_limit} credits`)
+  } finally {
+    database.close()
+  }
+}
+
+/** When everything was written. */
+export function judgeCredits(folder: string, facts: CreditFacts): string[] {
+  const database = open(folder)
+  try {
+    const ledger = database.prepare('SELECT * FROM ledger').all() as unknown as LedgerRow[]
+    return [...judgeLedger(ledger, facts), ...judgeSums(database, ledger)]
+  } finally {
+    database.close()
+  }
+}
+
+function judgeLedger(
+  ledger: readonly LedgerRow[],
+  { receipts, deliveries, mayBeLost }: CreditFacts,
+): string[] {
+  const wrong: string[] = []
+  const paid = new Map(ledger.map((row) => [row.id, row.credits]))
+  const receiptOf = new Map(receipts.map((receipt) => [receipt.id, receipt]))
+  const deliveryOf = new Map(deliveries.map((delivery) => [delivery.id, delivery]))
+  for (const { id, credits } of ledger) {
+    const receipt = receiptOf.get(id)
+    const delivery = deliveryOf.get(id)
+    if (receipt !== undefined) {
+      // Charged, and the process died before it could answer: nobody can tell them apart.
+      if (receipt.answeredMs === undefined && receipt.service.process.isDead) continue
+      if (receipt.charged !== credits)
+        wrong.push(
+          `9 ${receipt.route} (${id}, status ${receipt.status}) said ${receipt.charged} credits and was charged ${credits}`,
+        )
+    } else if (delivery !== undefined) {
+      if (credits !== 1) wrong.push(`9 the delivery ${id} was charged ${credits} credits`)
+      if (!delivery.isAccepted)
+        wrong.push(`9 the delivery ${id} was charged, and its receiver has never accepted it`)
+    } else wrong.push(`9 ${id} was charged ${credits} credits, and is neither a request nor a delivery`)
+  }
+  for (const { id, charged, answeredMs = 0, route } of receipts)
+    if (charged > 0 && !paid.has(id) && !mayBeLost(answeredMs))
+      wrong.push(`9 ${route} (${id}) said ${charged} credits, and nothing was charged`)
+  for (const { id, atMs, isDelivered } of deliveries)
+    if (isDelivered && !paid.has(id) && !mayBeLost(atMs)) wrong.push(`9 the delivery ${id} was not charged`)
+  return wrong
+}
+
+function judgeSums(database: DatabaseSync, ledger: readonly LedgerRow[]): string[] {
+  const wrong: string[] = []
+  const budgets = database.prepare('SELECT id, period_start, used FROM budgets').all() as unknown as {
+    id: string
+    period_start: number
+    used: number
+  }[]
+  const startsOf = Map.groupBy(budgets, ({ id }) => id)
+  for (const { id, period_start, used } of budgets) {
+    const nextMs = Math.min(
+      ...(startsOf.get(id) ?? []).map((each) =>
+        each.period_start > period_start ? each.period_start : Number.POSITIVE_INFINITY,
+      ),
+    )
+    const charged = ledger
+      .filter((row) => id === row.key_id || id === `${row.account_id}/test`)
+      .filter(({ at }) => at >= period_start && at < nextMs)
+      .reduce((sum, { credits }) => sum + credits, 0)
+    if (charged !== used) wrong.push(`9 the budget ${id} counts ${used} credits, its charges are ${charged}`)
+  }
+  const sumOf = (sql: string) => Number(database.prepare(sql).get()?.sum ?? 0)
+  const usage = sumOf('SELECT SUM(credits) AS sum FROM usage')
+  const charged = sumOf('SELECT SUM(credits) AS sum FROM ledger')
+  if (usage !== charged) wrong.push(`9 usage counts ${usage} credits, the ledger ${charged}`)
+  return wrong
+}

@@ -1,0 +1,422 @@
+/**
+ * The readers of the event log and of the API as a part of a simulation:
+ *
+ *   writer ─▶ event log ─▶ service: webhooks ─▶ receivers      callers ─▶ gate and ledger of one or two processes
+ *                              └─▶ stream ─▶ network ─▶ clients
+ *
+ * Laws: (6) what a client of the stream receives over all its connections is what the log has for it; (8) every delivery
+ * at least once, none to a wrong receiver; (9) charges are answers given; (10) every request is answered in time.
+ */
+import { mkdirSync } from 'node:fs'
+import { createAccounts } from '../../../src/accounts/accounts.ts'
+import { lookAtLog } from '../../../src/events/look-at-log.ts'
+import { createEventTail } from '../../../src/events/publish.ts'
+import { openStores, type StoreAddress } from '../../../src/store/open-stores.ts'
+import {
+  beginDiskFault,
+  beginNetworkFault,
+  DISK_FAULTS,
+  NETWORK_FAULTS,
+  PROCESS_FAULTS,
+} from '../common-faults.ts'
+import { createLeakWatch } from '../leaks.ts'
+import type { FaultKind, ScheduledFault } from '../schedule.ts'
+import type { Part, PartKind, Surroundings } from '../simulation.ts'
+import { Callers } from './callers.ts'
+import { judgeCredits, overdrawn } from './judge-credits.ts'
+import { judgeDeliveries, type WebhookFacts } from './judge-deliveries.ts'
+import { Keeper } from './keeper.ts'
+import { startLogWriter } from './log-writer.ts'
+import { type ReceiverMood, Receivers } from './receivers.ts'
+import { type ReaderService, startReaderService } from './service.ts'
+import { StreamClient } from './stream-clients.ts'
+import { LogTruth } from './truth.ts'
+import { drawReaderWorld, PLANS } from './world.ts'
+
+const SECOND_MS = 1_000
+const MINUTE_MS = 60_000
+const STREAM = 'stream'
+/** Charges are at most 250 ms behind; writing them takes a few operations of the disk. */
+const CHARGED_WITHIN_MS = 1_500
+/** What a disk that is slow adds to an answer that waits for several of its operations in a row. */
+const SLOW_ANSWER_MS = 90 * SECOND_MS
+/** So soon every reader has what was written, when nothing is broken. */
+const READ_WITHIN_MS = 90 * SECOND_MS
+
+const moodFault = (mood: ReceiverMood, weight: number, settings?: FaultKind['settings']): FaultKind => ({
+  kind: `receiver-${mood}`,
+  weight,
+  durationMs: [SECOND_MS, 12 * MINUTE_MS],
+  settings: (random) => ({ receiver: random.int(0, 2), ...settings?.(random) }),
+})
+
+const READER_FAULTS: readonly FaultKind[] = [
+  moodFault('status', 2, (random) => ({
+    status: random.pick([400, 404, 408, 410, 429, 500, 503]),
+    retryAfterS: random.pick([0, 0, 1, 30]),
+  })),
+  moodFault('hang', 1),
+  moodFault('cut', 1),
+  moodFault('cut-after', 2),
+  moodFault('slow', 1),
+  moodFault('redirect', 1),
+  moodFault('oversized', 1),
+  moodFault('any', 2),
+  { kind: 'burst', weight: 1, durationMs: [0, 0], settings: (random) => ({ count: random.int(50, 700) }) },
+  {
+    kind: 'forget',
+    weight: 1,
+    durationMs: [0, 0],
+    settings: (random) => ({ keepMs: random.int(0, 120_000) }),
+  },
+  { kind: 'kill-second', weight: 2, durationMs: [100, 5 * MINUTE_MS] },
+]
+
+export const readersKind: PartKind = {
+  name: 'readers',
+  faults: [...READER_FAULTS, ...NETWORK_FAULTS, ...DISK_FAULTS, ...PROCESS_FAULTS],
+  start: startReaders,
+}
+
+async function startReaders(surroundings: Surroundings): Promise<Part> {
+  const { time, random, network, disk, folder, note } = surroundings
+  const world = drawReaderWorld(random.stream('world'))
+  note(
+    `readers: ${JSON.stringify({ ...world, webhooks: world.webhooks.length, streams: world.streams.length })}`,
+  )
+  mkdirSync(folder, { recursive: true })
+  const address: StoreAddress = { engine: 'sqlite', folder, cacheMb: 8, writes: 'inline', sync: 'off' }
+  const outside = surroundings.startProcess('readers world')
+  const randomBytes = (count: number) => outside.random.bytes(count)
+  const plain = openStores(address, outside.clock, { randomBytes })
+  const chain = plain.chain('test')
+  const jobs = plain.jobs('test')
+  const truth = new LogTruth(chain)
+  const receivers = new Receivers(time, random.stream('receivers'))
+  /** From when to when the disk failed or was slow. */
+  const diskFaults: { fromMs: number; toMs: number; isSlow: boolean }[] = []
+  const deaths: number[] = []
+  let streamUrl = 'ws://127.0.0.1:1/'
+
+  // Accounts, before anything goes wrong.
+  const accountsStore = plain.accounts()
+  const accounts = createAccounts({ store: accountsStore, plans: PLANS, clock: outside.clock, randomBytes })
+  const owner = await accounts.create({ email: 'owner@example.com', plan: 'reader' })
+  const ownerKey = await accounts.createKey({ accountId: owner.id, environment: 'test', name: 'owner' })
+  const callerKeys: string[] = []
+  for (const [index, { plan, cap }] of world.callers.entries()) {
+    // Half of them share an account with the one before.
+    const before = index > 0 && random.chance(0.5) ? (await accounts.list()).at(-1) : undefined
+    const account = before ?? (await accounts.create({ email: `caller${index}@example.com`, plan }))
+    const { key } = await accounts.createKey({
+      accountId: account.id,
+      environment: 'test',
+      name: `k${index}`,
+      creditCap: cap,
+    })
+    callerKeys.push(key)
+  }
+  await accountsStore.close()
+
+  const isWrite = (name: string) => ['write', 'prune', 'numberAbove', 'retain'].includes(name)
+
+  /** The process that has everything. */
+  const first = new Keeper<ReaderService>({
+    start(number) {
+      const process = surroundings.startProcess(`service ${number}`)
+      const stores = openStores(address, process.clock).chain('test')
+      const events = disk.behind(stores, process, isWrite).events
+      let inner: ReturnType<typeof startReaderService> | undefined
+      let tail: Awaited<ReturnType<typeof createEventTail>> | undefined
+      let stopLooking = () => {}
+      const start = async () => {
+        const log = surroundings.logOf(process)
+        const onError = (err: unknown) => log.error({ err }, 'the event log could not be read')
+        tail = await createEventTail({ store: events, clock: process.clock, onError })
+        stopLooking = lookAtLog({ events, tail, clock: process.clock, onError })
+        inner = startReaderService({
+          ...{ surroundings, process, address, events },
+          log: {
+            tail,
+            watch: () => () => {},
+            receivers,
+            async listen(endpoint, port) {
+              const listener = await network.listenAs(STREAM)(endpoint, port)
+              streamUrl = `ws://127.0.0.1:${listener.port}/?api_key=${ownerKey.key}`
+              return listener
+            },
+          },
+        })
+        const service = await inner.ready
+        return {
+          ...service,
+          async stop() {
+            const isWritten = await service.stop()
+            stopLooking()
+            await tail?.close()
+            return isWritten
+          },
+        }
+      }
+      return {
+        process,
+        ready: start(),
+        async closeFiles() {
+          await inner?.closeFiles()
+          await stores.close()
+        },
+      }
+    },
+    time,
+    onDeath: () => deaths.push(time.nowMs),
+    note,
+  })
+  /** Another one, which only answers requests of the same accounts. */
+  const second = world.hasSecond
+    ? new Keeper<ReaderService>({
+        start(number) {
+          const process = surroundings.startProcess(`second ${number}`)
+          const stores = openStores(address, process.clock).chain('test')
+          const { events } = disk.behind(stores, process, isWrite)
+          const inner = startReaderService({ surroundings, process, address, events })
+          return {
+            process,
+            ready: inner.ready,
+            async closeFiles() {
+              await inner.closeFiles()
+              await stores.close()
+            },
+          }
+        },
+        time,
+        onDeath: () => deaths.push(time.nowMs),
+        note,
+      })
+    : undefined
+  const keepers = second === undefined ? [first] : [first, second]
+  for (const keeper of keepers) await keeper.begin()
+
+  // Webhooks of the owner, one receiver each.
+  const facts: WebhookFacts[] = []
+  const ownerOf = { accountId: owner.id, keyId: ownerKey.record.id, plan: PLANS.get('reader') }
+  for (const [index, { kinds, addresses, batch }] of world.webhooks.entries()) {
+    const url = `https://receiver${index}.example.com/hook`
+    const receiver = receivers.add(url, { kinds, addresses, batch })
+    const created = await first.up?.webhooks?.subscriptions.create(ownerOf, { url, kinds, addresses, batch })
+    if (created === undefined) throw new Error('the service is not up')
+    receiver.secrets.push(created.secret)
+    facts.push({ id: created.subscription.id, receiver, optional: [] })
+  }
+
+  // The log, its readers and the callers.
+  const writerProcess = surroundings.startProcess('writer')
+  const writerStores = openStores(address, writerProcess.clock).chain('test', { inline: true })
+  const writer = startLogWriter({
+    time,
+    random: random.stream('writer'),
+    stores: disk.behind(writerStores, writerProcess, isWrite),
+    gapMs: world.eventGapMs,
+    onWritten: () => {},
+  })
+  const clients = world.streams.map((selection, index) => {
+    const process = surroundings.startProcess(`client ${index}`)
+    const parts = {
+      process,
+      dial: network.dialFor(process),
+      url: () => streamUrl,
+      random: random.stream(`client ${index}`),
+    }
+    return new StreamClient(`client ${index}`, selection, parts)
+  })
+  const callers = new Callers({
+    time,
+    random: random.stream('callers'),
+    services: () => keepers.flatMap(({ up }) => (up === undefined ? [] : [up])),
+    slowMs: () =>
+      diskFaults.some(({ isSlow, toMs }) => isSlow && toMs > time.nowMs - SLOW_ANSWER_MS)
+        ? SLOW_ANSWER_MS
+        : 0,
+  })
+  for (const [index, key] of callerKeys.entries())
+    callers.start(key, world.callers[index]?.gapMs ?? SECOND_MS)
+
+  const leaks = createLeakWatch(() => ({
+    timers: first.process?.timers ?? 0,
+    posts: receivers.open,
+    ...network.counts(),
+  }))
+  for (let sample = 1; sample <= 30; sample++) time.after(sample * 6_000, () => leaks.sampleBase())
+
+  /** Its receiver said 410: events that are planned from now on are not for it, until it is switched on again. */
+  async function noteSwitchedOff(): Promise<void> {
+    for (const fact of facts) {
+      const record = await jobs.getSubscription(fact.id)
+      const open = fact.optional.find(({ upToSeq }) => upToSeq === undefined)
+      if (record?.active === false && open === undefined)
+        fact.optional.push({ afterSeq: fact.plannedSeq ?? 0, upToSeq: undefined })
+      if (record?.active === true) fact.plannedSeq = (await jobs.position()) ?? 0
+    }
+  }
+
+  async function switchOn(): Promise<void> {
+    await noteSwitchedOff()
+    for (const fact of facts) {
+      const record = await jobs.getSubscription(fact.id)
+      if (record?.active !== false) continue
+      await first.up?.webhooks?.subscriptions.patch(ownerOf, fact.id, { active: true }).catch(() => undefined)
+      const again = await jobs.getSubscription(fact.id)
+      if (again?.active !== true) continue
+      await truth.readOn()
+      for (const span of fact.optional) span.upToSeq ??= truth.newestSeq
+    }
+  }
+  const stopOwner = everyMs(surroundings, 5 * SECOND_MS, () => void noteSwitchedOff())
+  /** An owner looks after the webhooks now and then. */
+  const stopSwitching = everyMs(surroundings, 2 * MINUTE_MS, () => void switchOn())
+
+  async function forget(keepMs: number): Promise<void> {
+    await truth.readOn()
+    const position = (await jobs.position()) ?? 0
+    const before = (await chain.events.bounds()).oldestSeq
+    while ((await chain.events.retain({ maxAgeMs: keepMs, maxBytes: 1e9 })).more) {}
+    const { oldestSeq } = await chain.events.bounds()
+    // What webhooks had not planned by then is lost to them, and logged.
+    if (oldestSeq > Math.max(before, position + 1))
+      for (const fact of facts) fact.optional.push({ afterSeq: position, upToSeq: oldestSeq - 1 })
+  }
+
+  const mayBeLost = (atMs: number) =>
+    deaths.some(
+      (deathMs) =>
+        deathMs >= atMs &&
+        (deathMs - atMs <= CHARGED_WITHIN_MS ||
+          diskFaults.some(
+            ({ fromMs, toMs }) =>
+              fromMs <= deathMs && toMs + 10 * SECOND_MS >= atMs && isHeldUp(atMs, deathMs, diskFaults),
+          )),
+    )
+
+  async function lawsNow(isComplete: boolean): Promise<string[]> {
+    await truth.readOn()
+    const upTo =
+      truth.events.findLast(({ createdAtMs }) => createdAtMs <= time.nowMs - READ_WITHIN_MS)?.seq ?? 0
+    return [
+      ...receivers.found.splice(0),
+      ...callers.found.splice(0),
+      ...clients.flatMap((client) => client.compare(truth, upTo, isComplete)),
+      ...overdrawn(folder),
+    ]
+  }
+
+  return {
+    begin: (fault) =>
+      beginReaderFault(fault) ?? beginNetworkFault(network, STREAM, fault) ?? beginDisk(fault),
+    look: () => lawsNow(false),
+    async judge() {
+      for (const { up } of keepers) await up?.ledger.flush(30_000)
+      const count = (what: number, name: string) => `${what} ${name}`
+      note(
+        `readers: ${[
+          count(truth.newestSeq, 'events'),
+          count(
+            receivers.all.reduce((sum, { accepted }) => sum + accepted.length, 0),
+            'accepted',
+          ),
+          count(
+            clients.reduce((sum, { received }) => sum + received.length, 0),
+            'streamed over',
+          ),
+          count(
+            clients.reduce((sum, { connections }) => sum + connections, 0),
+            'connections',
+          ),
+          count(callers.receipts.length, 'requests'),
+          count(callers.receipts.filter(({ charged }) => charged > 0).length, 'charged'),
+        ].join(', ')}`,
+      )
+      const deliveries = await judgeDeliveries({ jobs, truth, facts, nowMs: time.nowMs })
+      return [
+        ...(await lawsNow(true)),
+        ...deliveries.wrong,
+        ...judgeCredits(folder, { receipts: callers.receipts, deliveries: deliveries.given, mayBeLost }),
+        ...leaks.judge(),
+      ]
+    },
+    async stop() {
+      stopOwner()
+      stopSwitching()
+      for (const client of clients) client.stop()
+      await writer.stop()
+      for (const keeper of keepers) await keeper.end()
+      for (const store of [writerStores, chain, jobs]) await store.close()
+    },
+  }
+
+  function beginDisk(fault: ScheduledFault): (() => void) | undefined {
+    const end = beginDiskFault(disk, fault)
+    if (end === undefined) return undefined
+    const entry = { fromMs: time.nowMs, toMs: Number.POSITIVE_INFINITY, isSlow: fault.kind === 'disk-slow' }
+    diskFaults.push(entry)
+    return () => {
+      end()
+      entry.toMs = time.nowMs
+    }
+  }
+
+  function beginReaderFault({ kind, settings }: ScheduledFault): (() => void) | undefined {
+    switch (kind) {
+      case 'kill':
+        return first.kill()
+      case 'kill-second':
+        return second?.kill() ?? (() => {})
+      case 'restart':
+        return (second !== undefined && random.chance(0.5) ? second : first).stopCleanly()
+      case 'our-skew': {
+        const set = (skewMs: number) => {
+          for (const { process } of keepers) process?.setSkew(skewMs)
+        }
+        set(Number(settings.offsetMs))
+        return () => set(0)
+      }
+      case 'burst':
+        writer.burst(Number(settings.count))
+        return () => {}
+      case 'forget':
+        void forget(Number(settings.keepMs))
+        return () => {}
+    }
+    if (!kind.startsWith('receiver-')) return undefined
+    const receiver = receivers.all[Number(settings.receiver) % receivers.all.length]
+    if (receiver === undefined) return () => {}
+    receiver.mood = kind.slice('receiver-'.length) as ReceiverMood
+    receiver.status = Number(settings.status ?? 500)
+    receiver.retryAfter = Number(settings.retryAfterS ?? 0) > 0 ? String(settings.retryAfterS) : undefined
+    return () => {
+      receiver.mood = 'ok'
+    }
+  }
+}
+
+/** A disk fault between a charge and a death that kept it from being written: only an unbroken row of faults can. */
+function isHeldUp(
+  atMs: number,
+  deathMs: number,
+  faults: readonly { fromMs: number; toMs: number }[],
+): boolean {
+  let reachedMs = atMs + CHARGED_WITHIN_MS
+  for (const { fromMs, toMs } of faults.toSorted((a, b) => a.fromMs - b.fromMs))
+    if (fromMs <= reachedMs) reachedMs = Math.max(reachedMs, toMs + 10 * SECOND_MS)
+  return reachedMs >= deathMs
+}
+
+function everyMs({ time }: Surroundings, ms: number, run: () => void): () => void {
+  let cancel = () => {}
+  const next = () => {
+    cancel = time.after(ms, () => {
+      run()
+      next()
+    })
+  }
+  next()
+  return () => cancel()
+}

@@ -1,0 +1,88 @@
+/** The small world of the readers: who pays, who is told of which events, who asks and how often. */
+
+import { planBook } from '../../../src/accounts/plans.ts'
+import { encodeAddress } from '../../../src/core/chain/address.ts'
+import type { EventKind } from '../../../src/events/kinds.ts'
+import type { Random } from '../random.ts'
+
+export const READER_NETWORK = 'testnet-10'
+/** Kinds that concern the whole chain: an address does not narrow them. Typed in here, not taken from the service. */
+const CHAIN_WIDE: readonly string[] = [
+  'block_added',
+  'virtual_chain_changed',
+  'virtual_daa_score_changed',
+  'sink_blue_score_changed',
+]
+export const WRITTEN_KINDS = ['block_added', 'virtual_daa_score_changed', 'utxos_changed'] as const
+
+/** Delays of retries that end within the quiet time of a simulation; a fault may be longer than all of them. */
+export const RETRY_DELAYS_MS = [5_000, 30_000, 60_000, 120_000, 240_000, 240_000, 240_000]
+
+export const PLANS = planBook({
+  plans: [
+    { name: 'reader', extends: 'business', requestsPerSecond: 50, streamConnections: 6 },
+    { name: 'poor', extends: 'business', creditsPerMonth: 20_000 },
+  ],
+})
+
+export interface Selection {
+  readonly kinds: readonly EventKind[]
+  readonly addresses: readonly string[]
+}
+
+export interface ReaderWorld {
+  /** Between two writes to the log. */
+  readonly eventGapMs: number
+  readonly webhooks: readonly (Selection & { readonly batch: boolean })[]
+  readonly streams: readonly Selection[]
+  readonly callers: readonly {
+    readonly plan: 'reader' | 'poor'
+    readonly gapMs: number
+    readonly cap: number | null
+  }[]
+  /** A second process that serves requests of the same accounts. */
+  readonly hasSecond: boolean
+}
+
+export const ADDRESSES: readonly string[] = [1, 2, 3, 4].map((number) => {
+  const payload = new Uint8Array(32)
+  new DataView(payload.buffer).setUint32(0, number)
+  return encodeAddress({ prefix: 'kaspatest', version: 0, payload })
+})
+
+export function drawReaderWorld(random: Random): ReaderWorld {
+  const selection = (): Selection => {
+    const kinds = random.pick([
+      ['block_added'],
+      ['utxos_changed'],
+      ['utxos_changed', 'block_added'],
+      [...WRITTEN_KINDS],
+    ] as const)
+    // Kinds about addresses need some.
+    const needsAddress = kinds.some((kind) => kind === 'utxos_changed')
+    const addresses = needsAddress ? [random.pick(ADDRESSES), random.pick(ADDRESSES)] : []
+    return { kinds, addresses: [...new Set(addresses)].sort() }
+  }
+  const list = <T>(from: number, to: number, make: () => T): T[] =>
+    Array.from({ length: random.int(from, to) }, make)
+  return {
+    eventGapMs: random.pick([2_000, 6_000, 20_000]),
+    webhooks: list(1, 3, () => ({ ...selection(), batch: random.chance(0.3) })),
+    streams: list(1, 3, selection),
+    callers: list(1, 4, () => ({
+      plan: random.pick(['reader', 'reader', 'poor'] as const),
+      gapMs: random.pick([2_000, 6_000, 20_000]),
+      cap: random.chance(0.3) ? random.int(50, 3_000) : null,
+    })),
+    hasSecond: random.chance(0.5),
+  }
+}
+
+export function selects(
+  selection: Selection,
+  event: { readonly kind: string; readonly addresses: readonly string[] },
+): boolean {
+  if (!(selection.kinds as readonly string[]).includes(event.kind)) return false
+  if (selection.addresses.length === 0 || CHAIN_WIDE.includes(event.kind)) return true
+  return event.addresses.some((address) => selection.addresses.includes(address))
+}
