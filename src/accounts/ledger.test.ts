@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { manualClock } from '../../test/fakes/manual-clock.ts'
+import { setClock } from '../../test/fakes/set-clock.ts'
 import { storesIn } from '../../test/fakes/stores.ts'
 import { type Clock, systemClock } from '../kit/clock.ts'
 import { createLogger } from '../kit/log.ts'
@@ -136,6 +137,33 @@ test('a store that refuses every write does not hold the event loop, and a stop 
     await sleep(50)
     await stopped
   })
+})
+
+test('a store that answers too late is no empty balance: the charge fails, and is not refused', async () => {
+  const clock = setClock(Date.UTC(2026, 2, 14))
+  await withStores(
+    1,
+    async ([store]) => {
+      if (store === undefined) return
+      let lateMs = 3_000
+      const late: AccountsStore = {
+        ...store,
+        settle: async (batch) => {
+          const grants = await store.settle(batch)
+          clock.advance(lateMs)
+          return grants
+        },
+      }
+      const ledger = new Ledger({ store: late, holder: randomUUID(), clock, log })
+      const payer = payerOn(ledger, 1_000)
+      await assert.rejects(async () => ledger.charge(payer, chargeOf('one', 10)), /takes too long/)
+      lateMs = 10
+      assert.equal(await ledger.charge(payer, chargeOf('two', 10)), true)
+      await ledger.close()
+      assert.equal(await storedUsed(store, payer.budgets[0]), 10)
+    },
+    clock,
+  )
 })
 
 test('a new billing period starts with the whole budget; late charges stay in the old one', async () => {

@@ -319,9 +319,11 @@ export class Ledger {
     for (const waiter of waiting) {
       const { payer, charge } = waiter
       if (this.#spend(payer, charge, nowMs)) waiter.resolve(true)
-      else if (this.#isFinal(payer, charge) || nowMs - waiter.sinceMs > MAX_WAIT_MS) {
-        waiter.resolve(false)
-      } else this.#waiters.push(waiter)
+      else if (this.#isFinal(payer, charge)) waiter.resolve(false)
+      else if (nowMs - waiter.sinceMs <= MAX_WAIT_MS) this.#waiters.push(waiter)
+      else if (isHeldByOthers(payer, charge)) waiter.resolve(false)
+      // The balance pays for it, but every lease had run out by the time the store's answer was there.
+      else waiter.reject(new Error('the store takes too long to lease credits'))
     }
   }
 
@@ -340,6 +342,11 @@ export class Ledger {
       this.#schedule(IDLE_RELEASE_MS)
     }
   }
+}
+
+/** Other processes hold so much that the rest does not pay. */
+function isHeldByOthers({ budgets }: Payer, { credits }: Charge): boolean {
+  return budgets.some(({ remaining, heldByOthers }) => remaining - heldByOthers < credits)
 }
 
 function mergeCounts(a: UsageCount, b: UsageCount | undefined): UsageCount {
