@@ -198,6 +198,7 @@ const ENGINE_FILES: Record<string, string> = {
   'test/ingest/audited-store.ts': 'changes rows behind the store, which the self-checks have to find',
   'test/simulation/dump.ts': 'compares every table of two runs',
   'test/simulation/chain/system.ts': 'gives the event log a name that follows from the seed',
+  'test/simulation/readers/judge-credits.ts': 'reads the single charges, which no port lists',
   'bench/figures/store.ts': 'measures against a bare insert loop',
   'bench/figures/books.ts': 'measures the pages of a file',
   'bench/figures/predictions.ts': 'measures the tables of a file',
