@@ -172,11 +172,13 @@ export class SymbolRecorder implements LiveRecorder {
     this.minutes.show()
     this.seconds.show()
     this.flow?.show(this.minutes.open())
+    this.lose(this.feeds.ticker, this.ticker.takeLost())
     this.parts.writer.put(this.feeds.ticker, this.ticker.take(receivedToMs))
     this.derivatives.show(nowMs, receivedToMs)
   }
 
   sample(_nowMs: number, receivedToMs: number): void {
+    this.lose(this.feeds.snapshots, this.books.takeLost())
     this.putBooks(this.books.sample(receivedToMs))
   }
 
@@ -272,6 +274,11 @@ export class SymbolRecorder implements LiveRecorder {
     const endMs = Math.ceil((toMs + 1) / SECOND_MS) * SECOND_MS
     this.seconds.gap(openMs, endMs)
     this.parts.tracker.lost(this.feeds.seconds, openMs, endMs, 'not_observed')
+  }
+
+  /** Something was received, but could not wait until the store took it. */
+  private lose(feed: Feed, lost: { fromMs: number; toMs: number } | undefined): void {
+    if (lost !== undefined) this.parts.tracker.lost(feed, lost.fromMs, lost.toMs, 'not_observed')
   }
 
   private putBooks(rows: ReturnType<BookSampler['sample']>): void {

@@ -70,3 +70,21 @@ test('a lost connection: what was received before it still has its grid points, 
   sampler.receive(book(14_200, '106'))
   assert.deepEqual(times(sampler.sample(16_000)), [14_500], 'after a gap an equal book is a row of its own')
 })
+
+test('after a long pause every grid point is judged that books were received for; those that did not fit are named', () => {
+  const sampler = sampleBook(options)
+  sampler.receive(book(0, '100'))
+  assert.deepEqual(times(sampler.sample(1_000)), [0])
+  for (let at = 4_000; at <= 60_000; at += 4_000) sampler.receive(book(at, String(at)))
+  assert.deepEqual(
+    times(sampler.sample(62_000)),
+    Array.from({ length: 15 }, (_, index) => 4_000 * (index + 1)),
+  )
+  assert.equal(sampler.takeLost(), undefined)
+  for (let at = 64_000; at <= 400_000; at += 4_000) sampler.receive(book(at, String(at)))
+  const lost = sampler.takeLost()
+  const rows = times(sampler.sample(402_000))
+  assert.deepEqual([lost?.fromMs, lost?.toMs, rows.at(-1)], [61_500, rows[0], 400_000])
+  assert.equal(rows.length, 64)
+  assert.equal(sampler.takeLost(), undefined)
+})

@@ -3,7 +3,8 @@
  * row is written when the book differs from the last row, and once a minute when it does not (a carried-forward row). While
  * the newest book is older than `staleAfterMs` there is no sample: an old book is not a book.
  *
- * A grid point is judged `graceMs` after its time, so that late books still count.
+ * A grid point is judged `graceMs` after its time, so that late books still count. While the store fails nothing is
+ * judged; books that do not fit into memory until it works again are lost, and `takeLost` names their time.
  */
 import type { Level } from '../../venues/observation.ts'
 import { CARRY_FORWARD_MS, GRID_MS } from '../shared/sample-grid.ts'
@@ -22,6 +23,7 @@ export function sampleBook(options: { staleAfterMs: number; graceMs: number }) {
   let received: BookState[] = []
   let nextMs: number | undefined
   let lastRow: { timeMs: number; book: BookState } | undefined
+  let lost: { fromMs: number; toMs: number } | undefined
 
   function bookAt(gridMs: number): BookState | undefined {
     let found: BookState | undefined
@@ -38,7 +40,18 @@ export function sampleBook(options: { staleAfterMs: number; graceMs: number }) {
     receive(book: BookState) {
       nextMs ??= Math.ceil(book.timeMs / GRID_MS) * GRID_MS
       received.push(book)
-      if (received.length > MAX_KEPT) received = received.slice(-MAX_KEPT)
+      if (received.length <= MAX_KEPT) return
+      const [oldest, next] = received
+      received.shift()
+      if (oldest === undefined || next === undefined || nextMs > next.timeMs) return
+      lost = { fromMs: Math.min(lost?.fromMs ?? nextMs, nextMs), toMs: Math.max(next.timeMs, nextMs) }
+      nextMs = Math.ceil(lost.toMs / GRID_MS) * GRID_MS
+    },
+    /** The time of which books were dropped before they were judged; undefined if there is none since the last call. */
+    takeLost() {
+      const taken = lost
+      lost = undefined
+      return taken
     },
     /** The rows of all grid points up to an instant that were not judged yet. */
     sample: (nowMs: number): { timeMs: number; book: BookState }[] => judge(nowMs - options.graceMs),
@@ -54,9 +67,9 @@ export function sampleBook(options: { staleAfterMs: number; graceMs: number }) {
   function judge(dueMs: number): { timeMs: number; book: BookState }[] {
     const rows: { timeMs: number; book: BookState }[] = []
     if (nextMs === undefined) return rows
-    // After a long pause only the recent points can be judged.
-    const oldestMs = Math.floor((dueMs - options.staleAfterMs) / GRID_MS) * GRID_MS
-    if (nextMs < oldestMs) nextMs = oldestMs
+    // Before the oldest book there is nothing to judge, however long the last look is ago.
+    const oldestMs = received.reduce((least, { timeMs }) => Math.min(least, timeMs), dueMs)
+    nextMs = Math.max(nextMs, Math.floor(oldestMs / GRID_MS) * GRID_MS)
     for (; nextMs <= dueMs; nextMs += GRID_MS) {
       const book = bookAt(nextMs)
       if (book === undefined) continue

@@ -7,6 +7,8 @@ import type { BestBidAskObservation } from '../../venues/observation.ts'
 
 const SECOND_MS = 1_000
 const TAKEN_AFTER_MS = SECOND_MS + SECOND_MS / 2
+/** While the store fails nothing is taken: so many seconds wait for it. */
+const MAX_QUOTES = 600
 
 interface Quote {
   readonly bid: readonly [string, string]
@@ -18,6 +20,7 @@ interface Quote {
 export class TickerSampler {
   private readonly quotes = new Map<number, Quote>()
   private takenToMs = 0
+  private lost: { fromMs: number; toMs: number } | undefined
   /** How much later than the venue's time a quote arrived by our clock, which may be wrong in both directions. */
   private lagMs = 0
 
@@ -29,6 +32,14 @@ export class TickerSampler {
     const update = updateId ?? Number.POSITIVE_INFINITY
     for (const [at, quote] of this.quotes) if (at <= second && update < quote.update) return
     this.quotes.set(second, { bid: [bid[0], bid[1]], ask: [ask[0], ask[1]], update })
+    if (this.quotes.size > MAX_QUOTES) this.drop(Math.min(...this.quotes.keys()))
+  }
+
+  /** The time of which quotes were dropped; undefined if there is none since the last call. */
+  takeLost(): { fromMs: number; toMs: number } | undefined {
+    const { lost } = this
+    this.lost = undefined
+    return lost
   }
 
   /** The rows of the seconds that are over. */
@@ -41,5 +52,11 @@ export class TickerSampler {
       rows.push({ time: second, bidPrice: bid[0], bidSize: bid[1], askPrice: ask[0], askSize: ask[1] })
     }
     return rows
+  }
+
+  private drop(second: number): void {
+    this.quotes.delete(second)
+    this.takenToMs = Math.max(this.takenToMs, second + SECOND_MS)
+    this.lost = { fromMs: Math.min(this.lost?.fromMs ?? second, second), toMs: this.takenToMs }
   }
 }
