@@ -11,11 +11,7 @@ import type { VirtualTime } from './virtual-time.ts'
 const RealDate = Date
 
 /** Returns the function that gives everything back. */
-export function guardAgainstReality(
-  time: VirtualTime,
-  random: () => number,
-  onUse: (text: string) => void,
-): () => void {
+export function guardAgainstReality(time: VirtualTime, onUse: (text: string) => void): () => void {
   const undo: (() => void)[] = []
   function replace<T extends object, K extends keyof T>(owner: T, name: K, value: unknown): void {
     const original = owner[name]
@@ -49,9 +45,9 @@ export function guardAgainstReality(
     }),
   )
   replace(RealDate, 'now', forbid('Date.now'))
-  replace(performance, 'now', () => time.elapsedMs)
+  replace(performance, 'now', forbid('performance.now'))
   undo.push(useTurnTime(() => time.elapsedMs))
-  replace(Math, 'random', random)
+  replace(Math, 'random', forbid('Math.random'))
   replace(AbortSignal, 'timeout', forbid('AbortSignal.timeout'))
   for (const name of ['randomBytes', 'randomUUID', 'randomInt', 'randomFillSync'] as const)
     replace(crypto, name, forbid(`crypto.${name}`))

@@ -122,7 +122,7 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
     }
   }
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-simulation-'))
-  const giveBack = guardAgainstReality(time, random.stream('jitter'), (text) => report([`0 ${text}`]))
+  const giveBack = guardAgainstReality(time, (text) => report([`0 ${text}`]))
   const onRejection = (reason: unknown) => report([`0 a rejection that nobody handles: ${textOf(reason)}`])
   process.on('unhandledRejection', onRejection)
   try {
