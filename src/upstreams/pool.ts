@@ -151,14 +151,14 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     nextChange: changes.next,
     onTrouble,
   })
-  const request = createRequester({ nodes: links, clock, nextChange: changes.next, onTrouble })
+  const requester = createRequester({ nodes: links, clock, nextChange: changes.next, onTrouble })
   const cache = createAnswerCache(clock)
 
   function sendRaw(call: ValidCall, callOptions: CallOptions = {}): Promise<CallOutcome> {
-    if (call.method.cacheMs === 0) return request(call, callOptions)
+    if (call.method.cacheMs === 0) return requester.send(call, callOptions)
     const cached = cache.cached(call)
     if (cached !== undefined) return Promise.resolve(cached)
-    const shared = cache.fetch(call, () => request(call, {}))
+    const shared = cache.fetch(call, () => requester.send(call, {}))
     return within(clock, shared, callOptions, call.method.timeoutMs * 2)
   }
 
@@ -225,6 +225,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       for (const link of links) link.close()
       await heavy.close()
       changes.notify()
+      requester.close()
     },
   }
 }

@@ -20,7 +20,11 @@ export interface RequesterOptions {
   onTrouble?: CallContext['onTrouble']
 }
 
-export type Requester = (call: ValidCall, options: CallOptions) => Promise<CallOutcome>
+export interface Requester {
+  send(call: ValidCall, options: CallOptions): Promise<CallOutcome>
+  /** After the nodes are closed: no deadline is looked at any more. */
+  close(): void
+}
 
 /** How exact deadlines and hedges are, and how soon a caller that has left is noticed. */
 const CHECK_STEP_MS = 5
@@ -50,12 +54,15 @@ export function createRequester(options: RequesterOptions): Requester {
     onEnd: (run) => running.delete(run),
   }
 
-  return (call, callOptions) =>
-    new Promise((resolve) => {
-      hedgeTokens = Math.min(HEDGE_BURST, hedgeTokens + HEDGE_SHARE)
-      const run = new CallRun(context, call, callOptions, resolve)
-      running.add(run)
-      timer.lookAt(run.nextCheckMs)
-      run.begin()
-    })
+  return {
+    send: (call, callOptions) =>
+      new Promise((resolve) => {
+        hedgeTokens = Math.min(HEDGE_BURST, hedgeTokens + HEDGE_SHARE)
+        const run = new CallRun(context, call, callOptions, resolve)
+        running.add(run)
+        timer.lookAt(run.nextCheckMs)
+        run.begin()
+      }),
+    close: () => timer.stop(),
+  }
 }

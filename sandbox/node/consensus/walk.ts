@@ -21,19 +21,22 @@ export function chainPath(ledger: Ledger, low: string): ChainPath | undefined {
 
 const mergeSetOf = (record: BlockRecord) => [...record.blues, ...record.reds]
 
-/** Blocks in the past of the sink but not of `low`, in the order of the chain, whole merge sets at a time. */
+/**
+ * Blocks in the past of the sink but not of `low`, in the order of the chain, whole merge sets at a time. Where `low` has
+ * left the chain, they begin after the last chain block in its own past, as on the real node.
+ */
 export function hashesBetween(
   ledger: Ledger,
   low: string,
   max: number,
 ): { hashes: string[]; reachedSink: boolean } {
   const hashes: string[] = []
-  const onChain = ledger.isChainBlock(low)
-  const first = onChain ? low : ledger.mergedBy(low)
-  if (first === undefined) return { hashes, reachedSink: true }
-  const from = ledger.chainPosition(first) + (onChain ? 1 : 0)
-  const hidden = onChain ? new Set<string>() : pastOf(ledger, low, ledger.chainPosition(first))
-  for (const hash of ledger.chain.slice(from)) {
+  let common: string | undefined = low
+  while (common !== undefined && !ledger.isChainBlock(common)) common = ledger.record(common)?.selectedParent
+  if (common === undefined) return { hashes, reachedSink: true }
+  const position = ledger.chainPosition(common)
+  const hidden = common === low ? new Set<string>() : pastOf(ledger, low, position)
+  for (const hash of ledger.chain.slice(position + 1)) {
     const record = ledger.record(hash)
     if (record === undefined) continue
     // The first blocks that are kept merge some that are not.
@@ -50,9 +53,12 @@ export function hashesBetween(
   return { hashes, reachedSink: true }
 }
 
-/** The near past of a block that is off the chain: enough to leave it out of one merge set. */
-function pastOf(ledger: Ledger, low: string, mergerPosition: number): Set<string> {
-  const floor = ledger.record(ledger.chain[mergerPosition - 2] ?? '')?.seq ?? 0
+/** Late blocks reach this far below the chain block that they are compared with. */
+const PAST_DEPTH = 64
+
+/** The near past of a block that is off the chain: enough to leave it out of the merge sets after the common block. */
+function pastOf(ledger: Ledger, low: string, position: number): Set<string> {
+  const floor = ledger.record(ledger.chain[Math.max(0, position - PAST_DEPTH)] ?? '')?.seq ?? 0
   const seen = new Set<string>()
   const open = [...(ledger.record(low)?.parents ?? [])]
   for (let hash = open.pop(); hash !== undefined; hash = open.pop()) {
