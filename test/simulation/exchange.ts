@@ -55,7 +55,20 @@ const VENUE_FAULTS: readonly FaultKind[] = [
   venueFault('skip', 2, [0, 0], (random) => ({ count: random.int(1, 20) })),
   venueFault('late-close', 1, [MINUTE_MS, 5 * MINUTE_MS], (random) => ({ delayMs: random.int(500, 20_000) })),
   venueFault('missing-close', 1, [MINUTE_MS, 5 * MINUTE_MS]),
-  venueFault('rate-limit', 1, [SECOND_MS, 5 * MINUTE_MS], (random) => ({ retryAfterS: random.int(1, 30) })),
+  venueFault('late', 1, [SECOND_MS, 2 * MINUTE_MS], (random) => ({ delayMs: random.int(200, 20_000) })),
+  venueFault('unknown-message', 1, [0, 0], (random) => ({ count: random.int(1, 6) })),
+  // Without a number of seconds the venue does not say how long to wait.
+  venueFault('rate-limit', 1, [SECOND_MS, 5 * MINUTE_MS], (random) => ({
+    retryAfterS: random.chance(0.3) ? 0 : random.int(1, 30),
+  })),
+  venueFault('maintenance', 1, [SECOND_MS, 20 * MINUTE_MS]),
+  venueFault('stale', 2, [SECOND_MS, 10 * MINUTE_MS], (random) => ({
+    delayMs: random.int(500, random.pick([5_000, 120_000])),
+  })),
+  venueFault('other-range', 1, [SECOND_MS, 5 * MINUTE_MS], (random) => ({
+    offsetMs: random.pick([-1, 1]) * random.pick([1, 20, 60]) * MINUTE_MS,
+  })),
+  venueFault('delisted', 1, [SECOND_MS, 10 * MINUTE_MS]),
   venueFault('http-error', 1, [SECOND_MS, 10 * MINUTE_MS], (random) => ({
     status: random.pick([400, 403, 404, 500, 502, 503]),
   })),
@@ -65,10 +78,25 @@ const VENUE_FAULTS: readonly FaultKind[] = [
   })),
 ]
 
+const PARTIAL = venueFault('partial', 1, [SECOND_MS, 10 * MINUTE_MS])
+/** Answers of spot do not name their symbol: nobody could tell. */
+const OTHER_SYMBOL = venueFault('other-symbol', 1, [SECOND_MS, 10 * MINUTE_MS])
+
+const FAULTS_OF: Record<SandboxVenue, readonly FaultKind[]> = {
+  spot: [...VENUE_FAULTS, PARTIAL],
+  futures: [...VENUE_FAULTS, PARTIAL, OTHER_SYMBOL],
+  // A time without a candle is a time without a trade there: nobody could tell that an answer was cut.
+  perp: [
+    ...VENUE_FAULTS,
+    OTHER_SYMBOL,
+    venueFault('zero-fill', 1, [0, 0], (random) => ({ count: random.int(1, 6) })),
+  ],
+}
+
 export function exchangeKind(venue: SandboxVenue): PartKind {
   return {
     name: venue,
-    faults: [...VENUE_FAULTS, ...NETWORK_FAULTS, ...DISK_FAULTS, ...PROCESS_FAULTS],
+    faults: [...FAULTS_OF[venue], ...NETWORK_FAULTS, ...DISK_FAULTS, ...PROCESS_FAULTS],
     start: (surroundings) => startExchange(venue, surroundings),
   }
 }
@@ -81,6 +109,8 @@ function drawWorld(random: Random) {
     symbols: random.chance(0.8) ? [random.pick(SYMBOLS)] : [...SYMBOLS],
     /** How much of the past is asked for. */
     pastMs: random.pick([0, 10 * MINUTE_MS, HOUR_MS]),
+    /** Spot and futures number their trades: fills of size 0 are a matter of the world there. */
+    ...(random.chance(0.2) ? { emptyFillEvery: random.int(1, 30) } : {}),
   }
 }
 
@@ -193,7 +223,7 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
 
   return {
     begin(fault) {
-      if (['mute', 'hang', 'skip', 'malformed'].includes(fault.kind)) {
+      if (['mute', 'hang', 'skip', 'malformed', 'delisted'].includes(fault.kind)) {
         // Which frames are lost by their number is a matter of chance.
         const lengthMs = fault.durationMs === 0 ? 0 : fault.durationMs
         const endMs = time.nowMs + (fault.durationMs === 0 ? MINUTE_MS : fault.durationMs)
@@ -204,6 +234,7 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
         })
       }
       if (fault.kind === 'stall') lateMs = Math.max(lateMs, fault.durationMs)
+      if (fault.kind === 'late') lateMs = Math.max(lateMs, Number(fault.settings.delayMs))
       if (fault.kind === 'slow') lateMs = Math.max(lateMs, Number(fault.settings.slowMs))
       if (fault.kind === 'skew' || fault.kind === 'our-skew')
         skewMs = Math.max(skewMs, Math.abs(Number(fault.settings.offsetMs)))

@@ -113,6 +113,34 @@ test('klines: a candle off its grid is a dead letter, and the candle that should
   assert.deepEqual(venue.deadLetters.counts(), { off_grid: 1 })
 })
 
+test('klines: what no later candle of the same answer proves to be closed is not read: an old answer, a cut one', async () => {
+  const range = { fromMs: NOW - 20_000 - 2 * MINUTE, toMs: NOW - 20_000 }
+  const spoilt: Record<string, (rows: unknown[]) => unknown[]> = {
+    'of a minute ago: the last one was still forming': (rows) => rows.slice(0, 2),
+    'of two minutes ago': (rows) => rows.slice(0, 1),
+    'without rows': () => [],
+  }
+  for (const [name, spoil] of Object.entries(spoilt)) {
+    const rest = await restStandIn((asked) =>
+      asked.path === '/api/v3/time' ? { serverTime: NOW } : spoil(klineRows(asked)),
+    )
+    const venue = createBinanceSpot({ clock: manualClock(NOW), hosts: { rest: rest.url } })
+    const read: number[] = []
+    let coveredMs = range.fromMs
+    const walk = async () => {
+      const request = { topic: 'candles', symbol: 'BTC', interval: '1m', range } as const
+      for await (const page of venue.history(request, { signal: new AbortController().signal })) {
+        for (const row of page.observations) if (row.kind === 'candle') read.push(row.openTimeMs)
+        coveredMs = page.covered?.toMs ?? coveredMs
+      }
+    }
+    await walk().catch((error: unknown) => assert.match(String(error), /no candle from/, name))
+    const isForming = name.includes('forming')
+    assert.deepEqual(read, isForming ? [range.fromMs] : [], name)
+    assert.equal(coveredMs, range.fromMs + (isForming ? MINUTE : 0), name)
+  }
+})
+
 test('aggregate trades: each once and in order, across pages that split a millisecond', async () => {
   const { venue } = await spot()
   const range = { fromMs: timeOf(2_000), toMs: timeOf(6_001) }

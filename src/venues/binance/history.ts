@@ -43,30 +43,45 @@ export interface KlineWalk extends HistoryWalk {
   readonly price: (wantedRows: number) => { limit: number; weight: number }
 }
 
+/**
+ * A row does not show whether it was still forming, and an answer may be older than the request (a cache, a replica that is
+ * behind), or cut. Only a later candle in the same answer proves that a candle was closed in it, so one more than is
+ * wanted is requested, and nothing counts as read beyond the last one.
+ */
 export async function* walkKlines(walk: KlineWalk): AsyncGenerator<HistoryPage> {
   const { range, interval } = walk
   const lengthMs = INTERVAL_MS[interval]
   let fromMs = range.fromMs
   while (fromMs < range.toMs) {
     const startTime = ceilTo(fromMs, lengthMs)
-    const { limit, weight } = walk.price(Math.ceil((range.toMs - startTime) / lengthMs))
     const venueNowMs = await walk.venueTime.now(walk.signal)
-    const closedToMs = Math.min(range.toMs, floorTo(venueNowMs, lengthMs))
+    const newestMs = floorTo(venueNowMs, lengthMs)
+    const closedToMs = Math.min(range.toMs, newestMs)
     if (startTime >= closedToMs) {
       // Less than a candle is left: nothing starts there, or what starts there is still forming.
-      const rest = rangeOrNull(fromMs, Math.min(closedToMs, range.toMs))
+      const rest = rangeOrNull(fromMs, closedToMs)
       if (rest !== null) yield { observations: [], covered: rest, missing: [] }
       return
     }
-    const asked = { fromMs: startTime, toMs: closedToMs }
+    const asked = { fromMs: startTime, toMs: ceilTo(closedToMs, lengthMs) + lengthMs }
+    const { limit, weight } = walk.price((asked.toMs - asked.fromMs) / lengthMs)
     const { rows, answer } = await askKlines(walk, asked, limit, weight)
-    const last = rows.at(-1)
-    const isFull = rows.length >= limit && last !== undefined
-    const nextMs = isFull ? Math.min(floorTo(last[0], lengthMs) + lengthMs, closedToMs) : closedToMs
-    await expectNoneLeftOut(walk, rows, { fromMs: startTime, toMs: nextMs })
-    yield* klinePages(walk, rows, { fromMs, toMs: nextMs }, venueNowMs, answer)
-    if (!isFull) return
-    fromMs = nextMs
+    const lastMs = floorTo(rows.at(-1)?.[0] ?? 0, lengthMs)
+    const provenMs = Math.min(lastMs, closedToMs)
+    if (provenMs > startTime) {
+      await expectNoneLeftOut(walk, rows, { fromMs: startTime, toMs: provenMs })
+      yield* klinePages(walk, rows, { fromMs, toMs: provenMs }, venueNowMs, answer)
+      fromMs = provenMs
+    }
+    if (provenMs === closedToMs || (rows.length >= limit && provenMs > startTime)) continue
+    // The next candle may not have begun yet.
+    if (closedToMs === newestMs && lastMs + lengthMs >= closedToMs) return
+    throw misfit(
+      `no candle from ${Math.max(lastMs + lengthMs, startTime)} on`,
+      walk.path,
+      answer,
+      walk.deadLetters,
+    )
   }
 }
 
@@ -101,8 +116,8 @@ async function askKlines(
 const isOnGrid = ([openMs]: KlineRowWire, lengthMs: number) => openMs % lengthMs === 0
 
 /**
- * The venue publishes a flat candle for a quiet time, so a missing candle is an outage of the venue, a time before
- * the listing, or an answer that was cut. The first candle that the venue has from there on shows which.
+ * The venue publishes a flat candle for a quiet time, so a missing candle before a later one is an outage of the venue,
+ * a time before the listing, or a fault of the answer. The first candle that the venue has from there on shows which.
  */
 async function expectNoneLeftOut(
   walk: KlineWalk,
@@ -110,14 +125,16 @@ async function expectNoneLeftOut(
   range: HistoryRange,
 ): Promise<void> {
   const lengthMs = INTERVAL_MS[walk.interval]
-  const opens = [...rows.map(([openMs]) => floorTo(openMs, lengthMs)), range.toMs]
+  const opens = rows.map(([openMs]) => Math.min(floorTo(openMs, lengthMs), range.toMs))
   let nextMs = range.fromMs
   let confirmed = 0
   for (const openMs of opens) {
     if (openMs > nextMs && confirmed < MAX_GAPS_CONFIRMED) {
       confirmed += 1
       const { rows: found, answer } = await askKlines(walk, { fromMs: nextMs, toMs: undefined }, 1, 2)
-      const firstMs = found[0]?.[0] ?? Number.POSITIVE_INFINITY
+      const firstMs = found[0]?.[0]
+      if (firstMs === undefined)
+        throw misfit(`no candle from ${nextMs} on, one before`, walk.path, answer, walk.deadLetters)
       if (firstMs < openMs)
         throw misfit(`the candle of ${firstMs} was left out before`, walk.path, answer, walk.deadLetters)
     }
@@ -136,7 +153,7 @@ function* klinePages(
   const { interval, about, deadLetters, path } = walk
   const lengthMs = INTERVAL_MS[interval]
   const { receivedMs } = answer
-  const onGrid = rows.filter((row) => isOnGrid(row, lengthMs))
+  const onGrid = rows.filter((row) => isOnGrid(row, lengthMs) && row[0] < range.toMs)
   const candles = onGrid.map((row) => mapKlineRow(row, interval, venueNowMs, { ...about, receivedMs }))
   const open = new Set(onGrid.map(([openMs]) => openMs))
   let fromMs = range.fromMs
@@ -146,7 +163,7 @@ function* klinePages(
     missing: [],
   })
   for (const row of rows) {
-    if (isOnGrid(row, lengthMs)) continue
+    if (isOnGrid(row, lengthMs) || row[0] >= range.toMs) continue
     deadLetters.add({ receivedMs, reason: 'off_grid', origin: path, text: JSON.stringify(row) })
     const slotMs = floorTo(row[0], lengthMs)
     const lost = rangeOrNull(Math.max(slotMs, fromMs), Math.min(slotMs + lengthMs, range.toMs))
