@@ -103,10 +103,11 @@ export function marketsKind(venue: MarketVenue): PartKind {
   }
 }
 
-function drawWorld(venue: MarketVenue, random: Random) {
+function drawWorld(random: Random) {
   return {
     seed: random.int(1, 1_000_000),
-    slotMs: random.pick(venue === 'polymarket' ? [3_000, 5_000] : [4_000, 8_000]),
+    // Some market of a symbol changes within five seconds, as on the real venues: longer pauses prove nothing.
+    slotMs: random.pick([2_000, 4_000]),
     tickMs: random.pick([250, 500]),
     strikes: 2,
     aheadMs: 90 * MINUTE_MS,
@@ -123,7 +124,7 @@ const KEYS = generateKeyPairSync('rsa', {
 
 async function startMarkets(venue: MarketVenue, surroundings: Surroundings): Promise<Part> {
   const { time, random, network, disk, note } = surroundings
-  const { symbol, ...drawn } = drawWorld(venue, random.stream('world'))
+  const { symbol, ...drawn } = drawWorld(random.stream('world'))
   note(`${venue}: ${JSON.stringify({ symbol, ...drawn })}`)
   const outside = surroundings.startProcess(`${venue} world`)
   const world = await startPredictionWorld(surroundings, venue, HOSTS[venue], {

@@ -22,8 +22,10 @@ function setUp() {
   const sampler = new MarketSampler({
     instruments: [TOKEN],
     receivedToMs: () => receivedToMs,
-    onSample(gridMs) {
-      samples.push([gridMs, sampler.book(TOKEN)?.best('bids') ?? null])
+    onSample(gridMs, isCarried) {
+      const bid = sampler.book(TOKEN)?.best('bids') ?? null
+      if (!isCarried && samples.at(-1)?.[1] === bid) return false
+      samples.push([gridMs, bid])
       return true
     },
   })
@@ -75,6 +77,21 @@ test('a change that comes first does not take the place of the minute before it'
     [10_500, 400_000],
     [70_500, 400_000],
     [71_000, 500_000],
+  ])
+})
+
+test('a change that was undone before its point of the grid leaves the minute due', () => {
+  const { sampler, samples, snapshot, change } = setUp()
+  snapshot(10_100, '0.4')
+  sampler.tick(11_600)
+  change(70_200, '0.5', '1')
+  change(70_300, '0.5', '0')
+  change(70_700, '0.6', '1')
+  sampler.tick(72_000)
+  assert.deepEqual(samples, [
+    [10_500, 400_000],
+    [70_500, 400_000],
+    [71_000, 600_000],
   ])
 })
 

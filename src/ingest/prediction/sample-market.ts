@@ -108,8 +108,8 @@ export class MarketSampler {
   tick(nowMs: number): void {
     if (!this.#isLive) return
     const dueMs = nowMs - SAMPLE_GRACE_MS
-    this.#carryForward(Math.min(dueMs, this.#options.receivedToMs()))
     if (this.#isDirty && gridOf(this.#changedMs) <= dueMs) this.#take(gridOf(this.#changedMs), false)
+    this.#carryForward(Math.min(dueMs, this.#options.receivedToMs()))
   }
 
   /** Ranges that are over, hold a point of the grid, and in which the books may have been wrong. */
@@ -128,9 +128,10 @@ export class MarketSampler {
   /** Takes the samples that are due before a change: what was known until then belongs to earlier grid points. */
   #before(timeMs: number): number {
     const atMs = Math.max(timeMs, this.#lastGridMs + 1, this.#changedMs)
-    this.#carryForward(Math.min(atMs - 1, this.#options.receivedToMs() + PAUSE_MS))
     if (this.#isDirty && this.#isLive && gridOf(this.#changedMs) < atMs)
       this.#take(gridOf(this.#changedMs), false)
+    // A change that was undone within its point of the grid leaves the minute due.
+    this.#carryForward(Math.min(atMs - 1, this.#options.receivedToMs() + PAUSE_MS))
     return atMs
   }
 
