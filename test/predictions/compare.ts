@@ -29,6 +29,7 @@ export interface Slack {
   readonly behindMs: number
   readonly aheadMs: number
 }
+const NO_ORDERS = { bids: new Int32Array(0), asks: new Int32Array(0) }
 const NO_SLACK: Slack = { behindMs: 0, aheadMs: 0 }
 
 export const sourceOf = (market: TrueMarket) => (market.venue === 'polymarket' ? 'predmkt_a' : 'predmkt_b')
@@ -136,10 +137,7 @@ function compareBook(
   if (gaps.some((gap) => gap.from <= atMs && atMs < gap.to)) return []
   const book = row.orderbook_up ?? row.orderbook_yes
   const other = row.orderbook_down ?? row.orderbook_no
-  const real = truth.sizes(market.name, atMs)
-  if (book === undefined || other === undefined || real === undefined) return [`${at}: no book`]
-  // A contract of the second venue has no orders before it opens.
-  if (market.venue === 'kalshi' && real.slotMs < market.startMs) return []
+  if (book === undefined || other === undefined) return [`${at}: no book`]
   const [bid, ask] = [book.bids[0]?.[0], book.asks[0]?.[0]]
   if (bid !== undefined && ask !== undefined && bid >= ask) return [`${at}: crossed`]
   const isReal = latestBooks(truth, market, atMs, slack).some(
@@ -191,7 +189,8 @@ function* latestBooks(
   for (let timeMs = atMs + aheadMs; timeMs >= firstMs; ) {
     const book = truth.sizes(market.name, timeMs)
     if (book === undefined) break
-    yield book
+    // A contract of the second venue has no orders before it opens.
+    yield market.venue === 'kalshi' && book.slotMs < market.startMs ? { ...book, ...NO_ORDERS } : book
     timeMs = book.slotMs - 1
   }
 }
