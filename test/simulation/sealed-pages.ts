@@ -41,6 +41,8 @@ export function createSealedPages(reader: EnvironmentStore, feeds: readonly Feed
         const from = (newest - random.int(0, 3)) * PAGE_MS
         const key = `${feedName(feed)} ${from}`
         if (from < 0 || remembered.has(key)) continue
+        // A page with a gap is never sealed: what is found later may still close it.
+        if (!(await reader.coverage.read([feed], from, from + PAGE_MS)).complete) continue
         remembered.set(key, { feed, from, digest: await digestOf(feed, from) })
       }
       return random.chance(0.2) ? changed() : []
