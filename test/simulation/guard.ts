@@ -60,7 +60,7 @@ export function guardAgainstReality(time: VirtualTime, onUse: (text: string) => 
   )
   syncBuiltinESMExports()
   return () => {
-    for (const each of undo.reverse()) each()
+    for (const each of undo.splice(0).reverse()) each()
     syncBuiltinESMExports()
   }
 }

@@ -4,6 +4,7 @@
  */
 import { parseArgs } from 'node:util'
 import { drawParts, PARTS } from './parts.ts'
+import { plantAll } from './plant.ts'
 import { createRandom } from './random.ts'
 import { describeFault, type ScheduledFault } from './schedule.ts'
 import { shrinkSchedule } from './shrink.ts'
@@ -19,18 +20,23 @@ const HELP = `npm run simulate -- [options]
   --many N      so many seeds in a row
   --venue NAME  only this part: ${PARTS.map(({ name }) => name).join(', ')}
   --fault KIND  only faults of this kind
+  --plant [NAME]  planted defects, one after another, until a seed finds each of them
+  --until-broken  ends with the first seed that breaks a law
   --log         every line of the simulation
   --no-shrink   do not look for the shortest schedule
 `
 
-const { values } = parseArgs({
+const { values, positionals } = parseArgs({
   allowNegative: true,
+  allowPositionals: true,
   options: {
     seed: { type: 'string', default: '1' },
     hours: { type: 'string', default: '2' },
     many: { type: 'string', default: '1' },
     venue: { type: 'string' },
     fault: { type: 'string' },
+    plant: { type: 'boolean', default: false },
+    'until-broken': { type: 'boolean', default: false },
     log: { type: 'boolean', default: false },
     shrink: { type: 'boolean', default: true },
     help: { type: 'boolean', default: false },
@@ -87,7 +93,12 @@ if (values.help) {
   print(HELP)
   process.exit(0)
 }
+if (values.plant) {
+  const missed = await plantAll({ first, hours, only: positionals[0] }, print)
+  process.exit(missed === 0 ? 0 : 1)
+}
 let held = 0
+let isBroken = false
 const startedMs = performance.now()
 for (let seed = first; seed < first + many; seed++) {
   const cpuBefore = process.cpuUsage()
@@ -95,6 +106,7 @@ for (let seed = first; seed < first + many; seed++) {
   const { user, system } = process.cpuUsage(cpuBefore)
   const isOk = outcome.broken.length === 0
   if (isOk) held++
+  else isBroken = true
   const { tables, log } = outcome.digest
   if (many === 1 && values.log === false)
     for (const fault of outcome.schedule) print(`  ${describeFault(fault)}`)
@@ -102,7 +114,8 @@ for (let seed = first; seed < first + many; seed++) {
   const what = `${outcome.parts.join('+')}, ${outcome.schedule.length} faults, ${cost}`
   print(`${isOk ? 'ok    ' : 'BROKEN'} seed ${seed}: ${what}, ${tables.slice(0, 12)} ${log.slice(0, 12)}`)
   if (!isOk) await explain(outcome)
+  if (!isOk && values['until-broken']) break
 }
 const minutes = (performance.now() - startedMs) / 60_000
 print(`${held} of ${many} seeds hold; ${((many * hours) / minutes).toFixed(0)} simulated hours per minute`)
-process.exitCode = held === many ? 0 : 1
+process.exitCode = isBroken ? 1 : 0

@@ -136,6 +136,7 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
     await time.runUntil(startMs + lengthMs, () => broken.length > 0)
     if (broken.length === 0) report(await inTime(judge()))
     await settle(time, stop(), time.nowMs + STOP_WITHIN_MS, 'stopping')
+    giveBack()
     return {
       seed,
       parts: parts.map(({ name }) => name),

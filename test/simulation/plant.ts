@@ -1,0 +1,61 @@
+/** `npm run simulate -- --plant`: each planted defect in a process of its own, until a seed finds it. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { PLANTS } from './plants.ts'
+
+const RUN = new URL('./run.ts', import.meta.url).pathname
+const HOOK = new URL('./planted.ts', import.meta.url).href
+const MAX_SEEDS = 500
+
+/** Returns how many defects were not found. */
+export async function plantAll(
+  options: { first: number; hours: number; only?: string | undefined },
+  print: (line: string) => void,
+): Promise<number> {
+  const plants = PLANTS.filter(({ name }) => options.only === undefined || name.includes(options.only))
+  let missed = 0
+  for (const { name } of plants) {
+    const found = await search(name, options)
+    if (found.law === undefined) missed++
+    print(
+      found.law === undefined
+        ? `MISSED  ${name}: ${found.seeds} seeds hold`
+        : `found   ${name}: after ${found.seeds} seeds, law ${found.law}`,
+    )
+  }
+  print(`${plants.length - missed} of ${plants.length} planted defects were found`)
+  return missed
+}
+
+/** A seed that breaks a law without the defect too has not found it: the search goes on after it. */
+async function search(plant: string, { first, hours }: { first: number; hours: number }) {
+  for (let seeds = 0; ; ) {
+    const left = MAX_SEEDS - seeds
+    if (left <= 0) return { seeds, law: undefined }
+    const planted = await run({ seed: first + seeds, many: left, hours }, plant)
+    seeds += planted.seeds
+    if (planted.law === undefined) return { seeds, law: undefined }
+    const sound = await run({ seed: first + seeds - 1, many: 1, hours })
+    if (sound.law === undefined) return { seeds, law: planted.law }
+  }
+}
+
+async function run(seeds: { seed: number; many: number; hours: number }, plant?: string) {
+  const hook = plant === undefined ? [] : ['--import', HOOK]
+  const args = Object.entries(seeds).flatMap(([name, value]) => [`--${name}`, `${value}`])
+  const child = spawn(process.execPath, [...hook, RUN, ...args, '--until-broken', '--no-shrink'], {
+    env: { ...process.env, ...(plant === undefined ? {} : { TAPELINE_PLANT: plant }) },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const exited = once(child, 'exit')
+  let count = 0
+  let law: string | undefined
+  for await (const line of createInterface({ input: child.stdout })) {
+    if (/^(ok {4}|BROKEN) seed/.test(line)) count++
+    law ??= / breaks law (.*)$/.exec(line)?.[1]
+  }
+  const [code] = await exited
+  if (code !== (law === undefined ? 0 : 1)) throw new Error(`the simulation ended with code ${code}`)
+  return { seeds: count, law }
+}

@@ -1,0 +1,147 @@
+/**
+ * Defects that the simulation must find, each as a change of a few lines of the service. `npm run simulate -- --plant`
+ * plants one after another and counts the seeds until a law is broken. Every text must be in its file exactly once.
+ */
+export interface Plant {
+  readonly name: string
+  readonly edits: readonly { readonly file: string; readonly find: string; readonly replace: string }[]
+}
+
+const edit = (file: string, find: string, replace: string) => ({ file, find, replace })
+
+export const PLANTS: readonly Plant[] = [
+  {
+    name: 'minute closed while the socket is down',
+    edits: [
+      edit(
+        'src/ingest/exchange/close-minutes.ts',
+        "candles.map((candle) => ({ interval: '1m', candle })),\n        false,",
+        "candles.map((candle) => ({ interval: '1m', candle })),\n        parts.clock.now() > (candles[0]?.openMs ?? 0) + 60_000,",
+      ),
+    ],
+  },
+  {
+    name: 'refused row without gap',
+    edits: [
+      edit(
+        'src/ingest/shared/batch-changes.ts',
+        'if (concernsRefused(own, refused)) coverage',
+        'if (concernsRefused(own, refused) && coverage.length < 0) coverage',
+      ),
+    ],
+  },
+  {
+    name: 'kline answer outside the range covered',
+    edits: [
+      edit(
+        'src/venues/rest/check-history.ts',
+        'if (fault !== undefined) {\n      const origin',
+        "if (fault !== undefined && request.topic !== 'candles') {\n      const origin",
+      ),
+    ],
+  },
+  {
+    name: 'roll-up from flat bars',
+    edits: [
+      edit(
+        'src/core/join-prices.ts',
+        'if (first.hasTrades !== second.hasTrades) return first.hasTrades ? first : second\n',
+        '',
+      ),
+    ],
+  },
+  {
+    name: 'leaking watch loop',
+    edits: [
+      edit(
+        'src/ingest/shared/watch-silence.ts',
+        'if (state.watch !== undefined || signal.aborted) return',
+        'if (signal.aborted) return',
+      ),
+    ],
+  },
+  {
+    name: 'coverage written before its rows',
+    edits: [
+      edit(
+        'src/ingest/shared/write-rows.ts',
+        'const result = await persist(() => store.write({ rows: batch.acceptedRows(), ...changes }))',
+        'await persist(() => store.write(changes))\n        const result = await persist(() => store.write({ rows: batch.acceptedRows() }))',
+      ),
+    ],
+  },
+  {
+    name: 'trade dropped at reconnect',
+    edits: [
+      edit(
+        'src/venues/live/intake.ts',
+        '    const admitted = this.watch.admit(key, observation)\n',
+        `    const isFirst = this.#fresh && observation.kind === 'trade'
+    if (isFirst) this.#fresh = false
+    const admitted = isFirst ? 'repeat' : this.watch.admit(key, observation)
+`,
+      ),
+      edit(
+        'src/venues/live/intake.ts',
+        '    this.counts.connects += 1\n',
+        '    this.counts.connects += 1\n    this.#fresh = true\n',
+      ),
+      edit(
+        'src/venues/live/intake.ts',
+        '  readonly #answered = new Set<string>()\n',
+        '  readonly #answered = new Set<string>()\n  #fresh = false\n',
+      ),
+    ],
+  },
+  {
+    name: 'book kept after a lost sequence number',
+    edits: [
+      edit(
+        'src/venues/kalshi/book-sequence.ts',
+        "return seq === last + 1 ? 'next' : 'gap'",
+        "return seq > last ? 'next' : 'gap'",
+      ),
+    ],
+  },
+  {
+    name: 'event number given twice after a restart',
+    edits: [
+      edit(
+        'src/store/sqlite/events-write.ts',
+        "database.prepare('INSERT INTO event_tail VALUES (?, ?, ?, ?, ?)')",
+        "database.prepare('INSERT OR REPLACE INTO event_tail VALUES (?, ?, ?, ?, ?)')\n  database.exec('UPDATE event_log SET newest_seq = max(0, newest_seq - 1)')",
+      ),
+    ],
+  },
+  {
+    name: 'webhook position saved before its jobs',
+    edits: [
+      edit(
+        'src/webhooks/plan-deliveries.ts',
+        'const isPlanned = await store.plan({ after: written, upTo, events: wanted, jobs })',
+        `const isPlanned = await store.plan({ after: written, upTo, events: [], jobs: [] })
+    if (isPlanned && jobs.length > 0) await store.plan({ after: upTo, upTo, events: wanted, jobs })`,
+      ),
+    ],
+  },
+  {
+    name: 'charge repeated after a kill',
+    edits: [
+      edit(
+        'src/store/sqlite/accounts-settle.ts',
+        'if (Number(written.changes) > 0) sums.add(entry)',
+        'if (written !== undefined) sums.add(entry)',
+      ),
+    ],
+  },
+  {
+    name: 'retraction missing after a reorganisation of depth 2',
+    edits: [
+      edit(
+        'src/indexer/apply-chain.ts',
+        'const undone = await store.confirmedBy(removed)',
+        'const undone = await store.confirmedBy(removed.length === 2 ? removed.slice(1) : removed)',
+      ),
+    ],
+  },
+]
