@@ -1,12 +1,13 @@
 /** A digest of every table of every database file below a folder: two runs of one seed must have the same. */
 import { createHash } from 'node:crypto'
-import { globSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
 export function dumpFolder(folder: string): string {
   const hash = createHash('sha256')
-  for (const file of globSync('**/*.db', { cwd: folder }).sort()) {
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  for (const file of files.filter((name) => name.endsWith('.db')).sort()) {
     hash.update(`${file}\n`)
     const database = new DatabaseSync(join(folder, file), { readOnly: true })
     try {
