@@ -3,6 +3,7 @@ import type { Dataset, Feed } from '../../core/feed.ts'
 import type { ServedRows } from '../../core/rows/schemas.ts'
 import type { EnvironmentStore } from '../../store/environment.ts'
 import { scanRows } from '../../store/scan-rows.ts'
+import type { RowFilters } from '../../store/series.ts'
 import type { HistoryRange } from '../../venues/venue.ts'
 
 /** More are not read at once: a day of minutes fits. */
@@ -21,11 +22,12 @@ export async function readCertain<D extends Dataset>(
   { series, coverage }: Pick<EnvironmentStore, 'series' | 'coverage'>,
   feed: Feed<D>,
   { fromMs, toMs }: HistoryRange,
+  filters: RowFilters = {},
 ): Promise<CertainRows<ServedRows[D]> | undefined> {
   const [before] = await series.finality([feed])
   const { observed } = await coverage.read([feed], fromMs, toMs)
   const rows: ServedRows[D][] = []
-  for await (const row of scanRows(series, feed, { from: fromMs, to: toMs })) {
+  for await (const row of scanRows(series, feed, { from: fromMs, to: toMs }, filters)) {
     rows.push(row)
     if (rows.length > MAX_ROWS) return undefined
   }

@@ -1,6 +1,7 @@
 /** One prediction market: its books become snapshots, its trades trades and candles. */
 import type { MarketCandle } from '../../core/market-candles.ts'
 import type { MarketInput } from '../../core/rows/market.ts'
+import type { TradeInput } from '../../core/rows/trade.ts'
 import type { DataObservation, MidObservation, TradeObservation } from '../../venues/observation.ts'
 import { checkMarketTrade } from '../shared/check-trade.ts'
 import { feedOf } from '../shared/feeds.ts'
@@ -25,6 +26,18 @@ interface MarketRecorderOptions {
   /** A trade of size 0 was left out. */
   readonly onEmptyTrade?: () => void
 }
+
+export const marketTradeRow = (trade: TradeObservation, marketId: string): TradeInput => ({
+  time: trade.venueTimeMs,
+  seq: sequenceOf(trade.id),
+  tradeId: trade.id,
+  price: trade.price,
+  size: trade.size,
+  side: trade.side,
+  marketId,
+  tokenId: trade.leg?.tokenId ?? null,
+  outcome: trade.leg?.outcome ?? null,
+})
 
 /** Thousands of them are held at a time, so they are objects of one shape without closures of their own. */
 export class MarketRecorder implements MarketWindow {
@@ -84,21 +97,8 @@ export class MarketRecorder implements MarketWindow {
     // The store refuses it, so the candles that hold it cannot be right.
     if (verdict === 'bad') this.#candles.refuseAt(observation)
     else if (!this.#count(observation)) return false
-    const { leg } = observation
     const { source, symbol, marketId } = this.market
-    this.#options.writer.put(feedOf('trades', source, symbol), [
-      {
-        time: observation.venueTimeMs,
-        seq: sequenceOf(observation.id),
-        tradeId: observation.id,
-        price: observation.price,
-        size: observation.size,
-        side: observation.side,
-        marketId,
-        tokenId: leg?.tokenId ?? null,
-        outcome: leg?.outcome ?? null,
-      },
-    ])
+    this.#options.writer.put(feedOf('trades', source, symbol), [marketTradeRow(observation, marketId)])
     return true
   }
 

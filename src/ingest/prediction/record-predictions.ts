@@ -1,5 +1,6 @@
 /** Records one venue of prediction markets: Up/Down markets or yes/no contracts, depending on its plan. */
 import type { AssetSymbol } from '../../core/symbol.ts'
+import { auditPredictions } from '../audit/audit-predictions.ts'
 import type { BackfillPace } from '../shared/backfill-pace.ts'
 import {
   CONNECTS_WITHIN_MS,
@@ -77,6 +78,7 @@ export function recordPredictions(options: PredictionsOptions): Recorder {
     hasSnapshots: true,
     open,
     meanwhile,
+    audits: ({ rows, tracker, signal }) => auditPredictions({ ...options, symbols, rows, tracker, signal }),
     counts: () => ({
       markets: sum((recorder) => recorder.size),
       unlisted: sum((recorder) => recorder.unlisted),
