@@ -91,9 +91,9 @@ export function auditPredictions(parts: PredictionAuditParts): AuditCheck[] {
     const interval = pick(LONGER, random)
     if (found === undefined || interval === undefined) return null
     const compared = await compareVolumes(parts, found, interval)
-    const range = await lackingTrades(parts, found)
-    if (range !== undefined) ofRows.add(suspectTrades(found, range))
-    return compared
+    const lacking = await lackingTrades(parts, found)
+    for (const range of lacking ?? []) ofRows.add(suspectTrades(found, range))
+    return compared ?? (lacking === undefined ? null : [])
   }
 
   async function askVenue(): Promise<readonly AuditDifference[] | null> {
@@ -147,11 +147,11 @@ async function compareVolumes(
   })
 }
 
-/** The time of a candle of 5m with more volume than its stored trades; undefined where there is none. */
+/** The time of a candle of 5m with more volume than its stored trades; undefined where nothing is certain. */
 async function lackingTrades(
   { plan, store }: PredictionAuditParts,
   { symbol, instrument, timeMs }: Instrument,
-): Promise<HistoryRange | undefined> {
+): Promise<HistoryRange[] | undefined> {
   const fromMs = candleStart(timeMs, BASE)
   const range = { fromMs, toMs: fromMs + INTERVAL_MS[BASE] }
   const filters = { instruments: [instrument] }
@@ -160,7 +160,7 @@ async function lackingTrades(
   if (candles?.isCertain(range.fromMs, range.toMs) !== true) return undefined
   if (trades?.isCertain(range.fromMs, range.toMs) !== true) return undefined
   const [traded, volume] = [tradedOf(plan, trades.rows), volumeOf(candles.rows)]
-  return traded < volume && !isSame(traded, volume) ? range : undefined
+  return traded < volume && !isSame(traded, volume) ? [range] : []
 }
 
 /** Trades that the venue has in a time that is certain, and that are not stored. */
