@@ -1,6 +1,7 @@
 /** Stored rows of a feed together with where they must be all there is: observed, and final. */
 import type { Dataset, Feed } from '../../core/feed.ts'
 import type { ServedRows } from '../../core/rows/schemas.ts'
+import { Slice } from '../../kit/time-slices.ts'
 import type { EnvironmentStore } from '../../store/environment.ts'
 import { scanRows } from '../../store/scan-rows.ts'
 import type { RowFilters } from '../../store/series.ts'
@@ -27,13 +28,16 @@ export async function readCertain<D extends Dataset>(
   const [before] = await series.finality([feed])
   const { observed } = await coverage.read([feed], fromMs, toMs)
   const rows: ServedRows[D][] = []
+  const byTime = new Map<number, ServedRows[D]>()
+  const slice = new Slice()
   for await (const row of scanRows(series, feed, { from: fromMs, to: toMs }, filters)) {
     rows.push(row)
+    byTime.set(Date.parse(row.timestamp), row)
     if (rows.length > MAX_ROWS) return undefined
+    if (slice.isOver) await slice.next()
   }
   const [after] = await series.finality([feed])
   if (before === undefined || after?.epoch !== before.epoch) return undefined
-  const byTime = new Map(rows.map((row) => [Date.parse(row.timestamp), row]))
   return {
     rows,
     at: (timeMs) => byTime.get(timeMs),

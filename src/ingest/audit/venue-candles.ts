@@ -8,11 +8,12 @@
  * a candle that the venue has no longer; and where the venue leaves out quiet candles, one that it published later. Where
  * longer candles may have come from the venue's own ones, those are accepted as well.
  */
-import { type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
+import { type CandleInterval, candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import type { CandleInput } from '../../core/rows/candle.ts'
 import type { FlowInput } from '../../core/rows/flow.ts'
 import type { Numeric } from '../../core/rows/json-text.ts'
 import type { CandleRow, ServedRows } from '../../core/rows/schemas.ts'
+import { Slice } from '../../kit/time-slices.ts'
 import type { EnvironmentStore } from '../../store/environment.ts'
 import type { CandleObservation } from '../../venues/observation.ts'
 import type { HistoryRange } from '../../venues/venue.ts'
@@ -20,7 +21,7 @@ import { flowOf } from '../exchange/build-flow.ts'
 import { type Candle, candleOfKline } from '../exchange/candle.ts'
 import { candleOf } from '../exchange/candle-row.ts'
 import { advanceAround, checkCandles, checkFlow } from '../exchange/check-candles.ts'
-import { createRollUp } from '../exchange/roll-up-candles.ts'
+import { createRollUp, type RolledCandle } from '../exchange/roll-up-candles.ts'
 import type { SymbolParts } from '../exchange/symbol-parts.ts'
 import { COARSE_INTERVALS, candleFeed, feedOf } from '../shared/feeds.ts'
 import { readCertain } from './certain-rows.ts'
@@ -36,11 +37,15 @@ export async function requestCandles(
   range: HistoryRange,
 ): Promise<Candle[] | undefined> {
   const candles: Candle[] = []
+  const slice = new Slice()
   let toMs = range.fromMs
   for await (const page of venue.history({ topic: 'candles', symbol, interval, range }, { signal })) {
     if (page.missing.length > 0 || page.covered === null || page.covered.fromMs > toMs) return undefined
     toMs = page.covered.toMs
-    for (const row of page.observations) if (isKline(row)) candles.push(candleOfKline(row))
+    for (const row of page.observations) {
+      if (isKline(row)) candles.push(candleOfKline(row))
+      if (slice.isOver) await slice.next()
+    }
   }
   return toMs >= range.toMs ? candles : undefined
 }
@@ -58,21 +63,36 @@ export async function judgeMinutes(
   const { plan } = parts
   const minutes = await requestCandles(parts, '1m', range)
   if (minutes === undefined) return undefined
-  const checked = checkCandles(parts, '1m', minutes)
-  const rolled = advanceAround(
-    createRollUp({ intervals: COARSE_INTERVALS, fromMs: range.fromMs }),
-    checked,
-    '1m',
-    range.toMs,
-  )
-  const wrong: WrongRow[] = await judgeCandles(store, parts, '1m', checked.good, range)
+  const { good, rolled, flow } = await rollUpMinutes(parts, minutes, range)
+  const ofInterval = (rows: readonly RolledCandle[], wanted: CandleInterval) =>
+    rows.filter(({ interval }) => interval === wanted).map(({ candle }) => candle)
+  const wrong: WrongRow[] = await judgeCandles(store, parts, '1m', good, range)
   for (const interval of COARSE_INTERVALS) {
-    const candles = rolled.filter((row) => row.interval === interval).map(({ candle }) => candle)
-    const found = await judgeCandles(store, parts, interval, candles, range)
+    const found = await judgeCandles(store, parts, interval, ofInterval(rolled, interval), range)
     wrong.push(...(await withoutOwn(store, parts, interval, range, found)))
+    if (plan.hasFlow)
+      wrong.push(...(await judgeFlow(store, parts, interval, ofInterval(flow, interval), range)))
   }
-  if (plan.hasFlow) wrong.push(...(await judgeFlow(store, parts, checked, range)))
   return wrong
+}
+
+/** Hour by hour: a day of minutes takes longer than this thread may be held. */
+async function rollUpMinutes(parts: SymbolParts, minutes: readonly Candle[], range: HistoryRange) {
+  const about = { intervals: COARSE_INTERVALS, fromMs: range.fromMs }
+  const [candles, flows] = [createRollUp(about), createRollUp(about)]
+  const made = { good: [] as Candle[], rolled: [] as RolledCandle[], flow: [] as RolledCandle[] }
+  const hours = Map.groupBy(minutes, ({ openMs }) => candleStart(openMs, '1h'))
+  const slice = new Slice()
+  for (let fromMs = range.fromMs; fromMs < range.toMs; fromMs += INTERVAL_MS['1h']) {
+    const toMs = Math.min(fromMs + INTERVAL_MS['1h'], range.toMs)
+    const checked = checkCandles(parts, '1m', hours.get(fromMs) ?? [])
+    made.good.push(...checked.good)
+    made.rolled.push(...advanceAround(candles, checked, '1m', toMs))
+    if (parts.plan.hasFlow)
+      made.flow.push(...advanceAround(flows, checkFlow(parts, '1m', checked), '1m', toMs))
+    if (slice.isOver) await slice.next()
+  }
+  return made
 }
 
 /** Longer candles of a backfill may be the venue's own. */
@@ -106,11 +126,14 @@ export async function judgeCandles(
   const feed = candleFeed(plan.source, symbol, interval)
   const stored = await readCertain(store, feed, range)
   if (stored === undefined) return []
-  return candles.flatMap((candle): WrongRow[] => {
+  const wrong: WrongRow[] = []
+  const slice = new Slice()
+  for (const candle of candles) {
+    if (slice.isOver) await slice.next()
     const { openMs } = candle
-    if (!stored.isCertain(openMs, openMs + INTERVAL_MS[interval])) return []
+    if (!stored.isCertain(openMs, openMs + INTERVAL_MS[interval])) continue
     const row = stored.at(openMs)
-    if (row === undefined && !hasTrades(candle) && !plan.hasQuietCandles) return []
+    if (row === undefined && !hasTrades(candle) && !plan.hasQuietCandles) continue
     const fresh = candleOf(plan, { interval, candle }, true, derivatives)
     const input: CandleInput =
       row === undefined
@@ -120,8 +143,9 @@ export async function judgeCandles(
             fundingRate: kept(fresh.fundingRate, row.funding_rate),
             openInterest: kept(fresh.openInterest, row.open_interest),
           }
-    return compared(feed, row, input, CANDLE_FIGURES, () => writer.put(feed, [input]))
-  })
+    wrong.push(...compared(feed, row, input, CANDLE_FIGURES, () => writer.put(feed, [input])))
+  }
+  return wrong
 }
 
 /** What was stored, with all digits where they are known. */
@@ -132,29 +156,25 @@ function kept(fresh: Numeric | null | undefined, stored: number | null): Numeric
 async function judgeFlow(
   store: Store,
   parts: SymbolParts,
-  checked: ReturnType<typeof checkCandles>,
+  interval: CandleInterval,
+  candles: readonly Candle[],
   range: HistoryRange,
 ): Promise<WrongRow[]> {
   const { plan, symbol, writer } = parts
-  const rolled = advanceAround(
-    createRollUp({ intervals: COARSE_INTERVALS, fromMs: range.fromMs }),
-    checkFlow(parts, '1m', checked),
-    '1m',
-    range.toMs,
-  )
+  const feed = feedOf('flow', plan.source, symbol, interval)
+  const stored = await readCertain(store, feed, range)
+  if (stored === undefined) return []
   const wrong: WrongRow[] = []
-  for (const interval of COARSE_INTERVALS) {
-    const feed = feedOf('flow', plan.source, symbol, interval)
-    const stored = await readCertain(store, feed, range)
-    for (const { candle } of rolled.filter((row) => row.interval === interval)) {
-      const fresh = flowOf(candle, true)
-      const { openMs } = candle
-      if (fresh === undefined || stored?.isCertain(openMs, openMs + INTERVAL_MS[interval]) !== true) continue
-      const row = stored.at(openMs)
-      const counts = { numBuys: row?.num_buys ?? null, numSells: row?.num_sells ?? null }
-      const input: FlowInput = { ...fresh, ...counts }
-      wrong.push(...compared(feed, row, input, FLOW_FIGURES, () => writer.put(feed, [input])))
-    }
+  const slice = new Slice()
+  for (const candle of candles) {
+    if (slice.isOver) await slice.next()
+    const { openMs } = candle
+    const fresh = flowOf(candle, true)
+    if (fresh === undefined || !stored.isCertain(openMs, openMs + INTERVAL_MS[interval])) continue
+    const row = stored.at(openMs)
+    const counts = { numBuys: row?.num_buys ?? null, numSells: row?.num_sells ?? null }
+    const input: FlowInput = { ...fresh, ...counts }
+    wrong.push(...compared(feed, row, input, FLOW_FIGURES, () => writer.put(feed, [input])))
   }
   return wrong
 }
