@@ -107,10 +107,10 @@ function drawWorld(random: Random) {
   return {
     seed: random.int(1, 1_000_000),
     // Some market of a symbol changes within five seconds, as on the real venues: longer pauses prove nothing.
-    slotMs: random.pick([2_000, 4_000]),
-    tickMs: random.pick([250, 500]),
+    slotMs: random.pick([3_000, 4_000]),
+    tickMs: 500,
     strikes: 2,
-    aheadMs: 90 * MINUTE_MS,
+    aheadMs: 45 * MINUTE_MS,
     symbol: random.pick(SYMBOLS),
   }
 }

@@ -18,8 +18,8 @@ export const PARTS: readonly PartKind[] = [
   readersKind,
 ]
 
-/** Only when they are named: not every seed of theirs holds yet. */
-const UNSETTLED = ['kalshi', 'polymarket']
+/** Only when it is named: two simulated hours of it cost more than all others. */
+const UNSETTLED = ['polymarket']
 
 /** The parts of a seed's world: mostly one. */
 export function drawParts(random: Random): PartKind[] {
