@@ -30,6 +30,7 @@ import { startLogWriter } from './log-writer.ts'
 import { type ReceiverMood, Receivers } from './receivers.ts'
 import { type ReaderService, startReaderService } from './service.ts'
 import { StreamClient } from './stream-clients.ts'
+import { type Strike, Strikes } from './strike.ts'
 import { LogTruth } from './truth.ts'
 import { drawReaderWorld, PLANS } from './world.ts'
 
@@ -69,6 +70,17 @@ const READER_FAULTS: readonly FaultKind[] = [
     durationMs: [0, 0],
     settings: (random) => ({ keepMs: random.int(0, 120_000) }),
   },
+  {
+    kind: 'strike',
+    weight: 8,
+    durationMs: [30 * SECOND_MS, 10 * MINUTE_MS],
+    settings: (random) => ({
+      store: random.pick(['accounts', 'jobs', 'jobs']),
+      when: random.pick(['before', 'after']),
+      what: random.pick(['kill', 'kill', 'fail']),
+      count: random.int(1, 12),
+    }),
+  },
   { kind: 'kill-second', weight: 2, durationMs: [100, 5 * MINUTE_MS] },
 ]
 
@@ -96,6 +108,7 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
   /** From when to when the disk failed or was slow. */
   const diskFaults: { fromMs: number; toMs: number; isSlow: boolean }[] = []
   const deaths: number[] = []
+  const strikes = new Strikes()
   let streamUrl = 'ws://127.0.0.1:1/'
 
   // Accounts, before anything goes wrong.
@@ -120,6 +133,12 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
 
   const isWrite = (name: string) => ['write', 'prune', 'numberAbove', 'retain'].includes(name)
 
+  function restartSoon(keeper: Keeper<ReaderService>): void {
+    note('killed at a write')
+    const start = keeper.kill()
+    time.after(random.int(50, 20_000), start)
+  }
+
   /** The process that has everything. */
   const first = new Keeper<ReaderService>({
     start(number) {
@@ -135,7 +154,8 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
         tail = await createEventTail({ store: events, clock: process.clock, onError })
         stopLooking = lookAtLog({ events, tail, clock: process.clock, onError })
         inner = startReaderService({
-          ...{ surroundings, process, address, events },
+          ...{ surroundings, process, address, events, strikes },
+          kill: () => restartSoon(first),
           log: {
             tail,
             watch: () => () => {},
@@ -178,7 +198,10 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
           const process = surroundings.startProcess(`second ${number}`)
           const stores = openStores(address, process.clock).chain('test')
           const { events } = disk.behind(stores, process, isWrite)
-          const inner = startReaderService({ surroundings, process, address, events })
+          const inner = startReaderService({
+            ...{ surroundings, process, address, events, strikes },
+            kill: () => second !== undefined && restartSoon(second),
+          })
           return {
             process,
             ready: inner.ready,
@@ -378,6 +401,13 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
         set(Number(settings.offsetMs))
         return () => set(0)
       }
+      case 'strike':
+        return strikes.arm({
+          store: settings.store as Strike['store'],
+          when: settings.when as Strike['when'],
+          what: settings.what as Strike['what'],
+          left: Number(settings.count),
+        })
       case 'burst':
         writer.burst(Number(settings.count))
         return () => {}

@@ -24,6 +24,7 @@ import type { SimulatedProcess } from '../process.ts'
 import type { Surroundings } from '../simulation.ts'
 import type { ApiServices } from './endpoints.ts'
 import type { Receivers } from './receivers.ts'
+import type { Strike, Strikes } from './strike.ts'
 import { PLANS, READER_NETWORK, RETRY_DELAYS_MS } from './world.ts'
 
 const BOX_KEY = Buffer.alloc(32, 9)
@@ -47,6 +48,9 @@ export interface ReaderServiceOptions {
   readonly process: SimulatedProcess
   readonly address: StoreAddress
   readonly events: EventStore
+  readonly strikes: Strikes
+  /** Ends the process. */
+  readonly kill: () => void
   /** Given: webhooks and stream run here. */
   readonly log?: {
     readonly tail: EventTail
@@ -64,14 +68,16 @@ export function startReaderService(options: ReaderServiceOptions) {
   const randomBytes = (count: number) => random.bytes(count)
   const stores = openStores(address, clock, { randomBytes })
   const files: { close(): Promise<void> }[] = []
-  const open = <S extends { close(): Promise<void> }>(store: S): S => {
+  const isWrite = (name: string) => !READS.test(name)
+  const open = <S extends { close(): Promise<void> }>(name: Strike['store'], store: S): S => {
     files.push(store)
-    return surroundings.disk.behind(store, process, (name) => !READS.test(name))
+    const threatened = options.strikes.over(name, store, { isWrite, kill: options.kill })
+    return surroundings.disk.behind(threatened, process, isWrite)
   }
   let closeListener = async () => {}
 
   async function start(): Promise<ReaderService> {
-    const accounts = open(stores.accounts())
+    const accounts = open('accounts', stores.accounts())
     const box = createSecretBox(BOX_KEY, randomBytes)
     const ledger = new Ledger({ store: accounts, holder: process.name, clock, log })
     const keys = new KeyRing({ store: accounts, plans: PLANS, ledger })
@@ -101,7 +107,7 @@ export function startReaderService(options: ReaderServiceOptions) {
     if (options.log !== undefined) {
       const { tail, watch, receivers, listen } = options.log
       webhooks = await startWebhooks({
-        store: open(stores.jobs('test')),
+        store: open('jobs', stores.jobs('test')),
         events: options.events,
         tail,
         credits: createCredits({ ledger, accounts, plans: PLANS, environment: 'test', clock }),

@@ -66,12 +66,12 @@ export function drawReaderWorld(random: Random): ReaderWorld {
   const list = <T>(from: number, to: number, make: () => T): T[] =>
     Array.from({ length: random.int(from, to) }, make)
   return {
-    eventGapMs: random.pick([2_000, 6_000, 20_000]),
+    eventGapMs: random.pick([3_000, 8_000, 30_000]),
     webhooks: list(1, 3, () => ({ ...selection(), batch: random.chance(0.3) })),
     streams: list(1, 3, selection),
     callers: list(1, 3, () => ({
       plan: random.pick(['reader', 'reader', 'poor'] as const),
-      gapMs: random.pick([3_000, 8_000, 30_000]),
+      gapMs: random.pick([4_000, 12_000, 30_000]),
       cap: random.chance(0.3) ? random.int(50, 3_000) : null,
     })),
     hasSecond: random.chance(0.5),
