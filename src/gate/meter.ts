@@ -6,6 +6,7 @@ import type { ViewAllowance, ViewAllowances } from '../accounts/view-allowance.t
 import type { EndpointAnswer } from '../contract/endpoint.ts'
 import { ApiError } from '../core/errors.ts'
 import { ActiveCounts } from '../kit/active-counts.ts'
+import type { Logger } from '../kit/log.ts'
 import { takeHeavySlots } from './heavy-slots.ts'
 import type { CachedPage, PageCache } from './page-cache.ts'
 import { askedRows, cappedRows, isFailure, priceOf, rowsOf } from './price.ts'
@@ -19,6 +20,7 @@ export interface MeterDeps<Services> {
   readonly idempotency: Idempotency
   readonly allowances: ViewAllowances
   readonly upgradeUrl: string
+  readonly log: Logger
   readonly pages: PageCache<Services>
 }
 
@@ -208,7 +210,7 @@ export class Meter<Services> {
 
   async #runWithKey(task: Task<Services>, key: string): Promise<GateReply> {
     const { credential, route, request } = task
-    const { ledger, idempotency } = this.#deps
+    const { ledger, idempotency, log } = this.#deps
     const scope: IdempotencyScope = {
       accountId: credential.accountId,
       environment: credential.environment,
@@ -231,12 +233,15 @@ export class Meter<Services> {
       const { body } = reply
       if (reply.status >= 500) await idempotency.release(scope)
       else {
-        await idempotency.finish(scope, {
-          status: reply.status,
-          headers: storedHeaders(reply.headers),
-          bytes: lengthOf(body),
-          body: () => textOf(body),
-        })
+        await idempotency
+          .finish(scope, {
+            status: reply.status,
+            headers: storedHeaders(reply.headers),
+            bytes: lengthOf(body),
+            body: () => textOf(body),
+          })
+          // It was carried out and charged: whoever asked gets the answer, and the claim stays until it runs out.
+          .catch((err) => log.error({ err, request: request.id }, 'an answer could not be kept for its key'))
       }
       return reply
     } catch (error) {

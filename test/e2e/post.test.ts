@@ -270,3 +270,33 @@ test('what one account can fill the store with is bounded by its plan, and then 
     await small.stop()
   }
 })
+
+test('what was carried out and charged is answered, also when its answer cannot be kept', async () => {
+  const small = await startSmallService({
+    endpoints: TEST_ENDPOINTS,
+    services,
+    clock,
+    wrapStore: (store) => ({
+      ...store,
+      finishIdempotency: () => Promise.reject(new Error('disk I/O error')),
+    }),
+  })
+  try {
+    const key = await small.key({ credits: 1_000 })
+    const { runs } = services
+    const things = () =>
+      ask(`${small.url}/v1/things`, {
+        method: 'POST',
+        key,
+        headers: { 'Content-Type': 'application/json', 'Idempotency-Key': 'unkept' },
+        body: GOOD,
+      })
+    const answer = await things()
+    assert.equal(answer.status, 201)
+    assert.equal(answer.headers.get('x-credits-charged'), '10')
+    assert.equal((await things()).status, 409, 'the claim stays for a while')
+    assert.equal(services.runs, runs + 1)
+  } finally {
+    await small.stop()
+  }
+})

@@ -40,6 +40,8 @@ export async function startSmallService<Services>(options: {
   corsOrigins?: readonly string[]
   bodyLimitBytes?: number
   keepAliveMs?: number
+  /** Around the store, for one that fails. */
+  wrapStore?: (store: AccountsStore) => AccountsStore
 }): Promise<SmallService> {
   const { endpoints, services } = options
   checkDeclarations(endpoints)
@@ -47,7 +49,8 @@ export async function startSmallService<Services>(options: {
   const clock = options.clock ?? systemClock
   const log = options.log ?? silentLog
   const plans = planBook({ plans: options.plans ?? [WIDE_PLAN] })
-  const store = storesIn(folder.path, clock).accounts()
+  const opened = storesIn(folder.path, clock).accounts()
+  const store = options.wrapStore?.(opened) ?? opened
   const accounts = createAccounts({ store, plans, clock, randomBytes })
   const ledger = new Ledger({ store, holder: 'small service', clock, log })
   const keys = new KeyRing({ store, plans, ledger })

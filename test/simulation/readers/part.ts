@@ -72,13 +72,13 @@ const READER_FAULTS: readonly FaultKind[] = [
   },
   {
     kind: 'strike',
-    weight: 8,
+    weight: 12,
     durationMs: [30 * SECOND_MS, 10 * MINUTE_MS],
     settings: (random) => ({
-      store: random.pick(['accounts', 'jobs', 'jobs']),
+      store: random.pick(['accounts', 'jobs']),
       when: random.pick(['before', 'after']),
-      what: random.pick(['kill', 'kill', 'fail']),
-      count: random.int(1, 12),
+      what: random.pick(['kill', 'fail']),
+      count: random.int(1, 6),
     }),
   },
   { kind: 'kill-second', weight: 2, durationMs: [100, 5 * MINUTE_MS] },
