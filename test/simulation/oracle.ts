@@ -53,7 +53,7 @@ const VENUE_FAULTS: readonly FaultKind[] = [
     'rate-limit',
     2,
     [SECOND_MS, 5 * MINUTE_MS],
-    ofSomeNode((random) => ({ retryAfterS: random.int(1, 30) })),
+    ofSomeNode((random) => ({ retryAfterS: random.chance(0.3) ? 0 : random.int(1, 30) })),
   ),
   venueFault(
     'http-error',
@@ -64,6 +64,21 @@ const VENUE_FAULTS: readonly FaultKind[] = [
   venueFault('skew', 1, [5 * SECOND_MS, 10 * MINUTE_MS], (random) => ({
     offsetMs: random.int(-1_500, 1_500),
   })),
+  venueFault('maintenance', 1, [SECOND_MS, 15 * MINUTE_MS], ofSomeNode()),
+  venueFault(
+    'stale',
+    2,
+    [SECOND_MS, 15 * MINUTE_MS],
+    ofSomeNode((random) => ({ delayMs: random.int(1_000, 300_000) })),
+  ),
+  venueFault('partial', 1, [SECOND_MS, 10 * MINUTE_MS], ofSomeNode()),
+  venueFault(
+    'other-range',
+    2,
+    [SECOND_MS, 10 * MINUTE_MS],
+    ofSomeNode((random) => ({ offsetMs: random.pick([-1, 1]) * random.int(1, 600) * MINUTE_MS })),
+  ),
+  venueFault('other-symbol', 2, [SECOND_MS, 10 * MINUTE_MS], ofSomeNode()),
   venueFault('lying-provider', 3, [SECOND_MS, 15 * MINUTE_MS], () => ({ provider: LIAR })),
   venueFault('chain-halt', 3, [SECOND_MS, 15 * MINUTE_MS], ofSomeNode()),
 ]

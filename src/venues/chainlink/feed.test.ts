@@ -31,6 +31,9 @@ interface Node {
   rounds: Round[]
   isDown: boolean
   logRange: number
+  /** A contract and a distance of blocks that were not asked for. */
+  logsOf?: string
+  logsShift: number
   hasMulticall: boolean
   /** What the question for logs is refused with. */
   logsRefused: string | undefined
@@ -52,6 +55,7 @@ async function startNode(rounds: Round[]): Promise<Node> {
     rounds,
     isDown: false,
     logRange: 10_000,
+    logsShift: 0,
     hasMulticall: true,
     logsRefused: undefined,
     lastRoundOff: 0n,
@@ -127,7 +131,8 @@ async function startNode(rounds: Round[]): Promise<Node> {
     if (Number(toBlock) < 10_000) return reply([])
     return reply(
       node.rounds.map(({ roundId, answer: price, updatedAt }) => ({
-        address,
+        address: node.logsOf ?? address,
+        blockNumber: `0x${(Number(toBlock) + node.logsShift).toString(16)}`,
         topics: [
           ANSWER_UPDATED_TOPIC,
           `0x${word(BigInt.asUintN(256, price))}`,
@@ -281,6 +286,19 @@ test('the witness reads the logs of the aggregator behind the proxy, in ranges t
     .filter(({ method }) => method === 'eth_getLogs')
   assert.equal(BigInt(filters[0].params[0].address), 0xa07n)
   assert.equal(filters[0].params[0].topics[0], ANSWER_UPDATED_TOPIC)
+})
+
+test('logs of another contract or of other blocks do not fit: the next node is asked', async (t) => {
+  const signal = new AbortController().signal
+  for (const spoil of [{ logsOf: `0x${'b'.repeat(40)}` }, { logsShift: 1 }, { logsShift: -9_000 }]) {
+    const nodes = await startNodes(t, 2, [round(5, 100, 0)])
+    const [liar] = nodes
+    assert.ok(liar)
+    Object.assign(liar, spoil, { rounds: [round(9, 100, 900)] })
+    const venue = venueOf(nodes)
+    assert.deepEqual(await venue.witness(CHANNEL, { signal }), { newestMs: T * 1_000, newestId: 5 })
+    assert.deepEqual(venue.deadLetters.counts(), { misfit: 1 })
+  }
 })
 
 test('a log carries its price in a topic, signed; the data is only the time', () => {

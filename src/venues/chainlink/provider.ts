@@ -4,7 +4,8 @@
  */
 
 import type { WireType } from '../adapter/wire-type.ts'
-import { VenueError } from '../rest/rest-client.ts'
+import { misfit } from '../rest/expect-fit.ts'
+import { type RestResponse, VenueError } from '../rest/rest-client.ts'
 import { type RestAccess, requestTyped } from '../rest/typed-request.ts'
 import {
   ANSWER_UPDATED_TOPIC,
@@ -46,6 +47,9 @@ export interface Provider {
   block(signal: AbortSignal): Promise<{ number: number; timeMs: number; roundTripMs: number }>
 }
 
+/** Written in lower case or with a checksum in its letters. */
+const isSameAddress = (a: string, b: string) => a.toLowerCase() === b.toLowerCase()
+
 export function createProvider(name: string, asker: RestAccess): Provider {
   let lastId = 0
   let hasMulticall = true
@@ -55,12 +59,12 @@ export function createProvider(name: string, asker: RestAccess): Provider {
     params: readonly unknown[],
     type: WireType<T>,
     signal: AbortSignal,
-  ): Promise<{ result: T; roundTripMs: number }> {
+  ): Promise<{ result: T; answer: RestResponse }> {
     const body = { jsonrpc: '2.0', id: ++lastId, method, params }
     const { value, answer } = await requestTyped(asker, { path: '', body, weight: 1 }, RpcReply, signal)
     if (value.error !== undefined) throw new RpcError(value.error.message, value.error.code)
     const { result } = value
-    if (type.is(result)) return { result, roundTripMs: answer.roundTripMs }
+    if (type.is(result)) return { result, answer }
     const { receivedMs, text } = answer
     asker.deadLetters.add({ receivedMs, reason: 'wrong_shape', origin: `${name} ${method}`, text })
     throw new VenueError(`${method}: an answer of unknown shape`, { isFinal: false })
@@ -89,7 +93,8 @@ export function createProvider(name: string, asker: RestAccess): Provider {
   }
 
   async function block(signal: AbortSignal) {
-    const { result, roundTripMs } = await ask('eth_getBlockByNumber', ['latest', false], Block, signal)
+    const { result, answer } = await ask('eth_getBlockByNumber', ['latest', false], Block, signal)
+    const { roundTripMs } = answer
     return { number: Number(result.number), timeMs: Number(result.timestamp) * 1_000, roundTripMs }
   }
 
@@ -108,7 +113,17 @@ export function createProvider(name: string, asker: RestAccess): Provider {
       toBlock: hex(to),
     }
     try {
-      const { result } = await ask('eth_getLogs', [filter], Logs, signal)
+      const { result, answer } = await ask('eth_getLogs', [filter], Logs, signal)
+      for (const { address, blockNumber } of result) {
+        const number = Number(blockNumber)
+        if (number >= from && number <= to && isSameAddress(address, aggregator)) continue
+        throw misfit(
+          `a log of ${address} in block ${number}, asked for ${aggregator} from ${from} to ${to}`,
+          `${name} eth_getLogs`,
+          answer,
+          asker.deadLetters,
+        )
+      }
       return result.flatMap((log) => decodeAnswerLog(log) ?? [])
     } catch (error) {
       const isTooLong =

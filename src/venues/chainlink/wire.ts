@@ -12,6 +12,13 @@ export const RpcReply = wireType(replySchema)
 
 export const Hex = wireType(Type.String({ pattern: '^0x[0-9a-fA-F]*$' }))
 export const Logs = wireType(
-  Type.Array(Type.Object({ topics: Type.Array(Type.String()), data: Type.String(), address: Type.String() })),
+  Type.Array(
+    Type.Object({
+      address: Type.String(),
+      blockNumber: Type.String(),
+      topics: Type.Array(Type.String()),
+      data: Type.String(),
+    }),
+  ),
 )
 export const Block = wireType(Type.Object({ number: Type.String(), timestamp: Type.String() }))
