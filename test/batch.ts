@@ -8,14 +8,14 @@
  * catches then fails the file instead of the test, so its stack is written here.
  */
 import type { AsyncHook } from 'node:async_hooks'
-import { setPriority } from 'node:os'
+import { getPriority, setPriority } from 'node:os'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { inspect } from 'node:util'
 import { Worker } from 'node:worker_threads'
 
 const nice = Number(process.env.BATCH_NICE ?? 0)
-if (nice > 0) setPriority(nice)
+if (nice > 0) setPriority(Math.min(19, getPriority() + nice))
 
 let following: AsyncHook | undefined
 const asyncHooks = process.getBuiltinModule('node:async_hooks')
