@@ -12,8 +12,7 @@ const STALE_MS = 12_000
 
 type Levels = readonly (readonly [string, string])[]
 
-const sameSide = (own: unknown, real: Levels) =>
-  JSON.stringify(own) === JSON.stringify(real.map(([price, size]) => [Number(price), Number(size)]))
+const numbersOf = (levels: Levels) => levels.map(([price, size]) => [Number(price), Number(size)])
 
 /**
  * The row of a second is the last quote of that second. Futures stamp their quotes, so it is one of that very second;
@@ -66,6 +65,17 @@ export async function compareBooks(subject: Subject): Promise<string[]> {
   const wrong = offGrid(books, SAMPLE_MS)
   const freshMs = FULL_BOOK_MS + slackMs
 
+  /** The book of an instant as a row has it; each is compared with many rows. */
+  const sent = new Map<number, string>()
+  function sentAt(sentMs: number): string {
+    const known = sent.get(sentMs)
+    if (known !== undefined) return known
+    const { bids, asks } = truth.book(venue, symbol, sentMs, FULL_LEVELS)
+    const text = JSON.stringify([numbersOf(bids), numbersOf(asks)])
+    sent.set(sentMs, text)
+    return text
+  }
+
   /** Whether the venue sent this book in (from, to]. */
   function wasSent(row: Record<string, unknown>, fromMs: number, toMs: number): boolean {
     for (
@@ -73,8 +83,7 @@ export async function compareBooks(subject: Subject): Promise<string[]> {
       sentMs > fromMs;
       sentMs -= FULL_BOOK_MS
     ) {
-      const real = truth.book(venue, symbol, sentMs, FULL_LEVELS)
-      if (sameSide(row.bids, real.bids) && sameSide(row.asks, real.asks)) return true
+      if (sentAt(sentMs) === JSON.stringify([row.bids, row.asks])) return true
     }
     return false
   }

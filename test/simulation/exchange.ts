@@ -145,7 +145,11 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
   let skewMs = 0
   /** The venue sent nothing, or lost frames, for less than the silence that is normal. */
   const quiet: { fromMs: number; toMs: number; lengthMs: number }[] = []
+  /** When other faults began and ended. */
+  const marks: number[] = []
   let incarnation = 0
+  /** Faults that keep the recorder down. */
+  let downs = 0
 
   interface Running {
     readonly process: SimulatedProcess
@@ -202,6 +206,18 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
     for (const phaseMs of [-7_000, -1_000, 500, 20_000])
       time.after(minute * MINUTE_MS + phaseMs - 20_000, () => leaks.sampleBase())
 
+  /**
+   * Trades without numbers are proven by the venue's count of their minute. Where another fault leaves a gap in the same
+   * minute, the count cannot tell what is missing from what is in the gap.
+   */
+  function uncountable({ fromMs, toMs }: { fromMs: number; toMs: number }) {
+    const minutes = {
+      fromMs: Math.floor(fromMs / MINUTE_MS) * MINUTE_MS,
+      toMs: Math.ceil(toMs / MINUTE_MS) * MINUTE_MS,
+    }
+    return marks.some((atMs) => atMs >= minutes.fromMs && atMs < minutes.toMs) ? [minutes] : []
+  }
+
   async function compare(fromMs: number, toMs: number, rangeOf?: Subject['rangeOf']): Promise<string[]> {
     const wrong: string[] = []
     for (const symbol of world.symbols)
@@ -211,10 +227,11 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
           range: { fromMs, toMs },
           slackMs: LATENCY_MS + world.tickMs + lateMs + skewMs,
           aheadMs: skewMs,
-          quietOf: (dataset, interval) =>
-            isLostForGood(venue, dataset, interval) && dataset !== 'trades' && dataset !== 'candles'
-              ? quiet.filter(({ lengthMs }) => lengthMs < silenceOf(dataset, interval))
-              : [],
+          quietOf: (dataset, interval) => {
+            if (!isLostForGood(venue, dataset, interval)) return []
+            if (dataset === 'trades' || dataset === 'candles') return quiet.flatMap(uncountable)
+            return quiet.filter(({ lengthMs }) => lengthMs < silenceOf(dataset, interval))
+          },
           ...(rangeOf === undefined ? {} : { rangeOf }),
         })),
       )
@@ -223,7 +240,9 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
 
   return {
     begin(fault) {
-      if (['mute', 'hang', 'skip', 'malformed', 'delisted'].includes(fault.kind)) {
+      if (!['mute', 'hang', 'skip', 'malformed', 'delisted'].includes(fault.kind))
+        marks.push(time.nowMs, time.nowMs + fault.durationMs)
+      else {
         // Which frames are lost by their number is a matter of chance.
         const lengthMs = fault.durationMs === 0 ? 0 : fault.durationMs
         const endMs = time.nowMs + (fault.durationMs === 0 ? MINUTE_MS : fault.durationMs)
@@ -239,13 +258,15 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
       if (fault.kind === 'skew' || fault.kind === 'our-skew')
         skewMs = Math.max(skewMs, Math.abs(Number(fault.settings.offsetMs)))
       switch (fault.kind) {
-        case 'kill': {
-          const killing = kill()
-          return () => void killing.then(startRecorder)
-        }
+        case 'kill':
         case 'restart': {
-          const ending = endCleanly()
-          return () => void ending.then(startRecorder)
+          downs++
+          const ending = fault.kind === 'kill' ? kill() : endCleanly()
+          return () =>
+            void ending.then(() => {
+              downs--
+              return downs === 0 ? startRecorder() : undefined
+            })
         }
         case 'our-skew':
           running?.process.setSkew(Number(fault.settings.offsetMs))
