@@ -94,11 +94,19 @@ export function createAudit(options: {
       log.warn({ source, check: kind, count: differences.length }, 'a self-check found many differences')
   }
 
-  async function runOne(check: AuditCheck): Promise<void> {
-    const found = await check.run()
-    if (found === null) return
-    counts[check.kind].checked += 1
-    if (found.length > 0) report(check.kind, found)
+  /** The one that is drawn; another one where that has nothing to examine. */
+  async function runOne(checks: readonly AuditCheck[]): Promise<void> {
+    let left = checks
+    for (let check = draw(left); check !== undefined; check = draw(left)) {
+      const { kind } = check
+      const found = await check.run()
+      if (found !== null) {
+        counts[kind].checked += 1
+        if (found.length > 0) report(kind, found)
+        return
+      }
+      left = left.filter((each) => each !== check)
+    }
   }
 
   function draw(checks: readonly AuditCheck[]): AuditCheck | undefined {
@@ -121,8 +129,7 @@ export function createAudit(options: {
         const { least, most } = AUDIT_EVERY_MS
         try {
           await clock.sleep(Math.floor(least + random() * (most - least)), signal)
-          const check = draw(checks)
-          if (check !== undefined) await runOne(check)
+          await runOne(checks)
         } catch (error) {
           if (!signal.aborted) log.debug({ source, err: error }, 'a self-check could not be done')
         }
