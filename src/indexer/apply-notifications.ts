@@ -24,17 +24,21 @@ export async function applyNotifications(
   const batch = eventBatch(context.network, context.now())
   const blocks = notifications.blocks.map((bytes) => readDagBlock(parseLoose(bytes).block))
   const seen = await addBlockEvents(blocks, batch, context.store)
+  let { blueScore, daaScore } = scores
   for (const bytes of notifications.blueScores) {
-    const blueScore = Number(parseLoose(bytes).sinkBlueScore)
-    if (blueScore !== scores.blueScore) batch.add('sink_blue_score_changed', { blue_score: blueScore })
-    scores.blueScore = blueScore
+    const score = Number(parseLoose(bytes).sinkBlueScore)
+    if (score !== blueScore) batch.add('sink_blue_score_changed', { blue_score: score })
+    blueScore = score
   }
   for (const bytes of notifications.daaScores) {
-    const daaScore = Number(parseLoose(bytes).virtualDaaScore)
-    if (daaScore !== scores.daaScore) batch.add('virtual_daa_score_changed', { daa_score: daaScore })
-    scores.daaScore = daaScore
+    const score = Number(parseLoose(bytes).virtualDaaScore)
+    if (score !== daaScore) batch.add('virtual_daa_score_changed', { daa_score: score })
+    daaScore = score
   }
-  return write(seen, batch, context)
+  const newestSeq = await write(seen, batch, context)
+  // Only after the write: a score that could not be written is new again when it is tried again.
+  Object.assign(scores, { blueScore, daaScore })
+  return newestSeq
 }
 
 export interface BlocksApplied {
