@@ -54,3 +54,52 @@ test('a transaction in an unknown form is listed as accepted and recorded as a g
   ])
   assert.equal(troubles.length, 1)
 })
+
+test('an answer to another question is refused, and nothing of it is written', async (t) => {
+  const { chain, events, close } = storesIn(':memory:').chain('test')
+  t.after(close)
+  const indexer = await createIndexer({
+    ...{ chain, events, network: 'testnet-10', now: () => 9_000, dropAfterMs: 60_000 },
+  })
+  const answer = (removed: string[], added: [hash: string, parent: string][]) =>
+    Buffer.from(
+      JSON.stringify({
+        removedChainBlockHashes: removed,
+        addedChainBlockHashes: added.map(([block]) => block),
+        chainBlockAcceptedTransactions: added.map(([block, parent], index) => ({
+          chainBlockHeader: {
+            ...{ hash: block, blueScore: 2 + index, daaScore: 2 + index, timestamp: 2_000 },
+            parentsByLevel: [[hash('f'), parent]],
+          },
+          acceptedTransactions: [],
+        })),
+      }),
+    )
+  const chainTo2 = answer(
+    [],
+    [
+      [hash('1'), hash('0')],
+      [hash('2'), hash('1')],
+    ],
+  )
+  await indexer.startAt({ hash: hash('0'), blueScore: 1, daaScore: 1, timeMs: 1_000 }, undefined)
+  await indexer.applyChain(hash('0'), chainTo2, false)
+  const { newestSeq } = await events.bounds()
+
+  await assert.rejects(indexer.applyChain(hash('2'), chainTo2, false), /does not follow/)
+  const elsewhere = answer([hash('1')], [[hash('3'), hash('0')]])
+  await assert.rejects(indexer.applyChain(hash('2'), elsewhere, true), /was asked from/)
+  const otherBranch = answer([hash('2')], [[hash('4'), hash('9')]])
+  await assert.rejects(indexer.applyChain(hash('2'), otherBranch, true), /does not follow/)
+  assert.equal((await events.bounds()).newestSeq, newestSeq)
+
+  const branch = answer(
+    [hash('2')],
+    [
+      [hash('5'), hash('1')],
+      [hash('6'), hash('5')],
+    ],
+  )
+  await indexer.applyChain(hash('2'), branch, true)
+  assert.equal((await chain.checkpoint())?.hash, hash('6'))
+})

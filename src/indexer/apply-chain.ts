@@ -5,7 +5,7 @@
  *   asked from a block below it:      first the own blocks above that block that the node does not have
  *
  * A node that is merely behind (its chain is the beginning of ours, or has less blue work than ours) changes
- * nothing. Long answers are written in steps; after each the checkpoint is set, so that a crash between two
+ * nothing. An answer whose blocks do not follow ours is one to another question, and refused. Long answers are written in steps; after each the checkpoint is set, so that a crash between two
  * of them loses and repeats nothing.
  */
 
@@ -14,7 +14,7 @@ import { gapBetween, gapEvent } from '../events/gap-event.ts'
 import type { ChainBlock, ChainGap, ChainStore } from '../store/chain.ts'
 import { applyBlock } from './apply-block.ts'
 import { eventBatch } from './batch.ts'
-import { type ReadChain, type ReadChainBlock, readChain } from './read-chain.ts'
+import { type ReadChain, type ReadChainBlock, readChain, UnreadableAnswerError } from './read-chain.ts'
 import { revertBlocks } from './revert-block.ts'
 
 export interface ChainStep {
@@ -50,7 +50,7 @@ export async function* applyChain(options: ApplyChainOptions): AsyncGenerator<Ch
     yield undefined
     return
   }
-  let { removed, tip } = plan
+  let { removed, tip, before } = plan
   let at = plan.firstAdded
   while (at < answer.added.length || removed.length > 0) {
     const blocks: ReadChainBlock[] = []
@@ -61,6 +61,9 @@ export async function* applyChain(options: ApplyChainOptions): AsyncGenerator<Ch
       transactions < TRANSACTIONS_PER_STEP
     ) {
       const block = answer.block(at++)
+      if (before !== undefined && block.parents?.includes(before) === false)
+        throw new UnreadableAnswerError(`block ${block.hash} does not follow ${before}`)
+      before = block.hash
       for (const { txId, detail } of block.unreadable) options.onUnreadable(`${txId}: ${detail}`)
       transactions += block.transactions.length
       blocks.push(block)
@@ -72,25 +75,39 @@ export async function* applyChain(options: ApplyChainOptions): AsyncGenerator<Ch
   }
 }
 
+interface ChainPlan {
+  readonly tip: ChainBlock | undefined
+  readonly removed: readonly string[]
+  readonly firstAdded: number
+  /** The block on which the first added one stands; undefined where it is below the followed chain. */
+  readonly before: string | undefined
+}
+
 async function planOf(
   answer: ReadChain,
   { store, startHash, force }: ApplyChainOptions,
-): Promise<{ tip: ChainBlock | undefined; removed: readonly string[]; firstAdded: number } | undefined> {
+): Promise<ChainPlan | undefined> {
   const above = await store.chainAbove(startHash)
   if (above === undefined) throw new Error(`block ${startHash} is not in the followed chain`)
   const tip = await store.checkpoint()
   const own = above.map((block) => block.hash)
+  if (answer.removed.length > 0 && answer.removed[0] !== startHash)
+    throw new UnreadableAnswerError(`the chain was asked from ${startHash}, not from ${answer.removed[0]}`)
   if (answer.removed.length === 0) {
     let common = 0
     while (common < own.length && own[common] === answer.added[common]) common++
     if (common < own.length && common === answer.added.length) return undefined
     if (common < own.length && !force && isLighter(answer, tip)) return undefined
-    return { tip, removed: own.slice(common).reverse(), firstAdded: common }
+    const before = own[common - 1] ?? startHash
+    return { tip, removed: own.slice(common).reverse(), firstAdded: common, before }
   }
   if (!force && isLighter(answer, tip)) return undefined
   // Blocks below the first followed one were never applied.
   const followed = await store.followed(answer.removed)
-  return { tip, removed: [...own.reverse(), ...followed], firstAdded: 0 }
+  const removed = [...own.reverse(), ...followed]
+  const isFollowed = followed.length === answer.removed.length
+  const below = isFollowed ? await store.chainBlockBelow(removed.length) : undefined
+  return { tip, removed, firstAdded: 0, before: below?.hash }
 }
 
 function isLighter(answer: ReadChain, ownTip: ChainBlock | undefined): boolean {

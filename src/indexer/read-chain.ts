@@ -14,6 +14,8 @@ interface ReadTransactionOf {
 }
 
 export interface ReadChainBlock extends ChainBlock {
+  /** Its direct parents, the chain block before it among them; undefined where the node left them out. */
+  readonly parents: readonly string[] | undefined
   readonly transactions: readonly ReadTransactionOf[]
   /** All that the block accepted, in its order. */
   readonly acceptedIds: readonly string[]
@@ -30,7 +32,7 @@ export interface ReadChain {
 
 type Members = Record<string, unknown>
 
-class UnreadableAnswerError extends Error {
+export class UnreadableAnswerError extends Error {
   override readonly name = 'UnreadableAnswerError'
 }
 
@@ -109,8 +111,11 @@ function readBlock(item: Members, hash: string): ReadChainBlock {
       blockTimeMs: Number(verbose.blockTime),
     })
   }
+  const levels = header.parentsByLevel
+  const direct: unknown = Array.isArray(levels) ? levels[0] : undefined
   return {
     hash,
+    parents: Array.isArray(direct) ? (direct as string[]) : undefined,
     blueScore: Number(header.blueScore),
     daaScore: Number(header.daaScore),
     timeMs: Number(header.timestamp),
