@@ -141,6 +141,28 @@ test('a row that is added to a sealed page is reported, and stays', async (t) =>
   assert.ok((await audited.store.coverage.read([FEED], START_MS, at + MINUTE_MS)).complete)
 })
 
+test('a page that has grown by many rows is reported once, and none of its rows is taken for lost', async (t) => {
+  const trades = feedOf('trades', 'perpdex', 'BTC')
+  const audited = await open(t, trades)
+  const to = START_MS + MINUTE_MS
+  const tradesOf = (count: number, first: number) =>
+    Array.from({ length: count }, (_, index) => ({
+      ...{ time: START_MS + ((index * 97) % 60) * 1_000, seq: first + index, tradeId: String(first + index) },
+      ...{ price: 100, size: 1, side: 'buy' as const },
+    }))
+  await audited.store.write({
+    rows: [{ feed: trades, rows: tradesOf(20, 0) }],
+    coverage: [observed(trades, START_MS, to)],
+    finalize: [{ feed: trades, before: to }],
+  })
+  const check = audited.start()
+  await examine(audited, check)
+  await audited.store.write({ rows: [{ feed: trades, rows: tradesOf(600, 1_000) }] })
+  const { differences } = await examine(audited, check)
+  assert.ok(differences.length > 0)
+  assert.ok(differences.every(({ action }) => action === 'reported'))
+})
+
 test('retention and a gap that was found make a page forgotten, not different', async (t) => {
   const audited = await open(t)
   await seal(audited)

@@ -3,22 +3,25 @@
  * fingerprints of their rows, and read again later:
  *
  *   the same rows                                         ──▶ nothing
- *   rows were corrected ──▶ with their revisions the page is still the one that was remembered ──▶ nothing
+ *   rows were corrected: what was remembered is among their revisions ──▶ nothing
  *   a row is gone, or has other bytes without a revision  ──▶ its time becomes a gap; the backfill requests it again
  *   a row was added                                       ──▶ reported: the row stays, a cached page lacks it
  *
  * A page that is no longer covered (a gap was found in it), or of which retention has deleted a part, is forgotten.
  */
 import { hash } from 'node:crypto'
-import { type Feed, feedName, hasOneRowPerInstant } from '../../core/feed.ts'
+import { type Feed, feedName } from '../../core/feed.ts'
 import { INTERVAL_MS } from '../../core/interval.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { EnvironmentStore } from '../../store/environment.ts'
+import type { Revision } from '../../store/series.ts'
 import type { CoverageTracker } from '../shared/track-coverage.ts'
 import type { AuditCheck, AuditDifference, SampleStorage } from './audit.ts'
 import { pick } from './draw.ts'
 
 const MAX_ROWS = 50
+/** A page with more old versions than these is not worth the reading. */
+const MAX_REVISIONS = 200
 /** Rows that may have been added to a page since. */
 const MAX_ADDED = 50
 const MAX_SAMPLES = 48
@@ -117,35 +120,6 @@ export function auditSealedPages(options: {
     return true
   }
 
-  /** The texts that the page had when it was remembered, according to the revisions of its rows. */
-  async function asSeen(
-    page: SealedPage,
-    texts: readonly string[],
-    isInclusive: boolean,
-  ): Promise<SealedPage['rows']> {
-    const revisions = await series.revisions({
-      ...{ feeds: [page.feed], range: { from: page.from, to: page.to }, limit: MAX_ROWS * 4 },
-    })
-    const seen = new Map<string, string>()
-    const times = new Set<number>()
-    for (const { position, supersededAt, text } of revisions) {
-      const key = `${position.ts}/${position.instrument}/${position.seq}`
-      // The first version that was replaced after the page was seen is the one that was seen.
-      const isLater = isInclusive ? supersededAt >= page.seenMs : supersededAt > page.seenMs
-      if (!isLater) continue
-      if (!seen.has(key)) seen.set(key, text)
-      times.add(position.ts)
-    }
-    // Of several rows of one instant those were corrected that are not among the remembered ones.
-    const prints = new Set(page.rows.map(([, print]) => print))
-    const isCorrected = (text: string) =>
-      times.has(timeOf(text)) && (hasOneRowPerInstant(page.feed) || !prints.has(printOf(text)))
-    const now = printsOf(texts.filter((text) => !isCorrected(text)))
-    // Old versions of books come with all their levels, which a page has not: that there is one has to do.
-    if (page.feed.dataset !== 'snapshots') return [...now, ...printsOf([...seen.values()])]
-    return [...now, ...page.rows.filter(([timeMs]) => times.has(timeMs))]
-  }
-
   async function examine(page: SealedPage): Promise<readonly AuditDifference[] | 'forget' | 'later'> {
     const { feed, from, to } = page
     const { dataset, source, symbol, interval } = feed
@@ -155,16 +129,16 @@ export function auditSealedPages(options: {
     if (!covered.complete) return 'forget'
     const read = await readSealed(feed, from, to, page.rows.length + MAX_ADDED)
     if (read === undefined) return 'later'
+    if (read.to < to) {
+      pages?.splice(pages.indexOf(page), 1)
+      const what = `more than ${MAX_ADDED} rows were added to a sealed page`
+      return [{ what, action: 'reported', feed, fromMs: from, toMs: to }]
+    }
     const now = printsOf(read.texts)
     if (areSame(now, page.rows)) return []
-    // A correction of the very millisecond may have come before or after.
-    for (const isInclusive of [false, true]) {
-      if (areSame(await asSeen(page, read.texts, isInclusive), page.rows)) {
-        page.rows = now
-        return []
-      }
-    }
-    const differences = differencesOf(page, now)
+    const revisions = await series.revisions({ feeds: [feed], range: { from, to }, limit: MAX_REVISIONS })
+    if (revisions.length === MAX_REVISIONS) return 'forget'
+    const differences = differencesOf(page, now, revisions)
     for (const { action, fromMs, toMs } of differences)
       if (action === 'gap' && fromMs !== undefined && toMs !== undefined)
         tracker.lost(feed, fromMs, toMs, 'not_observed')
@@ -172,11 +146,25 @@ export function auditSealedPages(options: {
     return differences
   }
 
-  function differencesOf({ feed, rows }: SealedPage, now: SealedPage['rows']): AuditDifference[] {
-    const nowPrints = new Set(now.map(([, print]) => print))
-    const oldPrints = new Set(rows.map(([, print]) => print))
-    const lost = new Set(rows.filter(([, print]) => !nowPrints.has(print)).map(([timeMs]) => timeMs))
-    const added = now.filter(([timeMs, print]) => !oldPrints.has(print) && !lost.has(timeMs))
+  /** Whatever the clock said when a row was corrected: its old versions are known, and what replaced them is explained. */
+  function differencesOf(
+    { feed, rows }: SealedPage,
+    now: SealedPage['rows'],
+    revisions: readonly Revision[],
+  ): AuditDifference[] {
+    const printsNow = new Set([
+      ...now.map(([, print]) => print),
+      ...revisions.map(({ text }) => printOf(text)),
+    ])
+    const printsThen = new Set(rows.map(([, print]) => print))
+    const corrected = new Set(revisions.map(({ position }) => position.ts))
+    // Old versions of books come with all their levels, which a page has not: that there is one has to do.
+    const isKnown = ([timeMs, print]: SealedPage['rows'][number]) =>
+      printsNow.has(print) || (feed.dataset === 'snapshots' && corrected.has(timeMs))
+    const lost = new Set(rows.filter((row) => !isKnown(row)).map(([timeMs]) => timeMs))
+    const added = now.filter(
+      ([timeMs, print]) => !printsThen.has(print) && !lost.has(timeMs) && !corrected.has(timeMs),
+    )
     return [
       ...[...lost].map(
         (timeMs): AuditDifference => ({
