@@ -32,6 +32,7 @@ export class Callers {
   readonly #random: Random
   readonly #services: () => readonly ReaderService[]
   readonly #slowMs: () => number
+  readonly #rich = new Set<string>()
   #number = 0
 
   constructor(parts: {
@@ -48,8 +49,9 @@ export class Callers {
     this.#slowMs = parts.slowMs
   }
 
-  /** Begins to ask, for ever. */
-  start(key: string, gapMs: number): void {
+  /** Begins to ask, for ever. `isRich`: it never runs out of credits. */
+  start(key: string, gapMs: number, isRich: boolean): void {
+    if (isRich) this.#rich.add(key)
     const next = () => {
       this.#time.after(Math.ceil(-Math.log(1 - this.#random()) * gapMs), () => {
         this.#askSomething(key)
@@ -123,6 +125,10 @@ export class Callers {
       receipt.status = reply.status
       receipt.charged = Number(headerOf(reply, 'X-Credits-Charged') ?? 0)
       receipt.isReplayed = headerOf(reply, 'Idempotent-Replayed') === 'true'
+      if (reply.status === 402 && this.#rich.has(key))
+        this.found.push(
+          `9 ${receipt.route} (${receipt.id}) was refused for want of credits, and there are plenty`,
+        )
       reply.onSent?.()
       done(receipt)
     }

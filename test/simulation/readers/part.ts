@@ -116,7 +116,7 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
   const accounts = createAccounts({ store: accountsStore, plans: PLANS, clock: outside.clock, randomBytes })
   const owner = await accounts.create({ email: 'owner@example.com', plan: 'reader' })
   const ownerKey = await accounts.createKey({ accountId: owner.id, environment: 'test', name: 'owner' })
-  const callerKeys: string[] = []
+  const callerKeys: { key: string; isRich: boolean }[] = []
   for (const [index, { plan, cap }] of world.callers.entries()) {
     // Half of them share an account with the one before.
     const before = index > 0 && random.chance(0.5) ? (await accounts.list()).at(-1) : undefined
@@ -127,7 +127,7 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
       name: `k${index}`,
       creditCap: cap,
     })
-    callerKeys.push(key)
+    callerKeys.push({ key, isRich: account.plan === 'reader' && cap === null })
   }
   await accountsStore.close()
 
@@ -260,8 +260,8 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
         ? SLOW_ANSWER_MS
         : 0,
   })
-  for (const [index, key] of callerKeys.entries())
-    callers.start(key, world.callers[index]?.gapMs ?? SECOND_MS)
+  for (const [index, { key, isRich }] of callerKeys.entries())
+    callers.start(key, world.callers[index]?.gapMs ?? SECOND_MS, isRich)
 
   const leaks = createLeakWatch(() => ({
     timers: first.process?.timers ?? 0,

@@ -73,10 +73,9 @@ export class StreamClient {
       else this.#take(frame, text)
     })
     socket.on('ping', heard)
-    // A client of its own will: most stay, some leave now and then in the middle of anything.
-    const leaveMs = random.chance(0.3) ? random.int(1_000, 120_000) : undefined
-    const cancelLeave =
-      leaveMs === undefined ? () => {} : (clock.after?.(leaveMs, () => socket.terminate()) ?? (() => {}))
+    // A client of its own will: it leaves after a second or some minutes, in the middle of anything.
+    const leaveMs = Math.round(1_000 * 600 ** random())
+    const cancelLeave = clock.after?.(leaveMs, () => socket.terminate()) ?? (() => {})
     socket.on('close', () => {
       cancelSilence()
       cancelLeave()
