@@ -82,10 +82,11 @@ const SLOW = /^(src\/ingest\/|test\/e2e\/(add-a-venue|chain-kill|damaged-files)\
 /** Most files wait for about half of their time, so more processes run than there are cores. */
 const AT_ONCE = Math.ceil(2.5 * availableParallelism())
 /**
- * Beside the sandbox, which waits for the most part and has to keep up with its venues: as many as there are cores,
- * short ones, and those only with what it leaves of the machine.
+ * Beside the sandbox, which waits for the most part and has to keep up with its venues: tests on a clock that waits for
+ * them, and only with what it leaves of the machine.
  */
-const BESIDE_SANDBOX = availableParallelism()
+const BESIDE_SANDBOX = /^src\/ingest\//
+const MAX_BESIDE_SANDBOX = Math.max(1, availableParallelism() - 1)
 const BESIDE_NICE = 10
 const SHOWN_SLOWEST = 15
 /** What node:test reports of each process at its end. */
@@ -102,7 +103,10 @@ const batches = (kind: RegExp | undefined) => batchesOf(files.filter((file) => k
 const most = batches(undefined)
 const ofSandbox = batches(SANDBOX)
 let isSandboxDone = ofSandbox.length === 0
-await Promise.all([runSandboxFirst(), ...Array.from({ length: BESIDE_SANDBOX }, runBesideFirst)])
+const sandboxDone = runBatches(ofSandbox).finally(() => {
+  isSandboxDone = true
+})
+await Promise.all([runAfterSandbox(), ...Array.from({ length: MAX_BESIDE_SANDBOX }, runBesideFirst)])
 await runBatches(batches(ALONE))
 
 const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`.padStart(8)
@@ -147,19 +151,18 @@ async function runBatches(waiting: string[][]): Promise<void> {
   for (let batch = waiting.shift(); batch !== undefined; batch = waiting.shift()) await runBatch(batch)
 }
 
-async function runSandboxFirst(): Promise<void> {
-  await runBatches(ofSandbox)
-  isSandboxDone = true
-  await Promise.all(Array.from({ length: AT_ONCE - BESIDE_SANDBOX }, () => runBatches(most)))
+async function runAfterSandbox(): Promise<void> {
+  await sandboxDone
+  await Promise.all(Array.from({ length: AT_ONCE - MAX_BESIDE_SANDBOX }, () => runBatches(most)))
 }
 
-/** The last ones are the shortest. Those that measure their own process wait until nothing has a better priority. */
 async function runBesideFirst(): Promise<void> {
   while (!isSandboxDone) {
-    const last = most.findLastIndex(([first = '']) => !OWN_PROCESS.test(first))
-    if (last === -1) break
-    for (const batch of most.splice(last, 1)) await runBatch(batch, BESIDE_NICE)
+    const next = most.findIndex(([first = '']) => BESIDE_SANDBOX.test(first) && !OWN_PROCESS.test(first))
+    if (next === -1) break
+    for (const batch of most.splice(next, 1)) await runBatch(batch, BESIDE_NICE)
   }
+  await sandboxDone
   await runBatches(most)
 }
 
