@@ -45,7 +45,7 @@ export async function compareTicker(subject: Subject): Promise<string[]> {
   // The best prices change several times in a second: each second has a row.
   for (let secondMs = Math.ceil(range.fromMs / SECOND_MS) * SECOND_MS; secondMs + SECOND_MS <= range.toMs; ) {
     const nextMs = secondMs + SECOND_MS
-    let nearMs = Math.ceil((secondMs - lateMs) / SECOND_MS) * SECOND_MS
+    let nearMs = Math.ceil((secondMs - lateMs - aheadMs) / SECOND_MS) * SECOND_MS
     while (nearMs <= secondMs + lateMs && !known.has(nearMs)) nearMs += SECOND_MS
     if (nearMs > secondMs + lateMs && !ticker.inGap(secondMs, nextMs))
       wrong.push(`${ticker.name}: no row at ${at(secondMs)} and no gap`)

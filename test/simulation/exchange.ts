@@ -143,6 +143,8 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
   /** What the faults so far allow: how much later than sent a frame may have been read, how far clocks were apart. */
   let lateMs = 0
   let skewMs = 0
+  /** Quotes of spot have the time of the frames around them: where those are late, they are dated too early. */
+  let datedLateMs = 0
   /** The venue sent nothing, or lost frames, for less than the silence that is normal. */
   const quiet: { fromMs: number; toMs: number; lengthMs: number }[] = []
   /** When other faults began and ended. */
@@ -226,7 +228,7 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
           ...{ store: reader, truth: sandbox.truth, venue, symbol },
           range: { fromMs, toMs },
           slackMs: LATENCY_MS + world.tickMs + lateMs + skewMs,
-          aheadMs: skewMs,
+          aheadMs: skewMs + datedLateMs,
           quietOf: (dataset, interval) => {
             if (!isLostForGood(venue, dataset, interval)) return []
             if (dataset === 'trades' || dataset === 'candles') return quiet.flatMap(uncountable)
@@ -253,6 +255,8 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
         })
       }
       if (fault.kind === 'stall') lateMs = Math.max(lateMs, fault.durationMs)
+      if (fault.kind === 'late' || fault.kind === 'late-close')
+        datedLateMs = Math.max(datedLateMs, Number(fault.settings.delayMs))
       if (fault.kind === 'late') lateMs = Math.max(lateMs, Number(fault.settings.delayMs))
       if (fault.kind === 'slow') lateMs = Math.max(lateMs, Number(fault.settings.slowMs))
       if (fault.kind === 'skew' || fault.kind === 'our-skew')

@@ -5,7 +5,7 @@
  */
 import type { OpenInterestInput } from '../../core/rows/open-interest.ts'
 import type { OpenInterestObservation } from '../../venues/observation.ts'
-import { requestedKey } from '../shared/feeds.ts'
+import { REQUESTED_LATE_MS, requestedKey } from '../shared/feeds.ts'
 import { putOpenInterest, requestFunding, requestOpenInterest } from './request-derivatives.ts'
 import { OPEN_INTEREST_GRID_MS, OpenInterestSampler } from './sample-open-interest.ts'
 import type { SymbolParts } from './symbol-parts.ts'
@@ -13,8 +13,6 @@ import type { SymbolParts } from './symbol-parts.ts'
 const HOUR_MS = 3_600_000
 /** How long a minute waits for a settled rate before it is closed without it. */
 const PATIENCE_MS = 30_000
-/** Requested samples are published some minutes late; later than this is a fault. */
-const REQUESTED_LATE_MS = 10 * 60_000
 /** A settled rate can be requested after this. */
 const FUNDING_SETTLED_MS = 62_000
 
@@ -75,8 +73,11 @@ export class DerivativesProgress {
       { fromMs: this.interestToMs, toMs: nowMs },
       true,
     )
-    if (nowMs - this.interestToMs < REQUESTED_LATE_MS)
-      this.parts.tracker.up(requestedKey('open_interest', this.parts.symbol), this.interestToMs)
+    const { tracker, symbol } = this.parts
+    const key = requestedKey('open_interest', symbol)
+    // Nothing is known of the time after the last sample, however long ago that was.
+    tracker.limitChannel(key, this.interestToMs)
+    if (nowMs - this.interestToMs < REQUESTED_LATE_MS) tracker.up(key, this.interestToMs)
   }
 
   private put(sample: OpenInterestInput | undefined): void {

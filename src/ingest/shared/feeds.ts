@@ -31,8 +31,13 @@ export function feedOf<D extends Feed['dataset']>(
   return { dataset, source, symbol, interval }
 }
 
+/** Requested data is published some minutes late; later than this is a fault. */
+export const REQUESTED_LATE_MS = 10 * 60_000
+const REQUESTED = 'asked:'
+
 /** The pseudo channel of data that is requested, not streamed. */
-export const requestedKey = (topic: Topic, symbol: AssetSymbol): string => `asked:${topic}:${symbol}`
+export const requestedKey = (topic: Topic, symbol: AssetSymbol): string => `${REQUESTED}${topic}:${symbol}`
+export const isRequested = (channel: string): boolean => channel.startsWith(REQUESTED)
 
 /** The channels that a plan listens to for a symbol. */
 export function channelsOf(plan: ExchangePlan, symbol: AssetSymbol): Channel[] {

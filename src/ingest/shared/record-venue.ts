@@ -12,6 +12,7 @@ import { type AuditCheck, type AuditOptions, createAudit, noAudits } from '../au
 import { auditLimits } from '../audit/check-limits.ts'
 import { auditSealedPages } from '../audit/sealed-pages.ts'
 import type { TrackedFeed } from './feed-coverage.ts'
+import { isRequested, REQUESTED_LATE_MS } from './feeds.ts'
 import type { LiveRecorder } from './live-recorder.ts'
 import { openRowWriter } from './open-row-writer.ts'
 import type { Recorder, RecorderStatus } from './recorder.ts'
@@ -144,13 +145,14 @@ export function recordVenue(options: RecorderOptions, kind: RecordedKind): Recor
   return { name, source, run, status }
 }
 
-/** What is polled is observed up to the last answer. */
+/** What is polled or requested is observed up to the last answer. */
 function lagOf({ describe }: Venue, channels: readonly string[]): number {
   const live: Readonly<Record<string, { readonly via: string; readonly everyMs?: number } | undefined>> =
     describe.live
   return Math.max(
     0,
     ...channels.map((key) => {
+      if (isRequested(key)) return REQUESTED_LATE_MS
       const topic = live[key.slice(0, key.indexOf(':'))]
       return topic?.via === 'poll' ? (topic.everyMs ?? 0) : 0
     }),
