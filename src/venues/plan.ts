@@ -77,6 +77,8 @@ export interface PredictionPlan {
   readonly hasOpenInterest: boolean
   /** Durations whose windows follow each other without a pause: there is always one that runs. */
   readonly endless: readonly MarketType[]
+  /** By then it is known whether the books of an instant were right. */
+  readonly booksFinalAfterMs: number
   /** Candles that are still open are published so often. */
   readonly publishEveryMs: number
   /** A market is traded so long before its window. */

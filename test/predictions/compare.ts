@@ -28,6 +28,8 @@ const GRID_MS = 500
 export interface Slack {
   readonly behindMs: number
   readonly aheadMs: number
+  /** Frames were lost that nothing numbers: until the book is compared with the venue's own it may be any. */
+  readonly isUnproven?: boolean
 }
 const NO_ORDERS = { bids: new Int32Array(0), asks: new Int32Array(0) }
 const NO_SLACK: Slack = { behindMs: 0, aheadMs: 0 }
@@ -140,6 +142,7 @@ function compareBook(
   if (book === undefined || other === undefined) return [`${at}: no book`]
   const [bid, ask] = [book.bids[0]?.[0], book.asks[0]?.[0]]
   if (bid !== undefined && ask !== undefined && bid >= ask) return [`${at}: crossed`]
+  if (slack.isUnproven) return []
   const isReal = latestBooks(truth, market, atMs, slack).some(
     ({ bids, asks }) =>
       isSide(book.bids, bids, { isBid: true, isMirrored: false }) &&

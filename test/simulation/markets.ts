@@ -10,7 +10,7 @@ import { trackedMarketFeeds } from '../../src/ingest/prediction/market-feeds.ts'
 import { recordPredictions } from '../../src/ingest/prediction/record-predictions.ts'
 import { kalshiDescription } from '../../src/venues/kalshi/describe.ts'
 import { VENUES } from '../../src/venues/list.ts'
-import { polymarketDescription } from '../../src/venues/polymarket/describe.ts'
+import { POLYMARKET_TIMES, polymarketDescription } from '../../src/venues/polymarket/describe.ts'
 import { beginDiskFault, DISK_FAULTS, PROCESS_FAULTS } from './common-faults.ts'
 import { createLeakWatch } from './leaks.ts'
 import { createMarketLaws } from './market-laws.ts'
@@ -34,6 +34,9 @@ const HOSTS: Record<MarketVenue, readonly string[]> = {
 const DESCRIPTIONS = { polymarket: polymarketDescription, kalshi: kalshiDescription }
 /** What the venue needs to be asked whether a silent book is really still. */
 const ASKED_WITHIN_MS = 30_000
+
+/** The first venue numbers nothing; it is compared once a minute, and answers within some seconds. */
+const PROVEN_WITHIN_MS = { polymarket: POLYMARKET_TIMES.verifyEveryMs + 15_000, kalshi: undefined }
 
 /** Channels of the sockets, and services of requests; '' is all sockets. */
 const CHANNELS: Record<MarketVenue, { stream: readonly string[]; rest: readonly string[] }> = {
@@ -156,7 +159,7 @@ async function startMarkets(venue: MarketVenue, surroundings: Surroundings): Pro
     },
   })
   const { reader } = recording
-  const slack = createSlack(time)
+  const slack = createSlack(time, { provenWithinMs: PROVEN_WITHIN_MS[venue] })
   const laws = createMarketLaws({
     ...{ reader, venue, plan, symbol, startedMs, truth: sandbox.truth, faults: sandbox.faults },
     silenceMs: (DESCRIPTIONS[venue].live.book?.maxSilenceMs ?? 0) + ASKED_WITHIN_MS,

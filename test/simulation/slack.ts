@@ -10,10 +10,30 @@ import type { VirtualTime } from './virtual-time.ts'
 const AFTERWARDS_MS = 65_000
 const BEFORE_MS = 5_000
 
-export function createSlack(time: VirtualTime) {
+/** Faults by which single frames of a healthy socket are lost. */
+const LOSSES = ['mute', 'skip', 'late', 'reorder', 'frozen-book']
+const LOST_CHANNELS: readonly unknown[] = [undefined, 'price_change', 'book']
+
+export function createSlack(
+  time: VirtualTime,
+  options: {
+    /**
+     * Where frames have no numbers: a book that lost one is found wrong by its next comparison with the venue's own, so
+     * long after it. What lies before that the venue itself leaves without proof.
+     */
+    readonly provenWithinMs?: number | undefined
+  } = {},
+) {
   const disturbed: (Slack & { fromMs: number; toMs: number })[] = []
   return {
     begin({ kind, durationMs, settings }: ScheduledFault): void {
+      const { provenWithinMs } = options
+      if (provenWithinMs !== undefined && LOSSES.includes(kind) && LOST_CHANNELS.includes(settings.channel))
+        disturbed.push({
+          fromMs: time.nowMs - BEFORE_MS,
+          toMs: time.nowMs + durationMs + Number(settings.delayMs ?? 0) + provenWithinMs,
+          ...{ behindMs: 0, aheadMs: 0, isUnproven: true },
+        })
       const lateMs = latenessOf(kind, durationMs, settings)
       const skewMs = kind === 'skew' || kind === 'our-skew' ? Math.abs(Number(settings.offsetMs)) : 0
       if (lateMs === 0 && skewMs === 0) return
@@ -27,13 +47,15 @@ export function createSlack(time: VirtualTime) {
     at(atMs: number): Slack {
       let behindMs = 0
       let aheadMs = 0
+      let isUnproven = false
       for (const each of disturbed) {
         if (atMs < each.fromMs || atMs >= each.toMs) continue
         behindMs += each.behindMs
         aheadMs += each.aheadMs
+        isUnproven ||= each.isUnproven === true
       }
       // With a grid point more: late changes belong to the next one.
-      return behindMs === 0 ? { behindMs, aheadMs } : { behindMs: behindMs + 1_000, aheadMs }
+      return { behindMs: behindMs === 0 ? 0 : behindMs + 1_000, aheadMs, isUnproven }
     },
   }
 }

@@ -7,8 +7,6 @@ import { COARSE_INTERVALS, candleFeed, feedOf } from '../shared/feeds.ts'
 import type { RowWriter } from '../shared/write-rows.ts'
 import { type PredictionPlan, snapshotFeed } from './market-feeds.ts'
 
-const BOOKS_FINAL_AFTER_MS = 60_000
-
 export function finalizeMarkets(options: {
   plan: PredictionPlan
   symbol: AssetSymbol
@@ -21,7 +19,7 @@ export function finalizeMarkets(options: {
   closedTo: (interval: CandleInterval) => number
 }): void {
   const { plan, symbol, nowMs, tradesMs } = options
-  const booksMs = nowMs - BOOKS_FINAL_AFTER_MS
+  const booksMs = nowMs - plan.booksFinalAfterMs
   for (const type of MARKET_TYPES) options.writer.final(snapshotFeed(plan, symbol, type), booksMs)
   options.writer.final(feedOf('trades', plan.source, symbol), tradesMs)
   for (const interval of COARSE_INTERVALS) {

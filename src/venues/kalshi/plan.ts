@@ -9,6 +9,7 @@ export const kalshiPlan: PredictionPlan = {
   hasTokens: false,
   hasOpenInterest: true,
   endless: ['15m'],
+  booksFinalAfterMs: 60_000,
   publishEveryMs: 10_000,
   tradesBeforeMs: 0,
   followed: { beforeMs: 0, afterMs: 0 },

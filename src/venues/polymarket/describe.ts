@@ -80,6 +80,8 @@ export const POLYMARKET_TIMES = {
   socketSilenceMs: 15_000,
   /** And every token in its window so often, whether silent or not: levels below the top prove nothing by themselves. */
   verifyEveryMs: MINUTE_MS,
+  /** And once more so long before its window ends: afterwards nothing would show what was missed. */
+  verifyBeforeEndMs: 5_000,
   /** Waiting for a book by itself before it is asked for (a new tick size brings one). */
   bookExpectedMs: 2_000,
   repairRetryMs: 1_000,

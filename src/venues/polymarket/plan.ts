@@ -12,6 +12,8 @@ export const polymarketPlan: PredictionPlan = {
   hasTokens: true,
   hasOpenInterest: false,
   endless: ['5m', '15m'],
+  // Nothing is numbered: what a lost frame changed is found with the next comparison, which comes once a minute.
+  booksFinalAfterMs: 150_000,
   publishEveryMs: 2_000,
   tradesBeforeMs: 25 * 3_600_000,
   followed: { beforeMs: 15 * 60_000, afterMs: 3 * 60_000 },

@@ -30,6 +30,13 @@ test('a live book is compared once a minute, and after thirty silent seconds', (
   )
 })
 
+test('a live book is compared once more just before its window ends', () => {
+  const ending = { isLive: true, leg: { startMs: 0, endMs: NOW + 5_000 } }
+  assert.equal(repairStep({ ...live, book: ending, comparedMs: NOW - 10_000 }, NOW - 1), undefined)
+  assert.equal(repairStep({ ...live, book: ending, comparedMs: NOW - 10_000 }, NOW), 'compare')
+  assert.equal(repairStep({ ...live, book: ending, comparedMs: NOW }, NOW + 250), undefined)
+})
+
 test('a book outside of its window is left alone', () => {
   const ended = { isLive: true, leg: { startMs: 0, endMs: NOW - 1 } }
   assert.equal(repairStep({ ...live, book: ended, comparedMs: 0, lastReceivedMs: 0 }, NOW), undefined)

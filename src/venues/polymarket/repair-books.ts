@@ -3,7 +3,7 @@
  * two books that contradict each other are replaced.
  *
  *   not live: 10 s after its subscription ──▶ requested, if the stream sends anything of it; after 30 s ──▶ subscribed again
- *   live, in its window: silent for 30 s, and once a minute ──▶ compared
+ *   live, in its window: silent for 30 s, once a minute, and just before its end ──▶ compared
  *                          ├── same state, other levels ──▶ lost (hash_mismatch), requested
  *                          └── newer, and the stream is silent ──▶ lost (frozen), subscribed again; twice a minute: socket cut
  */
@@ -50,6 +50,8 @@ export function repairStep(
   }
   const { startMs, endMs } = token.book.leg
   if (nowMs < startMs || nowMs > endMs) return undefined
+  const lastMs = endMs - TIMES.verifyBeforeEndMs
+  if (nowMs >= lastMs && token.comparedMs < lastMs) return 'compare'
   const isSilent = nowMs - token.lastReceivedMs > TIMES.tokenSilenceMs
   const everyMs = isSilent ? TIMES.tokenSilenceMs : TIMES.verifyEveryMs
   return nowMs - token.comparedMs > everyMs ? 'compare' : undefined
