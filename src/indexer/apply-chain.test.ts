@@ -102,4 +102,15 @@ test('an answer to another question is refused, and nothing of it is written', a
   )
   await indexer.applyChain(hash('2'), branch, true)
   assert.equal((await chain.checkpoint())?.hash, hash('6'))
+
+  // A branch that begins below the first followed block stands on one that the index does not know.
+  const deep = answer(
+    [hash('6'), hash('5'), hash('1'), hash('0')],
+    [
+      [hash('7'), hash('e')],
+      [hash('8'), hash('7')],
+    ],
+  )
+  await indexer.applyChain(hash('6'), deep, true)
+  assert.equal((await chain.checkpoint())?.hash, hash('8'))
 })

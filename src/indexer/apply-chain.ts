@@ -105,9 +105,10 @@ async function planOf(
   // Blocks below the first followed one were never applied.
   const followed = await store.followed(answer.removed)
   const removed = [...own.reverse(), ...followed]
-  const isFollowed = followed.length === answer.removed.length
-  const below = isFollowed ? await store.chainBlockBelow(removed.length) : undefined
-  return { tip, removed, firstAdded: 0, before: below?.hash }
+  const below = await store.chainBlockBelow(removed.length)
+  // Where the branch begins below the first followed block, the store gives that one, which leaves with the others.
+  const isKnown = followed.length === answer.removed.length && !removed.includes(below?.hash ?? '')
+  return { tip, removed, firstAdded: 0, before: isKnown ? below?.hash : undefined }
 }
 
 function isLighter(answer: ReadChain, ownTip: ChainBlock | undefined): boolean {

@@ -24,6 +24,7 @@ import { CHAIN_NETWORK, type WorldNode } from './world.ts'
 const POOL = { lightSockets: 1, heavySockets: 2, probeEveryMs: 2_000, lagOut: 12, lagIn: 4 }
 const MEMPOOL_EVERY_MS = 2_000
 const DROP_AFTER_MS = 60_000
+const WARN_EVERY_MS = 60_000
 const KEEP = { eventDays: 365, eventBytes: 1e12, indexDays: null }
 
 const WRITES = new Set(['write', 'prune', 'numberAbove', 'retain'])
@@ -59,6 +60,7 @@ export function startChainService(options: ChainServiceOptions) {
   const log = surroundings.logOf(process)
   const files = new Set<ChainStores>()
   let thread: SimulatedProcess | undefined
+  let warnedAtMs = Number.NEGATIVE_INFINITY
 
   function open(owner: SimulatedProcess, inline: boolean): ChainStores {
     const stores = openStores(address, clock).chain('test', { inline })
@@ -108,6 +110,11 @@ export function startChainService(options: ChainServiceOptions) {
       keep: KEEP,
       mempoolEveryMs: MEMPOOL_EVERY_MS,
       onWritten: tail.announce,
+      onTrouble: (part, detail) => {
+        if (clock.now() - warnedAtMs < WARN_EVERY_MS) return
+        warnedAtMs = clock.now()
+        log.warn({ part, detail }, 'trouble in following the chain')
+      },
       onGap: (gap) => {
         log.warn({ gap }, 'part of the chain could not be read and is missing')
         options.onGap?.(gap)
