@@ -39,6 +39,7 @@ const OWN_PROCESS = new RegExp(
     'test/e2e/(chain-burst|chain-statuses|loop-hold|stream-floods|webhook-list)',
     // Long, and most of what they run is in processes that they start.
     'test/e2e/(cli|live-credentials|one-service|webhook-kill|whole-service)',
+    'test/simulation/simulation',
     'src/ingest/(exchange|prediction)/kill',
   ].join('|')})\\.test\\.ts$`,
 )
@@ -69,6 +70,7 @@ const LONG = [
   'test/e2e/live-credentials',
   'test/e2e/cli',
   'test/e2e/one-service',
+  'test/simulation/simulation',
   'src/ingest/',
   'test/e2e/',
   'sandbox/',
