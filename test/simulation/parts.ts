@@ -4,6 +4,7 @@ import { exchangeKind } from './exchange.ts'
 import { marketsKind } from './markets.ts'
 import { oracleKind } from './oracle.ts'
 import type { Random } from './random.ts'
+import { chainReadersKind } from './readers/on-chain.ts'
 import { readersKind } from './readers/part.ts'
 import type { PartKind } from './simulation.ts'
 
@@ -16,10 +17,11 @@ export const PARTS: readonly PartKind[] = [
   marketsKind('kalshi'),
   marketsKind('polymarket'),
   readersKind,
+  chainReadersKind,
 ]
 
-/** Only when it is named: two simulated hours of it cost more than all others. */
-const UNSETTLED = ['polymarket']
+/** Only when they are named: two simulated hours of the first cost more than all others, the other is new. */
+const UNSETTLED = ['polymarket', 'chain-readers']
 
 /** The parts of a seed's world: mostly one. */
 export function drawParts(random: Random): PartKind[] {

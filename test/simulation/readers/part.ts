@@ -27,7 +27,8 @@ import { judgeCredits, overdrawn } from './judge-credits.ts'
 import { judgeDeliveries, type WebhookFacts } from './judge-deliveries.ts'
 import { Keeper } from './keeper.ts'
 import { startLogWriter } from './log-writer.ts'
-import { type ReceiverMood, Receivers } from './receivers.ts'
+import { beginReceiverFault, RECEIVER_FAULTS } from './receiver-faults.ts'
+import { Receivers } from './receivers.ts'
 import { type ReaderService, startReaderService } from './service.ts'
 import { StreamClient } from './stream-clients.ts'
 import { type Strike, Strikes } from './strike.ts'
@@ -44,25 +45,8 @@ const SLOW_ANSWER_MS = 90 * SECOND_MS
 /** So soon every reader has what was written, when nothing is broken. */
 const READ_WITHIN_MS = 90 * SECOND_MS
 
-const moodFault = (mood: ReceiverMood, weight: number, settings?: FaultKind['settings']): FaultKind => ({
-  kind: `receiver-${mood}`,
-  weight,
-  durationMs: [SECOND_MS, 12 * MINUTE_MS],
-  settings: (random) => ({ receiver: random.int(0, 2), ...settings?.(random) }),
-})
-
 const READER_FAULTS: readonly FaultKind[] = [
-  moodFault('status', 2, (random) => ({
-    status: random.pick([400, 404, 408, 410, 429, 500, 503]),
-    retryAfterS: random.pick([0, 0, 1, 30]),
-  })),
-  moodFault('hang', 1),
-  moodFault('cut', 1),
-  moodFault('cut-after', 2),
-  moodFault('slow', 1),
-  moodFault('redirect', 1),
-  moodFault('oversized', 1),
-  moodFault('any', 2),
+  ...RECEIVER_FAULTS,
   { kind: 'burst', weight: 1, durationMs: [0, 0], settings: (random) => ({ count: random.int(50, 700) }) },
   {
     kind: 'forget',
@@ -386,7 +370,8 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
     }
   }
 
-  function beginReaderFault({ kind, settings }: ScheduledFault): (() => void) | undefined {
+  function beginReaderFault(fault: ScheduledFault): (() => void) | undefined {
+    const { kind, settings } = fault
     switch (kind) {
       case 'kill':
         return first.kill()
@@ -415,15 +400,7 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
         void forget(Number(settings.keepMs))
         return () => {}
     }
-    if (!kind.startsWith('receiver-')) return undefined
-    const receiver = receivers.all[Number(settings.receiver) % receivers.all.length]
-    if (receiver === undefined) return () => {}
-    receiver.mood = kind.slice('receiver-'.length) as ReceiverMood
-    receiver.status = Number(settings.status ?? 500)
-    receiver.retryAfter = Number(settings.retryAfterS ?? 0) > 0 ? String(settings.retryAfterS) : undefined
-    return () => {
-      receiver.mood = 'ok'
-    }
+    return beginReceiverFault(receivers, fault)
   }
 }
 
