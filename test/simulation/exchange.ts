@@ -6,6 +6,7 @@
 import { mkdirSync } from 'node:fs'
 import type { FaultSpec } from '../../sandbox/server/faults.ts'
 import { feedName } from '../../src/core/feed.ts'
+import type { CandleInterval } from '../../src/core/interval.ts'
 import type { AssetSymbol } from '../../src/core/symbol.ts'
 import { recordExchange } from '../../src/ingest/exchange/record-exchange.ts'
 import { trackedFeeds } from '../../src/ingest/shared/feeds.ts'
@@ -139,6 +140,11 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
     }))
   const silenceOf = (dataset: string, interval: string) =>
     tracked.find(({ feed }) => feed.dataset === dataset && feed.interval === interval)?.silenceMs ?? 0
+  /** Spot sends a candle each second: its silence is noticed first, and then that of the quotes. */
+  const noticedMs = (dataset: string, interval: string) =>
+    venue === 'spot' && dataset === 'ticker'
+      ? silenceOf('candles', '1s') + 5_000
+      : silenceOf(dataset, interval)
   const feeds = tracked.map(({ feed }) => feed)
   /** What the faults so far allow: how much later than sent a frame may have been read, how far clocks were apart. */
   let lateMs = 0
@@ -232,7 +238,7 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
           quietOf: (dataset, interval) => {
             if (!isLostForGood(venue, dataset, interval)) return []
             if (dataset === 'trades' || dataset === 'candles') return quiet.flatMap(uncountable)
-            return quiet.filter(({ lengthMs }) => lengthMs < silenceOf(dataset, interval))
+            return quiet.filter(({ lengthMs }) => lengthMs < noticedMs(dataset, interval))
           },
           ...(rangeOf === undefined ? {} : { rangeOf }),
         })),
@@ -328,8 +334,9 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
 /** The longest silence that is normal. */
 function silenceOfChannels(live: VenueDescription['live'], channels: readonly string[]): number {
   const silences = channels.map((key) => {
-    const topic = live[key.slice(0, key.indexOf(':')) as keyof typeof live]
-    return topic?.maxSilenceMs ?? 0
+    const [name = '', , interval = ''] = key.split(':')
+    const topic = live[name as keyof typeof live]
+    return topic?.maxSilenceByInterval?.[interval as CandleInterval] ?? topic?.maxSilenceMs ?? 0
   })
   return Math.max(...silences)
 }

@@ -4,7 +4,7 @@ import { manualClock } from '../../../test/fakes/manual-clock.ts'
 import { seededRandom } from '../../../test/seeded-random.ts'
 import { createLogger } from '../../kit/log.ts'
 import { type Channel, channelKey } from '../../venues/channel.ts'
-import type { AggregateTradeObservation } from '../../venues/observation.ts'
+import type { AggregateTradeObservation, BestBidAskObservation } from '../../venues/observation.ts'
 import type { Witness } from '../../venues/venue.ts'
 import { ASK_QUIET_AGAIN, REPLACE_AGAIN, watchSilence } from './watch-silence.ts'
 
@@ -148,4 +148,24 @@ test('a venue that cannot answer counts as down, and gets no more requests for i
     CHANNELS.map((channel) => `${channelKey(channel)} venue_down`),
   )
   assert.ok(asked.length < 40 * CHANNELS.length, `${asked.length} requests in an hour`)
+})
+
+test('where another channel of the symbol failed, quotes that ended with it are not trusted for their own long limit', async () => {
+  const { stale, pass, faults, watch, clock } = rig(() => Promise.reject(new Error('Invalid symbol.')))
+  const quote = (symbol: 'BTC' | 'ETH' | 'SOL', atMs: number): BestBidAskObservation => ({
+    ...{ kind: 'best_bid_ask', source: 'cexa', symbol, instrument: 'X', key: null, updateId: 1 },
+    ...{ venueTimeMs: atMs, receivedMs: atMs, bid: ['1', '1'], ask: ['2', '1'] },
+  })
+  watch.receive('best_bid_ask:BTC', quote('BTC', START_MS + 500))
+  watch.receive('best_bid_ask:SOL', quote('SOL', START_MS))
+  await pass(6_000)
+  watch.receive('best_bid_ask:ETH', quote('ETH', clock.now()))
+  for (const channel of CHANNELS.slice(0, 2)) stale(channel)
+  await pass(0)
+  await pass(0)
+  assert.deepEqual(faults, [
+    'aggregate_trades:BTC venue_down',
+    'aggregate_trades:ETH venue_down',
+    'best_bid_ask:BTC venue_down',
+  ])
 })

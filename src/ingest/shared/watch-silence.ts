@@ -6,6 +6,9 @@
  *                 ▲    ╰────────▶ it knows nothing new ──▶ a quiet market
  *                 ╰── after a growing pause, until data arrives ──╯
  *
+ * Quotes may be silent for long in a thin market, but where another channel of the symbol failed and they have been silent
+ * since, the witness is requested for them at once.
+ *
  * A channel is watched by one loop at most, however often its silence is reported, so the requests per minute are
  * bounded by the number of channels. Only data of the channel ends the loop and makes the pauses short again.
  */
@@ -20,6 +23,8 @@ import { knowsMore } from '../../venues/witness.ts'
 
 const SLACK_MS = 5_000
 const ASK_WITHIN_MS = 20_000
+/** Channels that end within this time of each other end for the same reason. */
+const SAME_TIME_MS = 2_000
 /** A fault that begins in a quiet channel is found within the longest pause. */
 export const ASK_QUIET_AGAIN: BackoffPolicy = { baseMs: 15_000, capMs: 60_000 }
 /** If one new socket did not help, many will not either. */
@@ -76,6 +81,7 @@ export function watchSilence(options: {
           'a feed fell silent',
         )
         options.onFault(channel, lastDataMs, verdict)
+        suspectQuotes(channel, lastDataMs)
       }
       options.session.reconnect(channel, 'silent')
       await clock.sleep(backoffCeilingMs(REPLACE_AGAIN, replaced++), watch)
@@ -106,11 +112,38 @@ export function watchSilence(options: {
     }
   }
 
+  function suspectQuotes({ symbol }: Channel, sinceMs: number): void {
+    const quotes: Channel = { topic: 'best_bid_ask', symbol }
+    const last = states.get(channelKey(quotes))?.last
+    if (last === undefined || Math.abs(last.receivedMs - sinceMs) > SAME_TIME_MS) return
+    const { source, receivedMs: lastReceivedMs } = last
+    stale({ kind: 'stale', source, receivedMs: clock.now(), channel: quotes, lastReceivedMs })
+  }
+
   function spoke(state: ChannelState): void {
     if (state.watch === undefined) return
     state.watch.abort()
     state.watch = undefined
     counts.watched -= 1
+  }
+
+  function stale(observation: StaleObservation): void {
+    const state = stateOf(channelKey(observation.channel))
+    if (state.watch !== undefined || signal.aborted) return
+    const watch = new AbortController()
+    state.watch = watch
+    counts.watched += 1
+    counts.suspected += 1
+    counts.loops += 1
+    const either = AbortSignal.any([signal, watch.signal])
+    judge(observation, state.last, either)
+      .catch((error) => {
+        if (!either.aborted) log.error({ err: error }, 'a silence could not be judged')
+      })
+      .finally(() => {
+        counts.loops -= 1
+        if (state.watch === watch) spoke(state)
+      })
   }
 
   return {
@@ -123,24 +156,7 @@ export function watchSilence(options: {
     answered: (key: string) => spoke(stateOf(key)),
     /** The last data of the channel. */
     last: (key: string): DataObservation | undefined => states.get(key)?.last,
-    stale(observation: StaleObservation) {
-      const state = stateOf(channelKey(observation.channel))
-      if (state.watch !== undefined || signal.aborted) return
-      const watch = new AbortController()
-      state.watch = watch
-      counts.watched += 1
-      counts.suspected += 1
-      counts.loops += 1
-      const either = AbortSignal.any([signal, watch.signal])
-      judge(observation, state.last, either)
-        .catch((error) => {
-          if (!either.aborted) log.error({ err: error }, 'a silence could not be judged')
-        })
-        .finally(() => {
-          counts.loops -= 1
-          if (state.watch === watch) spoke(state)
-        })
-    },
+    stale,
     /** `watched`: channels that are silent now. `loops`: what watches them, counted by themselves. */
     stats: () => ({ ...counts }),
   }
