@@ -3,7 +3,6 @@
  *
  *   world ─▶ venue ─▶ network ─▶ recorder and backfill ─▶ disk ─▶ store ◀─ readers (the judge)
  */
-import { mkdirSync } from 'node:fs'
 import type { FaultSpec } from '../../sandbox/server/faults.ts'
 import { feedName } from '../../src/core/feed.ts'
 import type { CandleInterval } from '../../src/core/interval.ts'
@@ -11,14 +10,12 @@ import type { AssetSymbol } from '../../src/core/symbol.ts'
 import { recordExchange } from '../../src/ingest/exchange/record-exchange.ts'
 import { trackedFeeds } from '../../src/ingest/shared/feeds.ts'
 import { ASK_QUIET_AGAIN } from '../../src/ingest/shared/watch-silence.ts'
-import { type Supervisor, supervise } from '../../src/ingest/supervise.ts'
-import type { EnvironmentStore } from '../../src/store/environment.ts'
-import { openStores, type StoreAddress } from '../../src/store/open-stores.ts'
 import { VENUES } from '../../src/venues/list.ts'
 import type { VenueDescription } from '../../src/venues/venue.ts'
 import { compareAll, type Subject } from '../ingest/compare.ts'
 import { EXCHANGES, type SandboxVenue } from '../ingest/recording.ts'
 import { startTestExchanges } from '../sandbox/start.ts'
+import { watchBudget } from './budget.ts'
 import {
   beginDiskFault,
   beginNetworkFault,
@@ -27,8 +24,8 @@ import {
   PROCESS_FAULTS,
 } from './common-faults.ts'
 import { createLeakWatch } from './leaks.ts'
-import type { SimulatedProcess } from './process.ts'
 import type { Random } from './random.ts'
+import { startRecording } from './recording.ts'
 import type { FaultKind, ScheduledFault } from './schedule.ts'
 import { createSealedPages } from './sealed-pages.ts'
 import type { Part, PartKind, Surroundings } from './simulation.ts'
@@ -116,17 +113,15 @@ function drawWorld(random: Random) {
 }
 
 async function startExchange(venue: SandboxVenue, surroundings: Surroundings): Promise<Part> {
-  const { time, random, network, disk, folder, note } = surroundings
+  const { time, random, network, disk, note } = surroundings
   const world = drawWorld(random.stream('world'))
   note(`${venue}: ${JSON.stringify(world)}`)
-  mkdirSync(folder, { recursive: true })
   const outside = surroundings.startProcess(`${venue} world`)
   const sandbox = await startTestExchanges({
     ...world,
     clock: outside.clock,
     listen: network.listenAs(venue),
   })
-  const address: StoreAddress = { engine: 'sqlite', folder, cacheMb: 8, writes: 'inline' }
   const { name } = EXCHANGES[venue]
   const { plan } = VENUES[name]
   const startedMs = time.nowMs
@@ -155,58 +150,29 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
   const quiet: { fromMs: number; toMs: number; lengthMs: number }[] = []
   /** When other faults began and ended. */
   const marks: number[] = []
-  let incarnation = 0
-  /** Faults that keep the recorder down. */
-  let downs = 0
-
-  interface Running {
-    readonly process: SimulatedProcess
-    readonly supervisor: Supervisor
-    readonly store: EnvironmentStore
-  }
-  let running: Running | undefined
-
-  async function startRecorder(): Promise<void> {
-    const process = surroundings.startProcess(`${venue} recorder ${++incarnation}`)
-    const log = surroundings.logOf(process)
-    const { clock, random } = process
-    const store = await openStores(address, clock).environment('test', { use: 'recorder' })
-    const behindDisk = disk.behind(store, process, (operation) => operation === 'write')
-    const recorder = recordExchange({
-      ...{ plan, clock, random, log, store: behindDisk, symbols: world.symbols },
-      venue: VENUES[name].create({
-        clock,
-        random,
-        limits: { rest: { answerClock: clock } },
-        dial: network.dialFor(process),
-        fetch: network.fetchFor(process),
-        hosts: { rest: sandbox[venue].restUrl, stream: sandbox[venue].wsUrl },
-      }),
-      backfillFromMs: startedMs - world.pastMs,
-    })
-    const supervisor = supervise({ recorders: [recorder], coverage: behindDisk.coverage, clock, random, log })
-    running = { process, supervisor, store }
-  }
-
-  async function kill(): Promise<void> {
-    const dead = running
-    running = undefined
-    dead?.process.kill()
-    await dead?.store.close()
-  }
-
-  async function endCleanly(): Promise<void> {
-    const old = running
-    running = undefined
-    await old?.supervisor.close()
-    await old?.store.close()
-  }
-
-  await startRecorder()
-  const reader = await openStores(address, outside.clock).environment('test')
+  const budget = watchBudget(network, sandbox.faults, time)
+  const recording = await startRecording(surroundings, {
+    name: venue,
+    outside,
+    createRecorder({ process, store, log }) {
+      const { clock, random } = process
+      return recordExchange({
+        ...{ plan, clock, random, log, store, symbols: world.symbols },
+        venue: VENUES[name].create({
+          clock,
+          random,
+          dial: network.dialFor(process),
+          fetch: budget.fetchFor(process),
+          hosts: { rest: sandbox[venue].restUrl, stream: sandbox[venue].wsUrl },
+        }),
+        backfillFromMs: startedMs - world.pastMs,
+      })
+    },
+  })
+  const { reader } = recording
   const sealed = createSealedPages(reader, feeds, random.stream('sealed'))
   const leaks = createLeakWatch(() => ({
-    timers: running?.process.timers ?? 0,
+    timers: recording.timers,
     ...network.counts(),
   }))
 
@@ -267,22 +233,8 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
       if (fault.kind === 'slow') lateMs = Math.max(lateMs, Number(fault.settings.slowMs))
       if (fault.kind === 'skew' || fault.kind === 'our-skew')
         skewMs = Math.max(skewMs, Math.abs(Number(fault.settings.offsetMs)))
-      switch (fault.kind) {
-        case 'kill':
-        case 'restart': {
-          downs++
-          const ending = fault.kind === 'kill' ? kill() : endCleanly()
-          return () =>
-            void ending.then(() => {
-              downs--
-              return downs === 0 ? startRecorder() : undefined
-            })
-        }
-        case 'our-skew':
-          running?.process.setSkew(Number(fault.settings.offsetMs))
-          return () => running?.process.setSkew(0)
-      }
       return (
+        recording.begin(fault) ??
         beginNetworkFault(network, venue, fault) ??
         beginDiskFault(disk, fault) ??
         beginVenueFault(sandbox.faults, venue, fault)
@@ -305,7 +257,7 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
       }))
       // A row that says that it is not closed yet, or a count that is not known, promises nothing.
       const claims = wrong.filter((text) => !/is still open|is null, was/.test(text))
-      return [...claims.map((text) => `2 ${text}`), ...(await sealed.look())]
+      return [...claims.map((text) => `2 ${text}`), ...(await sealed.look()), ...budget.refusals()]
     },
     async judge() {
       // The last minutes are not closed yet.
@@ -324,8 +276,7 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
       return [...wrong, ...(await sealed.judge()), ...leaks.judge()]
     },
     async stop() {
-      await endCleanly()
-      await reader.close()
+      await recording.end()
       await sandbox.close()
     },
   }

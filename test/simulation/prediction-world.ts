@@ -5,6 +5,7 @@ import { PREDICTION_FAULTS } from '../../sandbox/server/faults.ts'
 import type { Listen } from '../../sandbox/server/transport.ts'
 import type { Fetch } from '../../src/venues/rest/http.ts'
 import { startTestPredictions, type TestPredictions } from '../sandbox/start.ts'
+import { watchBudget } from './budget.ts'
 import { beginNetworkFault, NETWORK_FAULTS } from './common-faults.ts'
 import type { SimulatedProcess } from './process.ts'
 import type { FaultKind, ScheduledFault } from './schedule.ts'
@@ -39,7 +40,7 @@ export async function startPredictionWorld(
     network.listenAs(LISTENERS[listeners++] ?? 'unknown')(endpoint, port)
   const sandbox = await startTestPredictions({ ...options, providers: PROVIDERS, listen })
   const { faults } = sandbox
-  const refused: string[] = []
+  const budget = watchBudget(network, faults, time)
 
   function beginVenueFault({ kind, durationMs, settings }: ScheduledFault): () => void {
     const { id } = faults.set({
@@ -55,21 +56,8 @@ export async function startPredictionWorld(
 
   return {
     sandbox,
-    fetchFor(process) {
-      const fetch = network.fetchFor(process)
-      return async (url, init) => {
-        const response = await fetch(url, init)
-        const isRefused = response.status === 429 || response.status === 418
-        // A venue whose clock was set back gives nothing back meanwhile.
-        const isExcused = faults.list().some(({ kind }) => kind === 'rate-limit' || kind === 'skew')
-        if (isRefused && !isExcused)
-          refused.push(
-            `5 ${new URL(url).pathname} was refused at ${new Date(time.nowMs).toISOString()}: the budget was exceeded`,
-          )
-        return response
-      }
-    },
-    refusals: () => refused,
+    fetchFor: budget.fetchFor,
+    refusals: () => [...budget.refusals()],
     begin(fault) {
       const { host, ...settings } = fault.settings
       if (NETWORK_FAULTS.some(({ kind }) => kind === fault.kind)) {
