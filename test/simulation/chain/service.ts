@@ -21,8 +21,8 @@ import { nodeDial } from './dial.ts'
 import { CHAIN_NETWORK, type WorldNode } from './world.ts'
 
 /** Fewer sockets and questions than in production, and a lag that a chain of slow blocks can have. */
-const POOL = { lightSockets: 1, heavySockets: 2, probeEveryMs: 2_000, lagOut: 12, lagIn: 4 }
-const MEMPOOL_EVERY_MS = 2_000
+const POOL = { lightSockets: 1, heavySockets: 2, probeEveryMs: 3_000, lagOut: 12, lagIn: 4 }
+const MEMPOOL_EVERY_MS = 4_000
 const DROP_AFTER_MS = 60_000
 const WARN_EVERY_MS = 60_000
 const KEEP = { eventDays: 365, eventBytes: 1e12, indexDays: null }

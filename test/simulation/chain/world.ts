@@ -51,10 +51,10 @@ export function drawChainWorld(random: Random): ChainWorldSettings {
   return {
     seed: random.int(1, 1_000_000),
     nodes: random.pick([2, 2, 3]),
-    blocksPerSecond: random.pick([0.1, 0.2, 0.2, 0.4]),
-    transactionsPerSecond: random.pick([0.05, 0.1, 0.2]),
+    blocksPerSecond: random.pick([0.1, 0.1, 0.2]),
+    transactionsPerSecond: random.pick([0.03, 0.05, 0.1]),
     // Few: a node forgets what a long outage has missed. More than the indexer reads again after a restart.
-    keepBlocks: random.pick([160, 300, 5_000, 5_000]),
+    keepBlocks: random.pick([130, 200, 5_000, 5_000]),
     parallelRate: random.pick([0, 0.15, 0.4]),
     lateRate: random.pick([0, 0.02]),
     dwellBlocks: random.pick([0, 1, 4]),
@@ -96,7 +96,7 @@ export async function startChainWorld(
     archive,
     wallets: nodes[0]?.running.wallets().map(({ name, address }) => ({ name, address })) ?? [],
     burst(blocks) {
-      for (let left = blocks; left > 0 && !isFrozen.now; left--) chain.step()
+      if (!isFrozen.now) chain.burst(blocks)
     },
     async freeze() {
       isFrozen.now = true
