@@ -9,7 +9,7 @@ import type { SymbolParts } from './symbol-parts.ts'
 const MINUTE_MS = 60_000
 const NOW = Date.parse('2026-03-14T12:07:00Z')
 
-test('requested open interest is observed up to the last sample, not up to the present', async () => {
+test('requested open interest is observed up to the last sample, and minutes wait for the next for ten minutes', async () => {
   const newestMs = NOW - 2 * MINUTE_MS
   const limits: [channel: string, toMs: number][] = []
   async function* history({ topic, range }: HistoryRequest): AsyncGenerator<HistoryPage> {
@@ -31,6 +31,11 @@ test('requested open interest is observed up to the last sample, not up to the p
     derivatives: {},
   } as unknown as SymbolParts
   const progress = new DerivativesProgress(parts, NOW - 60 * MINUTE_MS)
-  assert.equal(await progress.request(NOW - MINUTE_MS, NOW), true)
+  // The sample of 12:05 is not published yet: minutes up to 12:04 have theirs.
+  assert.equal(await progress.request(NOW - MINUTE_MS, NOW), NOW - 3 * MINUTE_MS)
   assert.deepEqual(limits, [['asked:open_interest:BTC', newestMs]])
+  assert.equal(await progress.request(NOW, NOW + 1_000), NOW - 3 * MINUTE_MS)
+  assert.equal(limits.length, 1, 'a sample that is late is not requested every second')
+  const lateMs = newestMs + 10 * MINUTE_MS
+  assert.equal(await progress.request(lateMs - MINUTE_MS, lateMs), lateMs - MINUTE_MS)
 })

@@ -11,6 +11,9 @@ import { OPEN_INTEREST_GRID_MS, OpenInterestSampler } from './sample-open-intere
 import type { SymbolParts } from './symbol-parts.ts'
 
 const HOUR_MS = 3_600_000
+const MINUTE_MS = 60_000
+/** Between two requests for a sample that is not published yet: their budget is small. */
+const ASK_AGAIN_MS = 10_000
 /** How long a minute waits for a settled rate before it is closed without it. */
 const PATIENCE_MS = 30_000
 /** A settled rate can be requested after this. */
@@ -22,6 +25,7 @@ export class DerivativesProgress {
   private readonly sampler = new OpenInterestSampler()
   private fundingToMs: number
   private interestToMs: number
+  private interestAskedMs = 0
 
   constructor(parts: SymbolParts, fromMs: number) {
     this.parts = parts
@@ -53,21 +57,31 @@ export class DerivativesProgress {
     return plan.openInterest === 'requested' ? this.interestToMs > gridMs : this.sampler.hasPassed(gridMs)
   }
 
-  /** Requests what minutes up to `toMs` need. False while they have to wait for a rate. */
-  async request(toMs: number, nowMs: number): Promise<boolean> {
+  /** Requests what minutes up to `toMs` need; returns up to where they need not wait for a rate or a sample. */
+  async request(toMs: number, nowMs: number): Promise<number> {
     const { plan, derivatives } = this.parts
-    if (derivatives === undefined) return true
+    if (derivatives === undefined) return toMs
     if (plan.openInterest === 'requested') await this.requestInterest(toMs, nowMs)
     const hourMs = Math.floor((toMs - 1) / HOUR_MS) * HOUR_MS
     // Once more when the hour of the start is settled: then nothing is missing between history and stream.
     const isJoined = this.fundingToMs > this.startedMs || nowMs < this.startedMs + FUNDING_SETTLED_MS
-    if (!plan.hasFunding || (this.fundingToMs > hourMs && isJoined)) return true
-    this.fundingToMs = await requestFunding(this.parts, { fromMs: this.fundingToMs, toMs: nowMs }, true)
-    return this.fundingToMs > hourMs || nowMs - toMs > PATIENCE_MS
+    if (plan.hasFunding && !(this.fundingToMs > hourMs && isJoined)) {
+      this.fundingToMs = await requestFunding(this.parts, { fromMs: this.fundingToMs, toMs: nowMs }, true)
+      if (this.fundingToMs <= hourMs && nowMs - toMs <= PATIENCE_MS) return 0
+    }
+    return plan.openInterest === 'requested' ? Math.min(toMs, this.interestLimit(nowMs)) : toMs
+  }
+
+  /** Minutes that end before the first sample that is awaited have theirs. */
+  private interestLimit(nowMs: number): number {
+    const awaitedMs = Math.ceil(this.interestToMs / OPEN_INTEREST_GRID_MS) * OPEN_INTEREST_GRID_MS
+    return nowMs - awaitedMs < REQUESTED_LATE_MS ? awaitedMs - MINUTE_MS : Number.POSITIVE_INFINITY
   }
 
   private async requestInterest(toMs: number, nowMs: number): Promise<void> {
     if (this.interestToMs > Math.floor(toMs / OPEN_INTEREST_GRID_MS) * OPEN_INTEREST_GRID_MS) return
+    if (Math.abs(nowMs - this.interestAskedMs) < ASK_AGAIN_MS) return
+    this.interestAskedMs = nowMs
     this.interestToMs = await requestOpenInterest(
       this.parts,
       { fromMs: this.interestToMs, toMs: nowMs },

@@ -185,8 +185,8 @@ export class SymbolRecorder implements LiveRecorder {
   async close(nowMs: number): Promise<void> {
     const toMs = Math.floor((nowMs - this.parts.plan.closeAfterMs) / MINUTE_MS) * MINUTE_MS
     if (toMs > this.minutes.closedToMs) {
-      if (!(await this.derivatives.request(toMs, nowMs))) return
-      await this.closeMinutes(toMs)
+      const knownMs = await this.derivatives.request(toMs, nowMs)
+      if (knownMs > this.minutes.closedToMs) await this.closeMinutes(knownMs)
       this.finalizeStreamed(nowMs - SETTLED_AFTER_MS)
     }
     this.flow?.close(nowMs)
