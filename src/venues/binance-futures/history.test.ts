@@ -140,6 +140,30 @@ test('settled funding: regular rates only, each once, with the time of the next'
   assert.equal(walked.settledMs, NOW - MINUTE)
 })
 
+test('funding and open interest: an old or a cut answer settles nothing that it lacks', async () => {
+  const dueMs = NOW - (NOW % HOUR) - HOUR
+  const knownRates = [dueMs - 16 * HOUR, dueMs - 8 * HOUR]
+  const rest = await restStandIn((asked) => {
+    if (asked.path === '/fapi/v1/time') return { serverTime: NOW }
+    const symbol = 'BTCUSDT'
+    // Half of what there is, and rates as they were an hour ago.
+    if (asked.path !== '/fapi/v1/fundingRate')
+      return grid(asked, 5 * MINUTE)
+        .map((timestamp) => ({ symbol, sumOpenInterest: '1', sumOpenInterestValue: '1', timestamp }))
+        .filter((_, index, all) => index < Math.floor(all.length / 2))
+    const from = Number(asked.query.get('startTime') ?? 0)
+    return knownRates
+      .filter((at) => at >= from)
+      .map((fundingTime) => ({ symbol, fundingTime, fundingRate: '0.1', markPrice: '' }))
+  })
+  const venue = createBinanceFutures({ clock: manualClock(NOW), hosts: { rest: rest.url } })
+  const rates = { fromMs: dueMs - HOUR, toMs: NOW }
+  const walked = await walkAll(venue, { topic: 'funding', symbol: 'BTC', range: rates })
+  assert.equal(walked.settledMs, dueMs, 'the rate that is due may have come')
+  const range = { fromMs: NOW - (NOW % HOUR) - 5 * HOUR, toMs: NOW - (NOW % HOUR) - HOUR }
+  await assert.rejects(walkAll(venue, { topic: 'open_interest', symbol: 'BTC', range }), /no sample at all/)
+})
+
 for (const days of [30, 31]) {
   test(`open interest: the ${days} days that the venue means by a month, near the present what has been published`, async () => {
     statisticsKeptMs = days * DAY

@@ -11,7 +11,7 @@ import type { About } from '../binance/mapper.ts'
 import type { Channel } from '../channel.ts'
 import type { FundingObservation } from '../observation.ts'
 import { expectFit, type Fit, misfit } from '../rest/expect-fit.ts'
-import { ceilTo, notProvided, rangeOrNull, splitByAge } from '../rest/history-range.ts'
+import { ceilTo, floorTo, notProvided, rangeOrNull, splitByAge } from '../rest/history-range.ts'
 import { type RestResponse, VenueError } from '../rest/rest-client.ts'
 import { type RestAccess, requestTyped } from '../rest/typed-request.ts'
 import type { VenueTime } from '../rest/venue-time.ts'
@@ -32,8 +32,9 @@ const CERTAIN_STATISTICS_MS = 30 * 86_400_000
 const AGE_GUARD_MS = 60_000
 /** How far our clock may be behind the venue's. */
 const MAX_AHEAD_MS = 24 * 3_600_000
+const HOUR_MS = 3_600_000
 /** The longest period of a contract: a longer time has a rate in it. */
-const FUNDING_PERIOD_MS = 8 * 3_600_000
+const FUNDING_PERIOD_MS = 8 * HOUR_MS
 /** A settled rate is published within this time. */
 const FUNDING_SETTLE_MS = 60_000
 
@@ -105,12 +106,28 @@ async function* walkFunding(walk: HistoryWalk): AsyncGenerator<HistoryPage> {
         throw misfit(`the rate of ${nextMs} was left out before`, FUNDING_PATH, next.answer, walk.deadLetters)
     }
     const isFull = rows.length >= FUNDING_PER_PAGE && last !== undefined
-    const nextMs = isFull ? Math.min(last.fundingTime + 1, settledMs) : settledMs
+    const readMs = last === undefined ? fromMs : last.fundingTime + 1
+    const nextMs = isFull
+      ? Math.min(readMs, settledMs)
+      : Math.min(settledMs, Math.max(readMs, await nextFundingMs(walk, readMs, settledMs)))
     const observations = mapFundingRows(rows, { ...about, receivedMs: answer.receivedMs })
     yield { observations, covered: rangeOrNull(fromMs, nextMs), missing: [] }
     fromMs = nextMs
     if (!isFull) return
   }
+}
+
+/**
+ * When the next rate is due, at the earliest, as far as the venue's newest rates show it: an answer that is older than a
+ * rate, or that was cut, does not prove that there was none. Rates are settled on the hour.
+ */
+async function nextFundingMs(walk: HistoryWalk, fromMs: number, toMs: number): Promise<number> {
+  if (ceilTo(fromMs, HOUR_MS) >= toMs) return toMs
+  const [first, second] = await askNewestFunding(walk, walk.about, walk.signal)
+  if (first === undefined) return toMs
+  const periodMs =
+    second === undefined ? FUNDING_PERIOD_MS : Math.max(HOUR_MS, second.fundingTimeMs - first.fundingTimeMs)
+  return floorTo((second ?? first).fundingTimeMs + periodMs, HOUR_MS)
 }
 
 /** Without an end of the range, the first rates from its start on. */
@@ -211,10 +228,12 @@ async function* walkOpenInterest(walk: HistoryWalk, interval: CandleInterval): A
     // The venue samples without a pause.
     if (isPast && isCertain && newestMs === undefined)
       throw misfit('no sample at all', OPEN_INTEREST_PATH, answer, walk.deadLetters)
-    const settledMs = isPast ? toMs : newestMs === undefined ? fromMs : Math.min(toMs, newestMs + stepMs)
+    const readMs = newestMs === undefined ? fromMs : Math.min(toMs, newestMs + stepMs)
+    // What the answer lacks at its end may have been cut off, and is requested again.
+    const settledMs = isPast && !isCertain ? toMs : readMs
     yield { observations, covered: rangeOrNull(fromMs, settledMs), missing: [] }
     if (!isPast) return
-    fromMs = toMs
+    fromMs = settledMs
   }
 }
 

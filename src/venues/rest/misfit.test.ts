@@ -137,10 +137,15 @@ const CASES: Case[] = [
     timeOf: named('fundingTime'),
     setTime: (row, fundingTime) => ({ ...row, fundingTime }) as Row,
     rows: (asked, truth) =>
-      asked.path === '/fapi/v1/fundingRate'
+      asked.path === '/fapi/v1/fundingRate' && asked.query.has('startTime')
         ? { rows: byTimes(named('fundingTime'))(asked, truth), wrap: plain }
         : undefined,
-    around: () => ({ serverTime: NOW }),
+    around: ({ path }) =>
+      path === '/fapi/v1/fundingRate'
+        ? [16 * HOUR, 8 * HOUR].map((agoMs) => ({
+            ...{ symbol: 'BTCUSDT', fundingTime: Date.UTC(2026, 2, 14, 16) - agoMs, fundingRate: '0.0001' },
+          }))
+        : { serverTime: NOW },
     foreign: [field('symbol', 'ETHUSDT')],
     isDense: false,
   },
