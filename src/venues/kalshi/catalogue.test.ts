@@ -100,6 +100,22 @@ test('a list that fails among several: what the others answer is emitted', async
   assert.equal(received.of('market').length, 1, 'and it is emitted once')
 })
 
+test('a contract that opens between two questions of a list is known with the first', async (t) => {
+  let answered = 0
+  const { server, listen } = await start(1, ({ url }) => {
+    if (url.pathname !== PATH) return undefined
+    if (url.searchParams.get('series_ticker') !== 'KXBTC15M') return { markets: [], cursor: '' }
+    // It opens after the first answer.
+    const status = answered++ === 0 ? 'unopened' : 'open'
+    const isListed = url.searchParams.get('status') === status
+    return { markets: isListed ? [contract(QUARTER)] : [], cursor: '' }
+  })
+  t.after(() => server.close())
+  const received = listen()
+  t.after(() => received.close())
+  await received.until(() => received.last('market', QUARTER) !== undefined, 'the contract')
+})
+
 test('a session emits every contract, though another session or a witness has listed it before', async (t) => {
   const { server, venue, listen } = await start(5, ({ url }) => {
     if (url.pathname === `${PATH}/trades`) return { trades: [], cursor: '' }

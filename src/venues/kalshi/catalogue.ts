@@ -123,8 +123,9 @@ export function createKalshiCatalogue(asker: RestAccess) {
     /** Lists the open and the coming contracts of a symbol. What was answered is known, though the rest may fail. */
     async refresh(symbol: AssetSymbol, signal: AbortSignal) {
       for (const series of seriesOfSymbol(symbol)) {
-        await list(series, { status: 'open' }, signal)
+        // In this order: a contract that opens between the two is in both, else it would be in neither.
         await list(series, { status: 'unopened' }, signal)
+        await list(series, { status: 'open' }, signal)
       }
     },
     /** Asks about contracts whose result is due. */
