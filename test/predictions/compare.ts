@@ -1,10 +1,12 @@
 /** What was recorded of prediction markets against what really happened. Each function gives the differences as lines. */
 
+import { LEVELS } from '../../sandbox/predictions/world/life.ts'
 import type { Feed } from '../../src/core/feed.ts'
 import { INTERVAL_MS, storedInterval } from '../../src/core/interval.ts'
 import { answerText, buildOracleCandles } from '../../src/core/oracle-candles.ts'
 import type { MarketType } from '../../src/core/rows/market.ts'
 import type { CandleRow, MarketRow, SnapshotRow, TradeRow } from '../../src/core/rows/schemas.ts'
+import { uncovered } from '../../src/ingest/shared/uncovered.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
 import type { PredictionTruth, TrueMarket, TrueSizes } from '../sandbox/prediction-truth.ts'
 import { HEARTBEAT_MS } from './recording.ts'
@@ -90,8 +92,13 @@ export async function compareWindow(
   truth: PredictionTruth,
   market: TrueMarket,
   range: { fromMs: number; toMs: number },
-  slackAt: (atMs: number) => Slack = () => NO_SLACK,
+  about: {
+    slackAt?: (atMs: number) => Slack
+    /** How long the venue may send nothing of any market of the symbol: an unchanged book is written when it does again. */
+    pauseMs?: number
+  } = {},
 ): Promise<{ wrong: string[]; rows: number }> {
+  const { slackAt = () => NO_SLACK, pauseMs = 0 } = about
   const feed = snapshotFeedOf(market, trueTypeOf(market))
   const fromMs = Math.max(market.startMs, range.fromMs)
   const toMs = Math.min(market.endMs, range.toMs)
@@ -99,12 +106,13 @@ export async function compareWindow(
   const rows = await readRows<StoredSnapshot>(store, feed, [idOf(market)], window, true)
   const gaps = joined((await store.coverage.read([feed], window.from, toMs)).gaps)
   const wrong: string[] = []
-  const isGap = (from: number, to: number) => gaps.some((gap) => gap.from <= from && gap.to >= to)
+  const known = gaps.map((gap) => ({ fromMs: gap.from, toMs: gap.to }))
   let beforeMs = Number.NEGATIVE_INFINITY
   const times = [...rows.map((row) => Date.parse(row.timestamp)), toMs]
   for (const atMs of times) {
     const heldToMs = Math.max(fromMs, beforeMs + CARRY_FORWARD_MS)
-    if (atMs > heldToMs && !isGap(heldToMs, Math.min(atMs, toMs)))
+    const missing = uncovered({ fromMs: heldToMs, toMs: Math.min(atMs, toMs) }, known)
+    if (missing.some((piece) => piece.toMs - piece.fromMs > pauseMs))
       wrong.push(
         `${market.name}: nothing from ${new Date(heldToMs).toISOString()} to ${new Date(atMs).toISOString()}`,
       )
@@ -143,6 +151,11 @@ function compareBook(
   const [bid, ask] = [book.bids[0]?.[0], book.asks[0]?.[0]]
   if (bid !== undefined && ask !== undefined && bid >= ask) return [`${at}: crossed`]
   if (slack.isUnproven) return []
+  // Late frames come one by one: meanwhile the book is partly that of before and partly the new one.
+  if (slack.behindMs > 0) {
+    const levels = { book, other }
+    return isMixture(levels, latestBooks(truth, market, atMs, slack)) ? [] : [`${at}: no book of that time`]
+  }
   const isReal = latestBooks(truth, market, atMs, slack).some(
     ({ bids, asks }) =>
       isSide(book.bids, bids, { isBid: true, isMirrored: false }) &&
@@ -156,6 +169,34 @@ function compareBook(
       isSide(other.asks, bids, { isBid: false, isMirrored: true }),
   )
   return isOtherReal ? [] : [`${at}: not the venue's book of the other outcome`]
+}
+
+/** Whether each level of both legs, or its absence, is that of one of the books. */
+function isMixture(
+  { book, other }: Record<'book' | 'other', { bids: Levels; asks: Levels }>,
+  books: Iterable<TrueSizes>,
+): boolean {
+  const sizesOf = (levels: Levels, isMirrored: boolean) => {
+    const sizes = new Int32Array(LEVELS)
+    for (const [price, size] of levels) {
+      const index = Math.round(price * 1_000)
+      sizes[isMirrored ? 1_000 - index : index] = Math.round(size * 100)
+    }
+    return sizes
+  }
+  const sides = [
+    { own: sizesOf(book.bids, false), side: 'bids', left: new Set<number>() },
+    { own: sizesOf(book.asks, false), side: 'asks', left: new Set<number>() },
+    { own: sizesOf(other.bids, true), side: 'asks', left: new Set<number>() },
+    { own: sizesOf(other.asks, true), side: 'bids', left: new Set<number>() },
+  ] as const
+  for (const { left } of sides) for (let price = 1; price < 1_000; price++) left.add(price)
+  for (const then of books) {
+    for (const { own, side, left } of sides)
+      for (const price of left) if ((then[side][price] ?? 0) === own[price]) left.delete(price)
+    if (sides.every(({ left }) => left.size === 0)) return true
+  }
+  return false
 }
 
 /** Whether one side of a row has the true levels, best first, and no other. */

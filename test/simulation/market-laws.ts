@@ -52,6 +52,8 @@ export interface MarketSubject {
   /** Above finality a false claim about books may last so long. */
   readonly silenceMs: number
   readonly slackAt: (atMs: number) => Slack
+  /** The longest time in which the small world sends nothing. */
+  readonly pauseMs: number
 }
 
 export function createMarketLaws(subject: MarketSubject) {
@@ -78,7 +80,7 @@ export function createMarketLaws(subject: MarketSubject) {
     const wrong: string[] = []
     for (const market of marketsUntil(range.toMs)) {
       if (market.endMs <= range.fromMs || market.startMs >= range.toMs) continue
-      wrong.push(...(await compareWindow(reader, truth, market, range, subject.slackAt)).wrong)
+      wrong.push(...(await compareWindow(reader, truth, market, range, subject)).wrong)
     }
     return wrong
   }
@@ -93,7 +95,7 @@ export function createMarketLaws(subject: MarketSubject) {
       if (!settled.has(name)) settled.set(name, Math.max(await finalityOf(feed), nowMs - subject.silenceMs))
       const range = { fromMs: Math.max(startedMs, nowMs - LOOKED_BACK_MS), toMs: settled.get(name) ?? 0 }
       if (range.toMs <= range.fromMs || market.endMs <= range.fromMs || market.startMs >= range.toMs) continue
-      wrong.push(...(await compareWindow(reader, truth, market, range, subject.slackAt)).wrong)
+      wrong.push(...(await compareWindow(reader, truth, market, range, subject)).wrong)
     }
     return wrong
   }

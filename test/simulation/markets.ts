@@ -32,6 +32,8 @@ const HOSTS: Record<MarketVenue, readonly string[]> = {
   kalshi: ['kalshi'],
 }
 const DESCRIPTIONS = { polymarket: polymarketDescription, kalshi: kalshiDescription }
+/** So many slots in a row may leave the books of the shortest market as they were. */
+const QUIET_SLOTS = 3
 /** What the venue needs to be asked whether a silent book is really still. */
 const ASKED_WITHIN_MS = 30_000
 
@@ -109,7 +111,6 @@ export function marketsKind(venue: MarketVenue): PartKind {
 function drawWorld(random: Random) {
   return {
     seed: random.int(1, 1_000_000),
-    // Some market of a symbol changes within five seconds, as on the real venues: longer pauses prove nothing.
     slotMs: random.pick([3_000, 4_000]),
     tickMs: 500,
     strikes: 2,
@@ -164,6 +165,7 @@ async function startMarkets(venue: MarketVenue, surroundings: Surroundings): Pro
     ...{ reader, venue, plan, symbol, startedMs, truth: sandbox.truth, faults: sandbox.faults },
     silenceMs: (DESCRIPTIONS[venue].live.book?.maxSilenceMs ?? 0) + ASKED_WITHIN_MS,
     slackAt: slack.at,
+    pauseMs: QUIET_SLOTS * drawn.slotMs,
   })
   const sealed = createSealedPages(
     reader,

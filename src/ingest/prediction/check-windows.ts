@@ -3,6 +3,7 @@
  *
  *   a book is missing                             ──▶ the snapshots of its duration have a gap
  *   a book turned out to have been wrong          ──▶ a gap too, though it is known again
+ *   a book is crossed, and stays so               ──▶ a gap, since it gives no samples
  *   the catalogue is silent, and the last window
  *   of a duration that was listed is over         ──▶ snapshots of the duration, trades and candles have a gap
  *   the catalogue answers, and lists no successor
@@ -20,6 +21,9 @@ import { SAMPLE_GRACE_MS } from './sample-market.ts'
 
 /** Lists come every half minute: after this time without one, an unknown window may have begun. */
 export const LISTED_WITHIN_MS = 2 * 60_000
+
+/** The frames of one change come one by one; longer than this they do not. */
+const CROSSED_FOR_MS = 5_000
 
 /** A successor is listed before the window ends, or with the next list. */
 const SUCCESSOR_WITHIN_MS = 2 * 60_000
@@ -68,8 +72,10 @@ export function checkWindows(options: {
       if (type == null || !isRunning(recorder, atMs, SAMPLE_BEFORE_MS)) continue
       for (const { fromMs, toMs } of sampler.takeDoubts())
         tracker.lost(options.feedOf(type), Math.max(startMs - SAMPLE_BEFORE_MS, fromMs), toMs, 'not_observed')
-      if (sampler.isLive || !isRunning(recorder, atMs)) continue
-      const sinceMs = Math.max(startMs, sampler.lostSinceMs ?? startMs)
+      const { crossedSinceMs = Number.POSITIVE_INFINITY } = sampler
+      const isCrossed = atMs - crossedSinceMs > CROSSED_FOR_MS
+      if ((sampler.isLive && !isCrossed) || !isRunning(recorder, atMs)) continue
+      const sinceMs = Math.max(startMs, isCrossed ? crossedSinceMs : (sampler.lostSinceMs ?? startMs))
       brokenSince.set(type, Math.min(brokenSince.get(type) ?? sinceMs, sinceMs))
     }
     return brokenSince

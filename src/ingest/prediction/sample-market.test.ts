@@ -95,6 +95,39 @@ test('a change that was undone before its point of the grid leaves the minute du
   ])
 })
 
+test('a pause that is no silence was observed: its minute is written with the change that ends it', () => {
+  const { sampler, samples, snapshot, change, receive } = setUp()
+  snapshot(10_100, '0.4')
+  sampler.tick(11_600)
+  receive(40_000)
+  sampler.tick(85_000)
+  change(85_700, '0.5', '1')
+  sampler.tick(87_000)
+  assert.deepEqual(samples, [
+    [10_500, 400_000],
+    [70_500, 400_000],
+    [86_000, 500_000],
+  ])
+})
+
+test('a crossed book gives no samples, and tells since when', () => {
+  const { sampler, samples, snapshot, change, receive } = setUp()
+  snapshot(10_100, '0.4')
+  sampler.tick(11_600)
+  const asks = microLevels([['0.3', '1']])
+  sampler.change({ kind: 'book_delta', ...about(12_100), bids: [], asks })
+  receive(12_100)
+  sampler.tick(14_000)
+  assert.equal(sampler.crossedSinceMs, 12_500)
+  change(20_100, '0.4', '0')
+  sampler.tick(22_000)
+  assert.equal(sampler.crossedSinceMs, undefined)
+  assert.deepEqual(samples, [
+    [10_500, 400_000],
+    [20_500, null],
+  ])
+})
+
 test('while nothing at all is received, an old book is not called unchanged', () => {
   const { sampler, samples, snapshot } = setUp()
   snapshot(10_100, '0.4')

@@ -19,8 +19,8 @@ import type {
 import { CARRY_FORWARD_MS, GRID_MS, gridOf } from '../shared/sample-grid.ts'
 
 export const SAMPLE_GRACE_MS = 1_000
-/** A pause of this length between two frames is no silence yet. */
-const PAUSE_MS = 5_000
+/** A longer pause between two frames is a silence, and so a gap: a shorter one was observed, with nothing changed in it. */
+const PAUSE_MS = 60_000
 
 interface Span {
   readonly fromMs: number
@@ -47,6 +47,7 @@ export class MarketSampler {
   #isDirty = false
   #lastGridMs = Number.NEGATIVE_INFINITY
   #doubts = NO_DOUBTS
+  #crossedSinceMs: number | undefined
 
   constructor(options: SamplerOptions) {
     this.#options = options
@@ -61,6 +62,11 @@ export class MarketSampler {
   /** Until when all books were known, while one is not; undefined before the first was. */
   get lostSinceMs(): number | undefined {
     return this.#lostSinceMs
+  }
+
+  /** Since when a book is crossed at each point of the grid, while it is: meanwhile it is wrong. */
+  get crossedSinceMs(): number | undefined {
+    return this.#isLive ? this.#crossedSinceMs : undefined
   }
 
   /** The book of an instrument; undefined for one that is not of this market. */
@@ -121,7 +127,9 @@ export class MarketSampler {
 
   #take(gridMs: number, isCarried: boolean): void {
     this.#isDirty = false
-    for (const book of this.#books.values()) if (book.isCrossed()) return
+    const isCrossed = this.#books.values().some((book) => book.isCrossed())
+    this.#crossedSinceMs = isCrossed ? (this.#crossedSinceMs ?? gridMs) : undefined
+    if (isCrossed) return
     if (this.#options.onSample(gridMs, isCarried)) this.#lastGridMs = gridMs
   }
 
