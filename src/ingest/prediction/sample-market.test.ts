@@ -16,7 +16,7 @@ const about = (timeMs: number) => ({
   leg: { marketId: 'm', tokenId: TOKEN, outcome: 'Up' },
 })
 
-function setUp() {
+function setUp(isInWindow: (gridMs: number) => boolean = () => true) {
   const samples: [timeMs: number, bid: number | null][] = []
   let receivedToMs = 0
   const sampler = new MarketSampler({
@@ -24,6 +24,7 @@ function setUp() {
     receivedToMs: () => receivedToMs,
     onSample(gridMs, isCarried) {
       const bid = sampler.book(TOKEN)?.best('bids') ?? null
+      if (!isInWindow(gridMs)) return false
       if (!isCarried && samples.at(-1)?.[1] === bid) return false
       samples.push([gridMs, bid])
       return true
@@ -126,6 +127,19 @@ test('a crossed book gives no samples, and tells since when', () => {
     [10_500, 400_000],
     [20_500, null],
   ])
+})
+
+test('a book that was first received after the window gives no sample of the time before its last change', () => {
+  const { sampler, samples, snapshot, lost } = setUp((gridMs) => gridMs <= 10_000)
+  snapshot(9_700, '0.4')
+  sampler.tick(12_000)
+  lost(20_000, 9_700, 'ended')
+  assert.deepEqual(samples, [[10_000, 400_000]])
+  const other = setUp((gridMs) => gridMs < 10_000)
+  other.snapshot(9_700, '0.4')
+  other.sampler.tick(12_000)
+  other.lost(20_000, 9_700, 'ended')
+  assert.deepEqual(other.samples, [])
 })
 
 test('while nothing at all is received, an old book is not called unchanged', () => {

@@ -147,8 +147,10 @@ export class MarketSampler {
   #carryForward(toMs: number): void {
     if (this.#isDirty || !this.#isLive) return
     const nextMs = this.#lastGridMs + CARRY_FORWARD_MS
-    if (!Number.isFinite(nextMs)) this.#take(Math.floor(toMs / GRID_MS) * GRID_MS, true)
-    else if (nextMs <= toMs) this.#take(nextMs, true)
+    const firstMs = Math.floor(toMs / GRID_MS) * GRID_MS
+    // Before its last change the book was another, and nobody has received it.
+    if (Number.isFinite(nextMs) ? nextMs <= toMs : firstMs >= this.#changedMs)
+      this.#take(Number.isFinite(nextMs) ? nextMs : firstMs, true)
   }
 
   #changed(atMs: number): void {
