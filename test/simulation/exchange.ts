@@ -257,6 +257,14 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
       }))
       // A row that says that it is not closed yet, or a count that is not known, promises nothing.
       const claims = wrong.filter((text) => !/is still open|is null, was/.test(text))
+      // One that says that it is closed is right, however new it is.
+      const candles = await compare(fromMs, nowMs, (dataset) => ({
+        fromMs,
+        toMs: dataset === 'candles' ? nowMs : fromMs,
+      }))
+      claims.push(
+        ...candles.filter((text) => / is [-\d.,]+, was |counts /.test(text) && !claims.includes(text)),
+      )
       return [...claims.map((text) => `2 ${text}`), ...(await sealed.look()), ...budget.refusals()]
     },
     async judge() {

@@ -15,9 +15,14 @@ export const PLANTS: readonly Plant[] = [
     edits: [
       edit(
         'src/ingest/exchange/close-minutes.ts',
-        "candles.map((candle) => ({ interval: '1m', candle })),\n        false,",
-        "candles.map((candle) => ({ interval: '1m', candle })),\n        parts.clock.now() > (candles[0]?.openMs ?? 0) + 60_000,",
+        "candles.map((candle) => ({ interval: '1m', candle })),\n        false,\n      )",
+        `candles.map((candle) => ({ interval: '1m', candle })),
+        false,
+      )
+      for (const candle of candles)
+        put([{ interval: '1m', candle }], candle.openMs + 60_000 < parts.clock.now())`,
       ),
+      edit('src/ingest/exchange/close-minutes.ts', '      if (!hasNews) return\n', ''),
     ],
   },
   {
