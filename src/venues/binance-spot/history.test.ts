@@ -162,6 +162,23 @@ test('aggregate trades: after an id, and up to the present but not into it', asy
   assert.equal(walked.settledMs, NOW - 1_000)
 })
 
+test('aggregate trades: an answer may be old, so a quiet time is settled by a later trade or after three minutes', async () => {
+  let endMs = NOW - MINUTE
+  const rest = await restStandIn((asked) =>
+    asked.path === '/api/v3/time' ? { serverTime: NOW } : tradeRows(asked).filter(({ T }) => T <= endMs),
+  )
+  const venue = createBinanceSpot({ clock: manualClock(NOW), hosts: { rest: rest.url } })
+  const settled = async (fromMs: number, toMs: number) => {
+    const request = { topic: 'aggregate_trades', symbol: 'BTC', range: { fromMs, toMs } } as const
+    return (await walkAll(venue, request)).settledMs - NOW
+  }
+  assert.equal(await settled(NOW - 10 * MINUTE, NOW - 2 * MINUTE), -2 * MINUTE, 'there are later trades')
+  assert.equal(await settled(NOW - 2 * MINUTE, NOW - 5_000), -MINUTE, 'up to the last one')
+  endMs = NOW - 20 * MINUTE
+  assert.equal(await settled(NOW - 30 * MINUTE, NOW - 5 * MINUTE), -5 * MINUTE)
+  assert.equal(await settled(NOW - 10 * MINUTE, NOW - 5_000), -3 * MINUTE)
+})
+
 test('aggregate trades: ids that the venue no longer has are a gap with a reason, not an error', async () => {
   const { venue } = await spot()
   const range = { fromMs: timeOf(500), toMs: timeOf(1_101) }

@@ -19,6 +19,8 @@ import {
 
 /** Trades may be published this much after their time. */
 const TRADE_SETTLE_MS = 1_000
+/** An answer may be this old: without a later trade it does not prove that none came since. */
+const QUIET_SETTLE_MS = 180_000
 /** By time, the venue accepts less than an hour at once. */
 const HOUR_MS = 3_600_000
 const TRADES_PER_PAGE = 1_000
@@ -186,6 +188,7 @@ export async function* walkAggregateTrades(
   while (fromMs < range.toMs) {
     const venueNowMs = await walk.venueTime.now(walk.signal)
     const settledMs = venueNowMs - TRADE_SETTLE_MS
+    const quietMs = venueNowMs - QUIET_SETTLE_MS
     if (fromMs >= settledMs) return
     const windowToMs = Math.min(fromMs + HOUR_MS, range.toMs)
     // An id and times together are refused or time out: the id alone is exact.
@@ -219,7 +222,7 @@ export async function* walkAggregateTrades(
     const last = rows.at(-1)
     const endMs = nextId === undefined ? windowToMs : range.toMs
     if (first === undefined || last === undefined) {
-      const covered = rangeOrNull(fromMs, Math.min(endMs, settledMs))
+      const covered = rangeOrNull(fromMs, Math.min(endMs, quietMs))
       yield { observations: [], covered, missing: [] }
       if (nextId !== undefined || covered === null) return
       fromMs = covered.toMs
@@ -237,9 +240,11 @@ export async function* walkAggregateTrades(
     const isFull = rows.length >= TRADES_PER_PAGE
     // Only the next id proves that a page that is not full was not cut.
     const isProven = isFull || nextId !== undefined
-    const toMs = isFull || !isProven ? Math.min(last.T, range.toMs) : Math.min(endMs, settledMs)
+    const lastMs = Math.min(last.T, range.toMs)
+    const isLast = !isFull && isProven
+    const toMs = isLast ? Math.max(Math.min(lastMs, settledMs), Math.min(endMs, quietMs)) : lastMs
     yield { observations, covered: rangeOrNull(fromMs, toMs), missing: [] }
-    if (last.T >= range.toMs || (!isFull && toMs >= Math.min(range.toMs, settledMs))) return
+    if (last.T >= range.toMs || isLast) return
     fromMs = Math.max(fromMs, toMs)
     nextId = last.a + 1
     isReached = true
