@@ -275,8 +275,8 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
       for (const feed of feeds) {
         if (isLostForGood(venue, feed.dataset, feed.interval)) continue
         const { gaps } = await reader.coverage.read([feed], startedMs, toMs - 10 * MINUTE_MS)
+        // The time before the first row is no loss.
         for (const gap of gaps)
-          // The time before the first row is no loss.
           if (gap.reason !== 'not_provided' && gap.reason !== 'before_start')
             wrong.push(
               `4 ${feedName(feed)}: ${gap.reason} from ${new Date(gap.from).toISOString()} to ${new Date(gap.to).toISOString()} was not repaired`,
