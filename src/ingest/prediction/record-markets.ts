@@ -5,7 +5,7 @@
  *   book_snapshot, book_delta, book_lost ──▶ snapshots; a market in its window without a live book is a gap
  *   trade ──▶ trades, candles          open_interest ──▶ at each grid point, per contract and summed
  */
-import type { MarketInput } from '../../core/rows/market.ts'
+import { MARKET_TYPES, type MarketInput } from '../../core/rows/market.ts'
 import type { Topic } from '../../venues/channel.ts'
 import type { DataObservation, TradeObservation } from '../../venues/observation.ts'
 import { COARSE_INTERVALS, candleFeed, feedOf } from '../shared/feeds.ts'
@@ -18,7 +18,7 @@ import { closeEndedCandles, type EndedCandles } from './close-ended-candles.ts'
 import { withReferences, withVolume } from './complete-market.ts'
 import { finalizeMarkets } from './finalize-markets.ts'
 import { type FollowedMarket, isDone, needsOwnSweep, tradesFinalMs } from './followed-market.ts'
-import { snapshotFeed } from './market-feeds.ts'
+import { catalogueKey, snapshotFeed, windowsKey } from './market-feeds.ts'
 import {
   firstTradeMs,
   followedRange,
@@ -38,6 +38,11 @@ const SECOND_MS = 1_000
 const FINALIZE_EVERY_MS = 10_000
 const BACKFILL_EVERY_MS = 15_000
 const BACKFILL_AGAIN_MS = 60_000
+/**
+ * What is received of books counts as complete for so long after it, and again when more of them is received: if the
+ * process ends in a silence that was not noticed yet, the time of it is not observed.
+ */
+const BOOKS_COMPLETE_FOR_MS = 10_000
 /** By then the ticks around an instant have arrived. */
 const TICKS_AFTER_MS = 3_000
 /** By then they are dropped (reference-prices.ts): a price that was not found will not be. */
@@ -76,6 +81,8 @@ class SymbolMarkets implements MarketsRecorder {
   readonly #interest: OpenInterestRecorder
   readonly #windows: WindowChecker
   readonly #endedCandles: EndedCandles
+  /** Pseudo channels of everything that counts as observed only while books are received. */
+  readonly #receivedKeys: readonly string[]
   /** All trades before this were received, of every market that the venue lists. */
   #sweptToMs = 0
   #lastBookMs = 0
@@ -91,6 +98,7 @@ class SymbolMarkets implements MarketsRecorder {
     const { plan, symbol, store, writer, tracker, clock, signal } = parts
     this.#parts = parts
     this.#startedMs = clock.now()
+    this.#receivedKeys = [...MARKET_TYPES.map((type) => windowsKey(symbol, type)), catalogueKey(symbol)]
     this.#restorer = createMarketRestorer(parts)
     this.#sampled = new SampledMarkets(this.#markets)
     this.#references = createReferencePrices(plan.usualSettlement)
@@ -178,6 +186,9 @@ class SymbolMarkets implements MarketsRecorder {
     const { plan } = this.#parts
     const isDue = nowMs - this.#shownMs >= plan.publishEveryMs
     if (isDue) this.#shownMs = nowMs
+    if (this.#lastBookMs > 0)
+      for (const key of this.#receivedKeys)
+        this.#parts.tracker.limitChannel(key, this.#lastBookMs + BOOKS_COMPLETE_FOR_MS)
     for (const followed of this.#markets.values()) {
       if (plan.hasTokens && followed.isReady) this.#complete(followed, nowMs)
       if (isDue && followed.isReady) followed.recorder.show(nowMs)

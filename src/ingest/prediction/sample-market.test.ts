@@ -111,6 +111,18 @@ test('a pause that is no silence was observed: its minute is written with the ch
   ])
 })
 
+test('after a pause in sampling every minute of it is written', () => {
+  const { sampler, samples, snapshot, receive } = setUp()
+  snapshot(10_100, '0.4')
+  sampler.tick(11_600)
+  receive(199_000)
+  sampler.tick(200_000)
+  assert.deepEqual(
+    samples.map(([timeMs]) => timeMs),
+    [10_500, 70_500, 130_500, 190_500],
+  )
+})
+
 test('a crossed book gives no samples, and tells since when', () => {
   const { sampler, samples, snapshot, change, receive } = setUp()
   snapshot(10_100, '0.4')

@@ -143,14 +143,19 @@ export class MarketSampler {
     return atMs
   }
 
-  /** The sample of an unchanged market that is due at or before an instant. */
+  /** The samples of an unchanged market that are due at or before an instant; several after a pause in sampling. */
   #carryForward(toMs: number): void {
     if (this.#isDirty || !this.#isLive) return
-    const nextMs = this.#lastGridMs + CARRY_FORWARD_MS
-    const firstMs = Math.floor(toMs / GRID_MS) * GRID_MS
-    // Before its last change the book was another, and nobody has received it.
-    if (Number.isFinite(nextMs) ? nextMs <= toMs : firstMs >= this.#changedMs)
-      this.#take(Number.isFinite(nextMs) ? nextMs : firstMs, true)
+    if (!Number.isFinite(this.#lastGridMs)) {
+      const firstMs = Math.floor(toMs / GRID_MS) * GRID_MS
+      // Before its last change the book was another, and nobody has received it.
+      if (firstMs >= this.#changedMs) this.#take(firstMs, true)
+      return
+    }
+    for (let dueMs = this.#lastGridMs + CARRY_FORWARD_MS; dueMs <= toMs; dueMs += CARRY_FORWARD_MS) {
+      this.#take(dueMs, true)
+      if (this.#lastGridMs !== dueMs) return
+    }
   }
 
   #changed(atMs: number): void {

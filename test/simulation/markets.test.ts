@@ -1,0 +1,21 @@
+/** Schedules that once broke a law of prediction markets, as short as they still did. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { marketsKind } from './markets.ts'
+import { simulate } from './simulation.ts'
+
+const MINUTE_MS = 60_000
+
+test('a recorder that is killed in a silence that nobody has noticed claims nothing of it', async () => {
+  const about = { part: 'kalshi', settings: {} }
+  const { broken } = await simulate({
+    seed: 1_055,
+    hours: 0.4,
+    parts: [marketsKind('kalshi')],
+    schedule: [
+      { ...about, kind: 'frozen-book', atMs: 8 * MINUTE_MS + 11_265, durationMs: 281_368 },
+      { ...about, kind: 'kill', atMs: 9 * MINUTE_MS + 4_786, durationMs: 130 },
+    ],
+  })
+  assert.deepEqual(broken, [])
+})
