@@ -36,6 +36,7 @@ import type { SymbolParts } from './symbol-parts.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
+const MAX_PAUSE_MS = 8_000
 /** Whole books come about every 5.4 s: two of them may be late. */
 const BOOK_STALE_MS = 12_000
 const BOOK_GRACE_MS = 1_500
@@ -64,6 +65,9 @@ export class SymbolRecorder implements LiveRecorder {
   private readonly books = sampleBook({ staleAfterMs: BOOK_STALE_MS, graceMs: BOOK_GRACE_MS })
   private readonly ticker = new TickerSampler()
   private hasBegun = false
+  /** When minutes that the venue has not published yet are requested again. */
+  private askMinutesMs = 0
+  private pauseMs = SECOND_MS
   /**
    * When each kind of observation was received last. Until the next one the silence may be a fault that is not found
    * yet, and what it takes back must not be final.
@@ -186,7 +190,14 @@ export class SymbolRecorder implements LiveRecorder {
     const toMs = Math.floor((nowMs - this.parts.plan.closeAfterMs) / MINUTE_MS) * MINUTE_MS
     if (toMs > this.minutes.closedToMs) {
       const knownMs = await this.derivatives.request(toMs, nowMs)
-      if (knownMs > this.minutes.closedToMs) await this.closeMinutes(knownMs)
+      if (knownMs > this.minutes.closedToMs && nowMs >= this.askMinutesMs) {
+        const beforeMs = this.minutes.closedToMs
+        await this.closeMinutes(knownMs)
+        // The venue has not published it yet: requests in every second would use up its budget.
+        const isClosed = this.minutes.closedToMs > beforeMs
+        this.pauseMs = isClosed ? SECOND_MS : Math.min(2 * this.pauseMs, MAX_PAUSE_MS)
+        this.askMinutesMs = isClosed ? 0 : nowMs + this.pauseMs
+      }
       this.finalizeStreamed(nowMs - SETTLED_AFTER_MS)
     }
     this.flow?.close(nowMs)

@@ -112,6 +112,26 @@ test('candles: minutes that may still be published are not settled', async () =>
   assert.ok(walked.observations.every((candle) => candle.kind === 'candle' && candle.closed))
 })
 
+test('candles: one without a later candle in the same answer may have been forming in it, and is not read', async () => {
+  const closeMs = Math.floor(NOW / MINUTE) * MINUTE
+  const candle = (t: number) => ({
+    ...{ t, T: t + MINUTE - 1, s: 'BTC', i: '1m', o: '1', c: '1', h: '1', l: '1', v: '1', n: 1 },
+  })
+  for (const [opens, settledMs] of [
+    [[closeMs - 2 * MINUTE, closeMs - MINUTE], closeMs - MINUTE],
+    [[closeMs - 2 * MINUTE, closeMs - MINUTE, closeMs], closeMs],
+  ] as const) {
+    const rest = await restStandIn(({ body }) =>
+      body.includes('exchangeStatus') ? { time: NOW } : opens.map(candle),
+    )
+    const venue = createHyperliquid({ clock: manualClock(NOW), hosts: { rest: rest.url } })
+    const range = { fromMs: closeMs - 2 * MINUTE, toMs: closeMs }
+    const walked = await walkAll(venue, { topic: 'candles', symbol: 'BTC', interval: '1m', range })
+    assert.equal(walked.settledMs, settledMs)
+    assert.equal(walked.observations.length, opens.length - 1)
+  }
+})
+
 test('funding: pages of five hundred, each hour once, the next hour named', async () => {
   const { venue } = await hyperliquid()
   const range = { fromMs: NOW - 1_200 * HOUR, toMs: NOW }

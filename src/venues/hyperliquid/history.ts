@@ -105,22 +105,26 @@ async function* walkCandles(
       return
     }
     const toMs = Math.min(closedMs, startTime + CANDLES_PER_PAGE * lengthMs)
-    const asked = { fromMs: startTime, toMs }
+    // A later candle in the same answer proves that the one before it was closed in it: an answer may be old.
+    const asked = { fromMs: startTime, toMs: toMs + lengthMs }
     const { rows, answer } = await askCandles(rest, where, { ...request, range: asked }, signal)
-    // Candles without a trade are left out. That all of them are is confirmed by a second request, up to the present.
-    if (rows.length === 0 && toMs <= venueNowMs - CANDLE_SETTLE_MS) {
-      const wider = { fromMs: startTime, toMs: floorTo(venueNowMs, lengthMs) + lengthMs }
+    const last = rows.findLast(({ t }) => t < toMs)
+    const isProven = rows.at(-1) !== last
+    // Candles without a trade are left out. That the last of them are is confirmed by a second request, up to the present.
+    if (!isProven && toMs <= venueNowMs - CANDLE_SETTLE_MS) {
+      const nextMs = last === undefined ? startTime : last.t + lengthMs
+      const wider = { fromMs: nextMs, toMs: floorTo(venueNowMs, lengthMs) + lengthMs }
       const again = await askCandles(rest, where, { ...request, range: wider }, signal)
       const firstMs = again.rows[0]?.t ?? Number.POSITIVE_INFINITY
       if (firstMs < toMs)
         throw misfit(`the candle of ${firstMs} was left out before`, CANDLES, again.answer, rest.deadLetters)
     }
-    const observations = rows.map((row) =>
-      mapCandle(row, interval, venueNowMs, { ...where, receivedMs: answer.receivedMs }),
-    )
-    const lastEndMs = (observations.at(-1)?.openTimeMs ?? fromMs - lengthMs) + lengthMs
     const quietMs = Math.min(toMs, floorTo(venueNowMs - CANDLE_SETTLE_MS, lengthMs))
-    const settledMs = Math.max(lastEndMs, quietMs)
+    const readMs = last === undefined ? fromMs : last.t + (isProven ? lengthMs : 0)
+    const settledMs = Math.max(readMs, quietMs)
+    const observations = rows
+      .filter(({ t }) => t < settledMs)
+      .map((row) => mapCandle(row, interval, venueNowMs, { ...where, receivedMs: answer.receivedMs }))
     yield { observations, covered: rangeOrNull(fromMs, settledMs), missing: [] }
     if (settledMs < toMs) return
     fromMs = toMs
