@@ -62,7 +62,7 @@ export interface Endpoint {
   readonly maxMessageBytes?: number
 }
 
-export interface Listener {
+interface Listener {
   readonly port: number
   /** Cuts every connection. */
   close(): Promise<void>

@@ -25,7 +25,7 @@ export interface ChainQueries {
   ends(prefer: string | undefined): Promise<ChainEnds | undefined>
 }
 
-export interface ChainEnds {
+interface ChainEnds {
   readonly node: string
   readonly sink: BlockFacts
   readonly oldest: BlockFacts

@@ -14,7 +14,7 @@ export interface NodeConnection {
 }
 
 /** Never called before `DialNode` has returned. */
-export interface NodeConnectionEvents {
+interface NodeConnectionEvents {
   onOpen(): void
   onMessage(data: Buffer): void
   onPong(): void

@@ -41,7 +41,7 @@ const REMEMBERED = 3_000
 /** A window is listed at some moment of this time, which begins so long after the earliest possible moment. */
 const LISTED_OVER_MS = 390 * MINUTE_MS
 const LISTED_AFTER_MS = 6 * MINUTE_MS
-export const DEFAULT_AHEAD_MS = DAY_MS
+const DEFAULT_AHEAD_MS = DAY_MS
 
 /** Four hours and days of New York clocks are an hour longer when these go back. */
 export const LONGEST_WINDOW_MS: Record<Tenor, number> = {

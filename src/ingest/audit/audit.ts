@@ -14,7 +14,7 @@ import type { Source } from '../../core/source.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { Logger } from '../../kit/log.ts'
 
-export const AUDIT_KINDS = ['sealed', 'coverage', 'venue', 'limits'] as const
+const AUDIT_KINDS = ['sealed', 'coverage', 'venue', 'limits'] as const
 export type AuditKind = (typeof AUDIT_KINDS)[number]
 
 export interface AuditCount {
@@ -61,8 +61,6 @@ export interface SampleStorage {
 export const AUDIT_EVERY_MS = { least: 30_000, most: 60_000 } as const
 /** Of the differences of one check only the first ones are logged one by one. */
 const MAX_LOGGED = 5
-
-export type Audit = ReturnType<typeof createAudit>
 
 export function createAudit(options: {
   readonly source: Source

@@ -210,7 +210,7 @@ function lengthOf({ interval, dataset }: Feed): number {
 const TIME_AT = '{"timestamp":"'.length
 const TIME_LENGTH = '2026-03-14T04:00:00.000Z'.length
 
-export const timeOf = (text: string): number => Date.parse(text.slice(TIME_AT, TIME_AT + TIME_LENGTH))
+const timeOf = (text: string): number => Date.parse(text.slice(TIME_AT, TIME_AT + TIME_LENGTH))
 const printOf = (text: string): string => hash('sha1', text, 'base64').slice(0, 12)
 const printsOf = (texts: readonly string[]) => texts.map((text) => [timeOf(text), printOf(text)] as const)
 

@@ -52,7 +52,7 @@ export async function requestCandles(
 
 const isKline = (row: { kind: string }): row is CandleObservation => row.kind === 'candle'
 
-export const hasTrades = ({ count, volume }: Candle): boolean => count > 0 || volume.units > 0n
+const hasTrades = ({ count, volume }: Candle): boolean => count > 0 || volume.units > 0n
 
 /** The rows of a range that the venue's minutes contradict; undefined where the venue does not have them. */
 export async function judgeMinutes(

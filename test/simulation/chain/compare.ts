@@ -22,7 +22,7 @@ export async function allEvents(stores: ChainStores, afterSeq = 0): Promise<Stor
   }
 }
 
-export async function historyOf(stores: ChainStores, address: string, limit = 200): Promise<AddressRow[]> {
+async function historyOf(stores: ChainStores, address: string, limit = 200): Promise<AddressRow[]> {
   const rows: AddressRow[] = []
   for (let before: number | undefined; ; ) {
     const page = await stores.chain.addressPage({ address, limit, ...(before ? { before } : {}) })

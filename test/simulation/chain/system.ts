@@ -28,7 +28,7 @@ export interface ChainIncarnation extends ChainService {
 }
 
 /** Ends as on a signal. When the process is killed it is not called: its ports are dead. */
-export interface ChainExtension {
+interface ChainExtension {
   stop(): Promise<void>
 }
 

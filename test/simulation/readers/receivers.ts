@@ -21,7 +21,7 @@ export type ReceiverMood =
   | 'oversized'
   | 'any'
 
-export interface Accepted {
+interface Accepted {
   readonly atMs: number
   /** By the delivery's id in the head: of the first event in a batch. */
   readonly deliveryId: string
