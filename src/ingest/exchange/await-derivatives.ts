@@ -12,8 +12,9 @@ import type { SymbolParts } from './symbol-parts.ts'
 
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
-/** Between two requests for a sample that is not published yet: their budget is small. */
-const ASK_AGAIN_MS = 10_000
+/** Between two requests for a sample that is not published yet, growing: their budget is small. */
+const ASK_AGAIN_MS = 1_000
+const MAX_ASK_AGAIN_MS = 16_000
 /** How long a minute waits for a settled rate before it is closed without it. */
 const PATIENCE_MS = 30_000
 /** A settled rate can be requested after this. */
@@ -26,6 +27,7 @@ export class DerivativesProgress {
   private fundingToMs: number
   private interestToMs: number
   private interestAskedMs = 0
+  private interestPauseMs = ASK_AGAIN_MS
 
   constructor(parts: SymbolParts, fromMs: number) {
     this.parts = parts
@@ -72,25 +74,33 @@ export class DerivativesProgress {
     return plan.openInterest === 'requested' ? Math.min(toMs, this.interestLimit(nowMs)) : toMs
   }
 
+  /** When the first sample that is not known was due, or will be. */
+  private get awaitedMs(): number {
+    return Math.ceil(this.interestToMs / OPEN_INTEREST_GRID_MS) * OPEN_INTEREST_GRID_MS
+  }
+
   /** Minutes that end before the first sample that is awaited have theirs. */
   private interestLimit(nowMs: number): number {
-    const awaitedMs = Math.ceil(this.interestToMs / OPEN_INTEREST_GRID_MS) * OPEN_INTEREST_GRID_MS
+    const { awaitedMs } = this
     return nowMs - awaitedMs < REQUESTED_LATE_MS ? awaitedMs - MINUTE_MS : Number.POSITIVE_INFINITY
   }
 
   private async requestInterest(toMs: number, nowMs: number): Promise<void> {
     if (this.interestToMs > Math.floor(toMs / OPEN_INTEREST_GRID_MS) * OPEN_INTEREST_GRID_MS) return
-    if (Math.abs(nowMs - this.interestAskedMs) < ASK_AGAIN_MS) return
+    if (Math.abs(nowMs - this.interestAskedMs) < this.interestPauseMs) return
     this.interestAskedMs = nowMs
+    this.interestPauseMs = Math.min(2 * this.interestPauseMs, MAX_ASK_AGAIN_MS)
+    const beforeMs = this.interestToMs
     this.interestToMs = await requestOpenInterest(
       this.parts,
       { fromMs: this.interestToMs, toMs: nowMs },
       true,
     )
+    if (this.interestToMs > beforeMs) this.interestPauseMs = ASK_AGAIN_MS
     const { tracker, symbol } = this.parts
     const key = requestedKey('open_interest', symbol)
-    // Nothing is known of the time after the last sample, however long ago that was.
-    tracker.limitChannel(key, this.interestToMs)
+    // Nothing is known of the next sample, however long ago it was due.
+    tracker.limitChannel(key, this.awaitedMs)
     if (nowMs - this.interestToMs < REQUESTED_LATE_MS) tracker.up(key, this.interestToMs)
   }
 
