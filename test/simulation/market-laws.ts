@@ -123,7 +123,7 @@ export function createMarketLaws(subject: MarketSubject) {
     if (stored.size !== rows.length)
       wrong.push(`${feedName(tradesFeed)}: ${rows.length - stored.size} trades are there twice`)
     for (const market of marketsUntil(toMs + LONGEST_MS))
-      for (const trade of truth.trades(market.name, fromMs - 1_000, toMs) ?? []) {
+      for (const trade of truth.trades(market.name, fromMs - 1_000, toMs + 1_000) ?? []) {
         const at = `${market.name}: ${trade.id} at ${new Date(trade.timeMs).toISOString()}`
         const key = `${trade.id} ${trade.instrument} ${Number(trade.price)} ${Number(trade.size)} ${trade.side}`
         const row = stored.get(key)
@@ -133,6 +133,7 @@ export function createMarketLaws(subject: MarketSubject) {
           if (laterMs < 0 || laterMs >= 1_000) wrong.push(`${at} has the time ${row.timestamp}`)
         } else if (
           trade.timeMs >= fromMs &&
+          trade.timeMs < toMs &&
           !gaps.some((gap) => gap.from <= trade.timeMs && trade.timeMs < gap.to)
         )
           wrong.push(`${at} is lost, without a gap`)

@@ -160,8 +160,10 @@ export class Publisher {
       }
     }
     const about = { channel: 'orderbook_delta', symbol: market.event.series.symbol }
-    if (target > from && this.#faults.hit('crossed-book', 'kalshi', about)) {
-      const change = { price: Math.min(990, life.ask(target)), change: CROSSING_SIZE, side: 'yes' } as const
+    // Without an ask a bid crosses nothing.
+    const price = life.ask(target)
+    if (target > from && price <= 990 && this.#faults.hit('crossed-book', 'kalshi', about)) {
+      const change = { price, change: CROSSING_SIZE, side: 'yes' } as const
       const body = deltaText(market, change, momentOf(life.timeOf(target)))
       this.#sendNumbered(subscription, 'orderbook_delta', market, body)
     }

@@ -94,6 +94,8 @@ export class TokenFeed {
   }
 
   disconnect(nowMs: number): DataObservation[] {
+    // Without the stream's changes a REST book would go stale unnoticed.
+    for (const token of this.#tokens.values()) token.isSilentSinceSubscribed = true
     return [...this.#tokens.values()].flatMap(
       ({ book }) => book.lose('disconnected', nowMs, this.#sentMs) ?? [],
     )
