@@ -10,7 +10,7 @@ const MAX_SEEDS = 500
 
 /** Returns how many defects were not found. */
 export async function plantAll(
-  options: { first: number; hours: number; only?: string | undefined },
+  options: { first: number; hours: number; venue?: string | undefined; only?: string | undefined },
   print: (line: string) => void,
 ): Promise<number> {
   const plants = PLANTS.filter(({ name }) => options.only === undefined || name.includes(options.only))
@@ -29,21 +29,29 @@ export async function plantAll(
 }
 
 /** A seed that breaks a law without the defect too has not found it: the search goes on after it. */
-async function search(plant: string, { first, hours }: { first: number; hours: number }) {
+async function search(
+  plant: string,
+  { first, hours, venue }: { first: number; hours: number; venue?: string | undefined },
+) {
   for (let seeds = 0; ; ) {
     const left = MAX_SEEDS - seeds
     if (left <= 0) return { seeds, law: undefined }
-    const planted = await run({ seed: first + seeds, many: left, hours }, plant)
+    const planted = await run({ seed: first + seeds, many: left, hours, venue }, plant)
     seeds += planted.seeds
     if (planted.law === undefined) return { seeds, law: undefined }
-    const sound = await run({ seed: first + seeds - 1, many: 1, hours })
+    const sound = await run({ seed: first + seeds - 1, many: 1, hours, venue })
     if (sound.law === undefined) return { seeds, law: planted.law }
   }
 }
 
-async function run(seeds: { seed: number; many: number; hours: number }, plant?: string) {
+async function run(
+  seeds: { seed: number; many: number; hours: number; venue: string | undefined },
+  plant?: string,
+) {
   const hook = plant === undefined ? [] : ['--import', HOOK]
-  const args = Object.entries(seeds).flatMap(([name, value]) => [`--${name}`, `${value}`])
+  const args = Object.entries(seeds).flatMap(([name, value]) =>
+    value === undefined ? [] : [`--${name}`, `${value}`],
+  )
   const child = spawn(process.execPath, [...hook, RUN, ...args, '--until-broken', '--no-shrink'], {
     env: { ...process.env, ...(plant === undefined ? {} : { TAPELINE_PLANT: plant }) },
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -46,7 +46,14 @@ test('two runs of one seed have the same tables and the same log', async () => {
 })
 
 test('a planted defect is found', async (t) => {
-  const { code, lines } = await simulate(['--plant', 'retraction missing', '--hours', `${SIZE.hours}`])
+  const { code, lines } = await simulate([
+    '--plant',
+    'retraction missing',
+    '--venue',
+    'chain',
+    '--hours',
+    `${SIZE.hours}`,
+  ])
   t.diagnostic(lines[0] ?? '')
   assert.equal(code, 0, lines.join('\n'))
 })
