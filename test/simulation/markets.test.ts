@@ -19,3 +19,17 @@ test('a recorder that is killed in a silence that nobody has noticed claims noth
   })
   assert.deepEqual(broken, [])
 })
+
+test('a trade that is found after a restart is the last of its candle, where it was the last', async () => {
+  const about = { part: 'polymarket', settings: {} }
+  const { broken } = await simulate({
+    seed: 1_016,
+    hours: 0.62,
+    parts: [marketsKind('polymarket')],
+    schedule: [
+      { ...about, kind: 'hang', atMs: 6 * MINUTE_MS + 18_398, durationMs: 205_772 },
+      { ...about, kind: 'restart', atMs: 10 * MINUTE_MS + 15_032, durationMs: 31_669 },
+    ],
+  })
+  assert.deepEqual(broken, [])
+})

@@ -2,7 +2,8 @@
  * Restores a market that had begun before this run: from what an earlier run stored, and from what the venue still
  * has.
  *
- *   stored candles of 5m that are closed ──▶ used as they are
+ *   stored candles of 5m that are closed ──▶ used as they are; of tokens, whose trades are all stored, built again while
+ *                                         a trade may still be found: when its prices were traded no candle tells
  *   open ones without a trade         ──▶ their midpoints exist nowhere else: used until a trade is found
  *   stored trades after them          ──▶ counted
  *   the venue's trades                ──▶ stored and counted where they are new
@@ -56,8 +57,12 @@ export async function restoreMarket(options: {
       if (candle.basis === 'mid') recorder.fix(instrument, candle, false)
       continue
     }
-    fixed.add(`${instrument}:${candle.openTimeMs}`)
     const endMs = candle.openTimeMs + INTERVAL_MS[BASE_INTERVAL]
+    if (plan.hasTokens && candle.basis === 'trade' && endMs > finalBeforeMs) {
+      storedToMs = Math.max(storedToMs ?? 0, endMs)
+      continue
+    }
+    fixed.add(`${instrument}:${candle.openTimeMs}`)
     recorder.fix(instrument, candle, !plan.hasTokens && endMs <= finalBeforeMs)
     storedToMs = Math.max(storedToMs ?? 0, endMs)
   }
