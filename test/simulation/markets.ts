@@ -130,6 +130,11 @@ const KEYS = generateKeyPairSync('rsa', {
   privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
 })
 
+function longestSilenceMs(venue: MarketVenue): number {
+  const { book, markets } = DESCRIPTIONS[venue].live
+  return Math.max(book?.maxSilenceMs ?? 0, markets?.maxSilenceMs ?? 0)
+}
+
 async function startMarkets(venue: MarketVenue, surroundings: Surroundings): Promise<Part> {
   const { time, random, network, disk, note } = surroundings
   const { symbol, ...drawn } = drawWorld(random.stream('world'))
@@ -167,7 +172,8 @@ async function startMarkets(venue: MarketVenue, surroundings: Surroundings): Pro
   const slack = createSlack(time, { provenWithinMs: PROVEN_WITHIN_MS[venue] })
   const laws = createMarketLaws({
     ...{ reader, venue, plan, symbol, startedMs, truth: sandbox.truth, faults: sandbox.faults },
-    silenceMs: (DESCRIPTIONS[venue].live.book?.maxSilenceMs ?? 0) + ASKED_WITHIN_MS,
+    // Of the books, and of the lists: a window that nobody has listed has no book.
+    silenceMs: longestSilenceMs(venue) + ASKED_WITHIN_MS,
     slackAt: slack.at,
     pauseMs: QUIET_SLOTS * drawn.slotMs,
   })

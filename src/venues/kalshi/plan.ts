@@ -9,7 +9,8 @@ export const kalshiPlan: PredictionPlan = {
   hasTokens: false,
   hasOpenInterest: true,
   endless: ['15m'],
-  booksFinalAfterMs: 60_000,
+  // A window that should run and is not listed becomes a gap after two minutes.
+  booksFinalAfterMs: 150_000,
   publishEveryMs: 10_000,
   tradesBeforeMs: 0,
   followed: { beforeMs: 0, afterMs: 0 },
