@@ -8,8 +8,11 @@ import type { Random } from '../random.ts'
 import type { ArchivedBlock, ArchivedMovement, ChainArchive } from './archive.ts'
 import type { Confirmed, LogLaws } from './log-laws.ts'
 
-/** The blocks around the beginning of a stretch may have been sent before it began. */
-const FIRST_BLOCKS = 3
+/**
+ * The blocks around the beginning of a stretch may have been sent before it began: those of a branch, too, which is
+ * merged as many blocks later as the deepest reorganisation of the worlds is deep.
+ */
+const FIRST_BLOCKS = 12
 const PAGE_EVENTS = 1_000
 
 export async function allEvents(stores: ChainStores, afterSeq = 0): Promise<StoredEvent[]> {
