@@ -129,7 +129,7 @@ export function startConnection(options: ConnectionOptions): Connection {
       serving = next
       if (next.isProven) attempt = 0
       if (socket.isDeadBeside(next)) {
-        events.disconnected('silent', socket.lastDataMs, false)
+        events.disconnected('silent, and replaced', socket.lastDataMs, false)
         events.connected(next.accepted)
       } else {
         next.succeed(socket)

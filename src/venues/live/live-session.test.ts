@@ -184,7 +184,13 @@ test('a confirmed silence replaces the socket of that channel only, without a ga
 })
 
 test('a channel that is still silent on the new socket is reported again', async () => {
-  const venue = await scriptedVenue({ onOpen: (visit, index) => visit.socket.send(frameOf(index)) })
+  let sent = 0
+  const venue = await scriptedVenue({
+    onOpen({ socket }) {
+      const timer = setInterval(() => socket.send(frameOf(sent++)), 20)
+      socket.on('close', () => clearInterval(timer))
+    },
+  })
   const feed = listen(venue.url, {
     channels: [BTC, ETH],
     silenceOf: (channel) => (channel === ETH ? 150 : null),
@@ -197,6 +203,24 @@ test('a channel that is still silent on the new socket is reported again', async
     feed.kinds().filter((kind) => kind === 'stale' || kind === 'renewed'),
     ['stale', 'renewed', 'stale'],
   )
+  await feed.close()
+  await venue.close()
+})
+
+test('a socket that sends nothing beside its successor was dead: a loss for all of its channels', async () => {
+  const venue = await scriptedVenue({ onOpen: ({ socket }, index) => socket.send(frameOf(index)) })
+  const feed = listen(venue.url, {
+    channels: [BTC, ETH],
+    silenceOf: (channel) => (channel === ETH ? 150 : 60_000),
+  })
+  await feed.until(() => feed.kinds().includes('stale'))
+  const lastMs = feed.seen.find((each) => each.kind === 'trade')?.receivedMs ?? 0
+  feed.session.reconnect(ETH, 'silence confirmed')
+  await feed.until(() => feed.kinds().filter((kind) => kind === 'connected').length === 2)
+  const lost = feed.seen.find((each) => each.kind === 'disconnected')
+  assert.ok(lost !== undefined && Math.abs(lost.sinceMs - lastMs) < 50, JSON.stringify(lost))
+  assert.equal(lost.channels.length, 2)
+  assert.ok(!feed.kinds().includes('renewed'))
   await feed.close()
   await venue.close()
 })
