@@ -26,6 +26,8 @@ export function usePath(): string {
   useEffect(() => {
     const onChange = () => setPath(readPath())
     addEventListener('hashchange', onChange)
+    // Effects run after the first paint: the address may have changed in between.
+    onChange()
     return () => removeEventListener('hashchange', onChange)
   }, [])
   return path
