@@ -58,9 +58,9 @@ describe('fault switches', () => {
     await client.waitFor((frame) => frame.type === 'orderbook_delta')
     return { client, ticker }
   }
-  /** How many frames come in a while; the first moment is for frames already on their way. */
+  /** How many frames come in a while, beside those that are on their way. */
   async function countFrames(client: TestSocket): Promise<number> {
-    await wait(100)
+    await clock.arrived()
     const start = client.texts.length
     await clock.run(3_000, 1_000)
     return client.texts.length - start

@@ -80,12 +80,14 @@ function deepBook(random: Random): Sizes {
   return { bids: side(1, 60 + random.below(400)), asks: side(505, 60 + random.below(400)) }
 }
 
-/** A few changes anywhere in the book, most of them far below the top. */
+/** A few changes anywhere in the book, most of them far below the top; together they leave another book. */
 function changesOf(
   random: Random,
   sizes: Sizes,
 ): { side: 'bids' | 'asks'; tick: number; size: number; delta: number }[] {
-  return Array.from({ length: 1 + random.below(4) }, () => {
+  const textOf = () => JSON.stringify(bookOf(sizes))
+  const before = textOf()
+  const change = () => {
     const side = random.pick(['bids', 'asks'] as const)
     const tick = (side === 'bids' ? 1 : 505) + random.below(490)
     const old = sizes[side].get(tick) ?? 0
@@ -93,7 +95,10 @@ function changesOf(
     if (size === 0) sizes[side].delete(tick)
     else sizes[side].set(tick, size)
     return { side, tick, size, delta: size - old }
-  })
+  }
+  const changes = Array.from({ length: 1 + random.below(4) }, change)
+  while (textOf() === before) changes.push(change())
+  return changes
 }
 
 /** By the time of the row: the first book (Up, Yes). */

@@ -3,6 +3,7 @@ import { constants, sign } from 'node:crypto'
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
 import type { SandboxPredictions } from '../../sandbox/predictions/run.ts'
 import type { Clock } from '../../src/kit/clock.ts'
+import { ownConnections } from '../sent-bytes.ts'
 import { type Json, openSocket, type TestSocket } from './open-socket.ts'
 
 /** Real time from a chosen instant, with jumps that wake whoever sleeps: a slow machine changes nothing in a test. */
@@ -11,14 +12,17 @@ export interface SteerableClock extends Clock {
   /** Moves on in steps, and lets the sandbox send what happened in each of them. */
   run(ms: number, stepMs?: number): Promise<void>
   runUntil(timeMs: number, stepMs?: number): Promise<void>
+  /** Resolves when everything that was sent on the connections made since has arrived, however busy the machine is. */
+  arrived(): Promise<void>
 }
 
-/** Server and client share the event loop: after so many turns everything that was sent has arrived. */
+/** Who was woken has sent what it sends. */
 const TURNS_PER_STEP = 12
 
 export function steerableClock(startMs: number): SteerableClock {
   const origin = performance.now()
   let skipped = 0
+  const arrived = ownConnections()
   const sleepers = new Set<{ readonly endsAtMs: number; readonly wake: () => void }>()
   const clock: SteerableClock = {
     now: () => Math.floor(startMs + skipped + performance.now() - origin),
@@ -44,8 +48,10 @@ export function steerableClock(startMs: number): SteerableClock {
       while (clock.now() < timeMs) {
         clock.skip(Math.min(stepMs, timeMs - clock.now()))
         for (let turn = 0; turn < TURNS_PER_STEP; turn++) await nextTurn()
+        await arrived()
       }
     },
+    arrived,
   }
   return clock
 }
