@@ -5,6 +5,8 @@ import type { Duplex } from 'node:stream'
 import { ignoreConnectionErrors } from '../../src/kit/socket-errors.ts'
 
 const MAX_BODY_BYTES = 65_536
+/** Far longer than a client leaves a connection unused: one that is closed while a request is on its way is a reset. */
+const KEEP_ALIVE_MS = 60_000
 
 export interface HttpServer {
   readonly port: number
@@ -26,6 +28,7 @@ export async function startHttpServer(options: {
       incoming.socket.destroy()
     }
   })
+  server.keepAliveTimeout = KEEP_ALIVE_MS
   ignoreConnectionErrors(server)
   server.on('upgrade', options.upgrade ?? ((_request, socket) => socket.destroy()))
   await new Promise<void>((resolve, reject) => {
