@@ -1,4 +1,5 @@
 /** Faults that every part knows: of its network, of its disk and of its process. */
+import type { FaultSpec, FaultSwitches, FaultVenue } from '../../sandbox/server/faults.ts'
 import type { Disk, DiskFault } from './disk.ts'
 import type { Network, NetworkFault } from './network.ts'
 import type { FaultKind, ScheduledFault } from './schedule.ts'
@@ -58,4 +59,21 @@ export function beginNetworkFault(
 export function beginDiskFault(disk: Disk, { kind, settings }: ScheduledFault): (() => void) | undefined {
   if (!kind.startsWith('disk-')) return undefined
   return disk.set({ kind: kind.slice('disk-'.length) as DiskFault['kind'], share: 1, ...settings })
+}
+
+/** A fault switch of a simulated venue. One that counts frames ends by itself. */
+export function beginVenueFault(
+  faults: FaultSwitches,
+  venue: FaultVenue,
+  { kind, durationMs, settings }: ScheduledFault,
+): () => void {
+  const { id } = faults.set({
+    ...(settings as object),
+    ...(durationMs > 0 ? { durationMs } : {}),
+    kind: kind as FaultSpec['kind'],
+    venue,
+  })
+  return () => {
+    if (durationMs > 0) faults.clear(id)
+  }
 }

@@ -19,6 +19,7 @@ import { watchBudget } from './budget.ts'
 import {
   beginDiskFault,
   beginNetworkFault,
+  beginVenueFault,
   DISK_FAULTS,
   NETWORK_FAULTS,
   PROCESS_FAULTS,
@@ -26,7 +27,7 @@ import {
 import { createLeakWatch } from './leaks.ts'
 import type { Random } from './random.ts'
 import { startRecording } from './recording.ts'
-import type { FaultKind, ScheduledFault } from './schedule.ts'
+import type { FaultKind } from './schedule.ts'
 import { createSealedPages } from './sealed-pages.ts'
 import type { Part, PartKind, Surroundings } from './simulation.ts'
 
@@ -308,20 +309,4 @@ const noticedWithinMs = (silenceMs: number) => silenceMs + ASK_QUIET_AGAIN.capMs
 function isLostForGood(venue: SandboxVenue, dataset: string, interval: string): boolean {
   if (['ticker', 'liquidations', 'trades', 'snapshots'].includes(dataset)) return true
   return venue === 'perp' && (dataset === 'open_interest' || (dataset === 'candles' && interval === '1s'))
-}
-
-function beginVenueFault(
-  faults: { set(spec: FaultSpec): { id: number }; clear(id: number): void },
-  venue: SandboxVenue,
-  { kind, durationMs, settings }: ScheduledFault,
-): () => void {
-  const { id } = faults.set({
-    ...(settings as object),
-    ...(durationMs > 0 ? { durationMs } : {}),
-    kind: kind as FaultSpec['kind'],
-    venue,
-  })
-  return () => {
-    if (durationMs > 0) faults.clear(id)
-  }
 }

@@ -6,7 +6,7 @@ import type { Listen } from '../../sandbox/server/transport.ts'
 import type { Fetch } from '../../src/venues/rest/http.ts'
 import { startTestPredictions, type TestPredictions } from '../sandbox/start.ts'
 import { watchBudget } from './budget.ts'
-import { beginNetworkFault, NETWORK_FAULTS } from './common-faults.ts'
+import { beginNetworkFault, beginVenueFault, NETWORK_FAULTS } from './common-faults.ts'
 import type { SimulatedProcess } from './process.ts'
 import type { FaultKind, ScheduledFault } from './schedule.ts'
 import type { Surroundings } from './simulation.ts'
@@ -42,18 +42,6 @@ export async function startPredictionWorld(
   const { faults } = sandbox
   const budget = watchBudget(network, faults, time)
 
-  function beginVenueFault({ kind, durationMs, settings }: ScheduledFault): () => void {
-    const { id } = faults.set({
-      ...(settings as object),
-      ...(durationMs > 0 ? { durationMs } : {}),
-      kind: kind as FaultSpec['kind'],
-      venue,
-    })
-    return () => {
-      if (durationMs > 0) faults.clear(id)
-    }
-  }
-
   return {
     sandbox,
     fetchFor: budget.fetchFor,
@@ -67,7 +55,7 @@ export async function startPredictionWorld(
           for (const end of ends) end?.()
         }
       }
-      return Object.hasOwn(PREDICTION_FAULTS, fault.kind) ? beginVenueFault(fault) : undefined
+      return Object.hasOwn(PREDICTION_FAULTS, fault.kind) ? beginVenueFault(faults, venue, fault) : undefined
     },
   }
 }
