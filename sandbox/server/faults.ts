@@ -97,7 +97,7 @@ const ONCE: readonly FaultKind[] = [
   'wrong-shape',
   'crossed-book',
 ]
-/** These concern requests without being told so. */
+/** These concern requests even without a REST channel. */
 const OF_REQUESTS: readonly FaultKind[] = [
   'rate-limit',
   'ban',

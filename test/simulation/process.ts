@@ -12,7 +12,7 @@ export class SimulatedProcess {
   readonly random: Random
   readonly #time: VirtualTime
   readonly #startedMs: number
-  readonly #deathbed = new Set<() => void>()
+  readonly #endings = new Set<() => void>()
   #skewMs = 0
   #isDead = false
   #timers = 0
@@ -46,15 +46,15 @@ export class SimulatedProcess {
 
   /** Calls `end` at the death, unless the returned function was called before. */
   onDeath(end: () => void): () => void {
-    this.#deathbed.add(end)
-    return () => this.#deathbed.delete(end)
+    this.#endings.add(end)
+    return () => this.#endings.delete(end)
   }
 
   kill(): void {
     if (this.#isDead) return
     this.#isDead = true
-    for (const end of [...this.#deathbed]) end()
-    this.#deathbed.clear()
+    for (const end of [...this.#endings]) end()
+    this.#endings.clear()
   }
 
   /** The promise of something outside: it stays open for ever when the process is dead by then. */
@@ -75,7 +75,7 @@ export class SimulatedProcess {
       if (isOver) return
       isOver = true
       this.#timers--
-      this.#deathbed.delete(cancel)
+      this.#endings.delete(cancel)
     }
     const cancelTimer = this.#time.after(ms, () => {
       end()
@@ -85,7 +85,7 @@ export class SimulatedProcess {
       cancelTimer()
       end()
     }
-    this.#deathbed.add(cancel)
+    this.#endings.add(cancel)
     return cancel
   }
 

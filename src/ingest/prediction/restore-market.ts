@@ -3,7 +3,7 @@
  * has.
  *
  *   stored candles of 5m that are closed ──▶ used as they are; of tokens, whose trades are all stored, built again while
- *                                         a trade may still be found: when its prices were traded no candle tells
+ *                                         a trade may still be found: no candle shows when its prices were traded
  *   open ones without a trade         ──▶ their midpoints exist nowhere else: used until a trade is found
  *   stored trades after them          ──▶ counted
  *   the venue's trades                ──▶ stored and counted where they are new

@@ -123,7 +123,7 @@ test('after a pause in sampling every minute of it is written', () => {
   )
 })
 
-test('a crossed book gives no samples, and tells since when', () => {
+test('a crossed book gives no samples, and reports since when', () => {
   const { sampler, samples, snapshot, change, receive } = setUp()
   snapshot(10_100, '0.4')
   sampler.tick(11_600)

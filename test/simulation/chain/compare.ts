@@ -1,5 +1,5 @@
 /**
- * Laws 6 and 7 once everything has settled: what the log tells and what the index has is what the network's own ledger
+ * Laws 6 and 7 once everything has settled: what the log says and what the index has is what the network's own ledger
  * says, for every block, every transaction and every address, except where a gap says that it is missing.
  */
 import type { AddressRow, ChainStores } from '../../../src/store/chain.ts'
@@ -9,7 +9,7 @@ import type { ArchivedBlock, ArchivedMovement, ChainArchive } from './archive.ts
 import type { Confirmed, LogLaws } from './log-laws.ts'
 
 /**
- * The blocks around the beginning of a stretch may have been sent before it began: those of a branch, too, which is
+ * The blocks around the beginning of a segment may have been sent before it began: those of a branch, too, which is
  * merged as many blocks later as the deepest reorganisation of the worlds is deep.
  */
 const FIRST_BLOCKS = 12
@@ -57,8 +57,8 @@ export function compareLog(laws: LogLaws, archive: ChainArchive): string[] {
   const wrong: string[] = []
   const chain = archive.chain()
   const inChain = new Map(chain.map((block) => [block.hash, block]))
-  const stretches = laws.stretches()
-  const followed = stretches.at(-1)?.chain ?? []
+  const segments = laws.segments()
+  const followed = segments.at(-1)?.chain ?? []
   const expected = followed.length === 0 ? [] : chain.slice(-followed.length)
   const differs = followed.findIndex((hash, index) => hash !== expected[index]?.hash)
   if (differs >= 0)
@@ -68,27 +68,31 @@ export function compareLog(laws: LogLaws, archive: ChainArchive): string[] {
   const isMissing = ({ timeMs }: ArchivedBlock) =>
     blocksMissing.some(({ fromMs, toMs }) => timeMs >= fromMs && timeMs <= toMs)
   const covered: ArchivedBlock[] = []
-  for (const { chain: hashes } of stretches)
+  for (const { chain: hashes } of segments)
     for (const [index, hash] of hashes.entries()) {
       const block = inChain.get(hash)
       if (block === undefined) continue
       covered.push(block)
       if (index < FIRST_BLOCKS || isMissing(block)) continue
       for (const merged of block.mergeSet)
-        if (!laws.hasBlock(merged)) wrong.push(`6 block ${merged}, merged by ${hash}, was never told`)
+        if (!laws.hasBlock(merged)) wrong.push(`6 block ${merged}, merged by ${hash}, was never logged`)
     }
 
   const truth = movementsOf(covered)
-  const standing = new Map(laws.standing().map((told) => [`${told.txId} ${told.address}`, told]))
+  const standing = new Map(laws.standing().map((logged) => [`${logged.txId} ${logged.address}`, logged]))
   for (const [key, { received, sent, acceptingBlock }] of truth) {
-    const told = standing.get(key)
-    if (told === undefined) wrong.push(`6 ${key}, accepted by ${acceptingBlock.hash}, was not told`)
-    else if (told.received !== received || told.sent !== sent || told.daaScore !== acceptingBlock.daaScore)
-      wrong.push(`6 ${key}: told +${told.received} -${told.sent}, it is +${received} -${sent}`)
+    const logged = standing.get(key)
+    if (logged === undefined) wrong.push(`6 ${key}, accepted by ${acceptingBlock.hash}, was not logged`)
+    else if (
+      logged.received !== received ||
+      logged.sent !== sent ||
+      logged.daaScore !== acceptingBlock.daaScore
+    )
+      wrong.push(`6 ${key}: logged +${logged.received} -${logged.sent}, it is +${received} -${sent}`)
   }
-  const last = stretches.length - 1
-  for (const [key, told] of standing)
-    if (!truth.has(key) && told.stretch === last) wrong.push(`6 ${key} stands and is not in the chain`)
+  const last = segments.length - 1
+  for (const [key, logged] of standing)
+    if (!truth.has(key) && logged.segment === last) wrong.push(`6 ${key} stands and is not in the chain`)
   return wrong
 }
 
@@ -100,11 +104,11 @@ export async function compareIndex(
 ): Promise<string[]> {
   const wrong: string[] = []
   const inChain = new Map(archive.chain().map((block) => [block.hash, block]))
-  const followed = new Set(laws.stretches().flatMap(({ chain }) => chain))
+  const followed = new Set(laws.segments().flatMap(({ chain }) => chain))
   const truth = movementsOf([...inChain.values()].filter(({ hash }) => followed.has(hash)))
   /** A gap hides whether what was confirmed before it still is. */
   const hidden = new Set(
-    laws.standing().flatMap(({ txId, stretch }) => (stretch < laws.stretches().length - 1 ? [txId] : [])),
+    laws.standing().flatMap(({ txId, segment }) => (segment < laws.segments().length - 1 ? [txId] : [])),
   )
   const addresses = new Set([...truth.values()].map(({ address }) => address))
   for (const { address } of laws.standing()) addresses.add(address)
@@ -144,24 +148,24 @@ async function compareTransaction(stores: ChainStores, truth: Truth): Promise<st
   return []
 }
 
-/** At any time: the confirmed rows of an address are what the log has told and not taken back. */
+/** At any time: the confirmed rows of an address are what the log has recorded and not retracted. */
 export async function compareAddress(
   stores: ChainStores,
   standing: readonly Confirmed[],
   address: string,
 ): Promise<string[]> {
-  const told = standing.filter((each) => each.address === address)
+  const logged = standing.filter((each) => each.address === address)
   const rows = (await historyOf(stores, address)).filter(({ status }) => status === 'confirmed')
   const wrong: string[] = []
   const byId = new Map(rows.map((row) => [row.txId, row]))
-  for (const { txId, received, sent } of told) {
+  for (const { txId, received, sent } of logged) {
     const row = byId.get(txId)
     byId.delete(txId)
-    if (row === undefined) wrong.push(`7 ${txId} of ${address} was told as confirmed, the index has it not`)
+    if (row === undefined) wrong.push(`7 ${txId} of ${address} was logged as confirmed, the index has it not`)
     else if (row.received !== received || row.sent !== sent)
       wrong.push(`7 ${txId} of ${address}: the log and the index differ`)
   }
-  for (const txId of byId.keys()) wrong.push(`7 ${txId} of ${address} is confirmed and was not told`)
+  for (const txId of byId.keys()) wrong.push(`7 ${txId} of ${address} is confirmed and was not logged`)
   return wrong
 }
 

@@ -26,12 +26,12 @@ export interface Confirmed {
   readonly received: bigint
   readonly sent: bigint
   readonly daaScore: number
-  /** The stretch between two gaps in which it was told. */
-  readonly stretch: number
+  /** The segment between two gaps in which it was logged. */
+  readonly segment: number
 }
 
 /** A part of the chain that was followed without a gap. */
-export interface Stretch {
+export interface Segment {
   /** Told by the gap before it; undefined for the first, which begins where the service started. */
   readonly from: string | undefined
   readonly chain: string[]
@@ -60,7 +60,7 @@ export function createLogLaws() {
   const blocks = new Set<string>()
   const once = new Set<string>()
   const gaps: Gap[] = []
-  const stretches: Stretch[] = [{ from: undefined, chain: [] }]
+  const segments: Segment[] = [{ from: undefined, chain: [] }]
   let lastSeq = 0
   let retractions = 0
 
@@ -91,7 +91,7 @@ export function createLogLaws() {
     if (ONCE_PER_TRANSACTION.has(event.kind)) {
       const { tx_id, stage = '' } = data as { tx_id: string; stage?: string }
       const key = `${event.kind} ${stage} ${tx_id}`
-      if (once.has(key)) wrong.push(`6 ${key} is told twice, again as ${event.seq}`)
+      if (once.has(key)) wrong.push(`6 ${key} is logged twice, again as ${event.seq}`)
       once.add(key)
     }
     return wrong
@@ -99,12 +99,12 @@ export function createLogLaws() {
 
   function applyGap({ reason, from, to }: { reason: string; from: string; to: string }): string[] {
     gaps.push({ reason, fromMs: Date.parse(from), toMs: Date.parse(to) })
-    if (reason === 'pruned') stretches.push({ from: to, chain: [] })
+    if (reason === 'pruned') segments.push({ from: to, chain: [] })
     return []
   }
 
   function applyBlock(hash: string): string[] {
-    if (blocks.has(hash)) return [`6 block ${hash} is told twice`]
+    if (blocks.has(hash)) return [`6 block ${hash} is logged twice`]
     blocks.add(hash)
     return []
   }
@@ -114,9 +114,9 @@ export function createLogLaws() {
     { removed, added }: { readonly removed: readonly string[]; readonly added: readonly string[] },
   ): string[] {
     const wrong: string[] = []
-    const chain = stretches.at(-1)?.chain ?? []
+    const chain = segments.at(-1)?.chain ?? []
     for (const hash of removed) {
-      // Below its beginning a stretch knows nothing.
+      // Below its beginning a segment knows nothing.
       const tip = chain.pop() ?? hash
       if (tip !== hash) wrong.push(`6 event ${seq} removes ${hash}, the tip is ${tip}`)
     }
@@ -134,10 +134,10 @@ export function createLogLaws() {
       wrong.push(`6 event ${event.seq} about ${address} is filed under ${event.addresses.join(' ')}`)
     if (!retracted) {
       // What a gap swallowed may have been undone unseen.
-      if (before !== undefined && before.stretch === stretches.length - 1)
+      if (before !== undefined && before.segment === segments.length - 1)
         wrong.push(`6 ${key} is confirmed twice, by ${before.eventId} and ${event.id}`)
       standing.set(key, {
-        ...{ eventId: event.id, txId, address, daaScore: data.daa_score, stretch: stretches.length - 1 },
+        ...{ eventId: event.id, txId, address, daaScore: data.daa_score, segment: segments.length - 1 },
         received: sum(data.added),
         sent: sum(data.removed),
       })
@@ -147,7 +147,7 @@ export function createLogLaws() {
     if (before?.eventId !== retracts)
       wrong.push(`6 event ${event.seq} retracts ${retracts}, ${before?.eventId ?? 'nothing'} stands`)
     else if (before.received !== sum(data.added) || before.sent !== sum(data.removed))
-      wrong.push(`6 event ${event.seq} retracts another movement than ${retracts} told`)
+      wrong.push(`6 event ${event.seq} retracts another movement than ${retracts} logged`)
     standing.delete(key)
     return wrong
   }
@@ -163,7 +163,7 @@ export function createLogLaws() {
     },
     standing: (): readonly Confirmed[] => [...standing.values()],
     hasBlock: (hash: string) => blocks.has(hash),
-    stretches: (): readonly Stretch[] => stretches,
+    segments: (): readonly Segment[] => segments,
     gaps: (): readonly Gap[] => gaps,
   }
 }

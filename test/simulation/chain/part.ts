@@ -62,7 +62,7 @@ export async function startChainPart(
     const checkpoint = await reader.chain.checkpoint()
     const { newestSeq } = await reader.events.bounds()
     if (newestSeq !== laws.lastSeq || checkpoint === undefined) return wrong
-    const tip = laws.stretches().at(-1)?.chain.at(-1)
+    const tip = laws.segments().at(-1)?.chain.at(-1)
     if (tip !== undefined && tip !== checkpoint.hash)
       wrong.push(`6 the log ends at block ${tip}, the index at ${checkpoint.hash}`)
     const { address } = draws.pick(world.wallets)
@@ -87,9 +87,9 @@ export async function startChainPart(
       wrong.push(...(await compareResumed(reader, events, draws)))
     wrong.push(...compareLog(laws, world.archive), ...(await compareIndex(reader, laws, world.archive)))
     const recorded = (await reader.chain.gaps(100_000)).map(({ reason }) => reason)
-    const told = laws.gaps().map(({ reason }) => reason)
-    if (recorded.join() !== told.join())
-      wrong.push(`6 the index records the gaps ${recorded.join()}, the log tells ${told.join()}`)
+    const logged = laws.gaps().map(({ reason }) => reason)
+    if (recorded.join() !== logged.join())
+      wrong.push(`6 the index records the gaps ${recorded.join()}, the log tells ${logged.join()}`)
     return wrong
   }
 
