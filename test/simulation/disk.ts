@@ -92,7 +92,6 @@ export function createDisk(time: VirtualTime, random: Random) {
       faults.add(fault)
       return () => void faults.delete(fault)
     },
-    clear: () => faults.clear(),
   }
 }
 

@@ -54,7 +54,6 @@ export function createNetwork(time: VirtualTime, random: Random) {
   const servers = new Map<number, { readonly name: string; readonly endpoint: Endpoint }>()
   const connections = new Set<Connection>()
   const faults = new Set<NetworkFault>()
-  const requests = new Map<string, number>()
   /** What waits for the end of a stall, in order. */
   let stalled: { readonly server: string; readonly go: () => void }[] = []
   /** Requests that wait for their answer, by process. */
@@ -168,7 +167,6 @@ export function createNetwork(time: VirtualTime, random: Random) {
       const server = serverAt(url)
       const name = server?.name ?? url
       const forget = process.onDeath(() => client.deafen())
-      count(name)
       time.after(latencyMs(name), () => {
         forget()
         if (process.isDead || client.readyState !== client.CONNECTING) return
@@ -190,7 +188,6 @@ export function createNetwork(time: VirtualTime, random: Random) {
         if (process.isDead) return
         const server = serverAt(url)
         const name = server?.name ?? url
-        count(name)
         open++
         let isOver = false
         const end = (settle: () => void) => {
@@ -220,10 +217,6 @@ export function createNetwork(time: VirtualTime, random: Random) {
         })
       })
 
-  function count(name: string): void {
-    requests.set(name, (requests.get(name) ?? 0) + 1)
-  }
-
   return {
     listenAs,
     dialFor,
@@ -249,7 +242,6 @@ export function createNetwork(time: VirtualTime, random: Random) {
     },
     /** For the law about leaks. */
     counts: () => ({ connections: connections.size, openRequests: open }),
-    requests: (): ReadonlyMap<string, number> => requests,
   }
 }
 
