@@ -360,7 +360,13 @@ const SETTINGS = {
 } as const satisfies Record<string, Setting<unknown>>
 
 /** Read by the loader itself and by tests; not settings of the service. */
-const OTHER_VARIABLES = ['TAPELINE_CONFIG', 'TAPELINE_FIXTURES', 'TAPELINE_SOAK', 'TAPELINE_CHROMIUM']
+const OTHER_VARIABLES = [
+  'TAPELINE_CONFIG',
+  'TAPELINE_FIXTURES',
+  'TAPELINE_SOAK',
+  'TAPELINE_CHROMIUM',
+  'TAPELINE_TEST_POSTGRES',
+]
 
 export type Config = {
   readonly [K in keyof typeof SETTINGS]: Widen<ReturnType<(typeof SETTINGS)[K]['read']>>

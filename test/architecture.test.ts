@@ -167,7 +167,7 @@ test('the environment is read in config.ts only', () => {
   )
 })
 
-test('only api/http knows the HTTP framework, and only store/sqlite the embedded engine', () => {
+test('only api/http knows the HTTP framework, and only the engines of the store their libraries', () => {
   const using = (pattern: RegExp) => files.filter((file) => pattern.test(readText(file)))
   assert.deepEqual(
     using(/from 'fastify'/).filter((file) => !file.startsWith('api/http/')),
@@ -177,14 +177,19 @@ test('only api/http knows the HTTP framework, and only store/sqlite the embedded
     using(/from 'node:sqlite'/).filter((file) => !file.startsWith('store/sqlite/')),
     [],
   )
+  assert.deepEqual(
+    using(/from 'pg'/).filter((file) => !file.startsWith('store/postgres/')),
+    [],
+  )
 })
 
 test('only open-stores.ts names an engine', () => {
+  const engineOf = (file: string) => /^store\/(sqlite|postgres)\//.exec(file)?.[1]
   const wrong = [...imports]
-    .filter(([file]) => !/^store\/(sqlite\/|open-stores\.ts$)/.test(file))
+    .filter(([file]) => file !== 'store/open-stores.ts')
     .flatMap(([file, targets]) =>
       targets
-        .filter((target) => target.startsWith('store/sqlite/'))
+        .filter((target) => engineOf(target) !== undefined && engineOf(target) !== engineOf(file))
         .map((target) => `${file} imports ${target}`),
     )
   assert.deepEqual(wrong, [])

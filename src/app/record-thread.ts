@@ -39,6 +39,7 @@ export function createRecorderThread(
       limits: HEAP_LIMITS,
       data: {
         address: storeAddress(config),
+        dataFolder: config.data,
         environment,
         logLevel: config.logLevel,
         logFormat: config.logFormat === 'auto' ? 'json' : config.logFormat,

@@ -22,6 +22,8 @@ import { openVenue, recorderOf, type VenueSetting } from './open-venue.ts'
 
 export interface RecordOptions {
   readonly address: StoreAddress
+  /** For dead letters and samples of the self-check. */
+  readonly dataFolder: string
   readonly environment: Environment
   readonly logLevel: string
   readonly logFormat: LogFormat
@@ -48,16 +50,14 @@ const store = await openStores(options.address, clock).environment(options.envir
   use: 'recorder',
   holdMs: HOLD_MS,
 })
-const prefix = join(options.address.folder, 'dead-letters', `${options.environment}-`)
+const prefix = join(options.dataFolder, 'dead-letters', `${options.environment}-`)
 const letters = openDeadLetterFile({ prefix, files: letterFilesOnDisk, clock, log })
 const notices = createVenueNotices(log)
 const pace = createBackfillPace(clock)
 const recorders = options.venues.map((setting) => {
   const venue = openVenue(setting, clock, letters.add)
   notices.add(venue)
-  const samples = sampleFile(
-    join(options.address.folder, 'audit', `${options.environment}-${setting.name}.json`),
-  )
+  const samples = sampleFile(join(options.dataFolder, 'audit', `${options.environment}-${setting.name}.json`))
   return recorderOf(
     setting.name,
     { venue, store, clock, random: Math.random, log, pace, audit: { samples } },

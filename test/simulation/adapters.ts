@@ -44,7 +44,13 @@ export const ADAPTERS: Readonly<Record<string, Adapter>> = {
 
   // Files. The engine of the store has no layer for them: simulations use real files in a temporary folder, and faults
   // enter at the operations of its ports.
-  'src/store/open-stores.ts': { uses: ['file'], why: 'the files of the embedded engine' },
+  'src/store/sqlite/stores.ts': { uses: ['file'], why: 'the files of the embedded engine' },
+  'src/store/postgres/address.ts': { uses: ['file'], why: 'certificates for TLS' },
+  'src/store/postgres/connections.ts': { uses: ['time', 'timer'], why: 'connections to PostgreSQL' },
+  'src/store/postgres/open-database.ts': {
+    uses: ['time'],
+    why: 'time is the database’s unless a test moves it',
+  },
   'src/store/sqlite/open.ts': { uses: ['file'], why: 'the files of the embedded engine' },
   'src/store/sqlite/damaged.ts': { uses: ['file'], why: 'the files of the embedded engine' },
   'src/store/sqlite/folder-lock.ts': { uses: ['file'], why: 'one process per data folder' },

@@ -7,7 +7,7 @@ import type { Recorder } from '../../src/ingest/shared/recorder.ts'
 import { type Supervisor, supervise } from '../../src/ingest/supervise.ts'
 import type { Logger } from '../../src/kit/log.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
-import { openStores, type StoreAddress } from '../../src/store/open-stores.ts'
+import { openStores, type SqliteAddress } from '../../src/store/open-stores.ts'
 import type { SimulatedProcess } from './process.ts'
 import type { ScheduledFault } from './schedule.ts'
 import type { Surroundings } from './simulation.ts'
@@ -45,7 +45,7 @@ export async function startRecording(
 ): Promise<SimulatedRecording> {
   const { folder, disk } = surroundings
   mkdirSync(folder, { recursive: true })
-  const address: StoreAddress = { engine: 'sqlite', folder, cacheMb: 8, writes: 'inline' }
+  const address: SqliteAddress = { engine: 'sqlite', folder, cacheMb: 8, writes: 'inline' }
   let running: Running | undefined
   let incarnation = 0
   let skewMs = 0

@@ -25,7 +25,7 @@ for (const engine of ENGINES) {
           },
           async remove() {
             await stores.close()
-            place.remove()
+            await place.remove()
           },
         }
       },

@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ManualClock, manualClock } from '../../../test/fakes/manual-clock.ts'
-import { openStores, parseStoreAddress, type StoreAddress, type Stores } from '../open-stores.ts'
+import { postgresPlace, withoutPostgres } from '../../../test/postgres/test-postgres.ts'
+import { openStores, parseStoreAddress, type SqliteAddress, type Stores } from '../open-stores.ts'
 
 export interface StoreEngine {
   readonly name: string
@@ -13,23 +14,35 @@ export interface StoreEngine {
 /** Where stores are, empty at first; opened again they find what was written there. */
 interface StorePlace {
   open(clock: ManualClock): Stores
-  remove(): void
+  remove(): Promise<void>
 }
 
 export const ENGINES: readonly StoreEngine[] = [
   sqlite('sqlite', {}),
   sqlite('sqlite on one thread', { writes: 'inline', sync: 'off' }),
+  // A test of the engine itself reports itself as skipped where there is no server.
+  ...(withoutPostgres === false ? [postgres()] : []),
 ]
 
-function sqlite(name: string, settings: Pick<StoreAddress, 'writes' | 'sync'>): StoreEngine {
+function postgres(): StoreEngine {
+  return {
+    name: 'postgres',
+    create() {
+      const { address, remove } = postgresPlace()
+      return { open: (clock) => openStores(parseStoreAddress(address), clock), remove }
+    },
+  }
+}
+
+function sqlite(name: string, settings: Pick<SqliteAddress, 'writes' | 'sync'>): StoreEngine {
   return {
     name,
     create() {
       const folder = mkdtempSync(join(tmpdir(), 'tapeline-store-'))
-      const address = { ...parseStoreAddress(`sqlite:${folder}`), ...settings }
+      const address: SqliteAddress = { engine: 'sqlite', folder, cacheMb: 128, ...settings }
       return {
         open: (clock) => openStores(address, clock),
-        remove: () => rmSync(folder, { recursive: true }),
+        remove: async () => rmSync(folder, { recursive: true }),
       }
     },
   }
@@ -53,6 +66,6 @@ export async function withFreshStore<S extends { close(): Promise<void> }>(
     await run(again(), { clock, again })
   } finally {
     await Promise.all(opened.map((store) => store.close()))
-    place.remove()
+    await place.remove()
   }
 }

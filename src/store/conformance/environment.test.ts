@@ -25,7 +25,7 @@ for (const { name, create } of ENGINES) {
         },
         async remove() {
           await store.close()
-          place.remove()
+          await place.remove()
         },
       }
     },

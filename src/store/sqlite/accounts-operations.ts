@@ -6,6 +6,7 @@ import { accountWriters } from './accounts-records.ts'
 import { settler } from './accounts-settle.ts'
 import { viewWriters } from './accounts-views.ts'
 import { billingWriters } from './billing-records.ts'
+import { leaseWriters } from './leases-records.ts'
 import { asRecord, recordOf } from './rows.ts'
 import { userWriters } from './users-records.ts'
 
@@ -23,6 +24,7 @@ export function accountsWrites(db: DatabaseSync) {
     ...userWriters(db),
     ...billingWriters(db),
     ...viewWriters(db),
+    ...leaseWriters(db),
     settle: settler(db),
     pruneLedger: (beforeMs: number) => Number(prune.run(beforeMs).changes),
   }

@@ -1,4 +1,4 @@
-import type { Migration } from './migrate.ts'
+import type { Migration } from '../migration.ts'
 
 export const ACCOUNTS_MIGRATIONS: readonly Migration[] = [
   {
@@ -175,6 +175,18 @@ export const ACCOUNTS_MIGRATIONS: readonly Migration[] = [
       CREATE INDEX billing_by_account ON billing_links (account_id);
 
       CREATE TABLE billing_events (id TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+    `,
+  },
+  {
+    version: 2,
+    name: 'leases',
+    sql: `
+      CREATE TABLE leases (
+        part TEXT PRIMARY KEY,
+        holder TEXT NOT NULL,
+        term INTEGER NOT NULL,
+        until INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
     `,
   },
 ]

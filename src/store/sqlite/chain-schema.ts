@@ -1,4 +1,4 @@
-import type { Migration } from './migrate.ts'
+import type { Migration } from '../migration.ts'
 
 /**
  * Ids and hashes are 32-byte blobs; an address is stored once, in a table of its own. A transaction's row id is

@@ -1,4 +1,4 @@
-import type { Migration } from './migrate.ts'
+import type { Migration } from '../migration.ts'
 
 /**
  * One file per environment. Rows are clustered by their key, so that a page is one range of one tree;

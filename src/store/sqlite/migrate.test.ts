@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { type Migration, migrate, NewerDatabaseError, schemaVersion } from './migrate.ts'
+import type { Migration } from '../migration.ts'
+import { migrate, NewerDatabaseError, schemaVersion } from './migrate.ts'
 import { inTransaction, openDatabase } from './open.ts'
 
 const STEPS: Migration[] = [

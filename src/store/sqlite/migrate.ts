@@ -1,13 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
+import type { Migration } from '../migration.ts'
 import { StoreOpenError } from '../open-error.ts'
 import { inTransaction } from './open.ts'
-
-/** One step of a schema: released steps are never edited, a change is a new step with the next number. */
-export interface Migration {
-  version: number
-  name: string
-  sql: string
-}
 
 export class NewerDatabaseError extends StoreOpenError {
   override readonly name = 'NewerDatabaseError'

@@ -13,7 +13,7 @@ import {
 import { ThreadEndedError } from '../../../src/kit/thread-calls.ts'
 import { createWatchedAddresses, type WatchedAddresses } from '../../../src/relay/addresses.ts'
 import type { ChainGap, ChainStores } from '../../../src/store/chain.ts'
-import { openStores, type StoreAddress } from '../../../src/store/open-stores.ts'
+import { openStores, type SqliteAddress } from '../../../src/store/open-stores.ts'
 import { createUpstreams, type Upstreams } from '../../../src/upstreams/pool.ts'
 import type { SimulatedProcess } from '../process.ts'
 import type { Surroundings } from '../simulation.ts'
@@ -32,7 +32,7 @@ const WRITES = new Set(['write', 'prune', 'numberAbove', 'retain'])
 export interface ChainServiceOptions {
   readonly surroundings: Surroundings
   readonly process: SimulatedProcess
-  readonly address: StoreAddress
+  readonly address: SqliteAddress
   readonly nodes: readonly WorldNode[]
   /** The highest number of an event that readers are known to have. */
   readonly knownSeq?: number

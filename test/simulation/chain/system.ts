@@ -13,7 +13,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { ChainGap, ChainStores } from '../../../src/store/chain.ts'
-import { openStores, type StoreAddress } from '../../../src/store/open-stores.ts'
+import { openStores, type SqliteAddress } from '../../../src/store/open-stores.ts'
 import type { SimulatedProcess } from '../process.ts'
 import type { Surroundings } from '../simulation.ts'
 import { type ChainService, startChainService } from './service.ts'
@@ -24,7 +24,7 @@ export interface ChainIncarnation extends ChainService {
   readonly process: SimulatedProcess
   /** From 1 on. */
   readonly number: number
-  readonly address: StoreAddress
+  readonly address: SqliteAddress
 }
 
 /** Ends as on a signal. When the process is killed it is not called: its ports are dead. */
@@ -49,7 +49,7 @@ const START_AGAIN_MS = 5_000
 
 export interface ChainSystem {
   readonly world: ChainWorld
-  readonly address: StoreAddress
+  readonly address: SqliteAddress
   /** The judge's own, without faults. */
   readonly reader: ChainStores
   /** Undefined while the process is down or starting. */
@@ -70,7 +70,7 @@ export async function startChainSystem(
   const settings = { ...drawChainWorld(random.stream('chain world')), ...options.settings }
   note(`chain: ${JSON.stringify(settings)}`)
   mkdirSync(folder, { recursive: true })
-  const address: StoreAddress = { engine: 'sqlite', folder, cacheMb: 8, writes: 'inline', sync: 'off' }
+  const address: SqliteAddress = { engine: 'sqlite', folder, cacheMb: 8, writes: 'inline', sync: 'off' }
   const world = await startChainWorld(surroundings, settings)
   const outside = surroundings.startProcess('judge')
   await nameLog(address, settings.seed, outside)
@@ -200,7 +200,7 @@ export async function startChainSystem(
 }
 
 /** The engine gives the log a random name; here it follows from the seed, so that event ids are the same in every run. */
-async function nameLog(address: StoreAddress, seed: number, owner: SimulatedProcess): Promise<void> {
+async function nameLog(address: SqliteAddress, seed: number, owner: SimulatedProcess): Promise<void> {
   await openStores(address, owner.clock).chain('test').close()
   const database = new DatabaseSync(join(address.folder, 'test-chain.db'))
   const name = createHash('sha256').update(`log ${seed}`).digest('hex').slice(0, 8)

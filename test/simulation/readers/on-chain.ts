@@ -5,7 +5,7 @@
 import { mkdirSync } from 'node:fs'
 import { createAccounts } from '../../../src/accounts/accounts.ts'
 import type { EventKind } from '../../../src/events/kinds.ts'
-import { openStores, type StoreAddress } from '../../../src/store/open-stores.ts'
+import { openStores, type SqliteAddress } from '../../../src/store/open-stores.ts'
 import { CHAIN_FAULTS } from '../chain/faults.ts'
 import { startChainPart } from '../chain/part.ts'
 import type { Part, PartKind, Surroundings } from '../simulation.ts'
@@ -34,7 +34,7 @@ export const chainReadersKind: PartKind = {
 async function startChainReaders(surroundings: Surroundings): Promise<Part> {
   const { time, random, network, folder } = surroundings
   mkdirSync(folder, { recursive: true })
-  const address: StoreAddress = { engine: 'sqlite', folder, cacheMb: 8, writes: 'inline', sync: 'off' }
+  const address: SqliteAddress = { engine: 'sqlite', folder, cacheMb: 8, writes: 'inline', sync: 'off' }
   const outside = surroundings.startProcess('readers world')
   const randomBytes = (count: number) => outside.random.bytes(count)
   const plain = openStores(address, outside.clock, { randomBytes })

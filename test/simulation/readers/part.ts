@@ -11,7 +11,7 @@ import { mkdirSync } from 'node:fs'
 import { createAccounts } from '../../../src/accounts/accounts.ts'
 import { lookAtLog } from '../../../src/events/look-at-log.ts'
 import { createEventTail } from '../../../src/events/publish.ts'
-import { openStores, type StoreAddress } from '../../../src/store/open-stores.ts'
+import { openStores, type SqliteAddress } from '../../../src/store/open-stores.ts'
 import {
   beginDiskFault,
   beginNetworkFault,
@@ -81,7 +81,7 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
     `readers: ${JSON.stringify({ ...world, webhooks: world.webhooks.length, streams: world.streams.length })}`,
   )
   mkdirSync(folder, { recursive: true })
-  const address: StoreAddress = { engine: 'sqlite', folder, cacheMb: 8, writes: 'inline', sync: 'off' }
+  const address: SqliteAddress = { engine: 'sqlite', folder, cacheMb: 8, writes: 'inline', sync: 'off' }
   const outside = surroundings.startProcess('readers world')
   const randomBytes = (count: number) => outside.random.bytes(count)
   const plain = openStores(address, outside.clock, { randomBytes })

@@ -14,7 +14,7 @@ import { createGate, type Gate } from '../../../src/gate/gate.ts'
 import { createStreamGate } from '../../../src/gate/stream-gate.ts'
 import { createSecretBox } from '../../../src/kit/secret-box.ts'
 import type { EventStore } from '../../../src/store/events.ts'
-import { openStores, type StoreAddress } from '../../../src/store/open-stores.ts'
+import { openStores, type SqliteAddress } from '../../../src/store/open-stores.ts'
 import { createStreamHub } from '../../../src/stream/hub.ts'
 import { CLOSE_CODES } from '../../../src/stream/protocol.ts'
 import type { StreamConnection } from '../../../src/stream/session.ts'
@@ -46,7 +46,7 @@ export interface ReaderService {
 export interface ReaderServiceOptions {
   readonly surroundings: Surroundings
   readonly process: SimulatedProcess
-  readonly address: StoreAddress
+  readonly address: SqliteAddress
   readonly events: EventStore
   readonly strikes: Strikes
   /** Ends the process. */

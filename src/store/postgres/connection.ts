@@ -1,0 +1,142 @@
+/** One connection to the host that accepts writes. The only file that knows the driver. */
+import { Client, types } from 'pg'
+import { StoreUnavailableError } from '../unavailable.ts'
+import { type PostgresAddress, tlsOptions } from './address.ts'
+
+const CONNECT_MS = 5_000
+const KEEP_ALIVE_MS = 5_000
+/** A stopped process inside a transaction must not block its successor for longer. */
+const IDLE_IN_TRANSACTION_MS = 4_000
+/** How much longer than the server's own limit an answer is waited for: then the connection itself hangs. */
+const ANSWER_GRACE_MS = 2_000
+
+const INT8 = 20
+/** Numbers as numbers: what can be above 2^53 is selected as text. */
+const getTypeParser: typeof types.getTypeParser = ((oid: number, format?: 'text' | 'binary') =>
+  oid === INT8 ? Number : types.getTypeParser(oid, format as 'text')) as typeof types.getTypeParser
+
+export interface ServerConnection {
+  readonly client: Client
+  /** Reads only: the server is the primary but does not accept writes now. */
+  readonly isReadOnly: boolean
+  readonly isBroken: () => boolean
+}
+
+/** Tries the hosts in turn. */
+export async function connect(
+  address: PostgresAddress,
+  searchPath: readonly string[],
+): Promise<ServerConnection> {
+  const failures: string[] = []
+  let readOnly: ServerConnection | undefined
+  for (const { host, port } of address.hosts) {
+    try {
+      const found = await connectTo(address, { host, port, searchPath })
+      if (found === 'standby') failures.push(`${host}:${port} is a standby`)
+      else if (!found.isReadOnly) {
+        await readOnly?.client.end()
+        return found
+      } else readOnly ??= found
+    } catch (error) {
+      failures.push(`${host}:${port}: ${reasonOf(error)}`)
+    }
+  }
+  if (readOnly !== undefined) return readOnly
+  throw new StoreUnavailableError(`No PostgreSQL server accepts connections (${failures.join('; ')}).`)
+}
+
+async function connectTo(
+  address: PostgresAddress,
+  { host, port, searchPath }: { host: string; port: number; searchPath: readonly string[] },
+): Promise<ServerConnection | 'standby'> {
+  const client = new Client({
+    host,
+    port,
+    user: address.user,
+    database: address.database,
+    ...(address.password === undefined ? {} : { password: address.password }),
+    ssl: tlsOptions(address, host),
+    application_name: 'tapeline',
+    connectionTimeoutMillis: CONNECT_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+    query_timeout: address.statementMs + ANSWER_GRACE_MS,
+    pipeline: true,
+    types: { getTypeParser },
+    options: [
+      `search_path=${searchPath.join(',')}`,
+      `statement_timeout=${address.statementMs}`,
+      `idle_in_transaction_session_timeout=${IDLE_IN_TRANSACTION_MS}`,
+      // A generic plan would lock every partition, and a page touches one or two.
+      'plan_cache_mode=force_custom_plan',
+      'timezone=UTC',
+    ]
+      .map((setting) => `-c ${setting}`)
+      .join(' '),
+  })
+  let isBroken = false
+  const broken = () => {
+    isBroken = true
+  }
+  client.on('error', broken)
+  client.on('end', broken)
+  try {
+    await client.connect()
+    const answer = await client.query<{ standby: boolean; read_only: string }>(
+      `SELECT pg_is_in_recovery() AS standby, current_setting('transaction_read_only') AS read_only`,
+    )
+    const state = answer.rows[0]
+    // What a standby has may be older than what was served already.
+    if (state?.standby !== false) {
+      await client.end()
+      return 'standby'
+    }
+    return { client, isReadOnly: state.read_only === 'on', isBroken: () => isBroken }
+  } catch (error) {
+    client.end().catch(() => {})
+    throw error
+  }
+}
+
+/** `EPIPE` looks like one too, but all of them contain a digit. */
+const SQLSTATE = /^(?=.*\d)[0-9A-Z]{5}$/
+/** Classes of SQLSTATE after which another try may succeed: connection, resources, operator, system. */
+const UNAVAILABLE = /^(?:08|53|57|58)|^25006$/
+/** The connection is of no use any more. */
+const BROKEN = /^(?:08|57P|58)|^25006$/
+
+/** What callers see of an error: `StoreUnavailableError` where the server, not the statement, is the reason. */
+export function storeError(error: unknown): Error {
+  const { code } = error as { code?: unknown }
+  if (error instanceof Error && typeof code === 'string' && SQLSTATE.test(code)) {
+    return UNAVAILABLE.test(code)
+      ? new StoreUnavailableError(`PostgreSQL: ${error.message}`, { cause: error })
+      : error
+  }
+  return isConnectionError(error)
+    ? new StoreUnavailableError(`The connection to PostgreSQL failed: ${reasonOf(error)}`, { cause: error })
+    : (error as Error)
+}
+
+export function breaksConnection(error: unknown): boolean {
+  const { code } = error as { code?: unknown }
+  return (typeof code === 'string' && BROKEN.test(code)) || isConnectionError(error)
+}
+
+function isConnectionError(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const { code } = error as { code?: unknown }
+  // With a SQLSTATE the server itself has answered.
+  if (typeof code === 'string' && SQLSTATE.test(code)) return false
+  return (
+    typeof code === 'string' ||
+    /connection (?:terminated|ended)|client (?:has encountered|was closed)|timeout|not queryable/i.test(
+      error.message,
+    )
+  )
+}
+
+function reasonOf(error: unknown): string {
+  const { code, message } = error as { code?: string; message?: string }
+  return message === undefined || message === '' ? (code ?? String(error)) : message
+}

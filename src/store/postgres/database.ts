@@ -1,0 +1,35 @@
+/** What the stores of this engine see of PostgreSQL: prepared statements, transactions, snapshots. */
+
+/**
+ * A prepared statement. One name has one text; a statement lives as long as its connection, so there is a bounded
+ * number of them: lists are passed as arrays.
+ */
+export interface Statement {
+  readonly name: string
+  readonly text: string
+}
+
+export interface Queries {
+  /** int8 arrives as a number (what can be above 2^53 is selected as text), bytea as a Buffer. */
+  rows<R>(statement: Statement, values?: readonly unknown[]): Promise<R[]>
+  /** The number of rows that it changed. */
+  run(statement: Statement, values?: readonly unknown[]): Promise<number>
+}
+
+export type Transaction = Queries
+
+export interface Database extends Queries {
+  /**
+   * All or nothing. With a fence, the lease is checked in the same transaction: LeaseLostError, and nothing is written.
+   * Statements need not be awaited one by one: they are sent at once and executed in order.
+   */
+  write<R>(run: (transaction: Transaction) => Promise<R>): Promise<R>
+  /** Read only, everything of one moment. */
+  snapshot<R>(run: (transaction: Transaction) => Promise<R>): Promise<R>
+  /** Later calls are rejected with StoreClosedError. */
+  close(): Promise<void>
+}
+
+export function statement(name: string, text: string): Statement {
+  return { name, text }
+}

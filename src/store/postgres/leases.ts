@@ -1,0 +1,44 @@
+import { type Fence, type LeaseRecord, type LeaseStore, MAX_LEASE_AHEAD_MS } from '../leases.ts'
+import { statement } from './database.ts'
+import { type DatabaseOptions, openDatabase } from './open-database.ts'
+
+const TAKE = statement(
+  'lease_take',
+  `INSERT INTO leases AS l (part, holder, term, until_ms) VALUES ($1, $2, 1, now_ms() + $3::bigint)
+   ON CONFLICT (part) DO UPDATE SET holder = $2, term = l.term + 1, until_ms = now_ms() + $3::bigint
+     WHERE l.until_ms <= now_ms() OR l.until_ms > now_ms() + ${MAX_LEASE_AHEAD_MS}
+   RETURNING term`,
+)
+const RENEW = statement(
+  'lease_renew',
+  'UPDATE leases SET until_ms = now_ms() + $3::bigint WHERE part = $1 AND term = $2',
+)
+const RELEASE = statement('lease_release', 'UPDATE leases SET until_ms = 0 WHERE part = $1 AND term = $2')
+const LIST = statement(
+  'lease_list',
+  'SELECT part, holder, term, greatest(until_ms - now_ms(), 0) AS "leftMs" FROM leases ORDER BY part',
+)
+
+export function openPostgresLeases(
+  options: Omit<DatabaseOptions, 'label' | 'schema' | 'migrations'>,
+): LeaseStore {
+  const database = openDatabase({
+    ...options,
+    schema: options.address.schema,
+    label: 'leases',
+    migrations: [],
+  })
+  return {
+    async take({ part, holder, durationMs }) {
+      const [taken] = await database.rows<{ term: number }>(TAKE, [part, holder, durationMs])
+      return taken === undefined ? undefined : { part, term: taken.term }
+    },
+    renew: async ({ part, term }: Fence, durationMs) =>
+      (await database.run(RENEW, [part, term, durationMs])) === 1,
+    async release({ part, term }) {
+      await database.run(RELEASE, [part, term])
+    },
+    list: () => database.rows<LeaseRecord>(LIST),
+    close: () => database.close(),
+  }
+}

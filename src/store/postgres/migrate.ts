@@ -1,0 +1,89 @@
+/**
+ * Brings the tables of a label (environment, chain, jobs, accounts …) to the newest version, each label in one
+ * transaction. Any number of processes may start at once: the first takes the lock, the others find nothing to do.
+ */
+import type { Client } from 'pg'
+import type { Migration } from '../migration.ts'
+import { StoreOpenError } from '../open-error.ts'
+import { SHARED_MIGRATIONS } from './shared-schema.ts'
+
+/** Any number, the same for all processes of all releases. */
+const LOCK = 0x5450_4c4e
+const MIGRATION_MS = 600_000
+
+export async function migrate(
+  client: Client,
+  {
+    address,
+    schema,
+    label,
+    migrations,
+  }: {
+    address: { readonly schema: string }
+    schema: string
+    label: string
+    migrations: readonly Migration[]
+  },
+): Promise<void> {
+  const shared = address.schema
+  await apply(client, { schema: shared, shared, label: 'shared', migrations: SHARED_MIGRATIONS })
+  await apply(client, { schema, shared, label, migrations })
+}
+
+async function apply(
+  client: Client,
+  {
+    schema,
+    shared,
+    label,
+    migrations,
+  }: { schema: string; shared: string; label: string; migrations: readonly Migration[] },
+): Promise<void> {
+  const newest = migrations.length
+  if ((await versionOf(client, schema, label)) === newest) return
+  await client.query('BEGIN')
+  try {
+    await client.query(`SET LOCAL statement_timeout = ${MIGRATION_MS}`)
+    await client.query('SELECT pg_advisory_xact_lock($1)', [LOCK])
+    await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
+    await client.query(`SET LOCAL search_path = ${schema}, ${shared}`)
+    await client.query(
+      `CREATE TABLE IF NOT EXISTS ${schema}.schema_versions (label text PRIMARY KEY, version int NOT NULL)`,
+    )
+    const from = await versionOf(client, schema, label)
+    if (from > newest) throw new NewerSchemaError(label, from, newest)
+    for (const { sql } of migrations.slice(from)) await client.query(sql)
+    await client.query(
+      `INSERT INTO ${schema}.schema_versions VALUES ($1, $2) ON CONFLICT (label) DO UPDATE SET version = $2`,
+      [label, newest],
+    )
+    await client.query('COMMIT')
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => {})
+    throw error
+  }
+}
+
+/** 0 where nothing was created yet. */
+async function versionOf(client: Client, schema: string, label: string): Promise<number> {
+  const found = await client.query<{ has_table: boolean }>(
+    `SELECT to_regclass($1) IS NOT NULL AS has_table`,
+    [`${schema}.schema_versions`],
+  )
+  if (found.rows[0]?.has_table !== true) return 0
+  const { rows } = await client.query<{ version: number }>(
+    `SELECT version FROM ${schema}.schema_versions WHERE label = $1`,
+    [label],
+  )
+  return rows[0]?.version ?? 0
+}
+
+class NewerSchemaError extends StoreOpenError {
+  override readonly name = 'NewerSchemaError'
+  constructor(label: string, found: number, known: number) {
+    super(
+      `The ${label} tables have schema version ${found}, this release knows up to ${known}. ` +
+        'They were written by a newer release: start that release, or restore a backup made before the upgrade.',
+    )
+  }
+}

@@ -1,0 +1,153 @@
+import { type Clock, systemClock } from '../../kit/clock.ts'
+import { StoreClosedError } from '../environment.ts'
+import { type Fence, LeaseLostError } from '../leases.ts'
+import type { Migration } from '../migration.ts'
+import { StoreUnavailableError } from '../unavailable.ts'
+import type { PostgresAddress } from './address.ts'
+import { breaksConnection, type ServerConnection, storeError } from './connection.ts'
+import { type Connections, openConnections } from './connections.ts'
+import { type Database, type Statement, statement, type Transaction } from './database.ts'
+import { migrate } from './migrate.ts'
+
+export interface DatabaseOptions {
+  readonly address: PostgresAddress
+  /** Where its tables are: the shared schema, or that of an environment (`schemaOf`). */
+  readonly schema: string
+  /** What the migrations are counted under. */
+  readonly label: string
+  readonly migrations: readonly Migration[]
+  /** Time is the database's, unless a test moves it: then its clock is set before every statement. */
+  readonly clock: Clock
+  /** Every write is refused when this lease is not held any more. */
+  readonly fence?: Fence | undefined
+}
+
+const BEGIN = { text: 'BEGIN' }
+const BEGIN_SNAPSHOT = { text: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' }
+const COMMIT = { text: 'COMMIT' }
+const ROLLBACK = { text: 'ROLLBACK' }
+const CHECK_FENCE = statement('fence', 'SELECT 1 FROM leases WHERE part = $1 AND term = $2 FOR SHARE')
+const SET_TIME = statement('set_time', `SELECT set_config('tapeline.now_ms', $1, false)`)
+
+/** Connections are shared by all stores of a schema in this thread. */
+const shared = new Map<string, { connections: Connections; users: number }>()
+
+export function openDatabase(options: DatabaseOptions): Database {
+  const { address, schema, clock, fence } = options
+  const searchPath = schema === address.schema ? [schema] : [schema, address.schema]
+  const { connections, release } = shareConnections(address, searchPath)
+  const isReady = readyOnce(() => withConnection(connections, (one) => migrate(one.client, options)))
+  let isClosed = false
+
+  const send = async (
+    connection: ServerConnection,
+    { name, text }: Statement,
+    values?: readonly unknown[],
+  ) => {
+    if (clock !== systemClock)
+      connection.client.query({ ...SET_TIME, values: [String(clock.now())] }).catch(() => {})
+    return connection.client.query({ name, text, values: values as unknown[] })
+  }
+  const on = async <R>(run: (connection: ServerConnection) => Promise<R>): Promise<R> => {
+    if (isClosed) throw new StoreClosedError()
+    await isReady()
+    return withConnection(connections, run)
+  }
+  const transaction = <R>(
+    begin: { text: string },
+    run: (transaction: Transaction) => Promise<R>,
+    check?: Fence,
+  ) =>
+    on(async (connection) => {
+      const { client } = connection
+      if (connection.isReadOnly && begin === BEGIN)
+        throw new StoreUnavailableError('PostgreSQL accepts no writes now.')
+      const failed = [client.query(begin)] as Promise<unknown>[]
+      const fenced =
+        check === undefined
+          ? undefined
+          : send(connection, CHECK_FENCE, [check.part, check.term]).then(({ rowCount }) => {
+              if (rowCount !== 1) throw new LeaseLostError(check)
+            })
+      if (fenced !== undefined) failed.push(fenced)
+      for (const promise of failed) promise.catch(() => {})
+      try {
+        const result = await run({
+          rows: async (query, values) => (await send(connection, query, values)).rows,
+          run: async (query, values) => (await send(connection, query, values)).rowCount ?? 0,
+        })
+        await Promise.all(failed)
+        await client.query(COMMIT)
+        return result
+      } catch (error) {
+        // The fence says more than the statement that failed because of it.
+        const reason = await Promise.all(failed).then(
+          () => error,
+          (first) => (first instanceof LeaseLostError ? first : error),
+        )
+        if (!breaksConnection(error)) await client.query(ROLLBACK)
+        throw reason
+      }
+    })
+
+  return {
+    rows: (query, values) => on(async (connection) => (await send(connection, query, values)).rows),
+    run: (query, values) => on(async (connection) => (await send(connection, query, values)).rowCount ?? 0),
+    write: (run) => transaction(BEGIN, run, fence),
+    snapshot: (run) => transaction(BEGIN_SNAPSHOT, run),
+    async close() {
+      if (isClosed) return
+      isClosed = true
+      await release()
+    },
+  }
+}
+
+/** The schema of an environment's tables. */
+export function schemaOf({ schema }: PostgresAddress, environment: string): string {
+  return `${schema}_${environment}`
+}
+
+async function withConnection<R>(
+  connections: Connections,
+  run: (connection: ServerConnection) => Promise<R>,
+): Promise<R> {
+  const connection = await connections.take()
+  let isBroken = false
+  try {
+    return await run(connection)
+  } catch (error) {
+    isBroken = breaksConnection(error)
+    throw storeError(error)
+  } finally {
+    connections.giveBack(connection, isBroken)
+  }
+}
+
+/** Done once; after a failure the next caller tries again. */
+function readyOnce(prepare: () => Promise<void>): () => Promise<void> {
+  let ready: Promise<void> | undefined
+  return () => {
+    ready ??= prepare().catch((error) => {
+      ready = undefined
+      throw error
+    })
+    return ready
+  }
+}
+
+function shareConnections(address: PostgresAddress, searchPath: readonly string[]) {
+  const key = JSON.stringify([address, searchPath])
+  const entry = shared.get(key) ?? { connections: openConnections(address, searchPath), users: 0 }
+  shared.set(key, entry)
+  entry.users++
+  return {
+    connections: entry.connections,
+    async release() {
+      entry.users--
+      if (entry.users > 0) return
+      shared.delete(key)
+      await entry.connections.close()
+    },
+  }
+}

@@ -1,0 +1,23 @@
+import type { Migration } from '../migration.ts'
+
+/** In the shared schema, before everything else: the clock and the leases that every other table relies on. */
+export const SHARED_MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    name: 'clock and leases',
+    sql: `
+      -- The clock of all processes. STABLE, so that it can bound an index scan. Tests set the time of a session.
+      CREATE FUNCTION now_ms() RETURNS bigint LANGUAGE sql STABLE AS $$
+        SELECT coalesce(
+          nullif(current_setting('tapeline.now_ms', true), '')::bigint,
+          (extract(epoch FROM statement_timestamp()) * 1000)::bigint)
+      $$;
+      CREATE TABLE leases (
+        part text COLLATE "C" PRIMARY KEY,
+        holder text NOT NULL,
+        term bigint NOT NULL,
+        until_ms bigint NOT NULL
+      );
+    `,
+  },
+]

@@ -1,0 +1,24 @@
+import type { Clock } from '../../kit/clock.ts'
+import type { RandomBytes } from '../../kit/random.ts'
+import type { Stores } from '../stores.ts'
+import type { PostgresAddress } from './address.ts'
+import { openPostgresLeases } from './leases.ts'
+
+export function openPostgresStores(
+  address: PostgresAddress,
+  deps: { clock: Clock; randomBytes?: RandomBytes },
+): Stores {
+  const missing = (): never => {
+    throw new Error('this store is not written yet')
+  }
+  return {
+    isShared: true,
+    environment: missing,
+    hasChain: () => true,
+    chain: missing,
+    jobs: missing,
+    accounts: missing,
+    leases: () => openPostgresLeases({ address, ...deps }),
+    files: () => [],
+  }
+}
