@@ -16,16 +16,14 @@ export interface Queries {
   run(statement: Statement, values?: readonly unknown[]): Promise<number>
 }
 
-export type Transaction = Queries
-
 export interface Database extends Queries {
   /**
    * All or nothing. With a fence, the lease is checked in the same transaction: LeaseLostError, and nothing is written.
    * Statements need not be awaited one by one: they are sent at once and executed in order.
    */
-  write<R>(run: (transaction: Transaction) => Promise<R>): Promise<R>
+  write<R>(run: (transaction: Queries) => Promise<R>): Promise<R>
   /** Read only, everything of one moment. */
-  snapshot<R>(run: (transaction: Transaction) => Promise<R>): Promise<R>
+  snapshot<R>(run: (transaction: Queries) => Promise<R>): Promise<R>
   /** Later calls are rejected with StoreClosedError. */
   close(): Promise<void>
 }

@@ -6,7 +6,7 @@ import { StoreUnavailableError } from '../unavailable.ts'
 import type { PostgresAddress } from './address.ts'
 import { breaksConnection, type ServerConnection, storeError } from './connection.ts'
 import { type Connections, openConnections } from './connections.ts'
-import { type Database, type Statement, statement, type Transaction } from './database.ts'
+import { type Database, type Queries, type Statement, statement } from './database.ts'
 import { migrate } from './migrate.ts'
 
 export interface DatabaseOptions {
@@ -55,7 +55,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
   const transaction = <R>(
     begin: { text: string },
-    run: (transaction: Transaction) => Promise<R>,
+    run: (transaction: Queries) => Promise<R>,
     check?: Fence,
   ) =>
     on(async (connection) => {
