@@ -55,49 +55,62 @@ export async function applyMempool(options: ApplyMempoolOptions): Promise<number
   const expects = (await store.checkpoint())?.hash ?? null
   const known = await store.known(fresh.map(({ txId }) => txId))
   const batch = eventBatch(network, atMs)
-  const entered: TransactionRecord[] = []
-  const present: string[] = []
-  for (const entry of fresh) {
-    const before = known.get(entry.txId)
-    // The mempool of a node that is behind: the index is newer.
-    if (before?.status === 'confirmed') continue
-    present.push(entry.txId)
-    if (before?.status === 'pending' && before.hasMempoolEvent) continue
-    entered.push(await enter(entry, before, batch, options))
-  }
+  // The mempool of a node that is behind: the index is newer.
+  const present = fresh.filter(({ txId }) => known.get(txId)?.status !== 'confirmed')
+  const unreported = present.filter(({ txId }) => {
+    const before = known.get(txId)
+    return before?.status !== 'pending' || !before.hasMempoolEvent
+  })
+  const outputs = await spentOutputs(unreported, store)
+  const entered = unreported.map((entry, place) =>
+    enter(entry, outputs[place] ?? [], known.get(entry.txId), { batch, network }),
+  )
   const dropped = dueForDrop(state, atMs - options.dropAfterMs)
   const written =
     entered.length > 0 || dropped.length > 0
       ? await store.write({ atMs, expects, entered, dropped, events: batch.events })
       : undefined
   // Only after the write: what could not be written is new again at the next poll.
-  for (const txId of present) state.pending.set(txId, atMs)
+  for (const { txId } of present) state.pending.set(txId, atMs)
   for (const txId of dropped) state.pending.delete(txId)
   return written?.newestSeq
 }
 
-async function enter(
-  entry: Entry,
-  before: KnownTransaction | undefined,
-  batch: EventBatch,
-  { store, network }: ApplyMempoolOptions,
-): Promise<TransactionRecord> {
-  const { txId, transaction, isOrphan } = entry
-  const points = transaction.inputs.map(({ previousOutpoint: { transactionId, index } }) => ({
-    txId: transactionId,
-    index,
-  }))
-  const spent = (await store.outputs(points)).map((output): SpentOutput | null =>
+/** What the inputs of each transaction spend, as far as it is indexed: one read for all of them. */
+async function spentOutputs(
+  entries: readonly Entry[],
+  store: ChainStore,
+): Promise<(readonly (SpentOutput | null)[])[]> {
+  const points = entries.map(({ transaction }) =>
+    transaction.inputs.map(({ previousOutpoint: { transactionId, index } }) => ({
+      txId: transactionId,
+      index,
+    })),
+  )
+  const found = (await store.outputs(points.flat())).map((output): SpentOutput | null =>
     output === undefined ? null : { ...output, isCoinbase: null, blockDaaScore: null },
   )
+  let at = 0
+  return points.map(({ length }) => {
+    at += length
+    return found.slice(at - length, at)
+  })
+}
+
+function enter(
+  { txId, transaction, isOrphan, fee: nodeFee }: Entry,
+  spent: readonly (SpentOutput | null)[],
+  before: KnownTransaction | undefined,
+  { batch, network }: { batch: EventBatch; network: Network },
+): TransactionRecord {
   const parsed = parseTransaction(transaction, { network, spent, txId })
   // The node does not know an orphan's fee.
-  const fee = isOrphan ? feeOf(parsed) : entry.fee
+  const fee = isOrphan ? feeOf(parsed) : nodeFee
   if (before?.hasMempoolEvent !== true) {
     const { tags, outputs } = parsed
     batch.add(
       'mempool_entry',
-      { tx_id: txId, fee_sompi: entry.fee, is_orphan: isOrphan, tags, outputs },
+      { tx_id: txId, fee_sompi: nodeFee, is_orphan: isOrphan, tags, outputs },
       transactionAddresses(parsed),
     )
     addParsedEvents(batch, parsed, 'mempool')
