@@ -1,6 +1,6 @@
 /** Deletes what the index need not retain, in bounded steps inside the caller's transaction. */
 import type { DatabaseSync } from 'node:sqlite'
-import { DROPPED, PENDING } from './chain-schema.ts'
+import { DROPPED, PENDING } from '../chain/row-codes.ts'
 import type { TransactionTexts } from './chain-texts.ts'
 
 /** Rows of each kind that one step deletes at most. */

@@ -1,6 +1,7 @@
 /** Reads of the chain index: point look-ups and index ranges. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { type ExactJson, parseExact } from '../../kit/exact-json.ts'
+import { outputOf } from '../chain/indexed-output.ts'
+import { directionOf, statusOf } from '../chain/row-codes.ts'
 import type {
   AddressPage,
   ChainBlock,
@@ -12,7 +13,6 @@ import type {
   TransactionRow,
 } from '../chain.ts'
 import type { AddressTable } from './chain-addresses.ts'
-import { DIRECTIONS, STATUSES } from './chain-schema.ts'
 import { transactionTexts } from './chain-texts.ts'
 import { logIdOf } from './events-read.ts'
 import { blob, hexOf } from './hex-blob.ts'
@@ -162,7 +162,7 @@ export function chainReader(database: DatabaseSync, addresses: AddressTable) {
         hasMore: rows.length > query.limit,
         rows: rows.slice(0, query.limit).map((row) => ({
           txId: hexOf(row.tx_id),
-          direction: DIRECTIONS[Number(row.direction)] ?? 'receive',
+          direction: directionOf(row.direction),
           amount: row.amount as bigint,
           received: row.received as bigint,
           sent: row.sent as bigint,
@@ -181,29 +181,11 @@ function exact(statement: StatementSync): StatementSync {
   return statement
 }
 
-function statusOf(value: unknown): (typeof STATUSES)[number] {
-  return STATUSES[Number(value)] ?? 'pending'
-}
-
 function toBlock(row: Row): ChainBlock {
   return {
     hash: hexOf(row.hash),
     blueScore: Number(row.blue_score),
     daaScore: Number(row.daa_score),
     timeMs: Number(row.time),
-  }
-}
-
-function outputOf(parsedText: string, index: number): IndexedOutput | undefined {
-  const read = parseExact(parsedText)
-  if (!read.ok) return undefined
-  const outputs = (read.value as { outputs?: readonly { [member: string]: ExactJson }[] }).outputs
-  const output = outputs?.[index]
-  if (output === undefined) return undefined
-  const covenant = output.covenant as { id?: ExactJson } | null | undefined
-  return {
-    amount: BigInt(output.amount_sompi as number | bigint),
-    scriptPublicKey: String(output.script_public_key),
-    covenantId: typeof covenant?.id === 'string' ? covenant.id : null,
   }
 }

@@ -92,10 +92,3 @@ export const CHAIN_MIGRATIONS: readonly Migration[] = [
     `,
   },
 ]
-
-export const PENDING = 0
-export const CONFIRMED = 1
-export const DROPPED = 2
-/** In the order of their numbers in the table. */
-export const STATUSES = ['pending', 'confirmed', 'dropped'] as const
-export const DIRECTIONS = ['receive', 'send', 'self'] as const

@@ -1,5 +1,6 @@
 /** Writes of the chain index. Each runs inside a transaction that the caller has begun. */
 import type { DatabaseSync } from 'node:sqlite'
+import { CONFIRMED, DIRECTIONS, DROPPED, PENDING } from '../chain/row-codes.ts'
 import {
   type AcceptedTransaction,
   type AddedBlock,
@@ -13,7 +14,6 @@ import {
 } from '../chain.ts'
 import type { AddressTable } from './chain-addresses.ts'
 import { blockReader } from './chain-read.ts'
-import { CONFIRMED, DIRECTIONS, DROPPED, PENDING } from './chain-schema.ts'
 import type { TransactionTexts } from './chain-texts.ts'
 import type { EventWriter } from './events-write.ts'
 import { blob } from './hex-blob.ts'

@@ -1,6 +1,7 @@
 /** Reads of the event log. Work per call is bounded by events looked at, not only by events returned. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { type EventIds, eventIds } from '../events/event-id.ts'
+import { wantedBy } from '../events/wanted.ts'
 import type { EventFilter, EventPage, EventQuery, LogBounds, StoredEvent } from '../events.ts'
 import type { AddressTable } from './chain-addresses.ts'
 import { eventBlocks, kindBit, kindTable, type PackedEvent, toParts } from './events-blocks.ts'
@@ -88,7 +89,7 @@ export function eventReader(database: DatabaseSync, addresses: AddressTable) {
     const { afterSeq } = query
     if (afterSeq >= until) return { events: [], upToSeq: afterSeq, more: false }
     const filters = query.filters?.map(prepared)
-    const page = pageOf(query, filters, toEvent)
+    const page = pageOf(query, toEvent)
     const packedUpTo = blocks.newestSeq()
     if (afterSeq < packedUpTo) {
       const candidates = blocksFor(filters, afterSeq)
@@ -112,7 +113,6 @@ export function eventReader(database: DatabaseSync, addresses: AddressTable) {
   function prepared({ kinds: wanted, addresses: only }: EventFilter): PreparedFilter {
     const known = wanted.flatMap((kind) => kinds.find(kind) ?? [])
     return {
-      kinds: new Set(wanted),
       kindBits: known.reduce((bits, id) => bits | kindBit(id), 0n),
       addresses: only === undefined ? undefined : new Set(only),
     }
@@ -160,30 +160,21 @@ export function eventReader(database: DatabaseSync, addresses: AddressTable) {
 }
 
 interface PreparedFilter {
-  kinds: Set<string>
   kindBits: bigint
   addresses: Set<string> | undefined
 }
 
-function isWanted({ kind, addresses: list }: PackedEvent, filters: readonly PreparedFilter[]): boolean {
-  return filters.some(
-    ({ kinds, addresses }) =>
-      kinds.has(kind) &&
-      (addresses === undefined || (list !== '' && list.split(' ').some((address) => addresses.has(address)))),
-  )
-}
-
 /** A page that fills: the first event always fits, whatever its size. */
 function pageOf(
-  { limit, maxBytes = DEFAULT_MAX_BYTES }: EventQuery,
-  filters: readonly PreparedFilter[] | undefined,
+  { limit, maxBytes = DEFAULT_MAX_BYTES, filters }: EventQuery,
   toEvent: (parts: PackedEvent) => StoredEvent,
 ) {
+  const isWanted = wantedBy(filters)
   const events: StoredEvent[] = []
   let size = 0
   /** False: it is wanted, and there is no room for it. */
   const add = (parts: PackedEvent): boolean => {
-    if (filters !== undefined && !isWanted(parts, filters)) return true
+    if (!isWanted(parts)) return true
     const event = toEvent(parts)
     size += event.text.length
     if (events.length >= limit || (size > maxBytes && events.length > 0)) return false
