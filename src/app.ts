@@ -97,7 +97,11 @@ async function startParts(
   { shutdown, bound }: { shutdown: Shutdown; bound: BoundPort },
 ): Promise<Service> {
   const { clock, log } = deps
-  const { store, plans, accounts, ledger, keys, onAccountsChanged } = startAccounts(config, deps, shutdown)
+  const { store, plans, accounts, ledger, keys, onAccountsChanged } = await startAccounts(
+    config,
+    deps,
+    shutdown,
+  )
   const metrics = createMetrics({ defaults: true })
   const probes: ReadinessProbe[] = [{ name: 'accounts', check: () => store.probe() }]
   const services: Partial<Record<Environment, Services>> = {}
@@ -188,13 +192,13 @@ async function startParts(
 }
 
 /** Accounts, keys and the ledger, updated with changes that other processes make. */
-function startAccounts(config: Config, { clock, log }: ServiceDeps, shutdown: Shutdown) {
+async function startAccounts(config: Config, { clock, log }: ServiceDeps, shutdown: Shutdown) {
   const { store, plans, accounts } = openAccounts(config, clock)
   shutdown.add('accounts store', () => store.close())
   const ledger = new Ledger({ store, holder: randomUUID(), clock, log })
   const keys = new KeyRing({ store, plans, ledger })
   const onAccountsChanged: ((accountIds: string[]) => void)[] = []
-  const stopWatching = store.watch({
+  const stopWatching = await store.watch({
     onAccounts: (ids) => {
       keys.forget(ids)
       ledger.reload(ids)

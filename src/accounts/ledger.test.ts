@@ -206,11 +206,13 @@ for (const seed of SEEDS) {
     await withStores(3, async (stores) => {
       const random = generator(seed)
       const limit = 2_000 + Math.floor(random() * 3_000)
-      const parties = stores.map((store) => {
-        const ledger = new Ledger({ store, holder: randomUUID(), clock: systemClock, log })
-        const unwatch = store.watch({ onAccounts: () => {}, onWanted: () => ledger.yieldLeases() })
-        return { store, ledger, unwatch, payer: payerOn(ledger, limit) }
-      })
+      const parties = await Promise.all(
+        stores.map(async (store) => {
+          const ledger = new Ledger({ store, holder: randomUUID(), clock: systemClock, log })
+          const unwatch = await store.watch({ onAccounts: () => {}, onWanted: () => ledger.yieldLeases() })
+          return { store, ledger, unwatch, payer: payerOn(ledger, limit) }
+        }),
+      )
       let paid = 0
       let refused = 0
       let least = Number.POSITIVE_INFINITY

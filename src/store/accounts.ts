@@ -202,7 +202,8 @@ export interface AccountsStore {
     limit: number
   }): Promise<{ taken: boolean; used: number }>
 
-  watch(watch: ChangeWatch): () => void
+  /** From when it resolves; the function ends it. */
+  watch(watch: ChangeWatch): Promise<() => void>
   /** Throws when the store cannot be read. */
   probe(): Promise<void>
   close(): Promise<void>

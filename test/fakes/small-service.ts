@@ -54,7 +54,7 @@ export async function startSmallService<Services>(options: {
   const accounts = createAccounts({ store, plans, clock, randomBytes })
   const ledger = new Ledger({ store, holder: 'small service', clock, log })
   const keys = new KeyRing({ store, plans, ledger })
-  const unwatch = store.watch({
+  const unwatch = await store.watch({
     onAccounts: (ids) => {
       keys.forget(ids)
       ledger.reload(ids)

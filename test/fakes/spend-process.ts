@@ -16,7 +16,10 @@ const ledger = new Ledger({
   clock: systemClock,
   log: createLogger({ level: 'silent' }),
 })
-const unwatch = store.watch({ onAccounts: (ids) => ledger.reload(ids), onWanted: () => ledger.yieldLeases() })
+const unwatch = await store.watch({
+  onAccounts: (ids) => ledger.reload(ids),
+  onWanted: () => ledger.yieldLeases(),
+})
 const budgets = specs.map((spec) => {
   const [id = '', limit = ''] = spec.split('=')
   return ledger.open({ id, accountId: 'a', initialLimit: Number(limit), billingDay: 1 })

@@ -37,7 +37,7 @@ export async function startRig(options: RigOptions = {}) {
   const accountsStore = storesIn(folder, clock).accounts()
   const accounts = createAccounts({ store: accountsStore, plans, clock, randomBytes })
   const ledger = new Ledger({ store: accountsStore, holder: randomUUID(), clock, log })
-  const unwatch = accountsStore.watch({
+  const unwatch = await accountsStore.watch({
     onAccounts: (ids) => {
       ledger.reload(ids)
       webhooks.accountsChanged(ids)

@@ -72,7 +72,7 @@ for (const engine of ENGINES) {
   test(`${engine.name}: changes by another process are noticed, each once`, async () => {
     await withAccounts(engine, async (store, { clock, again }) => {
       const seen: string[][] = []
-      const unwatch = store.watch({ onAccounts: (ids) => seen.push(ids), onWanted: () => {} })
+      const unwatch = await store.watch({ onAccounts: (ids) => seen.push(ids), onWanted: () => {} })
       const look = async () => {
         clock.advance(1_000)
         await delay(5)

@@ -1,7 +1,9 @@
 import type { Clock } from '../../kit/clock.ts'
 import type { RandomBytes } from '../../kit/random.ts'
 import type { Stores } from '../stores.ts'
+import { openPostgresAccounts } from './accounts.ts'
 import type { PostgresAddress } from './address.ts'
+import { openPostgresJobs } from './jobs.ts'
 import { openPostgresLeases } from './leases.ts'
 
 export function openPostgresStores(
@@ -16,8 +18,8 @@ export function openPostgresStores(
     environment: missing,
     hasChain: () => true,
     chain: missing,
-    jobs: missing,
-    accounts: missing,
+    jobs: (environment) => openPostgresJobs({ address, environment, clock: deps.clock }),
+    accounts: () => openPostgresAccounts({ address, clock: deps.clock }),
     leases: () => openPostgresLeases({ address, ...deps }),
     files: () => [],
   }

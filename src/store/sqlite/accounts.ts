@@ -54,7 +54,7 @@ export function openSqliteAccounts({
       }
       return pruned
     },
-    watch: (watch) => watchChanges(database, watch, clock),
+    watch: async (watch) => watchChanges(database, watch, clock),
     async probe() {
       writer.probe()
       isReadable.get()

@@ -82,7 +82,7 @@ export function startReaderService(options: ReaderServiceOptions) {
     const ledger = new Ledger({ store: accounts, holder: process.name, clock, log })
     const keys = new KeyRing({ store: accounts, plans: PLANS, ledger })
     const onAccounts: ((ids: string[]) => void)[] = []
-    const unwatch = accounts.watch({
+    const unwatch = await accounts.watch({
       onAccounts: (ids) => {
         keys.forget(ids)
         ledger.reload(ids)

@@ -1,0 +1,117 @@
+import { claimOf, storedForm } from '../accounts/idempotency-rules.ts'
+import type { AccountsStore } from '../accounts.ts'
+import { type Database, type Queries, statement } from './database.ts'
+
+/** A claim waits while old entries of its account are deleted, so that is done a little at a time. */
+const FORGOTTEN_AT_ONCE = 200
+const PRUNED_AT_ONCE = 5_000
+
+const LOCK_ACCOUNT = statement(
+  'idempotency_lock_account',
+  `INSERT INTO idempotency_totals AS t (account_id, entries, bytes) VALUES ($1, 0, 0)
+   ON CONFLICT (account_id) DO UPDATE SET entries = t.entries`,
+)
+const LOCK_ACCOUNT_OF = statement(
+  'idempotency_lock_account_of',
+  `SELECT t.bytes FROM idempotency i JOIN idempotency_totals t ON t.account_id = i.account_id
+   WHERE i.id = $1 FOR UPDATE OF t`,
+)
+const FORGET = statement(
+  'idempotency_forget',
+  `WITH old AS (
+     DELETE FROM idempotency WHERE id IN (
+       SELECT id FROM idempotency WHERE account_id = $1 AND expires_at <= now_ms() ORDER BY expires_at LIMIT $2)
+     RETURNING bytes),
+   sums AS (SELECT count(*) AS entries, coalesce(sum(bytes), 0)::bigint AS bytes FROM old)
+   UPDATE idempotency_totals t SET entries = t.entries - sums.entries, bytes = t.bytes - sums.bytes FROM sums
+   WHERE t.account_id = $1 AND sums.entries > 0`,
+)
+const FIND = statement(
+  'idempotency_find',
+  `SELECT body_hash AS "bodyHash", claimed_until AS "claimedUntilMs", reply, now_ms() AS "nowMs"
+   FROM idempotency WHERE id = $1 AND expires_at > now_ms()`,
+)
+const REMOVE = statement(
+  'idempotency_remove',
+  `WITH gone AS (DELETE FROM idempotency WHERE id = $1 RETURNING account_id, bytes)
+   UPDATE idempotency_totals t SET entries = t.entries - 1, bytes = t.bytes - gone.bytes FROM gone
+   WHERE t.account_id = gone.account_id`,
+)
+/** Changes no row when the account has as many as it may have. */
+const PUT = statement(
+  'idempotency_put',
+  `WITH put AS (
+     INSERT INTO idempotency (id, account_id, body_hash, claimed_until, expires_at)
+     SELECT $1, t.account_id, $3, now_ms() + $4::bigint, now_ms() + $5::bigint FROM idempotency_totals t
+     WHERE t.account_id = $2 AND t.entries < $6::bigint
+     RETURNING 1)
+   UPDATE idempotency_totals SET entries = entries + 1 WHERE account_id = $2 AND EXISTS (SELECT FROM put)`,
+)
+const FINISH = statement(
+  'idempotency_finish',
+  `WITH before AS (SELECT account_id, bytes FROM idempotency WHERE id = $1),
+   finished AS (UPDATE idempotency SET reply = $2, bytes = $3::bigint WHERE id = $1)
+   UPDATE idempotency_totals t SET bytes = t.bytes + $3::bigint - before.bytes FROM before
+   WHERE t.account_id = before.account_id`,
+)
+const RELEASE = statement(
+  'idempotency_release',
+  `WITH gone AS (DELETE FROM idempotency WHERE id = $1 AND reply IS NULL RETURNING account_id, bytes)
+   UPDATE idempotency_totals t SET entries = t.entries - 1, bytes = t.bytes - gone.bytes FROM gone
+   WHERE t.account_id = gone.account_id`,
+)
+const OLDEST_EXPIRED = statement(
+  'idempotency_oldest_expired',
+  'SELECT account_id AS "accountId" FROM idempotency WHERE expires_at <= now_ms() ORDER BY expires_at LIMIT 1',
+)
+
+interface EntryRow {
+  readonly bodyHash: string
+  readonly claimedUntilMs: number
+  readonly reply: string | null
+  readonly nowMs: number
+}
+
+type Idempotency = Pick<AccountsStore, 'claimIdempotency' | 'finishIdempotency' | 'releaseIdempotency'> & {
+  /** Deletes expired entries, those of accounts that do not come again too. */
+  pruneIdempotency(): Promise<void>
+}
+
+export function idempotencyEntries(db: Database): Idempotency {
+  const forget = (tx: Queries, accountId: string, limit: number) =>
+    Promise.all([tx.run(LOCK_ACCOUNT, [accountId]), tx.run(FORGET, [accountId, limit])])
+  return {
+    claimIdempotency: ({ id, accountId, bodyHash, claimMs, rememberedMs, maxEntries }) =>
+      db.write(async (tx) => {
+        const [, [row]] = await Promise.all([
+          forget(tx, accountId, FORGOTTEN_AT_ONCE),
+          tx.rows<EntryRow>(FIND, [id]),
+        ])
+        const answer = row && claimOf(row, bodyHash, row.nowMs)
+        if (answer !== undefined) return answer
+        const [, claimed] = await Promise.all([
+          tx.run(REMOVE, [id]),
+          tx.run(PUT, [id, accountId, bodyHash, claimMs, rememberedMs, maxEntries]),
+        ])
+        return claimed === 1 ? { state: 'fresh' } : { state: 'full' }
+      }),
+    finishIdempotency: (id, reply, maxBytes) =>
+      db.write(async (tx) => {
+        const [totals] = await tx.rows<{ bytes: number }>(LOCK_ACCOUNT_OF, [id])
+        if (totals === undefined) return
+        const { text, bytes } = storedForm(reply, { usedBytes: totals.bytes, maxBytes })
+        await tx.run(FINISH, [id, text, bytes])
+      }),
+    releaseIdempotency: (id) =>
+      db.write(async (tx) => {
+        await Promise.all([tx.rows(LOCK_ACCOUNT_OF, [id]), tx.run(RELEASE, [id])])
+      }),
+    async pruneIdempotency() {
+      for (;;) {
+        const [oldest] = await db.rows<{ accountId: string }>(OLDEST_EXPIRED)
+        if (oldest === undefined) return
+        await db.write((tx) => forget(tx, oldest.accountId, PRUNED_AT_ONCE))
+      }
+    },
+  }
+}

@@ -1,0 +1,96 @@
+import type { Migration } from '../migration.ts'
+
+/** In the schema of an environment. */
+export const JOBS_MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    name: 'subscriptions, delivery jobs, history',
+    sql: `
+      CREATE TABLE subscriptions (
+        id text COLLATE "C" PRIMARY KEY,
+        account_id text COLLATE "C" NOT NULL,
+        key_id text NOT NULL,
+        url text NOT NULL,
+        kinds text NOT NULL,
+        addresses text NOT NULL,
+        batch boolean NOT NULL,
+        active boolean NOT NULL,
+        disabled_reason text,
+        disabled_at bigint,
+        created_at bigint NOT NULL,
+        secret text NOT NULL,
+        previous_secret text,
+        previous_until bigint,
+        failing_since bigint,
+        last_success_at bigint
+      );
+      CREATE INDEX subscriptions_by_account ON subscriptions (account_id, created_at, id);
+      -- Locked by whoever creates, changes or deletes a subscription.
+      CREATE TABLE subscriptions_version (
+        only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+        value bigint NOT NULL
+      );
+      INSERT INTO subscriptions_version (value) VALUES (0);
+
+      -- How far which event log is planned; no row before the first time.
+      CREATE TABLE job_position (
+        only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+        log_id text NOT NULL,
+        seq bigint NOT NULL
+      );
+
+      -- The text of an event, once for all jobs that wait for it: a job outlives the event log. Two logs may give one
+      -- number to two events.
+      CREATE TABLE job_payloads (
+        id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        seq bigint NOT NULL,
+        event_id text COLLATE "C" NOT NULL,
+        kind text NOT NULL,
+        body text NOT NULL
+      );
+      CREATE UNIQUE INDEX job_payloads_by_event ON job_payloads (seq, event_id, md5(body));
+
+      CREATE TABLE jobs (
+        number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        subscription_id text COLLATE "C" NOT NULL,
+        payload bigint NOT NULL,
+        created_at bigint NOT NULL,
+        due_at bigint NOT NULL,
+        -- Of the worker that has claimed it; 0 while none has.
+        claim bigint NOT NULL DEFAULT 0,
+        failures int NOT NULL DEFAULT 0,
+        last_status int,
+        last_error text,
+        last_attempt_at bigint,
+        duration_ms bigint,
+        last_response text,
+        last_request_head text,
+        last_response_head text
+      ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
+      CREATE INDEX jobs_by_due ON jobs (subscription_id, due_at, number);
+      CREATE INDEX jobs_by_number ON jobs (subscription_id, number);
+      CREATE INDEX jobs_by_payload ON jobs (payload);
+      CREATE SEQUENCE job_claims;
+
+      CREATE TABLE job_history (
+        subscription_id text COLLATE "C" NOT NULL,
+        number bigint NOT NULL,
+        seq bigint NOT NULL,
+        event_id text NOT NULL,
+        kind text NOT NULL,
+        state text NOT NULL CHECK (state IN ('delivered', 'failed')),
+        attempts int NOT NULL,
+        last_status int,
+        last_error text,
+        last_attempt_at bigint NOT NULL,
+        duration_ms bigint,
+        created_at bigint NOT NULL,
+        last_response text,
+        last_request_head text,
+        last_response_head text,
+        PRIMARY KEY (subscription_id, number)
+      ) WITH (autovacuum_vacuum_scale_factor = 0.05);
+      CREATE INDEX job_history_by_time ON job_history (last_attempt_at);
+    `,
+  },
+]

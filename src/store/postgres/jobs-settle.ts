@@ -1,0 +1,233 @@
+import { deliveryNumber } from '../jobs/delivery-id.ts'
+import { jobOf, type OutcomeRow, outcomeRow } from '../jobs/job-rows.ts'
+import type { JobsStore } from '../jobs.ts'
+import { type Database, type Queries, statement } from './database.ts'
+import { noteHealth } from './jobs-subscriptions.ts'
+import { storable } from './texts.ts'
+
+/**
+ * Claiming and settling jobs. Any number of workers claim at once: each takes jobs that no other one is taking. Rows are
+ * locked in the order of their numbers, jobs before texts of events before subscriptions.
+ */
+const EXPIRED = 'not delivered in time'
+const PRUNE_ROWS = 5_000
+
+const CLAIM = statement(
+  'job_claim',
+  `WITH due AS (
+     SELECT number, due_at FROM jobs WHERE subscription_id = $1 AND due_at <= now_ms()
+     ORDER BY due_at, number LIMIT $2 FOR UPDATE SKIP LOCKED),
+   token AS (SELECT nextval('job_claims') AS claim),
+   claimed AS (
+     UPDATE jobs j SET due_at = now_ms() + $3::bigint, claim = token.claim FROM due, token
+     WHERE j.number = due.number RETURNING j.number, j.failures, j.payload, j.claim)
+   SELECT c.number, c.failures, c.claim, p.seq, p.event_id AS "eventId", p.kind, p.body
+   FROM claimed c JOIN due ON due.number = c.number JOIN job_payloads p ON p.id = c.payload
+   ORDER BY due.due_at, c.number`,
+)
+const LOCK = statement(
+  'job_lock',
+  'SELECT number FROM jobs WHERE number = ANY($1::bigint[]) ORDER BY number FOR UPDATE',
+)
+/** Moves jobs to the history. The texts that they no longer need are returned. */
+const FINISH = statement(
+  'job_finish',
+  `WITH n AS (
+     SELECT * FROM unnest($1::bigint[], $2::text[], $3::int[], $4::bigint[], $5::int[], $6::text[], $7::bigint[],
+       $8::text[], $9::text[], $10::text[])
+       AS n (number, state, attempts, at, status, error, duration_ms, request_head, response_head, response)),
+   gone AS (
+     DELETE FROM jobs j USING n WHERE j.number = n.number
+     RETURNING j.number, j.subscription_id, j.payload, j.failures, j.created_at),
+   history AS (
+     INSERT INTO job_history (subscription_id, number, seq, event_id, kind, state, attempts, last_status, last_error,
+       last_attempt_at, duration_ms, created_at, last_response, last_request_head, last_response_head)
+     SELECT gone.subscription_id, gone.number, p.seq, p.event_id, p.kind, n.state, gone.failures + n.attempts, n.status,
+       n.error, n.at, n.duration_ms, gone.created_at, n.response, n.request_head, n.response_head
+     FROM gone JOIN n ON n.number = gone.number JOIN job_payloads p ON p.id = gone.payload)
+   SELECT DISTINCT payload FROM gone`,
+)
+/** Only by who holds the claim: when it ran out another worker may have claimed the job. */
+const PUT_BACK = statement(
+  'job_put_back',
+  `UPDATE jobs j SET due_at = now_ms() + n.delay_ms, claim = 0, failures = failures + 1, last_status = n.status,
+     last_error = n.error, last_attempt_at = n.at, duration_ms = n.duration_ms, last_response = n.response,
+     last_request_head = n.request_head, last_response_head = n.response_head
+   FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::int[], $6::text[], $7::bigint[], $8::text[],
+     $9::text[], $10::text[])
+     AS n (number, claim, delay_ms, at, status, error, duration_ms, request_head, response_head, response)
+   WHERE j.number = n.number AND j.claim = n.claim`,
+)
+const RELEASE = statement(
+  'job_release',
+  `UPDATE jobs j SET due_at = now_ms(), claim = 0 FROM unnest($1::bigint[], $2::bigint[]) AS n (number, claim)
+   WHERE j.number = n.number AND j.claim = n.claim`,
+)
+/** A statement of its own: the next one then sees the jobs of everybody who held the lock. */
+const LOCK_PAYLOADS = statement(
+  'job_lock_payloads',
+  'SELECT 1 FROM job_payloads WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE',
+)
+const DELETE_PAYLOADS = statement(
+  'job_delete_payloads',
+  `DELETE FROM job_payloads p WHERE id = ANY($1::bigint[])
+     AND NOT EXISTS (SELECT FROM jobs j WHERE j.payload = p.id)`,
+)
+const RETRY_NOW = statement(
+  'job_retry_now',
+  `UPDATE jobs SET due_at = least(due_at, now_ms()), claim = CASE WHEN due_at > now_ms() THEN 0 ELSE claim END
+   WHERE number = $1 AND subscription_id = $2`,
+)
+const PRUNE_HISTORY = statement(
+  'job_prune_history',
+  `DELETE FROM job_history WHERE (subscription_id, number) IN (
+     SELECT subscription_id, number FROM job_history WHERE last_attempt_at < now_ms() - $1::bigint
+     ORDER BY last_attempt_at LIMIT ${PRUNE_ROWS} FOR UPDATE SKIP LOCKED)`,
+)
+const STALE = statement(
+  'job_stale',
+  `SELECT j.number, now_ms() - $1::bigint AS "beforeMs" FROM jobs j
+   LEFT JOIN subscriptions s ON s.id = j.subscription_id
+   WHERE j.created_at < now_ms() - $1::bigint AND (s.id IS NULL OR NOT s.active)
+   ORDER BY j.number LIMIT ${PRUNE_ROWS}`,
+)
+const UNUSED_PAYLOADS = statement(
+  'job_unused_payloads',
+  `SELECT id FROM job_payloads p WHERE NOT EXISTS (SELECT FROM jobs j WHERE j.payload = p.id) LIMIT ${PRUNE_ROWS}`,
+)
+
+interface ClaimedJobRow {
+  readonly number: number
+  readonly failures: number
+  readonly claim: number
+  readonly seq: number
+  readonly eventId: string
+  readonly kind: string
+  readonly body: string
+}
+
+type Settling = Pick<JobsStore, 'claim' | 'settle' | 'retryNow' | 'prune'>
+
+export function jobSettling(db: Database): Settling {
+  return {
+    async claim({ subscriptionId, limit, claimMs }) {
+      const rows = await db.rows<ClaimedJobRow>(CLAIM, [subscriptionId, limit, claimMs])
+      return rows.map(({ number, failures, claim, seq, eventId, kind, body }) =>
+        jobOf([number, failures, seq, eventId, kind, body], subscriptionId, claim),
+      )
+    },
+    settle: (outcomes, health) =>
+      db.write(async (tx) => {
+        if (outcomes.length > 0) await settleOutcomes(tx, outcomes.map(outcomeRow))
+        await noteHealth(tx, health)
+      }),
+    async retryNow(subscriptionId, id) {
+      const number = deliveryNumber(subscriptionId, id)
+      return number !== undefined && (await db.run(RETRY_NOW, [number, subscriptionId])) > 0
+    },
+    async prune(maxAgeMs) {
+      const forgotten = await db.run(PRUNE_HISTORY, [maxAgeMs])
+      return forgotten + (await expire(db, maxAgeMs)) + (await deleteUnusedPayloads(db))
+    },
+  }
+}
+
+async function settleOutcomes(tx: Queries, rows: readonly OutcomeRow[]): Promise<void> {
+  // The first outcome of a job counts: after it the job is gone, or its claim is over.
+  const outcomes = [...new Map([...rows].reverse().map((row) => [row[NUMBER], row])).values()]
+  const finished = outcomes.filter(([kind]) => kind === 'delivered' || kind === 'failed')
+  const retried = outcomes.filter(([kind]) => kind === 'retry')
+  const released = outcomes.filter(([kind]) => kind === 'release')
+  const [, payloads] = await Promise.all([
+    tx.rows(LOCK, [column(outcomes, NUMBER)]),
+    finished.length === 0
+      ? []
+      : tx.rows<{ payload: number }>(FINISH, [
+          column(finished, NUMBER),
+          finished.map(([kind]) => kind),
+          finished.map(() => 1),
+          ...attempts(finished),
+        ]),
+    retried.length === 0
+      ? 0
+      : tx.run(PUT_BACK, [
+          column(retried, NUMBER),
+          column(retried, CLAIM_TOKEN),
+          column(retried, DELAY),
+          ...attempts(retried),
+        ]),
+    released.length === 0 ? 0 : tx.run(RELEASE, [column(released, NUMBER), column(released, CLAIM_TOKEN)]),
+  ])
+  await deletePayloads(
+    tx,
+    payloads.map(({ payload }) => payload),
+  )
+}
+
+/** Places in an OutcomeRow. */
+const NUMBER = 1
+const CLAIM_TOKEN = 2
+const DELAY = 3
+
+function column(rows: readonly OutcomeRow[], place: keyof OutcomeRow & number): unknown[] {
+  return rows.map((row) => row[place])
+}
+
+/** The columns of what was tried, from `at` to `response`. */
+function attempts(rows: readonly OutcomeRow[]): unknown[][] {
+  return [
+    rows.map((row) => row[4]),
+    rows.map((row) => row[5]),
+    rows.map((row) => storable(row[6])),
+    rows.map((row) => row[7]),
+    rows.map((row) => storable(row[8])),
+    rows.map((row) => storable(row[9])),
+    rows.map((row) => storable(row[10])),
+  ]
+}
+
+async function deletePayloads(tx: Queries, ids: readonly number[]): Promise<number> {
+  if (ids.length === 0) return 0
+  const [, deleted] = await Promise.all([tx.rows(LOCK_PAYLOADS, [ids]), tx.run(DELETE_PAYLOADS, [ids])])
+  return deleted
+}
+
+/** Jobs of subscriptions that are switched off or deleted do not wait for ever. */
+function expire(db: Database, maxAgeMs: number): Promise<number> {
+  return db.write(async (tx) => {
+    const stale = await tx.rows<{ number: number; beforeMs: number }>(STALE, [maxAgeMs])
+    if (stale.length === 0) return 0
+    const numbers = stale.map(({ number }) => number)
+    const nothing = stale.map(() => null)
+    const [, payloads] = await Promise.all([
+      tx.rows(LOCK, [numbers]),
+      tx.rows<{ payload: number }>(FINISH, [
+        numbers,
+        stale.map(() => 'failed'),
+        stale.map(() => 0),
+        stale.map(({ beforeMs }) => beforeMs),
+        nothing,
+        stale.map(() => EXPIRED),
+        nothing,
+        nothing,
+        nothing,
+        nothing,
+      ]),
+    ])
+    await deletePayloads(
+      tx,
+      payloads.map(({ payload }) => payload),
+    )
+    return stale.length
+  })
+}
+
+function deleteUnusedPayloads(db: Database): Promise<number> {
+  return db.write(async (tx) => {
+    const unused = await tx.rows<{ id: number }>(UNUSED_PAYLOADS)
+    return deletePayloads(
+      tx,
+      unused.map(({ id }) => id),
+    )
+  })
+}

@@ -1,0 +1,232 @@
+import type { JobsStore, ReceiverHealth, SubscriptionPlace, SubscriptionRecord } from '../jobs.ts'
+import { type Database, type Queries, statement } from './database.ts'
+import { storable } from './texts.ts'
+
+/** The time of the last success is not written more often than this. */
+const SUCCESS_STEP_MS = 1_000
+const BEFORE_ALL: SubscriptionPlace = { createdAtMs: -1, id: '' }
+
+/** The column of every field, in the order of the parameters that write a record. */
+const COLUMNS = {
+  id: 'id',
+  accountId: 'account_id',
+  keyId: 'key_id',
+  url: 'url',
+  kinds: 'kinds',
+  addresses: 'addresses',
+  batch: 'batch',
+  active: 'active',
+  disabledReason: 'disabled_reason',
+  disabledAtMs: 'disabled_at',
+  createdAtMs: 'created_at',
+  secret: 'secret',
+  previousSecret: 'previous_secret',
+  previousUntilMs: 'previous_until',
+  failingSinceMs: 'failing_since',
+  lastSuccessAtMs: 'last_success_at',
+} as const satisfies Record<keyof SubscriptionRecord, string>
+const FIELDS = Object.entries(COLUMNS)
+const SELECTED = FIELDS.map(([field, column]) => `${column} AS "${field}"`).join(', ')
+const NAMES = FIELDS.map(([, column]) => column).join(', ')
+const PARAMETERS = FIELDS.map((_, index) => `$${index + 1}`).join(', ')
+
+const BY_ID = statement('subscription_by_id', `SELECT ${SELECTED} FROM subscriptions WHERE id = $1`)
+const LOCK = statement('subscription_lock', `SELECT ${SELECTED} FROM subscriptions WHERE id = $1 FOR UPDATE`)
+const IDS = statement('subscription_ids', 'SELECT id FROM subscriptions ORDER BY created_at, id')
+const PLACES = statement(
+  'subscription_places',
+  `SELECT created_at AS "createdAtMs", id FROM subscriptions
+   WHERE account_id = $1 AND (created_at, id) > ($2::bigint, $3::text) ORDER BY created_at, id LIMIT $4`,
+)
+const VERSION = statement('subscription_version', 'SELECT value FROM subscriptions_version')
+const LOCK_VERSION = statement(
+  'subscription_lock_version',
+  'SELECT value FROM subscriptions_version FOR UPDATE',
+)
+const RAISE_VERSION = statement(
+  'subscription_raise_version',
+  'UPDATE subscriptions_version SET value = value + 1',
+)
+const COUNT = statement(
+  'subscription_count',
+  'SELECT count(*) AS count FROM subscriptions WHERE account_id = $1',
+)
+const INSERT = statement('subscription_insert', `INSERT INTO subscriptions (${NAMES}) VALUES (${PARAMETERS})`)
+/** One statement whatever is changed: a statement for every combination of columns would be thousands. */
+const UPDATE = statement(
+  'subscription_update',
+  `UPDATE subscriptions SET (${NAMES}) = ROW (${PARAMETERS}) WHERE id = $1`,
+)
+const LOCK_JOBS = statement(
+  'subscription_lock_jobs',
+  'SELECT 1 FROM jobs WHERE subscription_id = $1 ORDER BY number FOR UPDATE',
+)
+const DELETE_JOBS = statement('subscription_delete_jobs', 'DELETE FROM jobs WHERE subscription_id = $1')
+const DELETE_HISTORY = statement(
+  'subscription_delete_history',
+  'DELETE FROM job_history WHERE subscription_id = $1',
+)
+const DELETE = statement('subscription_delete', 'DELETE FROM subscriptions WHERE id = $1')
+/** In the order of ids: two workers that note the health of the same receivers do not wait in a circle. */
+const LOCK_CHANGED = statement(
+  'subscription_lock_changed',
+  `SELECT s.id FROM subscriptions s JOIN unnest($1::text[], $2::boolean[], $3::bigint[], $4::bigint[], $5::text[])
+     AS n (id, succeeded, success_at, failed_at, disable) ON n.id = s.id
+   WHERE n.disable IS NOT NULL OR (NOT n.succeeded AND s.failing_since IS NULL)
+     OR n.succeeded AND (n.failed_at IS NOT NULL OR s.failing_since IS NOT NULL OR s.last_success_at IS NULL
+       OR s.last_success_at < n.success_at - ${SUCCESS_STEP_MS})
+   ORDER BY s.id FOR UPDATE OF s`,
+)
+const NOTE_HEALTH = statement(
+  'subscription_note_health',
+  `UPDATE subscriptions s SET
+     failing_since = CASE WHEN n.succeeded THEN n.failed_at ELSE coalesce(s.failing_since, n.failed_at) END,
+     last_success_at = CASE WHEN n.succeeded THEN n.success_at ELSE s.last_success_at END,
+     active = s.active AND n.disable IS NULL,
+     disabled_reason = CASE WHEN s.active AND n.disable IS NOT NULL THEN n.disable ELSE s.disabled_reason END,
+     disabled_at = CASE WHEN s.active AND n.disable IS NOT NULL THEN n.disabled_at ELSE s.disabled_at END
+   FROM unnest($1::text[], $2::boolean[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[])
+     AS n (id, succeeded, success_at, failed_at, disable, disabled_at)
+   WHERE s.id = n.id AND s.id = ANY($7::text[])`,
+)
+
+type SubscriptionRow = Omit<SubscriptionRecord, 'kinds' | 'addresses'> & {
+  readonly kinds: string
+  readonly addresses: string
+}
+
+type Subscriptions = Pick<
+  JobsStore,
+  | 'createSubscription'
+  | 'getSubscription'
+  | 'subscriptionIds'
+  | 'subscriptionPlaces'
+  | 'updateSubscription'
+  | 'deleteSubscription'
+  | 'subscriptionsVersion'
+>
+
+export function subscriptionRecords(db: Database): Subscriptions {
+  return {
+    createSubscription: (subscription, maxOfAccount) =>
+      db.write(async (tx) => {
+        const [, [counted]] = await Promise.all([
+          tx.rows(LOCK_VERSION),
+          tx.rows<{ count: number }>(COUNT, [subscription.accountId]),
+        ])
+        if ((counted?.count ?? 0) >= maxOfAccount) return false
+        await Promise.all([tx.run(INSERT, valuesOf({ ...NEW, ...subscription })), tx.run(RAISE_VERSION)])
+        return true
+      }),
+    async getSubscription(id) {
+      const [row] = await db.rows<SubscriptionRow>(BY_ID, [storable(id)])
+      return row && toSubscription(row)
+    },
+    subscriptionIds: async () => (await db.rows<{ id: string }>(IDS)).map(({ id }) => id),
+    subscriptionPlaces: ({ accountId, limit, after = BEFORE_ALL }) =>
+      db.rows<SubscriptionPlace>(PLACES, [accountId, after.createdAtMs, storable(after.id), limit]),
+    async subscriptionsVersion() {
+      return (await db.rows<{ value: number }>(VERSION))[0]?.value ?? 0
+    },
+    updateSubscription: (id, patch) =>
+      db.write(async (tx) => {
+        const [row] = await tx.rows<SubscriptionRow>(LOCK, [storable(id)])
+        if (row === undefined) return undefined
+        const changed = { ...toSubscription(row), ...patch }
+        if (Object.keys(patch).length > 0)
+          await Promise.all([tx.run(UPDATE, valuesOf(changed)), tx.run(RAISE_VERSION)])
+        return changed
+      }),
+    deleteSubscription: (id) =>
+      db.write(async (tx) => {
+        const key = [storable(id)]
+        const [, , , , deleted] = await Promise.all([
+          tx.rows(LOCK, key),
+          tx.rows(LOCK_JOBS, key),
+          tx.run(DELETE_JOBS, key),
+          tx.run(DELETE_HISTORY, key),
+          tx.run(DELETE, key),
+          tx.run(RAISE_VERSION),
+        ])
+        return deleted > 0
+      }),
+  }
+}
+
+/** What several attempts at one receiver come to. */
+interface HealthChange {
+  readonly id: string
+  /** The last success; later failures are in `failedAtMs`. */
+  successAtMs: number | null
+  /** The first failure since. */
+  failedAtMs: number | null
+  disable: string | null
+  disabledAtMs: number | null
+}
+
+export async function noteHealth(tx: Queries, health: readonly ReceiverHealth[]): Promise<void> {
+  if (health.length === 0) return
+  const changes = [...sumHealth(health)]
+  const values = [
+    changes.map(({ id }) => id),
+    changes.map(({ successAtMs }) => successAtMs !== null),
+    changes.map(({ successAtMs }) => successAtMs),
+    changes.map(({ failedAtMs }) => failedAtMs),
+    changes.map(({ disable }) => disable),
+  ]
+  const locked = await tx.rows<{ id: string }>(LOCK_CHANGED, values)
+  if (locked.length === 0) return
+  await Promise.all([
+    tx.run(NOTE_HEALTH, [
+      ...values,
+      changes.map(({ disabledAtMs }) => disabledAtMs),
+      locked.map(({ id }) => id),
+    ]),
+    changes.some(({ disable }) => disable !== null) ? tx.run(RAISE_VERSION) : 0,
+  ])
+}
+
+function sumHealth(health: readonly ReceiverHealth[]): Iterable<HealthChange> {
+  const changes = new Map<string, HealthChange>()
+  for (const { subscriptionId: id, ok, atMs, disable } of health) {
+    const change = changes.get(id) ?? {
+      id,
+      successAtMs: null,
+      failedAtMs: null,
+      disable: null,
+      disabledAtMs: null,
+    }
+    changes.set(id, change)
+    if (ok) {
+      change.successAtMs = atMs
+      change.failedAtMs = null
+    } else change.failedAtMs ??= atMs
+    if (disable !== null && change.disable === null) {
+      change.disable = storable(disable)
+      change.disabledAtMs = atMs
+    }
+  }
+  return changes.values()
+}
+
+const NEW = {
+  active: true,
+  disabledReason: null,
+  disabledAtMs: null,
+  previousSecret: null,
+  previousUntilMs: null,
+  failingSinceMs: null,
+  lastSuccessAtMs: null,
+} as const
+
+function valuesOf(subscription: SubscriptionRecord): unknown[] {
+  return FIELDS.map(([field]) => {
+    const value = subscription[field as keyof SubscriptionRecord]
+    if (typeof value === 'string') return storable(value)
+    return Array.isArray(value) ? JSON.stringify(value) : value
+  })
+}
+
+function toSubscription(row: SubscriptionRow): SubscriptionRecord {
+  return { ...row, kinds: JSON.parse(row.kinds), addresses: JSON.parse(row.addresses) }
+}
