@@ -18,10 +18,11 @@ const SYMBOLS_FRESH_MS = 2_000
 /** The market half of one environment: its store, its recorders and its services. */
 export async function startMarket(parts: EnvironmentParts, cursors: CursorCodec) {
   const { environment, config, clock, shutdown, probes } = parts
-  const store = await openStores(storeAddress(config), clock).environment(environment)
+  const stores = openStores(storeAddress(config), clock)
+  const store = await stores.environment(environment)
   shutdown.add(`${environment} store`, () => store.close())
   probes.push({ name: `${environment} store`, check: async () => void (await store.series.earliest({})) })
-  startRetention(store, parts)
+  startRetention(() => stores.environment(environment, { use: 'recorder' }), parts)
   const recording = prepareRecording(parts)
   const coverage = createSourceCoverage({ coverage: store.coverage, clock })
   return {

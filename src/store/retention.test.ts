@@ -5,12 +5,14 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { manualClock } from '../../test/fakes/manual-clock.ts'
 import { storesIn } from '../../test/fakes/stores.ts'
+import { until } from '../../test/until.ts'
 import type { Feed } from '../core/feed.ts'
 import { DAY_MS } from '../core/time.ts'
 import { createLogger } from '../kit/log.ts'
 import { createShutdown } from '../kit/shutdown.ts'
 import { startRetention } from './retention.ts'
 
+const HOUR_MS = 3_600_000
 const NOW = Date.UTC(2026, 5, 15)
 const LIQUIDATIONS: Feed<'liquidations'> = {
   dataset: 'liquidations',
@@ -24,7 +26,8 @@ test('live liquidations are retained for 90 days, candles forever', async () => 
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-retention-'))
   const clock = manualClock(NOW - 5 * 60_000)
   const log = createLogger({ level: 'silent' })
-  const store = await storesIn(folder, clock).environment('live')
+  const stores = storesIn(folder, clock)
+  const store = await stores.environment('live')
   const shutdown = createShutdown(clock)
   try {
     const ages = [91, 90, 89, 1]
@@ -41,18 +44,15 @@ test('live liquidations are retained for 90 days, candles forever', async () => 
       const page = await store.series.page({ feeds: [feed], range, order: 'asc', limit: 10, separator: ',' })
       return page.count
     }
-    startRetention(store, { environment: 'live', clock, log, shutdown })
-    const settle = async (feed: Feed, count: number) => {
-      for (let turn = 0; turn < 2_000 && (await kept(feed)) !== count; turn++) {
-        await new Promise((resolve) => setImmediate(resolve))
-      }
-      assert.equal(await kept(feed), count)
-    }
+    startRetention(() => stores.environment('live'), { environment: 'live', clock, log, shutdown })
     assert.equal(await kept(LIQUIDATIONS), 4)
     clock.advance(5 * 60_000)
-    await settle(LIQUIDATIONS, 3)
+    await until('the one of 91 days is deleted', async () => (await kept(LIQUIDATIONS)) === 3)
     clock.advance(2 * DAY_MS)
-    await settle(LIQUIDATIONS, 1)
+    await until('two more are deleted two days later', async () => {
+      clock.advance(HOUR_MS)
+      return (await kept(LIQUIDATIONS)) === 1
+    })
     assert.equal(await kept(CANDLES), 1)
   } finally {
     await shutdown.run(1_000)

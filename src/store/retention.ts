@@ -22,9 +22,9 @@ const TEST: readonly RetentionRule[] = [
 const FIRST_RUN_MS = 5 * 60_000
 const INTERVAL_MS = 3_600_000
 
-/** Deletes rows beyond their retention once an hour. */
+/** Deletes rows beyond their retention once an hour. The store is open only meanwhile: its writer is a thread. */
 export function startRetention(
-  store: EnvironmentStore,
+  open: () => Promise<EnvironmentStore>,
   parts: {
     readonly environment: Environment
     readonly clock: Clock
@@ -33,17 +33,33 @@ export function startRetention(
   },
 ): void {
   const { environment, clock, log, shutdown } = parts
+  let isStopped = false
+  let running: Promise<void> | undefined
   const run = async () => {
-    for (const { days, ...filter } of environment === 'test' ? TEST : LIVE) {
-      const deleted = await store.series.retain(filter, days * DAY_MS)
-      if (deleted > 0) log.info({ environment, ...filter, deleted }, 'old rows were deleted')
+    const store = await open()
+    try {
+      for (const { days, ...filter } of environment === 'test' ? TEST : LIVE) {
+        if (isStopped) return
+        const deleted = await store.series.retain(filter, days * DAY_MS)
+        if (deleted > 0) log.info({ environment, ...filter, deleted }, 'old rows were deleted')
+      }
+    } finally {
+      await store.close()
     }
   }
-  const go = () => void run().catch((err) => log.error({ err, environment }, 'old rows could not be deleted'))
+  const go = () => {
+    running ??= run()
+      .catch((err) => log.error({ err, environment }, 'old rows could not be deleted'))
+      .finally(() => {
+        running = undefined
+      })
+  }
   const cancelFirst = runAfter(clock, FIRST_RUN_MS, go)
   const stop = runEvery(clock, INTERVAL_MS, go)
-  shutdown.add(`${environment} retention`, () => {
+  shutdown.add(`${environment} retention`, async () => {
+    isStopped = true
     cancelFirst()
     stop()
+    await running
   })
 }
