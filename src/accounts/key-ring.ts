@@ -43,6 +43,8 @@ export class KeyRing {
   readonly #known = new Lru<string, Credential>({ maxEntries: CACHED_KEYS })
   readonly #textsOf = new Map<string, Set<string>>()
   readonly #rates = new Map<string, RateWindow>()
+  /** How many times something was dropped: what is read meanwhile may be out of date already. */
+  #drops = 0
 
   constructor(deps: { store: AccountsStore; plans: PlanBook; ledger: Ledger }) {
     this.#store = deps.store
@@ -60,9 +62,12 @@ export class KeyRing {
     if (!form.ok) {
       return { ok: false, reason: 'malformed', message: `The API key is malformed: ${form.problem}.` }
     }
+    const drops = this.#drops
     const found = await this.#store.findKey(hashKey(text))
     if (found === undefined) return { ok: false, reason: 'unknown', message: 'The API key is not known.' }
     const credential = this.#build(found.key, found.account)
+    // The store may have read it before the change and answered after the message about it.
+    if (drops !== this.#drops) return { ok: true, credential }
     this.#known.set(text, credential)
     const texts = this.#textsOf.get(credential.accountId) ?? new Set()
     texts.add(text)
@@ -97,6 +102,7 @@ export class KeyRing {
   }
 
   forget(accountIds: readonly string[]): void {
+    this.#drops++
     for (const accountId of accountIds) {
       for (const text of this.#textsOf.get(accountId) ?? []) this.#known.delete(text)
       this.#textsOf.delete(accountId)

@@ -144,8 +144,9 @@ export class Ledger {
 
   /** Accounts were changed: what is leased is given up and requested again. */
   reload(accountIds: readonly string[]): void {
+    const changed = new Set(accountIds)
     for (const budget of this.#budgets.values()) {
-      if (!accountIds.includes(budget.accountId)) continue
+      if (!changed.has(budget.accountId)) continue
       budget.lastReadMs = 0
       if (budget.leased) {
         this.#dirty.add(budget)

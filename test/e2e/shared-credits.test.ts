@@ -1,4 +1,4 @@
-/** Credits that several processes spend from one accounts file: exact to the last one. */
+/** Credits that several processes spend from one store: exact to the last one. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -7,16 +7,41 @@ import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { dataFolder } from '../fakes/service.ts'
 import { storesIn } from '../fakes/stores.ts'
+import { postgresPlace, withoutPostgres } from '../postgres/test-postgres.ts'
 
 const PRICE = 25
 const SPENDER = join(import.meta.dirname, '..', 'fakes', 'spend-process.ts')
 
-/** Two processes spend at the same moment; how many charges each of them got paid, and what the store says. */
-async function spendTogether(options: { requests: number; budgets: readonly string[] }) {
-  const folder = dataFolder()
-  const store = storesIn(folder.path).accounts()
-  const children = [0, 1].map(() => {
-    const args = [SPENDER, folder.path, String(options.requests), String(PRICE), ...options.budgets]
+interface SharedStore {
+  readonly name: string
+  readonly processes: number
+  readonly skip: string | false
+  create(): { readonly address: string; remove(): Promise<void> }
+}
+
+const STORES: readonly SharedStore[] = [
+  {
+    name: 'one accounts file',
+    processes: 2,
+    skip: false,
+    create() {
+      const folder = dataFolder()
+      return { address: folder.path, remove: async () => folder.remove() }
+    },
+  },
+  { name: 'PostgreSQL', processes: 3, skip: withoutPostgres, create: postgresPlace },
+]
+
+/** Processes spend at the same moment; how many charges all of them got paid, and what the store says. */
+async function spendTogether(
+  { processes, create }: SharedStore,
+  options: { requests: number; budgets: readonly string[] },
+) {
+  const { address, remove } = create()
+  const store = storesIn(address).accounts()
+  const children = Array.from({ length: processes }, (_, index) => {
+    const requests = Math.floor((options.requests + index) / processes)
+    const args = [SPENDER, address, String(requests), String(PRICE), ...options.budgets]
     const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
     return { child, lines: createInterface({ input: child.stdout })[Symbol.asyncIterator]() }
   })
@@ -35,22 +60,30 @@ async function spendTogether(options: { requests: number; budgets: readonly stri
   } finally {
     for (const { child } of children) child.kill('SIGKILL')
     await store.close()
-    folder.remove()
+    await remove()
   }
 }
 
-test('2,000 charges of two processes against credits for 500: exactly 500 are paid', async () => {
-  const done = await spendTogether({ requests: 1_000, budgets: [`a/test=${500 * PRICE}`] })
-  assert.deepEqual(done, { paid: 500, credits: 500 * PRICE, requests: 500 })
-})
+for (const shared of STORES) {
+  const { name, processes, skip } = shared
 
-test('while two processes share credits that last, nobody is refused', async () => {
-  const done = await spendTogether({ requests: 750, budgets: [`a/test=${3_000 * PRICE}`] })
-  assert.deepEqual(done, { paid: 1_500, credits: 1_500 * PRICE, requests: 1_500 })
-})
+  test(`${name}: 2,000 charges of ${processes} processes against credits for 500: exactly 500 are paid`, {
+    skip,
+  }, async () => {
+    const done = await spendTogether(shared, { requests: 2_000, budgets: [`a/test=${500 * PRICE}`] })
+    assert.deepEqual(done, { paid: 500, credits: 500 * PRICE, requests: 500 })
+  })
 
-test('a cap of a key is exact too, over two processes', async () => {
-  const budgets = [`a/test=${10_000 * PRICE}`, `a/test/k=${40 * PRICE}`]
-  const done = await spendTogether({ requests: 100, budgets })
-  assert.deepEqual(done, { paid: 40, credits: 40 * PRICE, requests: 40 })
-})
+  test(`${name}: while ${processes} processes share credits that last, nobody is refused`, {
+    skip,
+  }, async () => {
+    const done = await spendTogether(shared, { requests: 1_500, budgets: [`a/test=${3_000 * PRICE}`] })
+    assert.deepEqual(done, { paid: 1_500, credits: 1_500 * PRICE, requests: 1_500 })
+  })
+
+  test(`${name}: a cap of a key is exact too, over ${processes} processes`, { skip }, async () => {
+    const budgets = [`a/test=${10_000 * PRICE}`, `a/test/k=${40 * PRICE}`]
+    const done = await spendTogether(shared, { requests: 200, budgets })
+    assert.deepEqual(done, { paid: 40, credits: 40 * PRICE, requests: 40 })
+  })
+}

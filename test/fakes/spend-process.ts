@@ -1,5 +1,5 @@
 /**
- * A process that spends credits beside others: `spend-process.ts <folder> <requests> <price> <budget>=<limit>…`
+ * A process that spends credits beside others: `spend-process.ts <store> <requests> <price> <budget>=<limit>…`
  * Writes `ready`, begins at the first line of its input, and prints how many charges were paid.
  */
 import { once } from 'node:events'
@@ -8,8 +8,8 @@ import { systemClock } from '../../src/kit/clock.ts'
 import { createLogger } from '../../src/kit/log.ts'
 import { storesIn } from './stores.ts'
 
-const [folder = '', requests = '', price = '', ...specs] = process.argv.slice(2)
-const store = storesIn(folder).accounts()
+const [address = '', requests = '', price = '', ...specs] = process.argv.slice(2)
+const store = storesIn(address).accounts()
 const ledger = new Ledger({
   store,
   holder: `process ${process.pid}`,

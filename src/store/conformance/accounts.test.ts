@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { ManualClock } from '../../../test/fakes/manual-clock.ts'
 import { type AccountsStore, ConflictError, type NewKey } from '../accounts.ts'
 import { StoreClosedError } from '../environment.ts'
+import { seeded } from './engine.ts'
 import { ENGINES, type StoreEngine, withFreshStore } from './engines.ts'
 
 const withAccounts = (
@@ -235,6 +236,68 @@ for (const engine of ENGINES) {
         [],
       )
       assert.equal((await store.getKey('key_1'))?.lastUsedAtMs, 10)
+    })
+  })
+
+  test(`${engine.name}: charges that three processes write at the same time, each in its own order, count once`, async () => {
+    await withAccounts(engine, async (store, { again }) => {
+      const random = seeded(5)
+      const budgets = [...'abcdefgh'].map((id) => ({ id, periodStartMs: 0, initialLimit: 1_000_000 }))
+      const entries = Array.from({ length: 120 }, (_, index) => ({
+        id: `r${index}`,
+        atMs: 10,
+        accountId: 'acc_1',
+        environment: 'test' as const,
+        keyId: 'key_1',
+        endpoint: `GET /${index % 3}`,
+        credits: 1,
+        rows: 0,
+        budgets: random.shuffle(budgets),
+      }))
+      const spend = async (holder: string, from: AccountsStore) => {
+        for (let round = 0; round < 10; round++) {
+          const leases = random.shuffle(budgets).map((ref) => ({ ...ref, keep: 0, need: 1, release: false }))
+          const batch = { holder, counts: [], keysSeen: [], leases }
+          await from.settle({
+            ...batch,
+            entries: round % 5 === 0 ? random.shuffle(entries).slice(0, 100) : [],
+          })
+        }
+        await from.settle({ holder, counts: [], keysSeen: [], leases: [], entries })
+      }
+      await Promise.all([store, again(), again()].map((from, index) => spend(`h${index}`, from)))
+      for (const { initialLimit, ...ref } of budgets)
+        assert.deepEqual(await store.budget(ref), { limit: initialLimit, used: 120 })
+      const rows = await store.usage({ accountId: 'acc_1', fromMs: 0, toMs: 99 })
+      assert.deepEqual(
+        rows.map(({ requests, credits }) => [requests, credits]),
+        [
+          [40, 40],
+          [40, 40],
+          [40, 40],
+        ],
+      )
+    })
+  })
+
+  test(`${engine.name}: leases of processes that ask at the same time are never more than there is`, async () => {
+    await withAccounts(engine, async (store, { again }) => {
+      const stores = [store, again(), again()]
+      const held = stores.map(() => 0)
+      const ref = { id: 'b', periodStartMs: 0, initialLimit: 100 }
+      const ask = async (from: AccountsStore, place: number) => {
+        const random = seeded(place)
+        for (let round = 0; round < 15; round++) {
+          const keep = random.below((held[place] ?? 0) + 1)
+          held[place] = keep
+          const lease = { ...ref, keep, need: random.below(30), release: false }
+          const batch = { holder: `h${place}`, entries: [], counts: [], keysSeen: [], leases: [lease] }
+          held[place] = (await from.settle(batch))[0]?.granted ?? 0
+          const sum = held.reduce((total, amount) => total + amount, 0)
+          assert.ok(sum <= 100, `${sum} of 100 are leased`)
+        }
+      }
+      await Promise.all(stores.map(ask))
     })
   })
 

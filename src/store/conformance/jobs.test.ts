@@ -224,6 +224,52 @@ for (const engine of ENGINES) {
       await assert.rejects(store.enqueue({ events: [], jobs: [job] }), /was not given/)
     }))
 
+  test(`${engine.name}: when several workers claim at the same time, each job is claimed by one of them`, () =>
+    withFreshStore(
+      engine,
+      (stores) => stores.jobs('test'),
+      async (store, { again }) => {
+        await store.createSubscription(subscription('wh_a'), 10)
+        await startAt(store, 'log', 0)
+        const seqs = Array.from({ length: 200 }, (_, index) => index + 1)
+        await plan(store, 0, seqs)
+        const work = async (worker: JobsStore) => {
+          const claimed: Job[] = []
+          for (let more = await claim(worker, 7); more.length > 0; more = await claim(worker, 7))
+            claimed.push(...more)
+          return claimed
+        }
+        const claimed = (await Promise.all([store, again(), again()].map(work))).flat()
+        // A worker may find nothing while another one is taking the rest.
+        claimed.push(...(await work(store)))
+        assert.deepEqual(
+          claimed.map(({ event: { seq } }) => seq).sort((a, b) => a - b),
+          seqs,
+        )
+      },
+    ))
+
+  test(`${engine.name}: a job has the text of its event, also when it is added while the last other one is settled`, () =>
+    withFreshStore(
+      engine,
+      (stores) => stores.jobs('test'),
+      async (store, { again }) => {
+        const other = again()
+        const ids = ['wh_a', 'wh_b']
+        for (const id of ids) await store.createSubscription(subscription(id), 10)
+        const add = (to: JobsStore, subscriptionId: string) =>
+          to.enqueue({ events: [event(1)], jobs: [{ subscriptionId, seq: 1 }] })
+        const tried = { atMs: 2_100, status: 204, error: null, durationMs: 5, ...HEADS }
+        await add(store, 'wh_a')
+        for (let round = 0; round < 12; round++) {
+          const [from = '', to = ''] = round % 2 === 0 ? ids : ids.toReversed()
+          const [job] = await store.claim({ subscriptionId: from, limit: 10, claimMs: 1_000 })
+          assert.equal(job?.event.text, '{"seq":1}', `round ${round}`)
+          await Promise.all([add(other, to), store.settle([{ kind: 'delivered', job, ...tried }], [])])
+        }
+      },
+    ))
+
   test(`${engine.name}: an event that is pending for a subscription is not added again, however often it is enqueued`, () =>
     withJobs(engine, async (store) => {
       for (const id of ['wh_a', 'wh_b']) await store.createSubscription(subscription(id), 10)

@@ -50,7 +50,7 @@ export function listen({ address, channel, onMessage, onConnected }: Listening):
       if (!isEnded) onConnected(again)
       while (!isEnded && !connection.isBroken()) {
         await pause(CHECK_EVERY_MS)
-        if (!isEnded) await client.query('SELECT 1')
+        if (!isEnded) await client.query(`LISTEN ${channel}`)
       }
     } finally {
       client.end().catch(() => {})

@@ -1,0 +1,149 @@
+/** What only an engine across the network has to hold: changes arrive although messages and connections are lost. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Client } from 'pg'
+import { storesIn } from '../../../test/fakes/stores.ts'
+import { type PostgresPlace, postgresPlace, withoutPostgres } from '../../../test/postgres/test-postgres.ts'
+import type { AccountsStore, NewKey } from '../accounts.ts'
+
+const skip = withoutPostgres
+const ACCOUNT = { id: 'acc_1', email: 'a@example.com', plan: 'free', billingDay: 1, createdAtMs: 1 }
+const keyOf = (id: string): NewKey => ({
+  id,
+  accountId: 'acc_1',
+  environment: 'test',
+  name: 'ci',
+  hash: id,
+  hint: 'wxyz',
+  scopes: null,
+  allowedCidrs: null,
+  creditCap: null,
+  createdAtMs: 1,
+  expiresAtMs: null,
+})
+
+/** Two processes; the second one notes what it hears of the first. */
+async function withTwo(
+  run: (parts: {
+    store: AccountsStore
+    heard: string[][]
+    /** How long it takes until `heard` has grown. */
+    hears: (change: () => Promise<unknown>) => Promise<number>
+    place: PostgresPlace
+  }) => Promise<void>,
+): Promise<void> {
+  const place = postgresPlace()
+  const store = storesIn(place.address).accounts()
+  const other = storesIn(place.address).accounts()
+  const heard: string[][] = []
+  try {
+    await store.createAccount(ACCOUNT)
+    for (const id of ['key_1', 'key_2']) await store.createKey(keyOf(id))
+    await other.watch({ onAccounts: (ids) => heard.push(ids), onWanted: () => {} })
+    const hears = async (change: () => Promise<unknown>) => {
+      const before = heard.length
+      await change()
+      const startMs = performance.now()
+      while (heard.length === before && performance.now() - startMs < 10_000) await delay(5)
+      assert.ok(heard.length > before, 'nothing was heard')
+      return performance.now() - startMs
+    }
+    await run({ store, heard, hears, place })
+  } finally {
+    await Promise.all([store.close(), other.close()])
+    await place.remove()
+  }
+}
+
+async function onServer<R>(place: PostgresPlace, run: (client: Client) => Promise<R>): Promise<R> {
+  const client = new Client({ connectionString: place.address.replace(/[?&]schema=.*/, '') })
+  await client.connect()
+  try {
+    return await run(client)
+  } finally {
+    await client.end()
+  }
+}
+
+const LISTENERS = 'SELECT pid FROM pg_stat_activity WHERE query = $1'
+
+test('a key that one process revokes is known to the others within a second', { skip }, async () => {
+  await withTwo(async ({ store, heard, hears }) => {
+    const tookMs = await hears(() => store.revokeKey('key_1', 5))
+    assert.ok(tookMs < 1_000, `after ${Math.round(tookMs)} ms`)
+    assert.deepEqual(heard, [['acc_1']])
+  })
+})
+
+test('a change is found when its message is lost', { skip }, async () => {
+  await withTwo(async ({ store, heard, hears, place }) => {
+    const schema = /schema=(\w+)/.exec(place.address)?.[1]
+    const tookMs = await hears(() =>
+      // As a process that died between its commit and the message.
+      onServer(place, (client) =>
+        client.query(`
+          BEGIN;
+          UPDATE ${schema}.account_changes SET newest = newest + 1;
+          UPDATE ${schema}.accounts SET change_seq = (SELECT newest FROM ${schema}.account_changes);
+          COMMIT`),
+      ),
+    )
+    assert.ok(tookMs < 1_000, `after ${Math.round(tookMs)} ms`)
+    assert.deepEqual(heard, [['acc_1']])
+    assert.equal(await store.revokeKey('key_2', 5), true)
+  })
+})
+
+test('after its connection was lost a process takes every account for changed, and hears of the next change', {
+  skip,
+}, async () => {
+  await withTwo(async ({ store, heard, hears, place }) => {
+    const schema = /schema=(\w+)/.exec(place.address)?.[1]
+    await hears(() => store.revokeKey('key_1', 5))
+    await hears(() =>
+      onServer(place, async (client) => {
+        const { rows } = await client.query(LISTENERS, [`LISTEN ${schema}_accounts`])
+        assert.ok(rows.length > 0, 'nobody listens')
+        for (const { pid } of rows) await client.query('SELECT pg_terminate_backend($1)', [pid])
+      }),
+    )
+    assert.deepEqual(heard, [['acc_1'], ['acc_1']])
+    const tookMs = await hears(() => store.revokeKey('key_2', 5))
+    assert.ok(tookMs < 1_000, `after ${Math.round(tookMs)} ms`)
+  })
+})
+
+test('text with a character that PostgreSQL cannot store is stored without it, and finds nothing', {
+  skip,
+}, async () => {
+  const place = postgresPlace()
+  const stores = storesIn(place.address)
+  const accounts = stores.accounts()
+  const jobs = stores.jobs('test')
+  try {
+    await accounts.createAccount(ACCOUNT)
+    assert.equal((await accounts.createKey({ ...keyOf('key_1'), name: 'a\0b' })).name, 'a\ufffdb')
+    assert.equal(await accounts.findUser('a\0@example.com'), undefined)
+    assert.equal(await accounts.getKey('key_1\0'), undefined)
+    const made = { id: 'wh_a', accountId: 'acc_1', keyId: 'key_1', url: 'https://example.com/', batch: false }
+    await jobs.createSubscription({ ...made, kinds: [], addresses: [], createdAtMs: 1, secret: 's' }, 10)
+    const event = { seq: 1, id: 'evt_1', kind: 'block_added', text: '{}' }
+    await jobs.enqueue({ events: [event], jobs: [{ subscriptionId: 'wh_a', seq: 1 }] })
+    const [job] = await jobs.claim({ subscriptionId: 'wh_a', limit: 1, claimMs: 1_000 })
+    assert.ok(job)
+    const attempt = {
+      atMs: 1,
+      status: 200,
+      error: null,
+      durationMs: 1,
+      requestHead: null,
+      responseHead: null,
+    }
+    await jobs.settle([{ kind: 'delivered', job, ...attempt, response: '\0ok' }], [])
+    assert.equal((await jobs.delivery('wh_a', job.id))?.lastResponse, '\ufffdok')
+  } finally {
+    await Promise.all([accounts.close(), jobs.close()])
+    await place.remove()
+  }
+})
