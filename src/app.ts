@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
 import type { Accounts } from './accounts/accounts.ts'
 import { createIdempotency } from './accounts/idempotency.ts'
 import { KeyRing } from './accounts/key-ring.ts'
@@ -20,11 +21,12 @@ import { type DashboardDeps, startDashboard } from './app/dashboard.ts'
 import { lockDataFolder, prepareDataFolder, storeAddress } from './app/data-folder.ts'
 import { type CommonServices, startEnvironment } from './app/environment.ts'
 import { runningEnvironments } from './app/environments.ts'
+import type { Leadership } from './app/lead.ts'
 import { checkVenueSettings } from './app/live-setting.ts'
 import { openAccounts } from './app/open-accounts.ts'
 import type { ReadinessProbe } from './app/parts.ts'
 import { openSecrets } from './app/secrets.ts'
-import type { Config } from './config.ts'
+import { type Config, ConfigError, PROCESS_ROLES, type ProcessRole } from './config.ts'
 import { cursorCodec } from './core/cursor.ts'
 import type { Environment } from './core/environment.ts'
 import type { Plan } from './core/plan.ts'
@@ -38,7 +40,7 @@ import type { Logger } from './kit/log.ts'
 import { createMetrics } from './kit/metrics.ts'
 import { createShutdown, type Shutdown } from './kit/shutdown.ts'
 import type { AccountsStore } from './store/accounts.ts'
-import { openStores, watchFiles } from './store/open-stores.ts'
+import { openStores, type Stores, watchFiles } from './store/open-stores.ts'
 import type { StreamHub } from './stream/hub.ts'
 
 /**
@@ -97,6 +99,9 @@ async function startParts(
   { shutdown, bound }: { shutdown: Shutdown; bound: BoundPort },
 ): Promise<Service> {
   const { clock, log } = deps
+  const stores = openStores(storeAddress(config), clock)
+  const does = rolesOf(config, stores)
+  const leadership = openLeadership(stores, deps, shutdown)
   const { store, plans, accounts, ledger, keys, onAccountsChanged } = await startAccounts(
     config,
     deps,
@@ -122,7 +127,10 @@ async function startParts(
   const coverage: DashboardDeps['coverage'] = {}
   const recordings: (() => void)[] = []
   for (const environment of runningEnvironments(config)) {
-    const parts = { environment, config, clock, log, metrics, shutdown, probes }
+    const parts = {
+      ...{ environment, config, stores, leadership, does },
+      ...{ clock, log, metrics, shutdown, probes },
+    }
     const started = await startEnvironment(parts, shared)
     services[environment] = started.services
     hubs[environment] = started.hub
@@ -148,7 +156,10 @@ async function startParts(
     upgradeUrl: config.publicUrl ?? '/',
     pageCacheBytes: config.pageCacheMb * 1024 * 1024,
   })
-  const routes = publishedRoutes(ENDPOINTS)
+  // Without this role a process answers only whether it is well.
+  const routes = publishedRoutes(
+    does('api') ? ENDPOINTS : ENDPOINTS.filter(({ access }) => access.auth === 'none'),
+  )
   const { dashboard, sessionGate, inviteOperator } = startDashboard({
     ...{ config, clock, log, version: deps.version, store, plans, accounts },
     ...{ keys, gate, routes, services, coverage, box: secrets.box, allowances },
@@ -164,21 +175,25 @@ async function startParts(
     metricsToken: config.metricsToken,
     gate,
     routes,
-    dashboard,
+    ...(does('api') ? { dashboard } : {}),
     withdrawn: WITHDRAWN,
     docs: docsFiles(),
     metrics,
     log,
-    stream: {
-      gate: createStreamGate({ keys, authThrottle, clock }),
-      sessionGate,
-      hubs,
-      maxPendingPerAddress: config.streamPending,
-    },
+    ...(does('api')
+      ? {
+          stream: {
+            gate: createStreamGate({ keys, authThrottle, clock }),
+            sessionGate,
+            hubs,
+            maxPendingPerAddress: config.streamPending,
+          },
+        }
+      : {}),
   })
   shutdown.add('http', () => http.close(config.shutdownSeconds * 1000 * HTTP_SHARE_OF_SHUTDOWN))
   for (const record of recordings) record()
-  const failed = watchDatabases(config, { clock, log, shutdown })
+  const failed = watchDatabases(stores.files(runningEnvironments(config)), { clock, log, shutdown })
   const firstKey = await createDemoAccount(store, accounts)
   return {
     url: http.url,
@@ -189,6 +204,21 @@ async function startParts(
     failed,
     stop: () => shutdown.run(config.shutdownSeconds * 1000),
   }
+}
+
+/** What this process does; only a store that processes share lets it do a part. */
+function rolesOf({ roles }: Config, { isShared }: Stores): (role: ProcessRole) => boolean {
+  if (!isShared && PROCESS_ROLES.some((role) => !roles.includes(role)))
+    throw new ConfigError(
+      `TAPELINE_ROLES is ${roles.join(',')}, but one process does everything on a data folder: leave it out, or set TAPELINE_STORE to a PostgreSQL database that processes share.`,
+    )
+  return (role) => roles.includes(role)
+}
+
+function openLeadership(stores: Stores, { clock, log }: ServiceDeps, shutdown: Shutdown): Leadership {
+  const leases = stores.isShared ? stores.leases() : undefined
+  shutdown.add('leases', () => leases?.close())
+  return { leases, holder: `${hostname()}:${process.pid}`, clock, log }
 }
 
 /** Accounts, keys and the ledger, updated with changes that other processes make. */
@@ -218,7 +248,7 @@ async function startAccounts(config: Config, { clock, log }: ServiceDeps, shutdo
 
 /** Resolves with the reason when a database file was changed under the service. */
 function watchDatabases(
-  config: Config,
+  files: readonly string[],
   deps: { clock: Clock; log: Logger; shutdown: Shutdown },
 ): Promise<string> {
   return new Promise((resolve) => {
@@ -227,8 +257,7 @@ function watchDatabases(
       resolve(what)
     })
     deps.shutdown.add('watch over the databases', () => watch.close())
-    const stores = openStores(storeAddress(config), deps.clock)
-    for (const file of stores.files(runningEnvironments(config))) watch.add(file)
+    for (const file of files) watch.add(file)
   })
 }
 

@@ -77,6 +77,10 @@ const list = <T>(allowed: string, item: (text: string) => T | undefined, separat
 })
 const url = (value: string) => (URL.canParse(value) ? value : undefined)
 
+/** What a process can do; by default it does everything. */
+export const PROCESS_ROLES = ['api', 'record', 'index', 'deliver', 'upkeep'] as const
+export type ProcessRole = (typeof PROCESS_ROLES)[number]
+
 /** An address of a real venue: which venue, which of its hosts. */
 export interface VenueHost {
   readonly venue: string
@@ -144,6 +148,24 @@ const SETTINGS = {
   host: setting('HOST', 'Address that the service listens on.', '127.0.0.1', text),
   port: setting('PORT', 'Port that the service listens on; 0 picks a free one.', 8080, whole(0, 65_535)),
   data: setting('DATA', 'Folder of the databases and secrets.', './data', text),
+  store: setting(
+    'STORE',
+    'Address of a PostgreSQL store that processes share; off uses TAPELINE_DATA.',
+    null,
+    {
+      allowed: 'an address such as postgres://tapeline@db1,db2/tapeline, or off',
+      read: (value: string): string | null | undefined =>
+        value === 'off' ? null : /^postgres(?:ql)?:\/\//.test(value) ? value : undefined,
+      shown: (value) => (value === null ? 'off' : redactAddresses(value)),
+      carriesKeys: true,
+    },
+  ),
+  roles: setting(
+    'ROLES',
+    'What this process does; several processes can share the work on a PostgreSQL store.',
+    PROCESS_ROLES as readonly ProcessRole[],
+    list(`some of ${PROCESS_ROLES.join(', ')}`, (value) => PROCESS_ROLES.find((role) => role === value)),
+  ),
   seed: setting(
     'SEED',
     'Seed of the sandbox: the same seed gives the same simulated world.',

@@ -1,7 +1,7 @@
 /** The data folder: readable by its owner only, and used by one service at a time. */
 import { chmodSync, globSync, lstatSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Config } from '../config.ts'
+import { type Config, ConfigError } from '../config.ts'
 import { formatTime } from '../core/time.ts'
 import type { Clock } from '../kit/clock.ts'
 import {
@@ -52,8 +52,17 @@ export function serviceAddress({ data, host, port }: { data: string; host: strin
 }
 
 /** Where everything of this service is stored; a plain value that threads are started with. */
-export function storeAddress({ data, cacheMb }: Pick<Config, 'data' | 'cacheMb'>): StoreAddress {
-  return parseStoreAddress(data, cacheMb)
+export function storeAddress({
+  data,
+  store,
+  cacheMb,
+}: Pick<Config, 'data' | 'store' | 'cacheMb'>): StoreAddress {
+  try {
+    return parseStoreAddress(store ?? data, cacheMb)
+  } catch (error) {
+    if (error instanceof RangeError) throw new ConfigError(`TAPELINE_STORE: ${error.message}`)
+    throw error
+  }
 }
 
 /** Held by the service; commands work without it. */

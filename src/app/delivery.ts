@@ -10,13 +10,11 @@ import type { WatchedAddresses } from '../relay/addresses.ts'
 import type { AccountsStore } from '../store/accounts.ts'
 import type { EventStore } from '../store/events.ts'
 import type { JobsStore } from '../store/jobs.ts'
-import { openStores } from '../store/open-stores.ts'
 import { createStreamHub } from '../stream/hub.ts'
 import { createCredits } from '../webhooks/credits.ts'
 import { createPoster } from '../webhooks/post.ts'
 import { systemResolve } from '../webhooks/resolve-host.ts'
 import { startWebhooks } from '../webhooks/webhooks.ts'
-import { storeAddress } from './data-folder.ts'
 import type { EnvironmentParts } from './parts.ts'
 
 export interface DeliveryDeps {
@@ -35,14 +33,8 @@ export interface DeliveryDeps {
 const COUNT_MS = 1_000
 
 /** Opened before anything is written to the event log: it knows which numbers were used. */
-export function openDeliveryStore({
-  environment,
-  config,
-  clock,
-  shutdown,
-  probes,
-}: EnvironmentParts): JobsStore {
-  const store = openStores(storeAddress(config), clock).jobs(environment)
+export function openDeliveryStore({ environment, stores, shutdown, probes }: EnvironmentParts): JobsStore {
+  const store = stores.jobs(environment)
   shutdown.add(`${environment} webhook store`, () => store.close())
   probes.push({ name: `${environment} webhook store`, check: () => store.probe() })
   return store
@@ -63,6 +55,7 @@ export async function startDelivery(parts: EnvironmentParts, deps: DeliveryDeps)
     box: deps.box,
     network,
     watch,
+    delivers: parts.does('deliver'),
     allowPrivate: config.allowPrivateWebhooks,
     openPoster: createPoster,
     resolve: systemResolve(clock),

@@ -7,10 +7,12 @@ import type { RetentionSettings } from '../indexer/prune.ts'
 import { type Indexing, type SupervisedIndexing, superviseIndexing } from '../indexer/supervise-indexing.ts'
 import { createWatchedAddresses, type WatchedAddresses } from '../relay/addresses.ts'
 import type { ChainStore } from '../store/chain.ts'
-import { openStores } from '../store/open-stores.ts'
+import type { EventStore } from '../store/events.ts'
+import type { Fence } from '../store/leases.ts'
 import type { Upstreams } from '../upstreams/pool.ts'
 import { storeAddress } from './data-folder.ts'
 import { startIndexWorker } from './index-worker.ts'
+import { leadPart } from './lead.ts'
 import type { EnvironmentParts } from './parts.ts'
 
 /** As many addresses as the node takes without slowing down its notifications. */
@@ -24,19 +26,12 @@ const SHOWN_GAPS = 10
 const WARN_EVERY_MS = 60_000
 
 export async function startIndexedChain(parts: EnvironmentParts, upstreams: Upstreams, knownSeq: number) {
-  const { environment, config, clock, log, shutdown, probes } = parts
-  const database = openStores(storeAddress(config), clock).chain(environment)
+  const { environment, stores, clock, log, shutdown, probes } = parts
+  const database = stores.chain(environment)
   shutdown.add(`${environment} chain store`, () => database.close())
   const { chain, events } = database
   probes.push({ name: `${environment} chain store`, check: async () => void (await events.bounds()) })
-  const { newestSeq } = await events.bounds()
-  if (newestSeq < knownSeq) {
-    log.error(
-      { environment, newestSeq, knownSeq },
-      'the event log was lost; its numbers go on above those given',
-    )
-    await events.numberAbove(knownSeq + MAX_UNPLANNED)
-  }
+  if (parts.does('index')) await neverReuseNumbers(parts, events, knownSeq)
   const tail = await createEventTail({
     store: events,
     clock,
@@ -45,16 +40,15 @@ export async function startIndexedChain(parts: EnvironmentParts, upstreams: Upst
   shutdown.add(`${environment} event tail`, () => tail.close())
   const watched = createWatchedAddresses({ network: upstreams.network, cap: MAX_WATCHED })
   const indexing =
-    upstreams.nodes().length > 0
+    upstreams.nodes().length > 0 && parts.does('index')
       ? await startIndexing({ parts, upstreams, watched, tail })
-      : ({ state: 'off', restarts: 0 } as const)
+      : () => NOT_INDEXING
   return {
     chain,
     events: { store: events, tail },
     watched,
     indexing: async () => ({
-      state: indexing.state,
-      restarts: indexing.restarts,
+      ...indexing(),
       ...(await shownGaps(chain, clock.now())),
     }),
   }
@@ -81,32 +75,62 @@ interface IndexingParts {
   tail: EventTail
 }
 
-/** The thread that writes, and the loops that feed it. */
-async function startIndexing(indexing: IndexingParts): Promise<SupervisedIndexing> {
-  const { environment, clock, log, shutdown, probes } = indexing.parts
+type IndexingState = Pick<SupervisedIndexing, 'state' | 'restarts'> | typeof NOT_INDEXING
+const NOT_INDEXING = { state: 'off', restarts: 0 } as const
+
+/** The thread that writes, and the loops that feed it, while this process leads. */
+async function startIndexing(indexing: IndexingParts): Promise<() => IndexingState> {
+  const { environment, leadership, clock, log, shutdown, probes } = indexing.parts
   const counts = indexMetrics(indexing.parts)
-  const kept = await superviseIndexing({
-    start: () => startOnce(indexing, counts),
-    clock,
-    random: Math.random,
-    onEnd: (err) => {
-      counts.troubles.inc({ environment, part: 'thread' })
-      log.error({ err, environment }, 'the indexer has ended and is started again')
-    },
+  let running: SupervisedIndexing | undefined
+  const leader = await leadPart(`index/${environment}`, leadership, async (fence) => {
+    const kept = await superviseIndexing({
+      start: () => startOnce(indexing, counts, fence),
+      clock,
+      random: Math.random,
+      onEnd: (err) => {
+        counts.troubles.inc({ environment, part: 'thread' })
+        log.error({ err, environment }, 'the indexer has ended and is started again')
+      },
+    })
+    running = kept
+    return {
+      close() {
+        running = undefined
+        return kept.close()
+      },
+    }
   })
-  shutdown.add(`${environment} indexer`, () => kept.close())
-  probes.push({ name: `${environment} indexer`, check: async () => kept.probe() })
-  return kept
+  shutdown.add(`${environment} indexer`, () => leader.close())
+  probes.push({ name: `${environment} indexer`, check: async () => running?.probe() })
+  return () => (running === undefined ? NOT_INDEXING : { state: running.state, restarts: running.restarts })
+}
+
+/** A log that was lost or restored: readers may know numbers above its own. */
+async function neverReuseNumbers(
+  { environment, log }: EnvironmentParts,
+  events: EventStore,
+  knownSeq: number,
+): Promise<void> {
+  const { newestSeq } = await events.bounds()
+  if (newestSeq >= knownSeq) return
+  log.error(
+    { environment, newestSeq, knownSeq },
+    'the event log was lost; its numbers go on above those given',
+  )
+  await events.numberAbove(knownSeq + MAX_UNPLANNED)
 }
 
 async function startOnce(
   { parts, upstreams, watched, tail }: IndexingParts,
   counts: IndexMetrics,
+  fence: Fence | undefined,
 ): Promise<Indexing> {
   const { environment, config, clock, log } = parts
   const worker = startIndexWorker({
     address: storeAddress(config),
     environment,
+    fence,
     network: upstreams.network,
     dropAfterMs: DROP_AFTER_MS,
     onUnreadable: (detail) => log.error({ environment, detail }, 'a transaction could not be indexed'),

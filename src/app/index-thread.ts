@@ -8,17 +8,23 @@ import type { Environment } from '../core/environment.ts'
 import { createIndexer } from '../indexer/indexer.ts'
 import { systemClock } from '../kit/clock.ts'
 import { serveCalls } from '../kit/thread-calls.ts'
+import type { Fence } from '../store/leases.ts'
 import { openStores, type StoreAddress } from '../store/open-stores.ts'
 
 export interface IndexThreadData {
   address: StoreAddress
   environment: Environment
+  /** The lease of the indexer; undefined where only one process works on the store. */
+  fence?: Fence | undefined
   network: Network
   dropAfterMs: number
 }
 
-const { address, environment, network, dropAfterMs } = workerData as IndexThreadData
-const database = openStores(address, systemClock).chain(environment, { inline: true })
+const { address, environment, fence, network, dropAfterMs } = workerData as IndexThreadData
+const database = openStores(address, systemClock).chain(environment, {
+  inline: true,
+  ...(fence === undefined ? {} : { fence }),
+})
 const indexer = await createIndexer({
   chain: database.chain,
   events: database.events,

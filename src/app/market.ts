@@ -7,9 +7,8 @@ import { formatTime } from '../core/time.ts'
 import { createSourceCoverage, type DatasetCoverage } from '../ingest/source-coverage.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { EnvironmentStore } from '../store/environment.ts'
-import { openStores } from '../store/open-stores.ts'
 import { startRetention } from '../store/retention.ts'
-import { storeAddress } from './data-folder.ts'
+import { leadPart } from './lead.ts'
 import type { EnvironmentParts } from './parts.ts'
 import { prepareRecording } from './recording.ts'
 
@@ -17,12 +16,16 @@ const SYMBOLS_FRESH_MS = 2_000
 
 /** The market half of one environment: its store, its recorders and its services. */
 export async function startMarket(parts: EnvironmentParts, cursors: CursorCodec) {
-  const { environment, config, clock, shutdown, probes } = parts
-  const stores = openStores(storeAddress(config), clock)
+  const { environment, clock, shutdown, probes, stores } = parts
   const store = await stores.environment(environment)
   shutdown.add(`${environment} store`, () => store.close())
   probes.push({ name: `${environment} store`, check: async () => void (await store.series.earliest({})) })
-  startRetention(() => stores.environment(environment, { use: 'recorder' }), parts)
+  if (parts.does('upkeep')) {
+    const upkeep = await leadPart(`upkeep/${environment}`, parts.leadership, async () => ({
+      close: startRetention(() => stores.environment(environment, { use: 'recorder' }), parts),
+    }))
+    shutdown.add(`${environment} retention`, () => upkeep.close())
+  }
   const recording = prepareRecording(parts)
   const coverage = createSourceCoverage({ coverage: store.coverage, clock })
   return {

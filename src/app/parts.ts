@@ -1,14 +1,20 @@
-import type { Config } from '../config.ts'
+import type { Config, ProcessRole } from '../config.ts'
 import type { Environment } from '../core/environment.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { Metrics } from '../kit/metrics.ts'
 import type { Shutdown } from '../kit/shutdown.ts'
+import type { Stores } from '../store/open-stores.ts'
+import type { Leadership } from './lead.ts'
 
 /** What every part of an environment is built from. */
 export interface EnvironmentParts {
   readonly environment: Environment
   readonly config: Config
+  readonly stores: Stores
+  readonly leadership: Leadership
+  /** What this process does. */
+  readonly does: (role: ProcessRole) => boolean
   readonly clock: Clock
   readonly log: Logger
   readonly metrics: Metrics

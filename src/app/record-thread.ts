@@ -1,7 +1,8 @@
-/** The thread that records an environment: started, restarted with new addresses, and asked how it is. */
+/** The thread that records venues of an environment: started, restarted with new addresses, and asked how it is. */
 
 import { STARTING_MS } from '../api/endpoints/account/service-status.ts'
 import { type SupervisedThread, superviseThread } from '../kit/supervise-thread.ts'
+import type { Fence } from '../store/leases.ts'
 import { storeAddress } from './data-folder.ts'
 import type { EnvironmentParts } from './parts.ts'
 import type { RecordMessage, RecordOptions } from './record-worker.ts'
@@ -20,9 +21,8 @@ export type RecorderThread = ReturnType<typeof createRecorderThread>
 
 export function createRecorderThread(
   { environment, config, clock, log }: EnvironmentParts,
-  options: { onReport: (message: RecordMessage) => void },
+  { name, onReport }: { name: string; onReport: (message: RecordMessage) => void },
 ) {
-  const name = `${environment} recorders`
   const cameUp = new Set<string>()
   let sources: RecordMessage['sources'] = []
   let startedMs = clock.now()
@@ -31,7 +31,7 @@ export function createRecorderThread(
 
   const isSilent = () => clock.now() - reportedMs > STATUS_FRESH_MS
 
-  function run(venues: RecordOptions['venues']): SupervisedThread {
+  function run(venues: RecordOptions['venues'], fence: Fence | undefined): SupervisedThread {
     startedMs = reportedMs = clock.now()
     return superviseThread({
       name,
@@ -41,6 +41,7 @@ export function createRecorderThread(
         address: storeAddress(config),
         dataFolder: config.data,
         environment,
+        fence,
         logLevel: config.logLevel,
         logFormat: config.logFormat === 'auto' ? 'json' : config.logFormat,
         venues,
@@ -51,7 +52,7 @@ export function createRecorderThread(
       onMessage(message) {
         const report = message as RecordMessage
         sources = report.sources
-        options.onReport(report)
+        onReport(report)
         for (const { source, state } of sources) if (state === 'healthy') cameUp.add(source)
         reportedMs = clock.now()
       },
@@ -60,11 +61,11 @@ export function createRecorderThread(
 
   return {
     /** Starts, or restarts with other addresses. */
-    start(venues: RecordOptions['venues']) {
+    start(venues: RecordOptions['venues'], fence: Fence | undefined) {
       const before = thread
       thread = Promise.resolve(before)
         .then((running) => running?.close())
-        .then(() => run(venues))
+        .then(() => run(venues, fence))
     },
     /** The status of each source; all are down when the thread has stopped reporting. */
     sources: (): SourceReport[] =>
@@ -80,7 +81,13 @@ export function createRecorderThread(
       )
       if (failing.length > 0) throw new Error(failing.map(complaintOf).join('; '))
     },
-    close: async () => (await thread)?.close(),
+    /** It can be started again. */
+    async close() {
+      const running = thread
+      thread = undefined
+      sources = []
+      await (await running)?.close()
+    },
   }
 }
 

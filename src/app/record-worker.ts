@@ -17,6 +17,7 @@ import type { LogFormat } from '../kit/log-text.ts'
 import { lowerPriority, RECORDER_NICE } from '../kit/lower-priority.ts'
 import { releaseMemory } from '../kit/release-memory.ts'
 import { serveCalls } from '../kit/thread-calls.ts'
+import type { Fence } from '../store/leases.ts'
 import { openStores, type StoreAddress } from '../store/open-stores.ts'
 import { openVenue, recorderOf, type VenueSetting } from './open-venue.ts'
 
@@ -25,6 +26,8 @@ export interface RecordOptions {
   /** For dead letters and samples of the self-check. */
   readonly dataFolder: string
   readonly environment: Environment
+  /** The lease of these recorders; undefined where only one process works on the store. */
+  readonly fence: Fence | undefined
   readonly logLevel: string
   readonly logFormat: LogFormat
   readonly venues: readonly VenueSetting[]
@@ -49,6 +52,7 @@ const log = createLogger({ level: options.logLevel, format: options.logFormat })
 const store = await openStores(options.address, clock).environment(options.environment, {
   use: 'recorder',
   holdMs: HOLD_MS,
+  ...(options.fence === undefined ? {} : { fence: options.fence }),
 })
 const prefix = join(options.dataFolder, 'dead-letters', `${options.environment}-`)
 const letters = openDeadLetterFile({ prefix, files: letterFilesOnDisk, clock, log })

@@ -3,9 +3,11 @@ import type { ServiceStatus } from '../api/endpoints/account/service-status.ts'
 import type { Source } from '../core/source.ts'
 import { formatTime } from '../core/time.ts'
 import { sumAudits } from '../ingest/audit/audit.ts'
-import { type SupervisedThread, superviseThread } from '../kit/supervise-thread.ts'
+import { superviseThread } from '../kit/supervise-thread.ts'
+import type { Fence } from '../store/leases.ts'
 import { VENUE_NAMES, VENUES } from '../venues/list.ts'
 import { ingestMetrics } from './ingest-metrics.ts'
+import { type Leader, type LedPart, leadPart } from './lead.ts'
 import { liveSetting } from './live-setting.ts'
 import type { EnvironmentParts } from './parts.ts'
 import { createRecorderThread, type RecorderThread } from './record-thread.ts'
@@ -25,38 +27,84 @@ export interface Recording {
 }
 
 export function prepareRecording(parts: EnvironmentParts): Recording {
-  const { environment, config, clock, log, shutdown, metrics } = parts
+  const { environment, clock, log, shutdown, metrics } = parts
   const showPast = showBackfill({ environment, log, clock })
   const count = ingestMetrics(metrics, environment)
-  const recorders = createRecorderThread(parts, {
-    onReport(message) {
-      count(message)
-      showPast(message)
-    },
-  })
-  const hasSandbox = environment === 'test' && config.sandbox
-  let simulator: SupervisedThread | undefined
+  const onReport = (message: RecordMessage) => {
+    count(message)
+    showPast(message)
+  }
+  const groups = recordedGroups(parts).map((group) => ({
+    ...group,
+    recorders: createRecorderThread(parts, { name: group.name, onReport }),
+  }))
+  const leaders: Promise<Leader>[] = []
   shutdown.add(`${environment} recording`, async () => {
-    await recorders.close()
-    await simulator?.close()
+    for (const leader of await Promise.all(leaders)) await leader.close()
   })
-  if (hasSandbox || (environment === 'live' && config.live.length > 0))
-    parts.probes.push({ name: `${environment} recorders`, check: async () => recorders.check() })
+  for (const { name, recorders } of groups) parts.probes.push({ name, check: async () => recorders.check() })
   return {
     begin() {
-      if (hasSandbox) simulator = startSandbox(parts, recorders)
-      if (environment === 'live') startLive(parts, recorders)
+      for (const { part, start, recorders } of groups)
+        leaders.push(leadPart(part, parts.leadership, async (fence) => start(recorders, fence)))
     },
-    ingestion: () => recorders.sources().map((report) => rowOf(report, clock.now())),
+    ingestion: () =>
+      groups.flatMap(({ recorders }) => recorders.sources()).map((report) => rowOf(report, clock.now())),
   }
+}
+
+/** Venues that are recorded in one thread, and led by one process. */
+interface RecordedGroup {
+  readonly name: string
+  /** Of the lease. */
+  readonly part: string
+  start(recorders: RecorderThread, fence: Fence | undefined): LedPart
+}
+
+function recordedGroups(parts: EnvironmentParts): RecordedGroup[] {
+  const { environment, config, leadership } = parts
+  if (!parts.does('record')) return []
+  const name = `${environment} recorders`
+  if (environment === 'test')
+    return config.sandbox
+      ? [
+          {
+            name,
+            part: 'record:sandbox/test',
+            start: (recorders, fence) => startSandbox(parts, recorders, fence),
+          },
+        ]
+      : []
+  const venues = VENUE_NAMES.filter((venue) => config.live.includes(VENUES[venue].plan.source))
+  const group = (part: string, names: typeof venues): RecordedGroup => ({
+    name:
+      names.length === 1 && leadership.leases !== undefined ? `${environment} recorder ${names[0]}` : name,
+    part,
+    start(recorders, fence) {
+      recorders.start(
+        names.map((venue) => liveSetting(venue, config)),
+        fence,
+      )
+      return recorders
+    },
+  })
+  if (venues.length === 0) return []
+  // One thread is cheaper; threads of their own let processes share the venues.
+  return leadership.leases === undefined
+    ? [group('record/live', venues)]
+    : venues.map((venue) => group(`record:${VENUES[venue].plan.source}/live`, [venue]))
 }
 
 /** The simulated world lives in some 40 MB; a small nursery keeps the rest of the heap from growing beside it. */
 const SANDBOX_HEAP_LIMITS = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 8 }
 
 /** The simulator reports its addresses when it is up, and other ones after it was restarted. */
-function startSandbox({ config, clock, log }: EnvironmentParts, recorders: RecorderThread): SupervisedThread {
-  return superviseThread({
+function startSandbox(
+  { config, clock, log }: EnvironmentParts,
+  recorders: RecorderThread,
+  fence: Fence | undefined,
+): LedPart {
+  const simulator = superviseThread({
     ...{ name: 'simulated venues', file: SANDBOX_FILE, data: sandboxWorld(config), clock, log },
     limits: SANDBOX_HEAP_LIMITS,
     onMessage(message) {
@@ -64,16 +112,15 @@ function startSandbox({ config, clock, log }: EnvironmentParts, recorders: Recor
       const { exchanges, predictions } = ready
       log.info({ control: exchanges.controlUrl }, 'simulated exchanges are up')
       log.info({ control: predictions.controlUrl }, 'simulated prediction markets are up')
-      recorders.start(sandboxVenues(ready))
+      recorders.start(sandboxVenues(ready), fence)
     },
   })
-}
-
-function startLive({ config }: EnvironmentParts, recorders: RecorderThread): void {
-  const venues = VENUE_NAMES.filter((name) => config.live.includes(VENUES[name].plan.source)).map((name) =>
-    liveSetting(name, config),
-  )
-  if (venues.length > 0) recorders.start(venues)
+  return {
+    async close() {
+      await recorders.close()
+      await simulator.close()
+    },
+  }
 }
 
 function rowOf(

@@ -9,7 +9,6 @@ import { until } from '../../test/until.ts'
 import type { Feed } from '../core/feed.ts'
 import { DAY_MS } from '../core/time.ts'
 import { createLogger } from '../kit/log.ts'
-import { createShutdown } from '../kit/shutdown.ts'
 import { startRetention } from './retention.ts'
 
 const HOUR_MS = 3_600_000
@@ -28,7 +27,7 @@ test('live liquidations are retained for 90 days, candles forever', async () => 
   const log = createLogger({ level: 'silent' })
   const stores = storesIn(folder, clock)
   const store = await stores.environment('live')
-  const shutdown = createShutdown(clock)
+  let end = async () => {}
   try {
     const ages = [91, 90, 89, 1]
     const liquidation = { seq: 0, side: 'long' as const, quantity: 1, price: 10, avgPrice: 10 }
@@ -44,7 +43,7 @@ test('live liquidations are retained for 90 days, candles forever', async () => 
       const page = await store.series.page({ feeds: [feed], range, order: 'asc', limit: 10, separator: ',' })
       return page.count
     }
-    startRetention(() => stores.environment('live'), { environment: 'live', clock, log, shutdown })
+    end = startRetention(() => stores.environment('live'), { environment: 'live', clock, log })
     assert.equal(await kept(LIQUIDATIONS), 4)
     clock.advance(5 * 60_000)
     await until('the one of 91 days is deleted', async () => (await kept(LIQUIDATIONS)) === 3)
@@ -55,7 +54,7 @@ test('live liquidations are retained for 90 days, candles forever', async () => 
     })
     assert.equal(await kept(CANDLES), 1)
   } finally {
-    await shutdown.run(1_000)
+    await end()
     await store.close()
     rmSync(folder, { recursive: true, force: true })
   }

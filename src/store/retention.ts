@@ -3,7 +3,6 @@ import type { Dataset } from '../core/feed.ts'
 import { DAY_MS } from '../core/time.ts'
 import { type Clock, runAfter, runEvery } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
-import type { Shutdown } from '../kit/shutdown.ts'
 import type { EnvironmentStore } from './environment.ts'
 import type { FeedFilter } from './series.ts'
 
@@ -22,17 +21,19 @@ const TEST: readonly RetentionRule[] = [
 const FIRST_RUN_MS = 5 * 60_000
 const INTERVAL_MS = 3_600_000
 
-/** Deletes rows beyond their retention once an hour. The store is open only meanwhile: its writer is a thread. */
+/**
+ * Deletes rows beyond their retention once an hour. The store is open only meanwhile: its writer is a thread. The
+ * function ends it.
+ */
 export function startRetention(
   open: () => Promise<EnvironmentStore>,
   parts: {
     readonly environment: Environment
     readonly clock: Clock
     readonly log: Logger
-    readonly shutdown: Shutdown
   },
-): void {
-  const { environment, clock, log, shutdown } = parts
+): () => Promise<void> {
+  const { environment, clock, log } = parts
   let isStopped = false
   let running: Promise<void> | undefined
   const run = async () => {
@@ -56,10 +57,10 @@ export function startRetention(
   }
   const cancelFirst = runAfter(clock, FIRST_RUN_MS, go)
   const stop = runEvery(clock, INTERVAL_MS, go)
-  shutdown.add(`${environment} retention`, async () => {
+  return async () => {
     isStopped = true
     cancelFirst()
     stop()
     await running
-  })
+  }
 }

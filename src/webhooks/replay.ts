@@ -11,7 +11,7 @@ export interface ReplayDeps {
   readonly events: Pick<EventStore, 'after' | 'bounds' | 'seqBefore'>
   readonly credits: Pick<Credits, 'available'>
   /** How far the log is planned: what comes after is delivered anyway. */
-  readonly plannedSeq: () => number
+  readonly plannedSeq: () => Promise<number>
   /** Jobs were written for it. */
   readonly onPlanned: (subscriptionId: string) => void
 }
@@ -54,7 +54,7 @@ export async function replayEvents(
   const filters = filtersOf({ kinds: subscription.kinds as EventKind[], addresses: subscription.addresses })
   const { upToSeq = Number.POSITIVE_INFINITY, untilMs } = range
   const beforeEnd = untilMs === undefined ? upToSeq : Math.min(upToSeq, await deps.events.seqBefore(untilMs))
-  const untilSeq = Math.min(deps.plannedSeq(), beforeEnd)
+  const untilSeq = Math.min(await deps.plannedSeq(), beforeEnd)
   const most = await roomFor(deps, subscription)
   let cursor = afterSeq
   let count = 0

@@ -38,6 +38,8 @@ export interface WebhookServiceDeps {
   readonly box: SecretBox
   readonly network: Network
   readonly watch: WatchAddresses
+  /** Whether events are planned and delivered here, or by another process. */
+  readonly delivers?: boolean
   readonly allowPrivate: boolean
   readonly openPoster: OpenPoster
   readonly resolve: Resolve
@@ -60,7 +62,7 @@ const KEY_CHECK_SLICE = 200
 const MAX_PRUNE_ROUNDS = 200
 
 export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookService> {
-  const { store, events, tail, credits, box, clock, log } = deps
+  const { store, events, tail, credits, box, clock, log, delivers = true } = deps
   const guard = createGuard({ allowPrivate: deps.allowPrivate, resolve: deps.resolve })
   const poster = deps.openPoster({
     guard,
@@ -69,24 +71,26 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
   })
   const book = createSubscriptionBook({ store, watch: deps.watch, log })
   const reload = async () => {
-    if (await book.reload()) worker.refresh(book.all)
+    if (await book.reload()) worker?.refresh(book.all)
   }
-  const worker = new DeliveryWorker({
-    store,
-    credits,
-    guard,
-    poster,
-    box,
-    clock,
-    random: deps.random,
-    log,
-    onKeyEnd: (id, reason) => void endWebhook(id, reason).catch(onEndFailed),
-    onDisabled: (id) => {
-      log.warn({ subscription: id }, 'a webhook was switched off')
-      reload().catch((err) => log.error({ err }, 'webhooks could not be read again'))
-    },
-    ...(deps.retryDelaysMs ? { retryDelaysMs: deps.retryDelaysMs } : {}),
-  })
+  const worker = delivers
+    ? new DeliveryWorker({
+        store,
+        credits,
+        guard,
+        poster,
+        box,
+        clock,
+        random: deps.random,
+        log,
+        onKeyEnd: (id, reason) => void endWebhook(id, reason).catch(onEndFailed),
+        onDisabled: (id) => {
+          log.warn({ subscription: id }, 'a webhook was switched off')
+          reload().catch((err) => log.error({ err }, 'webhooks could not be read again'))
+        },
+        ...(deps.retryDelaysMs ? { retryDelaysMs: deps.retryDelaysMs } : {}),
+      })
+    : undefined
   const endWebhook = async (id: string, reason: EndReason) => {
     await store.updateSubscription(id, {
       active: false,
@@ -110,23 +114,25 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
   }
   await reload()
   await checkKeys()
-  const planner = await startPlanner({
-    clock,
-    store,
-    events,
-    book,
-    tailSeq: () => tail.seq,
-    log,
-    onPlanned: (ids) => worker.wake(ids),
-  })
-  const stopListening = tail.listen(() => planner.wake(), { isIdle: () => book.activeCount === 0 })
+  const planner =
+    worker &&
+    (await startPlanner({
+      clock,
+      store,
+      events,
+      book,
+      tailSeq: () => tail.seq,
+      log,
+      onPlanned: (ids) => worker.wake(ids),
+    }))
+  const stopListening = planner && tail.listen(() => planner.wake(), { isIdle: () => book.activeCount === 0 })
   const prune = () => pruneAll(store).catch((err) => log.error({ err }, 'pruning deliveries failed'))
   const stopTimers = [
     runEvery(clock, REFRESH_MS, () => {
-      planner.wakeAndWrite()
+      planner?.wakeAndWrite()
       reload().catch((err) => log.error({ err }, 'webhooks could not be read again'))
     }),
-    runEvery(clock, PRUNE_MS, () => void prune()),
+    ...(delivers ? [runEvery(clock, PRUNE_MS, () => void prune())] : []),
     runEvery(clock, KEY_CHECK_MS, () => void checkKeys().catch(onEndFailed)),
   ]
 
@@ -141,13 +147,13 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
       clock,
       randomBytes: deps.randomBytes,
       credits,
-      plannedSeq: () => planner.position,
+      plannedSeq: async () => planner?.position ?? (await store.position()) ?? 0,
       onChange: reload,
-      onPlanned: (id) => worker.wake([id]),
+      onPlanned: (id) => worker?.wake([id]),
     }),
     expected: createExpectedEvents({ events, clock }),
-    deliveries: createDeliveries({ store, events, onDue: (id) => worker.wake([id]) }),
-    pauseOf: (id) => worker.pauseOf(id),
+    deliveries: createDeliveries({ store, events, onDue: (id) => worker?.wake([id]) }),
+    pauseOf: (id) => worker?.pauseOf(id),
     accountsChanged(accountIds) {
       credits.forget(accountIds)
       checkKeys(accountIds).catch(onEndFailed)
@@ -159,9 +165,10 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
     },
     async close() {
       for (const stop of stopTimers) stop()
-      stopListening()
-      await planner.close()
-      await worker.close()
+      stopListening?.()
+      await planner?.close()
+      if (worker === undefined) poster.close()
+      await worker?.close()
       book.close()
     },
   }
