@@ -3,6 +3,7 @@ import type { Environment } from '../core/environment.ts'
 import type { AccountsStore } from './accounts.ts'
 import type { BillingStore } from './billing.ts'
 import type { ChainStores } from './chain.ts'
+import type { CoordinationStore } from './coordination.ts'
 import type { EnvironmentStore } from './environment.ts'
 import type { JobsStore } from './jobs.ts'
 import type { Fence, LeaseStore } from './leases.ts'
@@ -39,6 +40,7 @@ export interface Stores {
   jobs(environment: Environment): JobsStore
   accounts(): AccountsStore & UsersStore & BillingStore
   leases(): LeaseStore
+  coordination(): CoordinationStore
   /** The existing files of these environments, for the check that they are not replaced. */
   files(environments: readonly Environment[]): string[]
 }

@@ -3,6 +3,7 @@ import type { RandomBytes } from '../../kit/random.ts'
 import type { Stores } from '../stores.ts'
 import { openPostgresAccounts } from './accounts.ts'
 import type { PostgresAddress } from './address.ts'
+import { openPostgresCoordination } from './coordination.ts'
 import { openPostgresJobs } from './jobs.ts'
 import { openPostgresLeases } from './leases.ts'
 
@@ -21,6 +22,7 @@ export function openPostgresStores(
     jobs: (environment) => openPostgresJobs({ address, environment, clock: deps.clock }),
     accounts: () => openPostgresAccounts({ address, clock: deps.clock }),
     leases: () => openPostgresLeases({ address, ...deps }),
+    coordination: () => openPostgresCoordination({ address, clock: deps.clock }),
     files: () => [],
   }
 }

@@ -6,6 +6,7 @@ import { accountWriters } from './accounts-records.ts'
 import { settler } from './accounts-settle.ts'
 import { viewWriters } from './accounts-views.ts'
 import { billingWriters } from './billing-records.ts'
+import { coordinationWriters } from './coordination-records.ts'
 import { leaseWriters } from './leases-records.ts'
 import { asRecord, recordOf } from './rows.ts'
 import { userWriters } from './users-records.ts'
@@ -25,6 +26,7 @@ export function accountsWrites(db: DatabaseSync) {
     ...billingWriters(db),
     ...viewWriters(db),
     ...leaseWriters(db),
+    ...coordinationWriters(db),
     settle: settler(db),
     pruneLedger: (beforeMs: number) => Number(prune.run(beforeMs).changes),
   }

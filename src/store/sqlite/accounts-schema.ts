@@ -189,4 +189,32 @@ export const ACCOUNTS_MIGRATIONS: readonly Migration[] = [
       ) STRICT, WITHOUT ROWID;
     `,
   },
+  {
+    version: 3,
+    name: 'shared counts, attempts, secrets, heartbeats',
+    sql: `
+      CREATE TABLE shared_counts (
+        name TEXT NOT NULL,
+        window_start INTEGER NOT NULL,
+        holder TEXT NOT NULL,
+        count INTEGER NOT NULL,
+        until INTEGER NOT NULL,
+        PRIMARY KEY (name, window_start, holder)
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX shared_counts_by_end ON shared_counts (until);
+      CREATE TABLE count_holders (holder TEXT PRIMARY KEY, until INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+      CREATE TABLE attempts (
+        name TEXT PRIMARY KEY,
+        count INTEGER NOT NULL,
+        until INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX attempts_by_end ON attempts (until);
+      CREATE TABLE shared_secrets (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+      CREATE TABLE heartbeats (
+        part TEXT PRIMARY KEY,
+        text TEXT NOT NULL,
+        at INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
+    `,
+  },
 ]

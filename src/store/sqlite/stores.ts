@@ -5,6 +5,7 @@ import type { RandomBytes } from '../../kit/random.ts'
 import type { Stores } from '../stores.ts'
 import { openSqliteAccounts } from './accounts.ts'
 import { openSqliteChain } from './chain.ts'
+import { openSqliteCoordination } from './coordination.ts'
 import { openSqliteEnvironment } from './environment.ts'
 import { openSqliteJobs } from './jobs.ts'
 import { openSqliteLeases } from './leases.ts'
@@ -42,6 +43,7 @@ export function openSqliteStores(
     jobs: (environment) => openSqliteJobs(options(`${environment}-webhooks`)),
     accounts: () => openSqliteAccounts(options('accounts')),
     leases: () => openSqliteLeases(options('accounts')),
+    coordination: () => openSqliteCoordination(options('accounts')),
     files: (environments) =>
       ['accounts', ...environments.flatMap((name) => [name, `${name}-chain`, `${name}-webhooks`])]
         .map(fileOf)

@@ -1,0 +1,5 @@
+/** The storage port of secrets that all processes use. The caller encrypts them: the store sees no secret. */
+export interface SharedSecrets {
+  /** What was stored first under this name, by whichever process: the proposed value where there was none. */
+  sharedSecret(name: string, proposed: string): Promise<string>
+}
