@@ -1,4 +1,4 @@
-/** The chain index and the event log, with a writer thread and written on the calling thread. */
+/** The chain index and the event log; where an engine has a writer thread, with it and without. */
 
 import { manualClock } from '../../../test/fakes/manual-clock.ts'
 import { type ChainEngine, NOW } from './chain-engine.ts'
@@ -9,9 +9,9 @@ import { eventLogSuite } from './event-log.ts'
 const SOAK = process.env.TAPELINE_SOAK !== undefined
 
 for (const engine of ENGINES) {
-  for (const inline of [true, false]) {
+  for (const inline of engine.hasWriterThread ? [true, false] : [false]) {
     const chainEngine: ChainEngine = {
-      name: `${engine.name} ${inline ? 'inline' : 'thread'}`,
+      name: engine.hasWriterThread ? `${engine.name} ${inline ? 'inline' : 'thread'}` : engine.name,
       async open() {
         const place = engine.create()
         const open = () => place.open(manualClock(NOW)).chain('test', { inline })
@@ -30,7 +30,9 @@ for (const engine of ENGINES) {
         }
       },
     }
-    const rounds = inline ? { events: SOAK ? 5_000 : 60, walks: SOAK ? 500 : 20 } : { events: 10, walks: 5 }
+    const rounds = inline
+      ? { events: SOAK ? 5_000 : 60, walks: SOAK ? 500 : 20 }
+      : { events: SOAK ? 200 : 10, walks: SOAK ? 50 : 5 }
     eventLogSuite(chainEngine, rounds.events)
     chainIndexSuite(chainEngine, rounds.walks)
   }

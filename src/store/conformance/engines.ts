@@ -8,6 +8,8 @@ import { openStores, parseStoreAddress, type SqliteAddress, type Stores } from '
 
 export interface StoreEngine {
   readonly name: string
+  /** Writes are done in a thread, or on the calling one where that is asked for. */
+  readonly hasWriterThread: boolean
   create(): StorePlace
 }
 
@@ -27,6 +29,7 @@ export const ENGINES: readonly StoreEngine[] = [
 function postgres(): StoreEngine {
   return {
     name: 'postgres',
+    hasWriterThread: false,
     create() {
       const { address, remove } = postgresPlace()
       return { open: (clock) => openStores(parseStoreAddress(address), clock), remove }
@@ -37,6 +40,7 @@ function postgres(): StoreEngine {
 function sqlite(name: string, settings: Pick<SqliteAddress, 'writes' | 'sync'>): StoreEngine {
   return {
     name,
+    hasWriterThread: true,
     create() {
       const folder = mkdtempSync(join(tmpdir(), 'tapeline-store-'))
       const address: SqliteAddress = { engine: 'sqlite', folder, cacheMb: 128, ...settings }

@@ -3,6 +3,7 @@ import type { RandomBytes } from '../../kit/random.ts'
 import type { Stores } from '../stores.ts'
 import { openPostgresAccounts } from './accounts.ts'
 import type { PostgresAddress } from './address.ts'
+import { openPostgresChain } from './chain.ts'
 import { openPostgresCoordination } from './coordination.ts'
 import { openPostgresJobs } from './jobs.ts'
 import { openPostgresLeases } from './leases.ts'
@@ -18,7 +19,8 @@ export function openPostgresStores(
     isShared: true,
     environment: missing,
     hasChain: () => true,
-    chain: missing,
+    chain: (environment, { fence } = {}) =>
+      openPostgresChain({ address, environment, clock: deps.clock, fence }),
     jobs: (environment) => openPostgresJobs({ address, environment, clock: deps.clock }),
     accounts: () => openPostgresAccounts({ address, clock: deps.clock }),
     leases: () => openPostgresLeases({ address, ...deps }),

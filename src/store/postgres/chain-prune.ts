@@ -1,0 +1,79 @@
+/** Deletes what the index need not retain, in bounded steps of one transaction each. */
+
+import { DROPPED, PENDING } from '../chain/row-codes.ts'
+import type { IndexRetention } from '../chain.ts'
+import { type Database, statement } from './database.ts'
+
+/** Rows of each kind that one step deletes at most. */
+const PRUNE_STEP = 1_000
+
+const BLOCKS = statement(
+  'chain_prune_blocks',
+  `DELETE FROM chain_blocks WHERE id IN (SELECT id FROM chain_blocks
+    WHERE id < greatest((SELECT chain_from FROM chain_state), (SELECT max(id) FROM chain_blocks) - $1::bigint + 1)
+    ORDER BY id LIMIT ${PRUNE_STEP})`,
+)
+const SEEN = statement(
+  'chain_prune_seen',
+  `DELETE FROM seen_blocks WHERE hash IN (SELECT hash FROM seen_blocks WHERE seen_at < now_ms() - $1::bigint
+    ORDER BY seen_at LIMIT ${PRUNE_STEP})`,
+)
+const EXPIRED = statement(
+  'chain_expired',
+  `SELECT tx_id, place FROM transactions WHERE status <> ${PENDING} AND first_seen < now_ms() - $1::bigint
+    ORDER BY first_seen LIMIT ${PRUNE_STEP}`,
+)
+const DROPPED_BEFORE = statement(
+  'chain_dropped_before',
+  `SELECT tx_id, place FROM transactions WHERE status = ${DROPPED} AND changed_at < now_ms() - $1::bigint
+    ORDER BY changed_at LIMIT ${PRUNE_STEP}`,
+)
+const DELETE_ROWS = statement('chain_delete_rows', 'DELETE FROM address_rows WHERE place = ANY($1::bigint[])')
+const DELETE_TRANSACTIONS = statement(
+  'chain_delete_transactions',
+  'DELETE FROM transactions WHERE tx_id = ANY($1::bytea[])',
+)
+const RETAINED_FROM = statement(
+  'chain_retained_from',
+  'UPDATE chain_state SET retained_from = now_ms() - $1::bigint',
+)
+const GAPS = statement(
+  'chain_prune_gaps',
+  `DELETE FROM gaps WHERE recorded_at < now_ms() - $1::bigint
+    AND id IN (SELECT id FROM gaps ORDER BY id LIMIT ${PRUNE_STEP})`,
+)
+
+interface OldTransaction {
+  readonly tx_id: Buffer
+  readonly place: number
+}
+
+export function chainPruner(database: Database) {
+  return ({ maxTransactionAgeMs, maxDroppedAgeMs, chainBlocks, maxSeenAgeMs }: IndexRetention) =>
+    database.write(async (transaction) => {
+      const [dropped, expired, blocks, seen] = await Promise.all([
+        transaction.rows<OldTransaction>(DROPPED_BEFORE, [maxDroppedAgeMs]),
+        maxTransactionAgeMs === null ? [] : transaction.rows<OldTransaction>(EXPIRED, [maxTransactionAgeMs]),
+        transaction.run(BLOCKS, [chainBlocks]),
+        transaction.run(SEEN, [maxSeenAgeMs]),
+      ])
+      const old = [...new Map([...dropped, ...expired].map((one) => [one.place, one])).values()]
+      if (old.length > 0) {
+        await Promise.all([
+          transaction.run(DELETE_ROWS, [old.map(({ place }) => place)]),
+          transaction.run(DELETE_TRANSACTIONS, [old.map(({ tx_id }) => tx_id)]),
+        ])
+      }
+      if (maxTransactionAgeMs !== null) {
+        await Promise.all([
+          transaction.run(RETAINED_FROM, [maxTransactionAgeMs]),
+          transaction.run(GAPS, [maxTransactionAgeMs]),
+        ])
+      }
+      const counts = [old.length, blocks, seen]
+      return {
+        deleted: counts.reduce((sum, count) => sum + count, 0),
+        more: counts.some((count) => count >= PRUNE_STEP),
+      }
+    })
+}

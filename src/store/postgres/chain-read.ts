@@ -1,0 +1,190 @@
+/** Reads of the chain index: each is one statement, whatever the length of its list. */
+
+import { outputOf } from '../chain/indexed-output.ts'
+import { directionOf, PENDING, statusOf } from '../chain/row-codes.ts'
+import type {
+  AddressPage,
+  AddressRow,
+  ChainGap,
+  Confirmation,
+  IndexedOutput,
+  KnownTransaction,
+  OutputPoint,
+  TransactionRow,
+} from '../chain.ts'
+import { eventIds } from '../events/event-id.ts'
+import { bytea } from './bytea.ts'
+import { blockReader, blocksOf } from './chain-blocks.ts'
+import { type Database, type Queries, statement } from './database.ts'
+
+const COVERAGE = statement(
+  'chain_coverage',
+  `SELECT greatest(coverage_from, retained_from) AS "coverageFrom",
+      greatest(coalesce(indexed_from, coverage_from), retained_from) AS "indexedFrom",
+      coverage_from IS NOT NULL AS "isStarted"
+    FROM chain_state`,
+)
+const GAPS = statement('chain_gaps', 'SELECT gap FROM gaps ORDER BY id DESC LIMIT $1::int')
+const KNOWN = statement(
+  'chain_known',
+  `SELECT encode(tx_id, 'hex') AS "txId", status, mempool_event AS "hasMempoolEvent",
+      accepted_event AS "hasAcceptedEvent"
+    FROM transactions WHERE tx_id = ANY($1::bytea[])`,
+)
+const SEEN = statement(
+  'chain_seen',
+  `SELECT encode(hash, 'hex') AS hash FROM seen_blocks WHERE hash = ANY($1::bytea[])`,
+)
+const PENDING_IDS = statement(
+  'chain_pending',
+  `SELECT encode(tx_id, 'hex') AS "txId" FROM transactions WHERE status = ${PENDING} ORDER BY place LIMIT $1::int`,
+)
+const TEXTS = statement(
+  'chain_texts',
+  `SELECT encode(tx_id, 'hex') AS "txId", parsed FROM transactions WHERE tx_id = ANY($1::bytea[])`,
+)
+const TRANSACTION = statement(
+  'chain_transaction',
+  `SELECT status, parsed, fee::text, encode(block_hash, 'hex') AS "blockHash", block_time AS "blockTimeMs",
+      encode(accepting_hash, 'hex') AS "acceptingBlockHash", accepting_time AS "acceptingBlockTimeMs",
+      accepting_blue_score AS "acceptingBlueScore", first_seen AS "firstSeenMs"
+    FROM transactions WHERE tx_id = $1`,
+)
+/** The page is complete before it is joined: its transactions may be on other servers. */
+const ADDRESS_PAGE = statement(
+  'chain_address_page',
+  `WITH page AS MATERIALIZED (
+      SELECT * FROM address_rows WHERE address = $1 AND place < $2::bigint ORDER BY place DESC LIMIT $3::int)
+    SELECT encode(p.tx_id, 'hex') AS "txId", p.direction, p.amount::text, p.received::text, p.sent::text,
+        p.counterparty, t.status, t.block_time AS "blockTimeMs", p.place AS "order"
+      FROM page p JOIN transactions t ON t.tx_id = p.tx_id ORDER BY p.place DESC`,
+)
+const LOG_NAME = statement('chain_log_name', 'SELECT log_name AS "logName" FROM chain_state')
+const CONFIRMED_BY = statement(
+  'chain_confirmed_by',
+  `SELECT encode(tx_id, 'hex') AS "txId", place, parsed, encode(accepting_hash, 'hex') AS "acceptingBlockHash",
+      accepting_daa_score AS "acceptingDaaScore"
+    FROM transactions WHERE accepting_blue_score = ANY($1::bigint[]) AND accepting_hash = ANY($2::bytea[])
+    ORDER BY place DESC`,
+)
+const EVENTS_OF = statement(
+  'chain_events_of',
+  `SELECT place, address, event_seq AS "eventSeq" FROM address_rows
+    WHERE place = ANY($1::bigint[]) AND event_seq IS NOT NULL ORDER BY event_seq DESC`,
+)
+
+const MAX_GAPS = 1_000
+
+export function chainReader(database: Database) {
+  const coverage = async () => {
+    const [row] = await database.rows<{ coverageFrom: number; indexedFrom: number; isStarted: boolean }>(
+      COVERAGE,
+    )
+    return row?.isStarted ? row : undefined
+  }
+  return {
+    ...blockReader(database),
+    coverageFromMs: async (): Promise<number | undefined> => (await coverage())?.coverageFrom,
+    indexedFromMs: async (): Promise<number | undefined> => (await coverage())?.indexedFrom,
+    async gaps(limit = MAX_GAPS): Promise<ChainGap[]> {
+      const rows = await database.rows<{ gap: string }>(GAPS, [limit])
+      return rows.reverse().map(({ gap }) => JSON.parse(gap) as ChainGap)
+    },
+    async confirmedBy(hashes: readonly string[]): Promise<Confirmation[]> {
+      return hashes.length === 0 ? [] : database.snapshot((queries) => confirmedBy(queries, hashes))
+    },
+    async known(txIds: readonly string[]): Promise<Map<string, KnownTransaction>> {
+      if (txIds.length === 0) return new Map()
+      const rows = await database.rows<Omit<KnownTransaction, 'status'> & { txId: string; status: number }>(
+        KNOWN,
+        [txIds.map(bytea)],
+      )
+      return new Map(rows.map(({ txId, status, ...known }) => [txId, { status: statusOf(status), ...known }]))
+    },
+    async unseen(hashes: readonly string[]): Promise<string[]> {
+      const asked = new Set(hashes)
+      if (asked.size === 0) return []
+      const seen = await database.rows<{ hash: string }>(SEEN, [[...asked].map(bytea)])
+      for (const { hash } of seen) asked.delete(hash)
+      return [...asked]
+    },
+    async pending(limit: number): Promise<string[]> {
+      return (await database.rows<{ txId: string }>(PENDING_IDS, [limit])).map(({ txId }) => txId)
+    },
+    async outputs(points: readonly OutputPoint[]): Promise<(IndexedOutput | undefined)[]> {
+      const txIds = new Set(points.map(({ txId }) => txId))
+      if (txIds.size === 0) return []
+      const rows = await database.rows<{ txId: string; parsed: string }>(TEXTS, [[...txIds].map(bytea)])
+      const texts = new Map(rows.map(({ txId, parsed }) => [txId, parsed]))
+      return points.map(({ txId, index }) => {
+        const text = texts.get(txId)
+        return text === undefined ? undefined : outputOf(text, index)
+      })
+    },
+    async transaction(txId: string): Promise<TransactionRow | undefined> {
+      const [row] = await database.rows<StoredTransaction>(TRANSACTION, [bytea(txId)])
+      if (row === undefined) return undefined
+      const { status, fee, ...rest } = row
+      return { txId, ...rest, status: statusOf(status), fee: fee === null ? null : BigInt(fee) }
+    },
+    async addressPage(query: { address: string; limit: number; before?: number }): Promise<AddressPage> {
+      const { address, limit, before = Number.MAX_SAFE_INTEGER } = query
+      const rows = await database.rows<StoredAddressRow>(ADDRESS_PAGE, [address, before, limit + 1])
+      return { hasMore: rows.length > limit, rows: rows.slice(0, limit).map(toAddressRow) }
+    },
+  }
+}
+
+async function confirmedBy(queries: Queries, hashes: readonly string[]): Promise<Confirmation[]> {
+  const [[log], blocks] = await Promise.all([
+    queries.rows<{ logName: string }>(LOG_NAME),
+    blocksOf(queries, hashes),
+  ])
+  const ids = eventIds(log?.logName ?? '')
+  const scores = blocks.map(({ blueScore }) => blueScore)
+  const confirmed = await queries.rows<Omit<Confirmation, 'events'> & { place: number }>(CONFIRMED_BY, [
+    scores,
+    blocks.map(({ hash }) => bytea(hash)),
+  ])
+  const events = new Map(confirmed.map(({ place }) => [place, [] as { address: string; eventId: string }[]]))
+  for (const { place, address, eventSeq } of await queries.rows<{
+    place: number
+    address: string
+    eventSeq: number
+  }>(EVENTS_OF, [[...events.keys()]])) {
+    events.get(place)?.push({ address, eventId: ids.of(eventSeq) })
+  }
+  const order = new Map(hashes.map((hash, at) => [hash, at]))
+  const orderOf = ({ acceptingBlockHash }: { acceptingBlockHash: string }) =>
+    order.get(acceptingBlockHash) ?? order.size
+  return confirmed
+    .sort((a, b) => orderOf(a) - orderOf(b))
+    .map(({ place, ...confirmation }) => ({ ...confirmation, events: events.get(place) ?? [] }))
+}
+
+type StoredTransaction = Omit<TransactionRow, 'txId' | 'status' | 'fee'> & {
+  status: number
+  fee: string | null
+}
+
+type StoredAddressRow = Pick<AddressRow, 'txId' | 'counterparty' | 'blockTimeMs' | 'order'> & {
+  direction: number
+  amount: string
+  received: string
+  sent: string
+  status: number
+}
+
+function toAddressRow(row: StoredAddressRow): AddressRow {
+  return {
+    txId: row.txId,
+    direction: directionOf(row.direction),
+    amount: BigInt(row.amount),
+    received: BigInt(row.received),
+    sent: BigInt(row.sent),
+    counterparty: row.counterparty,
+    status: statusOf(row.status),
+    blockTimeMs: row.blockTimeMs,
+    order: row.order,
+  }
+}

@@ -1,0 +1,106 @@
+import type { Migration } from '../migration.ts'
+
+/**
+ * The chain index and the event log of an environment. Everything that is counted is in the one row of `chain_state`,
+ * which each write locks first: numbers are given in the order of the commits and without gaps, which a sequence
+ * would not do.
+ *
+ * `transactions` and `address_rows` can be distributed by `tx_id` and `address`; everything else stays on one server.
+ * A transaction's number (`place`) is given when it is first seen, so it is also the order of an address's history.
+ */
+export const CHAIN_MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    name: 'index and event log',
+    sql: `
+      CREATE TABLE chain_state (
+        only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+        -- The log's own random name, for ever.
+        log_name text NOT NULL,
+        newest_seq bigint NOT NULL,
+        -- NULL while the log is empty.
+        oldest_seq bigint,
+        bytes bigint NOT NULL,
+        newest_place bigint NOT NULL,
+        -- The last write: one whose answer was lost is recognised by it and not done twice.
+        last_write uuid,
+        -- Server and timeline of the last write.
+        server text,
+        -- Blocks below are of a chain that was followed before a gap.
+        chain_from bigint NOT NULL,
+        coverage_from bigint,
+        indexed_from bigint,
+        retained_from bigint
+      ) WITH (fillfactor = 10);
+      INSERT INTO chain_state (log_name, newest_seq, bytes, newest_place, chain_from)
+        VALUES (left(gen_random_uuid()::text, 8), 0, 0, 0, 1);
+      -- Plans should know that it is one row.
+      ANALYZE chain_state;
+
+      CREATE TABLE events (
+        seq bigint PRIMARY KEY,
+        kind text COLLATE "C" NOT NULL,
+        created_at bigint NOT NULL,
+        -- Joined by spaces.
+        addresses text NOT NULL,
+        -- Characters of the whole text; its beginning follows from the number.
+        size int NOT NULL,
+        tail text NOT NULL
+      );
+      CREATE INDEX events_by_kind ON events (kind, seq);
+      CREATE INDEX events_by_time ON events (created_at);
+      CREATE TABLE event_addresses (
+        address text COLLATE "C" NOT NULL,
+        seq bigint NOT NULL,
+        PRIMARY KEY (address, seq)
+      );
+
+      CREATE TABLE chain_blocks (
+        id bigint PRIMARY KEY,
+        hash bytea NOT NULL UNIQUE,
+        blue_score bigint NOT NULL,
+        daa_score bigint NOT NULL,
+        time_ms bigint NOT NULL
+      );
+      CREATE TABLE transactions (
+        tx_id bytea PRIMARY KEY,
+        place bigint NOT NULL,
+        status smallint NOT NULL,
+        first_seen bigint NOT NULL,
+        changed_at bigint NOT NULL,
+        mempool_event boolean NOT NULL,
+        accepted_event boolean NOT NULL,
+        fee bigint,
+        block_hash bytea,
+        block_time bigint,
+        accepting_hash bytea,
+        accepting_time bigint,
+        accepting_blue_score bigint,
+        accepting_daa_score bigint,
+        parsed text NOT NULL
+      );
+      CREATE INDEX transactions_pending ON transactions (place) WHERE status = 0;
+      CREATE INDEX transactions_dropped ON transactions (changed_at) WHERE status = 2;
+      CREATE INDEX transactions_by_age ON transactions (first_seen);
+      -- Rises with the chain, unlike hashes: an index on those would be written at random places.
+      CREATE INDEX transactions_by_acceptance ON transactions (accepting_blue_score);
+      CREATE TABLE address_rows (
+        address text COLLATE "C" NOT NULL,
+        place bigint NOT NULL,
+        tx_id bytea NOT NULL,
+        direction smallint NOT NULL,
+        amount bigint NOT NULL,
+        received bigint NOT NULL,
+        sent bigint NOT NULL,
+        counterparty text,
+        event_seq bigint,
+        PRIMARY KEY (address, place)
+      );
+      CREATE INDEX address_rows_by_place ON address_rows (place);
+
+      CREATE TABLE seen_blocks (hash bytea PRIMARY KEY, seen_at bigint NOT NULL);
+      CREATE INDEX seen_blocks_by_time ON seen_blocks (seen_at);
+      CREATE TABLE gaps (id bigint PRIMARY KEY, recorded_at bigint NOT NULL, gap text NOT NULL);
+    `,
+  },
+]

@@ -1,0 +1,168 @@
+/**
+ * The write of the chain index: one transaction, which first locks the row of `chain_state`.
+ *
+ *   lock ──▶ is this write the last one already? ──yes──▶ its answer was lost: answer again
+ *                       │ no
+ *                       ▼
+ *            is the checkpoint the expected one? ──no──▶ CheckpointMovedError
+ *                       │ yes
+ *                       ▼
+ *            numbers, rows, events, the write's own id ──▶ commit
+ *
+ * When the answer to the commit is lost, the write is repeated with its id: it is done once, whether it was committed
+ * or not. Writes of a store are done one after the other, so that the id of a repeated one is still the last.
+ */
+import { randomUUID } from 'node:crypto'
+import { type Clock, elapsedMs } from '../../kit/clock.ts'
+import { type ChainGap, type ChainWrite, type ChainWritten, CheckpointMovedError } from '../chain.ts'
+import { StoreUnavailableError } from '../unavailable.ts'
+import { bytea } from './bytea.ts'
+import { addBlocks, checkpointOf, removeBlocks, startChainAt } from './chain-blocks.ts'
+import { confirm, drop, enter, unconfirm } from './chain-transactions.ts'
+import { type Database, type Queries, statement } from './database.ts'
+import { appendEvents } from './events-write.ts'
+
+const LOCK = statement(
+  'chain_lock',
+  `SELECT log_name AS "logName", newest_seq AS "newestSeq", newest_place AS "newestPlace",
+      last_write::text AS "lastWrite", server,
+      (SELECT system_identifier FROM pg_control_system()) || '/' || left(pg_walfile_name(pg_current_wal_lsn()), 8)
+        AS "serverNow",
+      coverage_from AS "coverageFrom", indexed_from AS "indexedFrom"
+    FROM chain_state FOR UPDATE`,
+)
+const SAVE = statement(
+  'chain_save',
+  `UPDATE chain_state SET newest_seq = $1::bigint, bytes = bytes + $2::bigint,
+      oldest_seq = coalesce(oldest_seq, $3::bigint), newest_place = $4::bigint, last_write = $5::uuid, server = $6,
+      coverage_from = $7::bigint, indexed_from = $8::bigint`,
+)
+const INSERT_GAPS = statement(
+  'chain_insert_gaps',
+  `INSERT INTO gaps (id, recorded_at, gap)
+    SELECT (SELECT coalesce(max(id), 0) FROM gaps) + g.n, g.recorded_at, g.gap
+      FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS g (recorded_at, gap, n)`,
+)
+const INSERT_SEEN = statement(
+  'chain_insert_seen',
+  `INSERT INTO seen_blocks (hash, seen_at) SELECT hash, $1::bigint FROM unnest($2::bytea[]) AS hash
+    ON CONFLICT DO NOTHING`,
+)
+
+/** More events than a standby can have missed when it became the primary: readers may know their numbers. */
+const SKIPPED_AFTER_FAILOVER = 1_000_000
+/** How long it is tried to find out whether a write was committed: longer than a standby needs to become primary. */
+const REPEAT_MS = 30_000
+const REPEAT_DELAY_MS = 200
+
+interface ChainState {
+  readonly logName: string
+  readonly newestSeq: number
+  readonly newestPlace: number
+  readonly lastWrite: string | null
+  readonly server: string | null
+  readonly serverNow: string
+  readonly coverageFrom: number | null
+  readonly indexedFrom: number | null
+}
+
+/** `onWritten`: the log has grown. */
+export function chainWriter(
+  database: Database,
+  { clock, onWritten }: { clock: Clock; onWritten: (newestSeq: number) => void },
+): (batch: ChainWrite) => Promise<ChainWritten> {
+  let last: Promise<unknown> = Promise.resolve()
+
+  async function writeOnce(batch: ChainWrite): Promise<ChainWritten> {
+    const id = randomUUID()
+    const startedMs = elapsedMs(clock)
+    let mayBeCommitted = false
+    for (;;) {
+      try {
+        return await database.write(async (transaction) => {
+          const written = await writeBatch(transaction, batch, id)
+          mayBeCommitted = true
+          return written
+        })
+      } catch (error) {
+        const isUnknown = mayBeCommitted && error instanceof StoreUnavailableError
+        if (!isUnknown || elapsedMs(clock) - startedMs > REPEAT_MS) throw error
+        await clock.sleep(REPEAT_DELAY_MS)
+      }
+    }
+  }
+
+  return (batch) => {
+    const result = last.then(() => writeOnce(batch))
+    last = result.then(
+      ({ newestSeq }) => {
+        if (batch.events?.length) onWritten(newestSeq)
+      },
+      () => {},
+    )
+    return result
+  }
+}
+
+async function writeBatch(queries: Queries, batch: ChainWrite, id: string): Promise<ChainWritten> {
+  // Two statements: the second sees what the writer before, which held the lock, has committed.
+  const [[state], tip] = await Promise.all([queries.rows<ChainState>(LOCK), checkpointOf(queries)])
+  if (state === undefined) throw new Error('the chain store has no state')
+  if (state.lastWrite === id) return { newestSeq: state.newestSeq, checkpoint: tip }
+  const found = tip?.hash ?? null
+  if (found !== batch.expects) throw new CheckpointMovedError(batch.expects, found)
+
+  const { atMs, gaps = [], start, removed = [], added = [], events = [], entered = [] } = batch
+  const isOtherServer = state.server !== null && state.server !== state.serverNow
+  const firstSeq = state.newestSeq + 1 + (isOtherServer ? SKIPPED_AFTER_FAILOVER : 0)
+  const newestSeq = firstSeq + events.length - 1
+  const accepted = added.flatMap((by) => by.transactions.map((transaction) => ({ transaction, by })))
+  const firstPlace = state.newestPlace + 1
+  const log = appendEvents(queries, events, { logName: state.logName, firstSeq })
+  await Promise.all([
+    log.written,
+    recordGaps(queries, gaps),
+    start && startChainAt(queries, start),
+    leaveBlocks(queries, removed, atMs),
+  ])
+  const coverage = coverageAfter(state, batch)
+  const [checkpoint] = await Promise.all([
+    addBlocks(queries, added).then(() => checkpointOf(queries)),
+    confirm(queries, accepted, { atMs, firstSeq, firstPlace }),
+    enter(queries, entered, { atMs, firstSeq, firstPlace: firstPlace + accepted.length }),
+    drop(queries, batch.dropped ?? [], atMs),
+    remember(queries, batch.seen ?? [], atMs),
+    queries.run(SAVE, [
+      newestSeq,
+      log.size,
+      events.length === 0 ? null : firstSeq,
+      state.newestPlace + accepted.length + entered.length,
+      id,
+      state.serverNow,
+      coverage.from,
+      coverage.indexedFrom,
+    ]),
+  ])
+  return { newestSeq, checkpoint }
+}
+
+async function recordGaps(queries: Queries, gaps: readonly ChainGap[]): Promise<void> {
+  if (gaps.length === 0) return
+  await queries.run(INSERT_GAPS, [gaps.map(({ atMs }) => atMs), gaps.map((gap) => JSON.stringify(gap))])
+}
+
+async function leaveBlocks(queries: Queries, removed: readonly string[], atMs: number): Promise<void> {
+  if (removed.length > 0) await unconfirm(queries, await removeBlocks(queries, removed), atMs)
+}
+
+async function remember(queries: Queries, seen: readonly string[], atMs: number): Promise<void> {
+  if (seen.length > 0) await queries.run(INSERT_SEEN, [atMs, seen.map(bytea)])
+}
+
+/** A transaction that could not be read is missing in the rows of its addresses, which nobody knows. */
+function coverageAfter({ coverageFrom, indexedFrom }: ChainState, { gaps = [], start }: ChainWrite) {
+  const unreadable = gaps.filter(({ reason }) => reason === 'unreadable').map(({ toTimeMs }) => toTimeMs)
+  if (start !== undefined) return { from: start.timeMs, indexedFrom: indexedFrom ?? start.timeMs }
+  const from = Math.max(coverageFrom ?? Number.NEGATIVE_INFINITY, ...unreadable)
+  return { from: Number.isFinite(from) ? from : null, indexedFrom }
+}
