@@ -147,7 +147,7 @@ export function lastBefore(
   edge: { ts: number; seq: number },
   notBefore: number,
 ): { view: GroupView; index: number } | undefined {
-  for (let from = spanOf(edge.ts); ; ) {
+  for (let from = spanOf(edge.ts); from >= spanOf(notBefore); ) {
     const span = groups.nearestSpan(feed, instrument, 'desc', from)
     if (span === undefined || span < spanOf(notBefore)) return undefined
     const view = groups.view(feed, span, instrument)
@@ -158,4 +158,5 @@ export function lastBefore(
     }
     from = span - 1
   }
+  return undefined
 }

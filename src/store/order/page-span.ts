@@ -16,7 +16,7 @@ export function pageSpan(query: SeriesQuery, page: Pick<Page, 'hasMore' | 'lastT
 }
 
 /** The end of the time that a row covers: its candle, its sampling step, or its instant. */
-function rowEnd({ feeds, stepMs }: SeriesQuery, ts: number): number {
+export function rowEnd({ feeds, stepMs }: SeriesQuery, ts: number): number {
   if (stepMs !== undefined) return Math.ceil(ts / stepMs) * stepMs + 1
   const [feed] = feeds
   const isCandle = feed?.dataset === 'candles' || feed?.dataset === 'flow'

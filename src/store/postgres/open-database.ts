@@ -71,15 +71,21 @@ export function openDatabase(options: DatabaseOptions): Database {
             })
       if (fenced !== undefined) failed.push(fenced)
       for (const promise of failed) promise.catch(() => {})
+      // Of statements that were sent together one may fail while another goes on: what that sends is not part of anything.
+      let isOver = false
+      const sendInside: typeof send = (...args) =>
+        isOver ? Promise.reject(new Error('The transaction is over.')) : send(...args)
       try {
         const result = await run({
-          rows: async (query, values) => (await send(connection, query, values)).rows,
-          run: async (query, values) => (await send(connection, query, values)).rowCount ?? 0,
+          rows: async (query, values) => (await sendInside(connection, query, values)).rows,
+          run: async (query, values) => (await sendInside(connection, query, values)).rowCount ?? 0,
         })
         await Promise.all(failed)
+        isOver = true
         await client.query(COMMIT)
         return result
       } catch (error) {
+        isOver = true
         // The fence says more than the statement that failed because of it.
         const reason = await Promise.all(failed).then(
           () => error,

@@ -5,6 +5,7 @@ import { openPostgresAccounts } from './accounts.ts'
 import type { PostgresAddress } from './address.ts'
 import { openPostgresChain } from './chain.ts'
 import { openPostgresCoordination } from './coordination.ts'
+import { openPostgresEnvironment } from './environment.ts'
 import { openPostgresJobs } from './jobs.ts'
 import { openPostgresLeases } from './leases.ts'
 
@@ -12,12 +13,10 @@ export function openPostgresStores(
   address: PostgresAddress,
   deps: { clock: Clock; randomBytes?: RandomBytes },
 ): Stores {
-  const missing = (): never => {
-    throw new Error('this store is not written yet')
-  }
   return {
     isShared: true,
-    environment: missing,
+    environment: (environment, options = {}) =>
+      openPostgresEnvironment({ address, environment, clock: deps.clock, ...options }),
     hasChain: () => true,
     chain: (environment, { fence } = {}) =>
       openPostgresChain({ address, environment, clock: deps.clock, fence }),

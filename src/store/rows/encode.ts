@@ -66,9 +66,19 @@ export async function encodeBatch(batch: readonly FeedRows[], holdMs: number): P
   return { transactions: transactions.filter((rows) => rows.length > 0), refused }
 }
 
-/** Columns are joined by line breaks: one inside an identifier would shift every row after it. */
+/** An entry of an index has room for a third of a page. */
+const MAX_INSTRUMENT_BYTES = 1_000
+
+/**
+ * What an engine could not store in a key. Columns are joined by line breaks: one inside an identifier would shift every
+ * row after it.
+ */
 function checked(row: EncodedRow): EncodedRow {
-  if (row.instrument.includes('\n')) throw new RowError('instrument', 'must not contain a line break')
+  const { instrument } = row
+  if (instrument.includes('\n')) throw new RowError('instrument', 'must not contain a line break')
+  if (instrument.includes('\0')) throw new RowError('instrument', 'must not contain a character zero')
+  if (Buffer.byteLength(instrument) > MAX_INSTRUMENT_BYTES)
+    throw new RowError('instrument', `must not be longer than ${MAX_INSTRUMENT_BYTES} bytes`)
   return row
 }
 

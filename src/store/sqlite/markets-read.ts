@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { MARKET_TYPES } from '../../core/rows/market.ts'
 import type { MarketRow } from '../../core/rows/schemas.ts'
 import { SOURCES, type Source } from '../../core/source.ts'
+import { latestEnd, NO_END } from '../markets/market-windows.ts'
 import type {
   FoundMarket,
   MarketFilter,
@@ -10,7 +11,6 @@ import type {
   MarketQuery,
   MarketStore,
 } from '../markets.ts'
-import { NO_END } from './markets-write.ts'
 
 export type MarketReader = {
   [K in 'get' | 'list' | 'count' | 'holding']: (
@@ -64,9 +64,9 @@ export function marketReader(database: DatabaseSync): MarketReader {
     holding({ source, symbol, time, limit }) {
       const rank = SOURCES.indexOf(source)
       const found: FoundMarket[] = []
-      for (const type of [...MARKET_TYPES, '']) {
-        const latest = type === '' ? NO_END : time + MAX_WINDOW_MS[type as keyof typeof MAX_WINDOW_MS]
-        for (const row of holding.all(rank, symbol, type, time, latest, limit - found.length)) {
+      for (const type of [...MARKET_TYPES, ''] as const) {
+        const ends = latestEnd(type, time)
+        for (const row of holding.all(rank, symbol, type, time, ends, limit - found.length)) {
           found.push(toMarket(String(row.text)))
         }
         if (found.length >= limit) break
@@ -75,16 +75,6 @@ export function marketReader(database: DatabaseSync): MarketReader {
     },
   }
 }
-
-const MINUTE_MS = 60_000
-/** A window that holds an instant ends within its duration; the double leaves room for odd windows. */
-const MAX_WINDOW_MS = {
-  '5m': 10 * MINUTE_MS,
-  '15m': 30 * MINUTE_MS,
-  '1h': 120 * MINUTE_MS,
-  '4h': 480 * MINUTE_MS,
-  '24h': 2880 * MINUTE_MS,
-} as const
 
 /** The order is (end in either direction, source, id): a plain row comparison would need one direction. */
 const afterPosition = (order: MarketQuery['order']) =>

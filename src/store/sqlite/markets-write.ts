@@ -1,9 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { EncodedMarket } from '../../core/rows/market.ts'
 import { SOURCES } from '../../core/source.ts'
-
-/** The end of a perpetual in the order of ends. */
-export const NO_END = Number.MAX_SAFE_INTEGER
+import { NO_END } from '../markets/market-windows.ts'
 
 /** Writes catalogue entries and gives the number of those that were new or changed. */
 export function marketWriter(database: DatabaseSync) {

@@ -1,7 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Feed } from '../../core/feed.ts'
-import { turnTimeMs } from '../../kit/turns.ts'
 import { readTexts } from '../books/compose.ts'
 import { type GroupReader, isGrouped } from '../books/group.ts'
 import { bookSamples } from '../books/sample.ts'
@@ -9,6 +7,7 @@ import { type BookRef, bookRows } from '../books/walk.ts'
 import { type Arm, armsOf, comparePositions } from '../order/arms.ts'
 import { sampledRows } from '../order/sample.ts'
 import { finalBlocks } from '../rows/final-blocks.ts'
+import { takeInTurns } from '../rows/take-in-turns.ts'
 import type { AtQuery, BookRequest, Finality, FoundRow, Page, PageQuery, SeriesQuery } from '../series.ts'
 import { groupReaders } from './books-groups.ts'
 import { type OneState, oneStateOf } from './open.ts'
@@ -139,19 +138,6 @@ export function seriesReader(parts: {
     },
     at: (query) => oneState(() => rowAt(query)),
   }
-}
-
-/** A page of deep books takes long: other work of the thread gets its turn in between. */
-async function takeInTurns(texts: Iterator<string>, holdMs: number): Promise<string[]> {
-  const taken: string[] = []
-  let holdingSince = turnTimeMs()
-  for (let next = texts.next(); !next.done; next = texts.next()) {
-    taken.push(next.value)
-    if (turnTimeMs() - holdingSince <= holdMs) continue
-    await nextTurn()
-    holdingSince = turnTimeMs()
-  }
-  return taken
 }
 
 interface RowsOfPage {

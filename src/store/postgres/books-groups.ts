@@ -1,0 +1,424 @@
+/**
+ * Reads groups of rows for the walks of store/books/, which ask for one thing after another and do not wait. Here every
+ * answer comes from memory; what is not there is noted, loaded all at once, and the walk is run again:
+ *
+ *   run the walk ──nothing was missing──▶ its result
+ *    ▲        └──noted what is missing──▶ load it ──┐
+ *    └──────────────────────────────────────────────┘
+ *
+ * All of it is read from one snapshot. Unpacked blocks stay in memory from page to page, each for one version.
+ */
+import { Lru } from '../../kit/lru.ts'
+import { type BookBlock, decodeBlocks } from '../books/block.ts'
+import type { BookRow } from '../books/book-row.ts'
+import { type GroupReader, type GroupView, mergedView, tailRowOf } from '../books/group.ts'
+import type { Arm } from '../order/arms.ts'
+import { arrayOf, lines } from './columns.ts'
+import { type Queries, type Statement, statement } from './database.ts'
+
+interface Group {
+  readonly feed: number
+  readonly span: number
+  readonly instrument: string
+  readonly version: number
+  readonly blocks: number
+  readonly waiting: boolean
+}
+
+type Order = 'asc' | 'desc'
+
+/** Groups that are listed at once at first, and at most. */
+const FIRST_LISTED = 64
+const MAX_LISTED = 1_024
+/** Groups whose rows are loaded ahead of a walk at most: it may end before it reaches them. */
+const MAX_LOADED_AHEAD = 64
+
+const COLUMNS = 'feed_id AS feed, span, instrument, version, blocks, waiting'
+/** All groups of the last span, too: a span is listed whole or not at all. */
+const listOf = (order: Order, ofInstrument: boolean): Statement =>
+  statement(
+    `groups_${order}${ofInstrument ? '_i' : ''}`,
+    `SELECT ${COLUMNS} FROM book_groups WHERE feed_id = $1 AND span ${order === 'asc' ? '>=' : '<='} $2
+      ${ofInstrument ? 'AND instrument = $4' : ''} ORDER BY span${order === 'asc' ? '' : ' DESC'}
+      FETCH FIRST $3 ROWS WITH TIES`,
+  )
+const LISTS = {
+  asc: { feed: listOf('asc', false), instrument: listOf('asc', true) },
+  desc: { feed: listOf('desc', false), instrument: listOf('desc', true) },
+}
+const KEYS = `unnest($1::bigint[], $2::bigint[], ${lines('$3')}) AS k (feed_id, span, instrument)`
+const ON_KEY = (table: string) =>
+  `${table}.feed_id = k.feed_id AND ${table}.span = k.span AND ${table}.instrument = coalesce(k.instrument, '')`
+export const READ_BLOCKS = statement(
+  'blocks',
+  `SELECT b.feed_id AS feed, b.span, b.instrument, b.data FROM ${KEYS} JOIN book_blocks b ON ${ON_KEY('b')}
+    WHERE b.span BETWEEN $4::bigint AND $5::bigint ORDER BY b.part`,
+)
+const TAIL_KEYS = statement(
+  'tail_keys',
+  `SELECT t.feed_id AS feed, t.span, t.instrument,
+      json_agg(json_build_array(t.ts, t.seq) ORDER BY t.ts, t.seq)::text AS keys
+    FROM ${KEYS} JOIN book_tail t ON ${ON_KEY('t')} GROUP BY t.feed_id, t.span, t.instrument`,
+)
+const TAIL_ROWS = statement(
+  'tail_rows',
+  `SELECT t.feed_id AS feed, t.span, t.instrument, t.ts, t.seq, t.recorded_at, t.text, t.sides
+    FROM unnest($1::bigint[], $2::bigint[], ${lines('$3')}, $4::bigint[], $5::bigint[])
+        AS k (feed_id, span, instrument, ts, seq)
+      JOIN book_tail t ON ${ON_KEY('t')} AND t.ts = k.ts AND t.seq = k.seq`,
+)
+
+export interface GroupKey {
+  readonly feed: number
+  readonly span: number
+  readonly instrument: string
+}
+
+export const nameOfGroup = ({ feed, span, instrument }: GroupKey) => `${feed}/${span}/${instrument}`
+
+/** The parameters of statements over groups. */
+export function groupKeys(groups: readonly GroupKey[]): string[] {
+  return [
+    arrayOf(groups.map(({ feed }) => feed)),
+    arrayOf(groups.map(({ span }) => span)),
+    groups.map(({ instrument }) => instrument).join('\n'),
+  ]
+}
+
+export function spanBounds(groups: readonly GroupKey[]): [number, number] {
+  let [first, last] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  for (const { span } of groups) {
+    first = Math.min(first, span)
+    last = Math.max(last, span)
+  }
+  return [first, last]
+}
+
+export type BlockCache = Lru<string, { version: number; block: BookBlock }>
+
+export function blockCache(maxBytes: number): BlockCache {
+  return new Lru({ maxEntries: 10_000, maxWeight: maxBytes, weigh: ({ block }) => block.bytes })
+}
+
+/** The walk cannot go on before more is loaded. */
+class MissingGroups extends Error {}
+
+interface ListRequest {
+  readonly feed: number
+  readonly instrument: string | undefined
+  readonly order: Order
+  readonly span: number
+}
+
+export class LoadedGroups implements GroupReader {
+  readonly #arms: readonly Arm[]
+  readonly #order: Order
+  readonly #cache: BlockCache
+  readonly #listings = new Map<string, Listing>()
+  readonly #blocks = new Map<string, BookBlock>()
+  readonly #tailKeys = new Map<string, readonly [number, number][]>()
+  readonly #tailRows = new Map<string, Map<string, BookRow>>()
+  readonly #views = new Map<string, GroupView>()
+  #lists = new Map<string, ListRequest>()
+  #wanted = new Map<string, Group>()
+  #wantedRows = new Map<string, { group: Group; ts: number; seq: number }>()
+  #listed = FIRST_LISTED
+  #spansAhead = 1
+  #isWalking = true
+
+  constructor(arms: readonly Arm[], order: Order, startSpan: number, cache: BlockCache) {
+    this.#arms = arms
+    this.#order = order
+    this.#cache = cache
+    for (const { feed, instrument } of arms) this.#list({ feed, instrument, order, span: startSpan })
+  }
+
+  /**
+   * Runs `walk` and then `read` until neither needs more. `walk` stops at the first thing that is missing; `read`, which
+   * looks for single rows, goes on, so that all that it needs is loaded together.
+   */
+  async run<W, R>(tx: Queries, walk: () => W, read: (found: W) => R): Promise<R> {
+    for (;;) {
+      if (this.#needsMore()) await this.#load(tx)
+      try {
+        this.#isWalking = true
+        const found = walk()
+        if (this.#needsMore()) continue
+        this.#isWalking = false
+        const result = read(found)
+        if (!this.#needsMore()) return result
+      } catch (error) {
+        if (!(error instanceof MissingGroups)) throw error
+      }
+    }
+  }
+
+  nearestSpan(feed: number, instrument: string | undefined, order: Order, span: number): number | undefined {
+    let from = span
+    const names =
+      instrument === undefined ? [listingName(feed)] : [listingName(feed), listingName(feed, instrument)]
+    for (const name of names) {
+      const listing = this.#listings.get(name)
+      if (listing === undefined || !listing.contains(from)) continue
+      const found = listing.nearest(instrument, order, from)
+      if (found !== undefined) return found
+      from = order === 'asc' ? listing.high + 1 : listing.low - 1
+      if (!Number.isFinite(from)) return undefined
+    }
+    this.#list({ feed, instrument, order, span: from })
+    return undefined
+  }
+
+  views(feed: number, span: number): GroupView[] {
+    const listing = this.#listings.get(listingName(feed))
+    if (listing === undefined || !listing.contains(span)) {
+      this.#list({ feed, instrument: undefined, order: 'asc', span })
+      throw new MissingGroups()
+    }
+    return listing.inSpan(span).map((group) => this.#viewOf(group))
+  }
+
+  view(feed: number, span: number, instrument: string): GroupView | undefined {
+    for (const name of [listingName(feed), listingName(feed, instrument)]) {
+      const listing = this.#listings.get(name)
+      if (listing === undefined || !listing.contains(span)) continue
+      const group = listing.inSpan(span).find((each) => each.instrument === instrument)
+      return group === undefined ? undefined : this.#viewOf(group)
+    }
+    this.#list({ feed, instrument, order: 'asc', span })
+    if (this.#isWalking) throw new MissingGroups()
+    return undefined
+  }
+
+  instruments(feed: number, fromSpan: number, toSpan: number): string[] {
+    const listing = this.#listings.get(listingName(feed))
+    if (listing?.contains(fromSpan) && listing.contains(toSpan)) return listing.instruments(fromSpan, toSpan)
+    if (listing?.contains(fromSpan))
+      this.#list({ feed, instrument: undefined, order: 'asc', span: listing.high + 1 })
+    else if (listing?.contains(toSpan))
+      this.#list({ feed, instrument: undefined, order: 'desc', span: listing.low - 1 })
+    else this.#list({ feed, instrument: undefined, order: 'asc', span: fromSpan })
+    throw new MissingGroups()
+  }
+
+  #viewOf(group: Group): GroupView {
+    const name = nameOfGroup(group)
+    const known = this.#views.get(name)
+    if (known !== undefined) return known
+    const { feed, instrument } = group
+    const block = this.#blockOf(group)
+    const keys = group.waiting ? this.#tailKeys.get(name) : []
+    if (keys === undefined || (group.blocks > 0 && block === undefined)) {
+      this.#wanted.set(name, group)
+      if (!this.#isWalking) return standIn(group)
+      this.#wantAhead(group.span)
+      throw new MissingGroups()
+    }
+    const view =
+      block !== undefined && keys.length === 0
+        ? { feed, instrument, ts: block.ts, seq: block.seq, rows: (at: readonly number[]) => block.rows(at) }
+        : mergedView(feed, instrument, block, keys, (ts, seq) => this.#tailRow(group, ts, seq))
+    this.#views.set(name, view)
+    return view
+  }
+
+  #blockOf(group: Group): BookBlock | undefined {
+    const name = nameOfGroup(group)
+    const loaded = this.#blocks.get(name)
+    if (loaded !== undefined || group.blocks === 0) return loaded
+    const cached = this.#cache.get(name)
+    if (cached?.version !== group.version) return undefined
+    this.#blocks.set(name, cached.block)
+    return cached.block
+  }
+
+  #tailRow(group: Group, ts: number, seq: number): BookRow {
+    const row = this.#tailRows.get(nameOfGroup(group))?.get(`${ts}/${seq}`)
+    if (row !== undefined) return row
+    this.#wantedRows.set(`${nameOfGroup(group)}/${ts}/${seq}`, { group, ts, seq })
+    return NO_ROW
+  }
+
+  #needsMore(): boolean {
+    return this.#lists.size > 0 || this.#wanted.size > 0 || this.#wantedRows.size > 0
+  }
+
+  #list(request: ListRequest): void {
+    this.#lists.set(
+      `${listingName(request.feed, request.instrument)}/${request.order}/${request.span}`,
+      request,
+    )
+  }
+
+  /** The groups of a span, and of more spans behind it with every time that a walk asks. */
+  #wantAhead(span: number): void {
+    const ahead = this.#arms
+      .flatMap(({ feed, instrument }) => {
+        const listing =
+          this.#listings.get(listingName(feed)) ?? this.#listings.get(listingName(feed, instrument))
+        const groups = listing?.from(span, this.#order, this.#spansAhead) ?? []
+        return instrument === undefined ? groups : groups.filter((group) => group.instrument === instrument)
+      })
+      .filter((group) => !this.#isLoaded(group))
+    for (const group of ahead)
+      if (group.span === span || this.#wanted.size < MAX_LOADED_AHEAD)
+        this.#wanted.set(nameOfGroup(group), group)
+    this.#spansAhead *= 2
+  }
+
+  #isLoaded(group: Group): boolean {
+    const hasBlock = group.blocks === 0 || this.#blockOf(group) !== undefined
+    return hasBlock && (!group.waiting || this.#tailKeys.has(nameOfGroup(group)))
+  }
+
+  async #load(tx: Queries): Promise<void> {
+    const [lists, wanted, rows] = [
+      [...this.#lists.values()],
+      [...this.#wanted.values()],
+      [...this.#wantedRows.values()],
+    ]
+    this.#lists = new Map()
+    this.#wanted = new Map()
+    this.#wantedRows = new Map()
+    await Promise.all([
+      ...lists.map((request) => this.#loadList(tx, request)),
+      this.#loadBlocks(
+        tx,
+        wanted.filter((group) => group.blocks > 0 && this.#blockOf(group) === undefined),
+      ),
+      this.#loadTailKeys(
+        tx,
+        wanted.filter((group) => group.waiting),
+      ),
+      this.#loadTailRows(tx, rows),
+    ])
+    this.#listed = Math.min(2 * this.#listed, MAX_LISTED)
+  }
+
+  async #loadList(tx: Queries, { feed, instrument, order, span }: ListRequest): Promise<void> {
+    // A walk goes on; whoever looks for a single row wants the nearest.
+    const limit = this.#isWalking ? this.#listed : 1
+    const groups =
+      instrument === undefined
+        ? await tx.rows<Group>(LISTS[order].feed, [feed, span, limit])
+        : await tx.rows<Group>(LISTS[order].instrument, [feed, span, limit, instrument])
+    const name = listingName(feed, instrument)
+    const listing = this.#listings.get(name) ?? new Listing()
+    this.#listings.set(name, listing)
+    listing.add(groups, order, span, groups.length < limit)
+  }
+
+  async #loadBlocks(tx: Queries, groups: readonly Group[]): Promise<void> {
+    if (groups.length === 0) return
+    const rows = await tx.rows<GroupKey & { data: Buffer }>(READ_BLOCKS, [
+      ...groupKeys(groups),
+      ...spanBounds(groups),
+    ])
+    const parts = Map.groupBy(rows, nameOfGroup)
+    for (const group of groups) {
+      const name = nameOfGroup(group)
+      const data = parts.get(name)?.map((row) => row.data) ?? []
+      const block = decodeBlocks(data, group.span)
+      if (block === undefined)
+        throw new Error(`the blocks of ${group.instrument} in span ${group.span} are missing`)
+      this.#blocks.set(name, block)
+      this.#cache.set(name, { version: group.version, block })
+    }
+  }
+
+  async #loadTailKeys(tx: Queries, groups: readonly Group[]): Promise<void> {
+    if (groups.length === 0) return
+    const rows = await tx.rows<GroupKey & { keys: string }>(TAIL_KEYS, groupKeys(groups))
+    for (const group of groups) this.#tailKeys.set(nameOfGroup(group), [])
+    for (const row of rows) this.#tailKeys.set(nameOfGroup(row), JSON.parse(row.keys))
+  }
+
+  async #loadTailRows(
+    tx: Queries,
+    wanted: readonly { group: Group; ts: number; seq: number }[],
+  ): Promise<void> {
+    if (wanted.length === 0) return
+    const rows = await tx.rows<GroupKey & { ts: number; seq: number }>(TAIL_ROWS, [
+      ...groupKeys(wanted.map(({ group }) => group)),
+      arrayOf(wanted.map(({ ts }) => ts)),
+      arrayOf(wanted.map(({ seq }) => seq)),
+    ])
+    if (rows.length !== wanted.length) throw new Error('rows of a tail are missing')
+    for (const row of rows) {
+      const name = nameOfGroup(row)
+      const own = this.#tailRows.get(name) ?? new Map<string, BookRow>()
+      this.#tailRows.set(name, own.set(`${row.ts}/${row.seq}`, tailRowOf({ ...row })))
+      // What was derived from the view while rows were missing must not be used again.
+      this.#views.delete(name)
+    }
+  }
+}
+
+const listingName = (feed: number, instrument?: string) =>
+  instrument === undefined ? `${feed}` : `${feed}/${instrument}`
+
+const NO_ROW: BookRow = { ts: 0, seq: 0, recordedAt: 0, text: '{}', sides: [] }
+
+/** In place of a group that is not loaded: its one row ends the search, whose result is not used. */
+function standIn({ feed, instrument }: Group): GroupView {
+  return { feed, instrument, ts: [0], seq: [0], rows: (indexes) => indexes.map(() => NO_ROW) }
+}
+
+/** What is known of the groups of a feed, or of one instrument: all that are in its interval of spans. */
+class Listing {
+  low = Number.NaN
+  high = Number.NaN
+  #spans: number[] = []
+  readonly #groups = new Map<number, readonly Group[]>()
+
+  contains(span: number): boolean {
+    return this.low <= span && span <= this.high
+  }
+
+  /** Groups from a span on, in an order; `isAll` if there are no others behind them. */
+  add(groups: readonly Group[], order: Order, span: number, isAll: boolean): void {
+    const end = isAll
+      ? order === 'asc'
+        ? Number.POSITIVE_INFINITY
+        : Number.NEGATIVE_INFINITY
+      : (groups.at(-1)?.span ?? span)
+    const [low, high] = order === 'asc' ? [span, end] : [end, span]
+    const touches = low <= this.high + 1 && this.low - 1 <= high
+    if (!touches) {
+      this.#groups.clear()
+      this.low = low
+      this.high = high
+    } else {
+      this.low = Math.min(this.low, low)
+      this.high = Math.max(this.high, high)
+    }
+    for (const [each, own] of Map.groupBy(groups, (group) => group.span)) this.#groups.set(each, own)
+    this.#spans = [...this.#groups.keys()].sort((a, b) => a - b)
+  }
+
+  inSpan(span: number): readonly Group[] {
+    return this.#groups.get(span) ?? []
+  }
+
+  nearest(instrument: string | undefined, order: Order, span: number): number | undefined {
+    const has = (each: number) =>
+      instrument === undefined || this.inSpan(each).some((group) => group.instrument === instrument)
+    return order === 'asc'
+      ? this.#spans.find((each) => each >= span && has(each))
+      : this.#spans.findLast((each) => each <= span && has(each))
+  }
+
+  instruments(from: number, to: number): string[] {
+    const spans = this.#spans.filter((span) => span >= from && span <= to)
+    return [...new Set(spans.flatMap((span) => this.inSpan(span).map(({ instrument }) => instrument)))]
+  }
+
+  /** The groups of that many spans. */
+  from(span: number, order: Order, spans: number): Group[] {
+    const ordered = order === 'asc' ? this.#spans : this.#spans.toReversed()
+    return ordered
+      .filter((each) => (order === 'asc' ? each >= span : each <= span))
+      .slice(0, spans)
+      .flatMap((each) => this.inSpan(each))
+  }
+}

@@ -1,0 +1,72 @@
+import type { Environment } from '../../core/environment.ts'
+import type { Clock } from '../../kit/clock.ts'
+import { type EnvironmentStore, StoreClosedError } from '../environment.ts'
+import type { EnvironmentOptions } from '../stores.ts'
+import type { PostgresAddress } from './address.ts'
+import { blockCache } from './books-groups.ts'
+import { readCoverage } from './coverage-read.ts'
+import { coveredReads } from './covered-reads.ts'
+import { ENVIRONMENT_MIGRATIONS } from './environment-schema.ts'
+import { environmentWriter } from './environment-write.ts'
+import { marketReader } from './markets-read.ts'
+import { openDatabase, schemaOf } from './open-database.ts'
+import { partitions as partitionsOf } from './partitions.ts'
+import { feedLookup } from './series-lookup.ts'
+import { seriesReader } from './series-read.ts'
+import { retention } from './series-retain.ts'
+
+const HOLD_MS = 1
+/** The share of the memory for caches that unpacked blocks of books may take. */
+const BLOCKS_SHARE = 1 / 4
+
+export async function openPostgresEnvironment(
+  options: EnvironmentOptions & {
+    address: PostgresAddress
+    environment: Environment
+    clock: Clock
+  },
+): Promise<EnvironmentStore> {
+  const { address, environment, clock, fence, holdMs = HOLD_MS } = options
+  const database = openDatabase({
+    address,
+    schema: schemaOf(address, environment),
+    label: 'environment',
+    migrations: ENVIRONMENT_MIGRATIONS,
+    clock,
+    fence,
+  })
+  const lookup = feedLookup(database, clock)
+  const partitions = partitionsOf(database)
+  const blocks = blockCache(BLOCKS_SHARE * address.cacheMb * 1024 * 1024)
+  const reader = seriesReader({ database, lookup, blocks, holdMs })
+  const writer = environmentWriter({ database, lookup, partitions, holdMs })
+  let isClosed = false
+  return {
+    series: {
+      page: reader.page,
+      count: reader.count,
+      at: reader.at,
+      earliest: lookup.earliest,
+      feeds: lookup.feeds,
+      finality: (feeds, maxAgeMs) =>
+        isClosed ? Promise.reject(new StoreClosedError()) : lookup.finality(feeds, maxAgeMs),
+      revisions: lookup.revisions,
+      retain: retention({ database, lookup, partitions }),
+    },
+    coverage: {
+      async read(feeds, from, to) {
+        await lookup.findMissing(database, feeds)
+        const ids = feeds.map(lookup.id).filter((id) => id !== undefined)
+        return (await readCoverage(database, ids, from, to)).coverage(feeds, lookup.id, from, to)
+      },
+    },
+    markets: marketReader(database),
+    ...coveredReads({ database, lookup, reader }),
+    write: writer.write,
+    async close() {
+      isClosed = true
+      await writer.end()
+      await database.close()
+    },
+  }
+}

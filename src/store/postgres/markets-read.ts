@@ -1,0 +1,141 @@
+import { MARKET_TYPES } from '../../core/rows/market.ts'
+import type { MarketRow } from '../../core/rows/schemas.ts'
+import { SOURCES, type Source } from '../../core/source.ts'
+import { latestEnd, NO_END } from '../markets/market-windows.ts'
+import type {
+  FoundMarket,
+  MarketFilter,
+  MarketPage,
+  MarketPosition,
+  MarketQuery,
+  MarketStore,
+} from '../markets.ts'
+import { type Database, type Statement, statement } from './database.ts'
+import { storable } from './texts.ts'
+
+const BY_IDENTIFIER = statement(
+  'market_get',
+  `SELECT m.text FROM market_identifiers i
+      JOIN markets m ON m.source_rank = i.source_rank AND m.market_id = i.market_id
+    WHERE i.identifier = $1 AND ($2::int IS NULL OR i.source_rank = $2) AND ($3::text IS NULL OR m.symbol = $3)
+    ORDER BY i.source_rank, i.market_id LIMIT 1`,
+)
+/** Shortest duration first: the types are in that order. */
+const HOLDING = statement(
+  'markets_holding',
+  `SELECT m.text FROM unnest($3::text[], $5::bigint[]) WITH ORDINALITY AS t (market_type, latest, place)
+      JOIN markets m ON m.source_rank = $1 AND m.symbol = $2 AND m.market_type = t.market_type
+        AND m.end_ms > $4::bigint AND m.start_ms <= $4 AND m.end_ms <= t.latest
+    ORDER BY t.place, m.end_ms, m.market_id LIMIT $6`,
+)
+
+/**
+ * What every list is filtered by; what is not asked for is NULL, and the planner drops it. $8 to $10 are the position:
+ * the order is (end in either direction, source, id), for which a plain row comparison would need one direction.
+ */
+const whereOf = (order: 'asc' | 'desc') => `
+    ($1::int IS NULL OR source_rank = $1) AND ($2::text IS NULL OR symbol = $2)
+    AND ($3::text IS NULL OR market_type = $3)
+    AND ($5::boolean IS NULL OR CASE WHEN $5 THEN NOT resolved AND end_ms > $4::bigint ELSE resolved OR end_ms <= $4 END)
+    AND CASE $6::text
+      WHEN 'resolved' THEN resolved
+      WHEN 'closed' THEN NOT resolved AND end_ms <= $4
+      WHEN 'open' THEN NOT resolved AND end_ms > $4 AND (start_ms IS NULL OR start_ms <= $4)
+      WHEN 'upcoming' THEN NOT resolved AND end_ms > $4 AND start_ms > $4
+      ELSE true END
+    AND ($8::bigint IS NULL OR (end_ms ${order === 'asc' ? '>=' : '<='} $8
+      AND (end_ms <> $8 OR (source_rank, market_id) > ($9::int, $10::text))))`
+
+const LISTS = { asc: listOf('asc'), desc: listOf('desc') }
+const COUNTS = { asc: countOf('asc'), desc: countOf('desc') }
+
+function listOf(order: 'asc' | 'desc'): Statement {
+  return statement(
+    `markets_${order}`,
+    `SELECT text, end_ms, source_rank AS rank, market_id AS id FROM markets WHERE ${whereOf(order)}
+      ORDER BY end_ms ${order}, source_rank, market_id LIMIT $7`,
+  )
+}
+
+function countOf(order: 'asc' | 'desc'): Statement {
+  return statement(
+    `markets_count_${order}`,
+    `SELECT count(*) AS count FROM (SELECT 1 FROM markets WHERE ${whereOf(order)} LIMIT $7) m`,
+  )
+}
+
+interface ListedMarket {
+  text: string
+  end_ms: number
+  rank: number
+  id: string
+}
+
+export function marketReader(database: Database): MarketStore {
+  return {
+    async get(identifier, { source, symbol } = {}) {
+      const rank = source === undefined ? null : SOURCES.indexOf(source)
+      const [row] = await database.rows<{ text: string }>(BY_IDENTIFIER, [
+        storable(identifier.toLowerCase()),
+        rank,
+        symbol ?? null,
+      ])
+      return row && toMarket(row.text)
+    },
+    async list(query) {
+      const rows = await database.rows<ListedMarket>(
+        LISTS[query.order ?? 'desc'],
+        valuesOf(query, query.limit + 1),
+      )
+      return toPage(rows, query)
+    },
+    async count(query) {
+      const [row] = await database.rows<{ count: number }>(
+        COUNTS[query.order ?? 'desc'],
+        valuesOf(query, query.limit),
+      )
+      return row?.count ?? 0
+    },
+    async holding({ source, symbol, time, limit }) {
+      const types = [...MARKET_TYPES, ''] as const
+      const latest = types.map((type) => latestEnd(type, time))
+      const values = [SOURCES.indexOf(source), symbol, types, time, latest, limit]
+      return (await database.rows<{ text: string }>(HOLDING, values)).map(({ text }) => toMarket(text))
+    },
+  }
+}
+
+function valuesOf(query: MarketFilter & Pick<MarketQuery, 'position'>, limit: number): unknown[] {
+  const { source, symbol, marketType, state, position } = query
+  return [
+    source === undefined ? null : SOURCES.indexOf(source),
+    symbol ?? null,
+    marketType ?? null,
+    state?.atMs ?? null,
+    state?.active ?? null,
+    state?.status ?? null,
+    limit,
+    position === undefined ? null : (position.endMs ?? NO_END),
+    position === undefined ? null : SOURCES.indexOf(position.source),
+    position === undefined ? null : storable(position.marketId),
+  ]
+}
+
+function toPage(rows: readonly ListedMarket[], query: MarketQuery): MarketPage {
+  const page = rows.slice(0, query.limit)
+  const last = page.at(-1)
+  return {
+    text: page.map(({ text }) => text).join(query.separator),
+    count: page.length,
+    hasMore: rows.length > query.limit,
+    last: last === undefined ? undefined : toPosition(last),
+  }
+}
+
+function toPosition({ end_ms, rank, id }: ListedMarket): MarketPosition {
+  return { endMs: end_ms === NO_END ? null : end_ms, source: SOURCES[rank] as Source, marketId: id }
+}
+
+function toMarket(text: string): FoundMarket {
+  return { text, market: JSON.parse(text) as MarketRow }
+}

@@ -1,0 +1,182 @@
+import { type Feed, feedName } from '../../core/feed.ts'
+import { SOURCES } from '../../core/source.ts'
+import { type Clock, elapsedMs } from '../../kit/clock.ts'
+import { textWithBooks } from '../books/compose.ts'
+import { unpackSides } from '../books/pack-sides.ts'
+import { endOf } from '../order/arms.ts'
+import type { FeedFilter, FeedInfo, Finality, Revision, RevisionQuery } from '../series.ts'
+import { arrayOf } from './columns.ts'
+import { type Database, type Queries, statement } from './database.ts'
+import { FIND_FEEDS, type NamedFeedRow, namesOf, type StateRow } from './series-feeds.ts'
+
+const STATE = statement(
+  'feeds_state',
+  'SELECT id, final_before, epoch, version FROM feeds WHERE id = ANY ($1::bigint[])',
+)
+const LIST = statement(
+  'feeds_list',
+  `SELECT id, dataset, source, symbol, interval, final_before, epoch, version, corrections, first_ts, last_ts FROM feeds
+    WHERE ($1::text IS NULL OR dataset = $1) AND ($2::text IS NULL OR source = $2)
+      AND ($3::text IS NULL OR symbol = $3) AND ($4::text IS NULL OR interval = $4)
+    ORDER BY dataset, source, symbol, interval`,
+)
+const EARLIEST = statement(
+  'feeds_earliest',
+  `SELECT min(first_ts) AS ts FROM feeds
+    WHERE ($1::text IS NULL OR dataset = $1) AND ($2::text IS NULL OR source = $2)
+      AND ($3::text IS NULL OR symbol = $3) AND ($4::text IS NULL OR interval = $4)`,
+)
+const REVISIONS = statement(
+  'revisions',
+  `SELECT ts, instrument, seq, revision, recorded_at, superseded_at, text, books FROM series_revisions
+    WHERE feed_id = $1 AND ts >= $2 AND ts < $3 AND ($4::text IS NULL OR instrument = $4)
+    ORDER BY ts, instrument, seq, revision LIMIT $5`,
+)
+
+interface ListedRow extends NamedFeedRow, StateRow {
+  corrections: number
+  first_ts: number | null
+  last_ts: number | null
+}
+
+interface RevisionRow {
+  ts: number
+  instrument: string
+  seq: number
+  revision: number
+  recorded_at: number
+  superseded_at: number
+  text: string
+  books: Buffer | null
+}
+
+const filterOf = ({ dataset, source, symbol, interval }: FeedFilter) => [
+  dataset ?? null,
+  source ?? null,
+  symbol ?? null,
+  interval ?? null,
+]
+
+/** Feeds and what is known about them as a whole. */
+export function feedLookup(database: Database, clock: Clock) {
+  /** The id of a feed never changes, so only a missing one is looked up again. */
+  const ids = new Map<string, number>()
+  const remember = (rows: readonly NamedFeedRow[]) => {
+    for (const row of rows) ids.set(feedName(row as unknown as Feed), row.id)
+  }
+  const id = (feed: Feed): number | undefined => ids.get(feedName(feed))
+
+  /** States by id, with the time before which they were read. A read that began before a newer one was noted is too late. */
+  const states = new Map<number, { state: StateRow; atMs: number; order: number }>()
+  let order = 0
+  const note = (rows: Iterable<StateRow>, atMs: number, begun: number) => {
+    for (const state of rows) {
+      const known = states.get(state.id)
+      if (known === undefined || known.order <= begun) states.set(state.id, { state, atMs, order: begun })
+    }
+  }
+  const finalityOf = (feed: Feed): Finality => {
+    const known = id(feed)
+    const state = known === undefined ? undefined : states.get(known)?.state
+    return {
+      feed,
+      before: state?.final_before ?? 0,
+      epoch: state?.epoch ?? 0,
+      version: state?.version ?? 0,
+    }
+  }
+  const findMissing = async (queries: Queries, feeds: readonly Feed[]): Promise<void> => {
+    const missing = feeds.filter((feed) => id(feed) === undefined)
+    if (missing.length > 0) remember(await queries.rows<NamedFeedRow>(FIND_FEEDS, namesOf(missing)))
+  }
+  const readFinality = async (feeds: readonly Feed[]): Promise<Finality[]> => {
+    const [atMs, begun] = [elapsedMs(clock), ++order]
+    await findMissing(database, feeds)
+    const known = feeds.map(id).filter((each) => each !== undefined)
+    if (known.length > 0) note(await database.rows<StateRow>(STATE, [arrayOf(known)]), atMs, begun)
+    return feeds.map(finalityOf)
+  }
+
+  return {
+    id,
+    findMissing,
+    /** Committed by this process: no read that began before may replace it. */
+    noteWritten(named: readonly NamedFeedRow[], rows: readonly StateRow[]) {
+      remember(named)
+      note(rows, elapsedMs(clock), ++order)
+    },
+    /** Begins a read; the function notes what it found. */
+    beginRead(): (rows: Iterable<StateRow>) => void {
+      const [atMs, begun] = [elapsedMs(clock), ++order]
+      return (rows) => note(rows, atMs, begun)
+    },
+    /** At once where all of them were read within that time. */
+    finality(feeds: readonly Feed[], maxAgeMs = 0): Finality[] | Promise<Finality[]> {
+      const since = elapsedMs(clock) - maxAgeMs
+      const isFresh = feeds.every((feed) => {
+        const known = id(feed)
+        const entry = known === undefined ? undefined : states.get(known)
+        return entry !== undefined && entry.atMs > since
+      })
+      return isFresh ? feeds.map(finalityOf) : readFinality(feeds)
+    },
+    async earliest(filter: FeedFilter): Promise<number | undefined> {
+      const [row] = await database.rows<{ ts: number | null }>(EARLIEST, filterOf(filter))
+      return row?.ts ?? undefined
+    },
+    async feeds(filter: FeedFilter): Promise<FeedInfo[]> {
+      const rows = await database.rows<ListedRow>(LIST, filterOf(filter))
+      return rows.map((row) => ({
+        feed: {
+          dataset: row.dataset,
+          source: row.source,
+          symbol: row.symbol,
+          interval: row.interval,
+        } as Feed,
+        before: row.final_before,
+        epoch: row.epoch,
+        version: row.version,
+        corrections: row.corrections,
+        firstTs: row.first_ts ?? undefined,
+        lastTs: row.last_ts ?? undefined,
+      }))
+    },
+    async revisions({ feeds, range, instrument, limit }: RevisionQuery): Promise<Revision[]> {
+      const found = await database.snapshot(async (tx) => {
+        await findMissing(tx, feeds)
+        return Promise.all(
+          feeds.map(async (feed) => {
+            const known = id(feed)
+            if (known === undefined) return []
+            const values = [known, range.from, endOf(range), instrument ?? null, limit]
+            return (await tx.rows<RevisionRow>(REVISIONS, values)).map((row) => toRevision(feed, row))
+          }),
+        )
+      })
+      return found
+        .flat()
+        .sort((a, b) => a.position.ts - b.position.ts || rank(a) - rank(b))
+        .slice(0, limit)
+    },
+  }
+}
+
+export type FeedLookup = ReturnType<typeof feedLookup>
+
+function toRevision(feed: Feed, row: RevisionRow): Revision {
+  return {
+    position: { ts: row.ts, source: feed.source, instrument: row.instrument, seq: row.seq },
+    revision: row.revision,
+    recordedAt: row.recorded_at,
+    supersededAt: row.superseded_at,
+    // An old version of a row with books is shown with them, whole.
+    text:
+      row.books === null || feed.dataset !== 'snapshots'
+        ? row.text
+        : textWithBooks(row.text, feed.source, { sides: unpackSides(row.books) }),
+  }
+}
+
+function rank(revision: Revision): number {
+  return SOURCES.indexOf(revision.position.source)
+}

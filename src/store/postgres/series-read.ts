@@ -1,0 +1,192 @@
+import type { Feed } from '../../core/feed.ts'
+import { spanOf } from '../books/block.ts'
+import { readTexts } from '../books/compose.ts'
+import { isGrouped } from '../books/group.ts'
+import { bookSamples } from '../books/sample.ts'
+import { type BookRef, bookRows } from '../books/walk.ts'
+import { armsOf, comparePositions, endOf } from '../order/arms.ts'
+import { sampledRows, stepEnd } from '../order/sample.ts'
+import { takeInTurns } from '../rows/take-in-turns.ts'
+import type { AtQuery, BookRequest, FoundRow, Page, PageQuery, SeriesQuery } from '../series.ts'
+import { type BlockCache, LoadedGroups } from './books-groups.ts'
+import type { Database, Queries } from './database.ts'
+import type { FeedLookup } from './series-lookup.ts'
+import {
+  armsByDataset,
+  countRows,
+  EMPTY_PAGE,
+  readPage,
+  readStoredRows,
+  type StoredRow,
+} from './series-page.ts'
+import { readSampledRows } from './series-sample.ts'
+
+/** All of a page is read but for the texts of its rows: making them from books takes long. */
+export interface UnfinishedPage extends Omit<Page, 'text' | 'parts'> {
+  finish(): Promise<Page>
+}
+
+/** Rows with their texts to come. */
+interface RowsOfPage {
+  readonly rows: readonly (StoredRow | BookRef)[]
+  /** Of the rows, in their order. */
+  readonly texts: () => Iterator<string>
+}
+
+export interface SeriesReader {
+  page(query: PageQuery): Promise<Page>
+  count(query: SeriesQuery): Promise<number>
+  at(query: AtQuery): Promise<FoundRow | undefined>
+  /** Whether a page is made of more than one statement can give. */
+  isComposed(query: SeriesQuery): boolean
+  composedPage(tx: Queries, query: PageQuery): Promise<UnfinishedPage>
+  composedRow(tx: Queries, query: AtQuery): Promise<FoundRow | undefined>
+}
+
+export function seriesReader(parts: {
+  database: Database
+  lookup: FeedLookup
+  blocks: BlockCache
+  holdMs: number
+}): SeriesReader {
+  const { database, lookup, blocks, holdMs } = parts
+
+  const plainRows = (tx: Queries, query: SeriesQuery, limit: number): Promise<StoredRow[]> => {
+    const feeds = query.feeds.filter((feed) => !isGrouped(feed))
+    const { stepMs } = query
+    if (stepMs !== undefined)
+      return readSampledRows(tx, armsOf({ ...query, feeds }, lookup.id), { ...query, stepMs }, limit)
+    return readStoredRows(tx, armsByDataset({ ...query, feeds }, lookup.id), query, limit)
+  }
+
+  const rowsOf = async (
+    tx: Queries,
+    query: SeriesQuery,
+    limit: number,
+    taken: number,
+    request?: BookRequest,
+  ): Promise<RowsOfPage> => {
+    if (query.stepMs !== undefined && query.feeds.some((feed) => feed.dataset !== 'snapshots'))
+      throw new RangeError('only snapshots are sampled')
+    if (limit < 1) return { rows: [], texts: () => [].values() }
+    const arms = armsOf({ ...query, feeds: query.feeds.filter(isGrouped) }, lookup.id)
+    const groups = new LoadedGroups(arms, query.order, startSpan(query), blocks)
+    const others = await plainRows(tx, query, limit)
+    const { stepMs } = query
+    const walk = (): (StoredRow | BookRef)[] => {
+      const refs =
+        arms.length === 0
+          ? []
+          : stepMs === undefined
+            ? bookRows(groups, arms, query, limit)
+            : sampledRows(bookSamples(groups), arms, { ...query, stepMs }, limit)
+      if (others.length === 0) return refs
+      const sign = query.order === 'asc' ? 1 : -1
+      return [...refs, ...others]
+        .sort((a, b) => comparePositions(a.position, b.position) * sign)
+        .slice(0, limit)
+    }
+    return groups.run(tx, walk, (rows) => {
+      const shown = rows.slice(0, taken)
+      const textOf = readTexts(groups, shown.filter(isRef), request, stepMs)
+      const texts = () => {
+        let refs = 0
+        return shown.values().map((row) => (isRef(row) ? textOf(refs++) : row.text))
+      }
+      return { rows, texts }
+    })
+  }
+
+  const composedPage: SeriesReader['composedPage'] = async (tx, query) => {
+    const found = await rowsOf(tx, query, query.limit + 1, query.limit, query.books)
+    const rows = found.rows.slice(0, query.limit)
+    const head = {
+      count: rows.length,
+      hasMore: found.rows.length > query.limit,
+      last: rows.at(-1)?.position,
+      firstTs: rows[0]?.position.ts,
+      lastTs: rows.at(-1)?.position.ts,
+    }
+    return {
+      ...head,
+      finish: async () => ({
+        ...head,
+        text: (await takeInTurns(found.texts(), holdMs)).join(query.separator),
+      }),
+    }
+  }
+
+  /** The newest row at or before a time. */
+  const composedRow: SeriesReader['composedRow'] = async (tx, query) => {
+    const { rows, texts } = await rowsOf(tx, rowQuery(query), 1, 1, query.books)
+    const [row] = rows
+    return row === undefined ? undefined : { position: row.position, text: texts().next().value ?? '' }
+  }
+
+  const isComposed = (query: SeriesQuery) =>
+    query.stepMs !== undefined ||
+    query.feeds.some(isGrouped) ||
+    query.feeds.some(({ dataset }) => dataset !== query.feeds[0]?.dataset)
+
+  const find = (feeds: readonly Feed[]) => lookup.findMissing(database, feeds)
+
+  return {
+    isComposed,
+    composedPage,
+    composedRow,
+    async page(query) {
+      await find(query.feeds)
+      if (isComposed(query)) return (await database.snapshot((tx) => composedPage(tx, query))).finish()
+      const [arms] = armsByDataset(query, lookup.id)
+      if (arms === undefined || query.limit < 1) return EMPTY_PAGE
+      return readPage(database, ...arms, query)
+    },
+    async count(query) {
+      await find(query.feeds)
+      const isCounted = !query.feeds.some(isGrouped) && query.stepMs === undefined
+      if (isCounted && !isComposed(query)) return countRows(database, armsByDataset(query, lookup.id), query)
+      return database.snapshot(async (tx) =>
+        isCounted
+          ? countRows(tx, armsByDataset(query, lookup.id), query)
+          : (await rowsOf(tx, query, query.limit, 0)).rows.length,
+      )
+    },
+    async at(query) {
+      await find(query.feeds)
+      if (isComposed(rowQuery(query))) return database.snapshot((tx) => composedRow(tx, query))
+      const [row] = await readStoredRows(
+        database,
+        armsByDataset(rowQuery(query), lookup.id),
+        rowQuery(query),
+        1,
+      )
+      return row && { position: row.position, text: row.text }
+    },
+  }
+}
+
+/** The row of a time as a page: the last one at or before it. */
+export function rowQuery({ feeds, time, notBefore, instrument }: AtQuery): SeriesQuery {
+  return {
+    feeds,
+    range: { from: notBefore ?? 0, to: time, toInclusive: true },
+    order: 'desc',
+    limit: 1,
+    filters: instrument === undefined ? {} : { instruments: [instrument] },
+  }
+}
+
+/** Where a walk over groups begins: in the step of its first row where it samples. */
+function startSpan({ order, range, position, stepMs }: SeriesQuery): number {
+  if (order === 'asc') {
+    const from = Math.max(range.from, position?.ts ?? range.from)
+    return spanOf(stepMs === undefined ? from : Math.max(range.from, stepEnd(from, stepMs) - stepMs + 1))
+  }
+  const last = endOf(range) - 1
+  const to = Math.min(last, position?.ts ?? last)
+  return spanOf(stepMs === undefined ? to : Math.min(last, stepEnd(to, stepMs)))
+}
+
+function isRef(row: StoredRow | BookRef): row is BookRef {
+  return 'view' in row
+}

@@ -1,0 +1,150 @@
+import { type Dataset, type Feed, feedName } from '../../core/feed.ts'
+import { spanOf } from '../books/block.ts'
+import type { FeedFilter } from '../series.ts'
+import { cutGroups } from './books-cut.ts'
+import { coverageCut, writeCoverage } from './coverage-write.ts'
+import { type Database, type Queries, statement } from './database.ts'
+import {
+  dropPartition,
+  expiredPartitions,
+  type Partition,
+  type Partitions,
+  seriesTable,
+} from './partitions.ts'
+import { type LockedFeed, lockFeeds, noteChange, type StateRow, writeChanges } from './series-feeds.ts'
+import type { FeedLookup } from './series-lookup.ts'
+
+/** One transaction deletes at most this many rows, so that no other writer waits long for its feed. */
+const ROWS_AT_ONCE = 5_000
+const GROUPS_AT_ONCE = 200
+
+const OLDER_THAN = statement('older_than', 'SELECT now_ms() - $1::bigint AS ts')
+const LOCK_WAIT = statement('partition_lock_wait', `SELECT set_config('lock_timeout', '2s', true)`)
+const LOCK_NOT_AVAILABLE = '55P03'
+
+const deleteOf = (dataset: Dataset) => {
+  const table = seriesTable(dataset)
+  return statement(
+    `expire_${dataset}`,
+    `DELETE FROM ${table} WHERE feed_id = $1 AND ts < $2::bigint AND (ts, instrument, seq) <= (
+        SELECT ts, instrument, seq FROM (
+          SELECT ts, instrument, seq FROM ${table} WHERE feed_id = $1 AND ts < $2
+            ORDER BY ts, instrument, seq LIMIT ${ROWS_AT_ONCE}) o
+          ORDER BY ts DESC, instrument DESC, seq DESC LIMIT 1)`,
+  )
+}
+const countOf = (dataset: Dataset) =>
+  statement(
+    `count_expired_${dataset}`,
+    `SELECT feed_id, count(*) AS count FROM ${seriesTable(dataset)} WHERE ts >= $1 AND ts < $2 GROUP BY feed_id`,
+  )
+const REVISIONS = statement('expire_revisions', 'DELETE FROM series_revisions WHERE feed_id = $1 AND ts < $2')
+const edgesOf = (dataset: Dataset) => {
+  const table = seriesTable(dataset)
+  const edge = (order: string) =>
+    `(SELECT ts FROM ${table} WHERE feed_id = $1 AND ts >= $2::bigint ORDER BY ts ${order} LIMIT 1)`
+  const groupEdge = (which: 'min' | 'max') => {
+    const outermost = `(SELECT ${which}(span) FROM book_groups WHERE feed_id = $1)`
+    const [block, tail] = which === 'min' ? ['first_ts', 'tail_first'] : ['last_ts', 'tail_last']
+    const outer = which === 'min' ? 'least' : 'greatest'
+    return `(SELECT ${which}(${outer}(CASE WHEN rows > 0 THEN ${block} END, CASE WHEN waiting THEN ${tail} END))
+        FROM book_groups WHERE feed_id = $1 AND span = ${outermost})`
+  }
+  return statement(
+    `edges_${dataset}`,
+    `UPDATE feeds SET first_ts = least(${edge('ASC')}, ${groupEdge('min')}),
+        last_ts = greatest(${edge('DESC')}, ${groupEdge('max')}) WHERE id = $1`,
+  )
+}
+
+/** Deletes what is older, feed by feed and slice by slice; months that have expired for all feeds are dropped. */
+export function retention(parts: { database: Database; lookup: FeedLookup; partitions: Partitions }) {
+  const { database, lookup, partitions } = parts
+
+  const commit = async <R>(run: (tx: Queries) => Promise<{ result: R; states: StateRow[] }>): Promise<R> => {
+    const { result, states } = await database.write(run)
+    lookup.noteWritten([], states)
+    return result
+  }
+
+  /** Deletes a slice of a feed. Revisions and coverage go with the last one. */
+  const slice = (feed: Feed, id: number, olderThan: number) =>
+    commit(async (tx) => {
+      const { locked } = await lockFeeds(tx, [id])
+      const own = locked.get(id)
+      if (own === undefined) throw new Error(`feed ${feedName(feed)} is gone`)
+      const step = await deleteSlice(tx, feed.dataset, own, olderThan)
+      if (step.deleted > 0) noteChange(own, 0)
+      if (!step.more) await writeCoverage(tx, [coverageCut(own, olderThan)])
+      const states = await writeChanges(tx, [own])
+      if (!step.more && step.deleted > 0) await tx.run(edgesOf(feed.dataset), [id, olderThan])
+      return { result: step, states }
+    })
+
+  /** The rows that were in it. */
+  const dropMonth = (dataset: Dataset, ids: readonly number[], { name, low, high }: Partition) =>
+    commit(async (tx) => {
+      const { locked } = await lockFeeds(tx, ids)
+      await tx.rows(LOCK_WAIT)
+      const counts = await tx.rows<{ feed_id: number; count: number }>(countOf(dataset), [low, high])
+      for (const { feed_id } of counts) {
+        const feed = locked.get(feed_id)
+        if (feed !== undefined) noteChange(feed, 0)
+      }
+      await dropPartition(tx, name)
+      const states = await writeChanges(tx, locked.values())
+      return { result: counts.reduce((sum, { count }) => sum + count, 0), states }
+    })
+
+  return async (filter: FeedFilter & { dataset: Dataset }, maxAgeMs: number): Promise<number> => {
+    await partitions.ensureAhead()
+    const [row] = await database.rows<{ ts: number }>(OLDER_THAN, [maxAgeMs])
+    const olderThan = row?.ts ?? 0
+    const feeds = (await lookup.feeds(filter)).map(({ feed }) => feed)
+    await lookup.findMissing(database, feeds)
+    let deleted = 0
+    if (isWholeDataset(filter)) {
+      const ids = feeds.map(lookup.id).filter((id) => id !== undefined)
+      for (const month of await expiredPartitions(database, seriesTable(filter.dataset), olderThan))
+        deleted += await dropMonth(filter.dataset, ids, month).catch(orNone)
+      partitions.forget()
+    }
+    for (const feed of feeds) {
+      const id = lookup.id(feed)
+      if (id === undefined) continue
+      for (let more = true; more; ) {
+        const step = await slice(feed, id, olderThan)
+        deleted += step.deleted
+        more = step.more
+      }
+    }
+    return deleted
+  }
+}
+
+const isWholeDataset = ({ source, symbol, interval }: FeedFilter) =>
+  source === undefined && symbol === undefined && interval === undefined
+
+/** A month that is read just now is deleted row by row. */
+function orNone(error: unknown): number {
+  if ((error as { code?: unknown }).code === LOCK_NOT_AVAILABLE) return 0
+  throw error
+}
+
+async function deleteSlice(
+  tx: Queries,
+  dataset: Dataset,
+  feed: LockedFeed,
+  olderThan: number,
+): Promise<{ deleted: number; more: boolean }> {
+  const deleted = await tx.run(deleteOf(dataset), [feed.id, olderThan])
+  if (deleted === ROWS_AT_ONCE) return { deleted, more: true }
+  const groups = await cutGroups(tx, feed.id, {
+    olderThan,
+    border: spanOf(olderThan),
+    atMost: GROUPS_AT_ONCE,
+  })
+  if (groups.more) return { deleted: deleted + groups.deleted, more: true }
+  await tx.run(REVISIONS, [feed.id, olderThan])
+  return { deleted: deleted + groups.deleted, more: false }
+}

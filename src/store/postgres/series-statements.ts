@@ -1,0 +1,169 @@
+/**
+ * The statements of pages. A page reads one *arm* per feed (and per instrument, when asked for): a range of one index,
+ * already in order and cut to the page's limit; the arms are merged by the order of pages. The page leaves the database
+ * as one row, whatever its length.
+ *
+ * A statement exists per table, order, number of arms (the next of a few sizes) and kind of result. The times are in
+ * the arms twice: whole keys do not tell the planner which partitions it needs.
+ */
+import type { Dataset } from '../../core/feed.ts'
+import { type Arm, edgeOf, endOf, seqBeside } from '../order/arms.ts'
+import type { SeriesQuery } from '../series.ts'
+import { coverageColumns, sizeFor } from './coverage-read.ts'
+import { type Statement, statement } from './database.ts'
+import { seriesTable } from './partitions.ts'
+
+interface Shape {
+  readonly dataset: Dataset
+  readonly order: 'asc' | 'desc'
+  readonly arms: number
+  readonly isByInstrument: boolean
+}
+
+type Kind =
+  | { readonly result: 'rows' | 'count' | 'text' }
+  /** The text with the states and the coverage of that many feeds. */
+  | { readonly result: 'covered'; readonly feeds: number }
+
+export interface BoundStatement {
+  readonly statement: Statement
+  readonly values: unknown[]
+}
+
+/** Parameters: the limit, where the range ends, side, value, open rows only; then those of the result; then the arms. */
+const FIRST_OF_RESULT = 6
+const RESULT_PARAMETERS = { rows: 0, count: 0, text: 1, covered: 6 } as const
+const PARAMETERS_PER_ARM = 5
+
+const statements = new Map<string, Statement>()
+
+/** Arms of one dataset, at least one. `limit` rows at most; with text one more is looked for. */
+export function rowsStatement(
+  dataset: Dataset,
+  arms: readonly Arm[],
+  query: SeriesQuery,
+  limit: number,
+  kind: 'rows' | 'count',
+): BoundStatement {
+  return bind(dataset, arms, query, limit, { result: kind }, [])
+}
+
+export function textStatement(
+  dataset: Dataset,
+  arms: readonly Arm[],
+  query: SeriesQuery & { readonly separator: string },
+): BoundStatement {
+  return bind(dataset, arms, query, query.limit, { result: 'text' }, [query.separator])
+}
+
+export interface CoveredBounds {
+  /** The ids of the feeds, as `feedsFor` gives them. */
+  readonly feeds: string
+  readonly count: number
+  /**
+   * The time whose coverage is read. If more rows follow the last one, it ends with that row, which lasts `rowMs`; in a
+   * walk back, without `rowMs`, it begins there.
+   */
+  readonly from: number
+  readonly to: number
+  readonly rowMs: number | null
+  /** It begins at the last row also when no more rows follow. */
+  readonly isFromRow: boolean
+}
+
+export function coveredStatement(
+  dataset: Dataset,
+  arms: readonly Arm[],
+  query: SeriesQuery & { readonly separator: string },
+  { feeds, count, from, to, rowMs, isFromRow }: CoveredBounds,
+): BoundStatement {
+  const kind = { result: 'covered', feeds: sizeFor(count) } as const
+  return bind(dataset, arms, query, query.limit, kind, [query.separator, feeds, from, to, rowMs, isFromRow])
+}
+
+function bind(
+  dataset: Dataset,
+  arms: readonly Arm[],
+  query: SeriesQuery,
+  limit: number,
+  kind: Kind,
+  ofResult: readonly unknown[],
+): BoundStatement {
+  if (!Number.isSafeInteger(limit) || limit < 0) throw new RangeError(`not a row count: ${limit}`)
+  const { order, range, filters = {} } = query
+  const isByInstrument = arms[0]?.instrument !== undefined
+  const shape = { dataset, order, arms: sizeFor(arms.length), isByInstrument }
+  const values: unknown[] = [
+    limit,
+    order === 'asc' ? endOf(range) : range.from,
+    filters.side ?? null,
+    filters.minUsd ?? null,
+    filters.open === true,
+    ...ofResult,
+  ]
+  for (const arm of arms) {
+    const edge = edgeOf(query, arm)
+    if (arm.instrument === undefined) values.push(arm.feed, arm.rank, edge.ts, edge.seq, edge.instrument)
+    else values.push(arm.feed, arm.rank, edge.ts, seqBeside(edge, arm.instrument), arm.instrument)
+  }
+  for (let i = arms.length; i < shape.arms; i++) values.push(-1, 0, 0, 0, '')
+  return { statement: statementOf(shape, kind), values }
+}
+
+function statementOf(shape: Shape, kind: Kind): Statement {
+  const { dataset, order, arms, isByInstrument } = shape
+  const what = kind.result === 'covered' ? `covered${kind.feeds}` : kind.result
+  const name = `${what}_${dataset}_${order}_${isByInstrument ? 'i' : 'f'}${arms}`
+  const known = statements.get(name)
+  if (known !== undefined) return known
+  const made = statement(name, textOf(shape, kind))
+  statements.set(name, made)
+  return made
+}
+
+function textOf(shape: Shape, kind: Kind): string {
+  const merged = mergedArms(shape, FIRST_OF_RESULT + RESULT_PARAMETERS[kind.result], kind.result)
+  if (kind.result === 'rows') return merged
+  if (kind.result === 'count') return `SELECT count(*) AS count FROM (${merged}) a`
+  const page = `found AS MATERIALIZED (SELECT a.*, row_number() OVER () AS n FROM (${merged}) a),
+    page AS MATERIALIZED (
+      SELECT p.*, l.ts AS last_ts, l.rank AS last_rank, l.instrument AS last_instrument, l.seq AS last_seq
+      FROM (SELECT string_agg(text, $6::text) FILTER (WHERE n <= $1) AS text, count(*) AS found,
+          min(ts) FILTER (WHERE n = 1) AS first_ts FROM found) p
+        LEFT JOIN (SELECT ts, rank, instrument, seq FROM found WHERE n <= $1 ORDER BY n DESC LIMIT 1) l ON true)`
+  if (kind.result !== 'covered') return `WITH ${page} SELECT * FROM page`
+  const bounds = `CASE WHEN $10::bigint IS NULL AND (found > $1 OR $11::boolean) THEN coalesce(last_ts, $8::bigint)
+        ELSE $8 END AS low,
+      CASE WHEN $10 IS NOT NULL AND found > $1 THEN least($9::bigint, last_ts + $10) ELSE $9 END AS high`
+  const coverage = coverageColumns('$7', kind.feeds, '(SELECT low FROM bounds)', '(SELECT high FROM bounds)')
+  return `WITH ${page}, bounds AS MATERIALIZED (SELECT ${bounds} FROM page)
+    SELECT page.*, ${coverage} FROM page`
+}
+
+/** The rows in the order of pages, one more than the limit where a page needs to know whether more follow. */
+function mergedArms(
+  { dataset, order, arms, isByInstrument }: Shape,
+  first: number,
+  kind: Kind['result'],
+): string {
+  const ascending = order === 'asc'
+  const down = ascending ? '' : ' DESC'
+  const limit = kind === 'rows' || kind === 'count' ? '$1::bigint' : '$1::bigint + 1'
+  const each = Array.from({ length: arms }, (_, i) => {
+    const p = (offset: number) => `$${first + i * PARAMETERS_PER_ARM + offset}`
+    const [feed, rank, ts, seq, instrument] = [p(0), p(1), p(2), p(3), p(4)]
+    const after = ascending ? '>' : '<'
+    const key = isByInstrument
+      ? `instrument = ${instrument}::text AND (ts, seq) ${after} (${ts}::bigint, ${seq}::bigint)`
+      : `(ts, instrument, seq) ${after} (${ts}::bigint, ${instrument}::text, ${seq}::bigint)`
+    const times = ascending ? `ts >= ${ts} AND ts < $2::bigint` : `ts <= ${ts} AND ts >= $2::bigint`
+    const keyOrder = isByInstrument ? `ts${down}, seq${down}` : `ts${down}, instrument${down}, seq${down}`
+    return `(SELECT ts, ${rank}::int AS rank, instrument, seq, feed_id, text FROM ${seriesTable(dataset)}
+      WHERE feed_id = ${feed}::bigint AND ${key} AND ${times}
+        AND ($3::text IS NULL OR side = $3) AND ($4::float8 IS NULL OR usd >= $4) AND NOT ($5::boolean AND closed)
+      ORDER BY ${keyOrder} LIMIT ${limit})`
+  })
+  if (each.length === 1) return each[0] ?? ''
+  return `SELECT * FROM (${each.join(' UNION ALL ')}) m
+    ORDER BY ts${down}, rank${down}, instrument${down}, seq${down} LIMIT ${limit}`
+}
