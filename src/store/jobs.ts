@@ -81,6 +81,11 @@ export interface PlannedJobs {
   /** The position that the jobs follow; another one means that another planner was faster. */
   readonly after: number
   readonly upTo: number
+  /**
+   * Version of the subscriptions that the jobs were chosen from; another one means that a subscription was created or
+   * changed meanwhile, and that it may want an event of these. Left out: not checked.
+   */
+  readonly subscriptions?: number
   readonly events: readonly EventText[]
   readonly jobs: readonly NewJob[]
 }
@@ -192,7 +197,7 @@ export interface JobsStore {
   startAt(log: LogEnd, before: number | undefined): Promise<number>
   /** The highest number of the event log that is known here; 0 before the first. */
   highestSeq(): Promise<number>
-  /** False when `after` is not the position any more: nothing was written. */
+  /** False when `after` is not the position any more, or the subscriptions have changed: nothing was written. */
   plan(planned: PlannedJobs): Promise<boolean>
   /**
    * Jobs beside the position: a replay. An event that waits for the subscription already is not added again. Returns

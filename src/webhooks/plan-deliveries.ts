@@ -27,7 +27,7 @@ const RETRY_MS = 500
 export async function startPlanner(deps: {
   store: Pick<JobsStore, 'startAt' | 'position' | 'plan'>
   events: Pick<EventStore, 'after' | 'bounds' | 'logId'>
-  book: Pick<SubscriptionBook, 'match' | 'activeCount'>
+  book: Pick<SubscriptionBook, 'match' | 'activeCount' | 'version' | 'reload'>
   /** The last number of the log that readers in this process were given. */
   tailSeq: () => number
   clock: Clock
@@ -39,12 +39,15 @@ export async function startPlanner(deps: {
   let position = await findPosition()
   /** As the store has it. */
   let written = position
+  let subscriptions = book.version
   let running: Promise<void> | undefined
   let again = false
   let closed = false
   let cancelRetry: (() => void) | undefined
 
   async function planPage(): Promise<boolean> {
+    // Read before matching: a subscription that is added meanwhile makes the plan void.
+    subscriptions = book.version
     if (written < position && !(await write(position, [], []))) return true
     if (book.activeCount === 0) {
       skip()
@@ -68,13 +71,14 @@ export async function startPlanner(deps: {
     return page.more
   }
 
-  /** False: another process has moved the position, and planning continues from there. */
+  /** False: another process has moved the position or changed a subscription, and planning continues from there. */
   async function write(
     upTo: number,
     wanted: readonly EventText[],
     jobs: readonly NewJob[],
   ): Promise<boolean> {
-    const isPlanned = await store.plan({ after: written, upTo, events: wanted, jobs })
+    const isPlanned = await store.plan({ after: written, upTo, subscriptions, events: wanted, jobs })
+    if (!isPlanned) await book.reload()
     written = isPlanned ? upTo : ((await store.position()) ?? written)
     position = written
     return isPlanned

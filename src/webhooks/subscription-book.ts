@@ -13,6 +13,8 @@ export interface SubscriptionBook {
   /** Ids of the active subscriptions that select the event. */
   match(event: Matchable): Iterable<string>
   readonly activeCount: number
+  /** Of the subscriptions in it, as the store counts it. */
+  readonly version: number
   /** True when something has changed. */
   reload(): Promise<boolean>
   close(): void
@@ -96,6 +98,9 @@ export function createSubscriptionBook(deps: {
     match: (event) => matcher.match(event),
     get activeCount() {
       return matcher.size
+    },
+    get version() {
+      return version
     },
     reload() {
       // One after the other: a change written during a read is seen by the next one.

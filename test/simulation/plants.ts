@@ -123,7 +123,7 @@ export const PLANTS: readonly Plant[] = [
     edits: [
       edit(
         'src/webhooks/plan-deliveries.ts',
-        'const isPlanned = await store.plan({ after: written, upTo, events: wanted, jobs })',
+        'const isPlanned = await store.plan({ after: written, upTo, subscriptions, events: wanted, jobs })',
         `const isPlanned = await store.plan({ after: written, upTo, events: [], jobs: [] })
     if (isPlanned && jobs.length > 0) await store.plan({ after: upTo, upTo, events: wanted, jobs })`,
       ),

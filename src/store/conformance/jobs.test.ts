@@ -67,6 +67,20 @@ for (const engine of ENGINES) {
       assert.equal((await store.pending()).count, 2)
     }))
 
+  test(`${engine.name}: a plan for subscriptions that have changed since writes nothing`, () =>
+    withJobs(engine, async (store) => {
+      await store.createSubscription(subscription('wh_a'), 10)
+      await startAt(store, 'log', 5)
+      const before = await store.subscriptionsVersion()
+      await store.createSubscription(subscription('wh_b'), 10)
+      const planned = { after: 5, upTo: 6, events: [], jobs: [] }
+      assert.equal(await store.plan({ ...planned, subscriptions: before }), false)
+      assert.equal(await store.position(), 5)
+      const now = await store.subscriptionsVersion()
+      assert.equal(await store.plan({ ...planned, subscriptions: now }), true)
+      assert.equal(await store.position(), 6)
+    }))
+
   test(`${engine.name}: a claimed job belongs to one worker until the claim expires; then it is due again under the same id`, () =>
     withJobs(engine, async (store, claimAt) => {
       await store.createSubscription(subscription('wh_a'), 10)

@@ -18,6 +18,11 @@ const CREATE_POSITION = statement(
   'INSERT INTO job_position (log_id, seq) VALUES ($1, $2) ON CONFLICT DO NOTHING',
 )
 const MOVE_POSITION = statement('job_position_move', 'UPDATE job_position SET seq = $2 WHERE seq = $1')
+/** Who creates a subscription meanwhile waits, and gets what comes after. */
+const SHARE_VERSION = statement(
+  'subscription_version_share',
+  'SELECT 1 FROM subscriptions_version WHERE value = $1 FOR SHARE',
+)
 const HIGHEST = statement(
   'job_highest_seq',
   `SELECT greatest((SELECT seq FROM job_position), (SELECT max(seq) FROM job_payloads), 0) AS seq`,
@@ -78,14 +83,22 @@ export function jobPlanning(db: Database): Planning {
         return place
       }),
     highestSeq: async () => (await db.rows<{ seq: number }>(HIGHEST))[0]?.seq ?? 0,
-    plan: (planned) =>
-      db.write(async (tx) => {
+    plan: (planned) => {
+      const writing = db.write(async (tx) => {
         // Locks the position: another planner waits, and then finds that it was moved.
         if ((await tx.run(MOVE_POSITION, [planned.after, planned.upTo])) === 0) return false
+        const version = planned.subscriptions
+        if (version !== undefined && (await tx.rows(SHARE_VERSION, [version])).length === 0)
+          throw new SubscriptionsChanged()
         const jobs = await withPayloads(tx, planned)
         if (jobs.length > 0) await insertJobs(tx, jobs)
         return true
-      }),
+      })
+      return writing.catch((error) => {
+        if (error instanceof SubscriptionsChanged) return false
+        throw error
+      })
+    },
     enqueue: (planned) =>
       db.write(async (tx) => {
         const jobs = await withPayloads(tx, planned)
@@ -107,6 +120,9 @@ export function jobPlanning(db: Database): Planning {
       }),
   }
 }
+
+/** Takes the new position back. */
+class SubscriptionsChanged extends Error {}
 
 async function withPayloads(
   tx: Queries,

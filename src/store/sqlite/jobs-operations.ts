@@ -1,8 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { deliveryId } from '../jobs/delivery-id.ts'
 import type { ClaimedRow, OutcomeRow, PlannedRows } from '../jobs/job-rows.ts'
-import type { Enqueued, JobClaim, LogEnd, ReceiverHealth } from '../jobs.ts'
-import { subscriptionWriters } from './jobs-subscriptions.ts'
+import type { Enqueued, JobClaim, LogEnd, PlannedJobs, ReceiverHealth } from '../jobs.ts'
+import { SUBSCRIPTIONS_VERSION, subscriptionWriters } from './jobs-subscriptions.ts'
 
 const POSITION = 'position'
 const LOG = 'log'
@@ -73,8 +73,13 @@ export function jobWrites(db: DatabaseSync) {
       writeMark.run(POSITION, place)
       return place
     },
-    plan(after: number, upTo: number, planned: PlannedRows): boolean {
+    plan(
+      { after, upTo, subscriptions: version }: Pick<PlannedJobs, 'after' | 'upTo' | 'subscriptions'>,
+      planned: PlannedRows,
+    ): boolean {
       if (position() !== after) return false
+      if (version !== undefined && version !== Number(readMark.get(SUBSCRIPTIONS_VERSION)?.value ?? 0))
+        return false
       write(planned)
       writeMark.run(POSITION, upTo)
       return true

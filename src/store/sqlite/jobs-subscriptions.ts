@@ -9,7 +9,7 @@ import type {
 } from '../jobs.ts'
 import { asRecord, type Row, recordOf } from './rows.ts'
 
-const SUBSCRIPTIONS_VERSION = 'subscriptions_version'
+export const SUBSCRIPTIONS_VERSION = 'subscriptions_version'
 /** The time of the last success is not written more often than this. */
 const SUCCESS_STEP_MS = 1_000
 const BEFORE_ALL: SubscriptionPlace = { createdAtMs: -1, id: '' }

@@ -19,7 +19,11 @@ export function openSqliteJobs({ clock, ...options }: StoreFileOptions & { clock
   return {
     ...functions({ ...read, due: () => read.dueAt(clock.now()) }),
     ...writes(['createSubscription', 'updateSubscription', 'deleteSubscription', 'startAt']),
-    plan: (planned) => writer.call('plan', [planned.after, planned.upTo, plannedRows(planned, clock.now())]),
+    plan: ({ after, upTo, subscriptions, ...planned }) =>
+      writer.call('plan', [
+        { after, upTo, ...(subscriptions === undefined ? {} : { subscriptions }) },
+        plannedRows(planned, clock.now()),
+      ]),
     enqueue: (planned) => writer.call('enqueue', [plannedRows(planned, clock.now())]),
     async claim(claim) {
       const nowMs = clock.now()
