@@ -77,4 +77,9 @@ export interface EventStore {
   seqBefore(timeMs: number): Promise<number>
   /** Deletes a bounded number of the oldest events; to be repeated while `more`. */
   retain(retention: Retention): Promise<{ deleted: number; more: boolean }>
+  /**
+   * Calls with the newest number soon after any process has written events. A call can be missing: readers also look
+   * now and then. Left out by an engine without notifications. The function ends it.
+   */
+  watch?(onGrown: (newestSeq: number) => void): () => void
 }

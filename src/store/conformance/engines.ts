@@ -4,7 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ManualClock, manualClock } from '../../../test/fakes/manual-clock.ts'
 import { postgresPlace, withoutPostgres } from '../../../test/postgres/test-postgres.ts'
-import { openStores, parseStoreAddress, type SqliteAddress, type Stores } from '../open-stores.ts'
+import {
+  openStores,
+  parseStoreAddress,
+  type SqliteAddress,
+  type StoreAddress,
+  type Stores,
+} from '../open-stores.ts'
 
 export interface StoreEngine {
   readonly name: string
@@ -15,6 +21,8 @@ export interface StoreEngine {
 
 /** Where stores are, empty at first; opened again they find what was written there. */
 interface StorePlace {
+  /** Another process opens the same place with it. */
+  readonly address: StoreAddress
   open(clock: ManualClock): Stores
   remove(): Promise<void>
 }
@@ -31,8 +39,9 @@ function postgres(): StoreEngine {
     name: 'postgres',
     hasWriterThread: false,
     create() {
-      const { address, remove } = postgresPlace()
-      return { open: (clock) => openStores(parseStoreAddress(address), clock), remove }
+      const { address: text, remove } = postgresPlace()
+      const address = parseStoreAddress(text)
+      return { address, open: (clock) => openStores(address, clock), remove }
     },
   }
 }
@@ -45,6 +54,7 @@ function sqlite(name: string, settings: Pick<SqliteAddress, 'writes' | 'sync'>):
       const folder = mkdtempSync(join(tmpdir(), 'tapeline-store-'))
       const address: SqliteAddress = { engine: 'sqlite', folder, cacheMb: 128, ...settings }
       return {
+        address,
         open: (clock) => openStores(address, clock),
         remove: async () => rmSync(folder, { recursive: true }),
       }

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Client } from 'pg'
+import { manualClock } from '../../../test/fakes/manual-clock.ts'
+import { startCuttingProxy } from '../../../test/postgres/cutting-proxy.ts'
+import { type PostgresPlace, postgresPlace, withoutPostgres } from '../../../test/postgres/test-postgres.ts'
+import { until } from '../../../test/until.ts'
+import { systemClock } from '../../kit/clock.ts'
+import { CheckpointMovedError } from '../chain.ts'
+import {
+  address,
+  appendEvents,
+  block,
+  event,
+  hash,
+  payment,
+  readAll,
+  writeNext,
+} from '../conformance/chain-engine.ts'
+import { LeaseLostError } from '../leases.ts'
+import { openStores, parseStoreAddress } from '../open-stores.ts'
+
+const skip = withoutPostgres
+
+async function withPlace(run: (place: PostgresPlace) => Promise<void>): Promise<void> {
+  const place = postgresPlace()
+  try {
+    await run(place)
+  } finally {
+    await place.remove()
+  }
+}
+
+const storesIn = (text: string, clock = systemClock) => openStores(parseStoreAddress(text), clock)
+
+for (const when of ['before', 'after'] as const) {
+  test(`a write is done once when the connection breaks ${when} its commit`, { skip }, async () => {
+    await withPlace(async (place) => {
+      const proxy = await startCuttingProxy(place.address)
+      const { chain, events, close } = storesIn(proxy.address).chain('test')
+      try {
+        await writeNext(chain, { atMs: 1, start: block(1), events: [event('start')] })
+        for (let n = 2; n < 8; n++) {
+          proxy.cutNextCommit(when)
+          // Without a block in it too: then the checkpoint does not show whether it was written.
+          const added = n % 2 === 0 ? [block(n, [payment(n, 1, 5n, 0)])] : []
+          const { newestSeq } = await writeNext(chain, { atMs: n, added, events: [event('a'), event('b')] })
+          assert.equal(newestSeq, 1 + (n - 1) * 2)
+          assert.equal(proxy.cuts, n - 1)
+        }
+        const numbers = (await readAll(events)).map(({ seq }) => seq)
+        assert.deepEqual(
+          numbers,
+          Array.from({ length: 13 }, (_, i) => i + 1),
+        )
+        assert.equal((await chain.addressPage({ address: address(1), limit: 10 })).rows.length, 3)
+      } finally {
+        await close()
+        await proxy.close()
+      }
+    })
+  })
+}
+
+test('of two processes that follow from one block only one writes', { skip }, async () => {
+  await withPlace(async (place) => {
+    const [a, b] = [storesIn(place.address).chain('test'), storesIn(place.address).chain('test')]
+    try {
+      await writeNext(a.chain, { atMs: 1, start: block(1) })
+      for (let n = 2; n < 12; n++) {
+        const outcomes = await Promise.allSettled(
+          [a, b].map(({ chain }, i) =>
+            chain.write({
+              atMs: n,
+              expects: hash(n - 1),
+              added: [block(n)],
+              events: [event(`process ${i}`)],
+            }),
+          ),
+        )
+        const refused = outcomes.filter((outcome) => outcome.status === 'rejected')
+        assert.equal(refused.length, 1)
+        assert.ok(refused[0]?.reason instanceof CheckpointMovedError)
+      }
+      assert.equal((await readAll(a.events)).length, 10)
+    } finally {
+      await Promise.all([a.close(), b.close()])
+    }
+  })
+})
+
+test('who has lost the lease writes neither rows nor events, and prunes nothing', { skip }, async () => {
+  await withPlace(async (place) => {
+    const clock = manualClock(1_000)
+    const stores = storesIn(place.address, clock)
+    const leases = stores.leases()
+    const fence = await leases.take({ part: 'index/test', holder: 'a', durationMs: 100 })
+    assert.ok(fence !== undefined)
+    const { chain, events, close } = stores.chain('test', { fence })
+    try {
+      await writeNext(chain, { atMs: 1, start: block(1), events: [event('a')] })
+      clock.set(2_000)
+      assert.ok(await leases.take({ part: 'index/test', holder: 'b', durationMs: 100 }))
+      await assert.rejects(
+        writeNext(chain, { atMs: 2, added: [block(2, [payment(1, 1, 5n)])], events: [event('b')] }),
+        LeaseLostError,
+      )
+      await assert.rejects(events.retain({ maxAgeMs: 0, maxBytes: 0 }), LeaseLostError)
+      assert.equal((await chain.checkpoint())?.hash, hash(1))
+      assert.equal(await chain.transaction(hash(1)), undefined)
+      assert.deepEqual(
+        (await readAll(events)).map(({ kind }) => kind),
+        ['a'],
+      )
+    } finally {
+      await close()
+      await leases.close()
+    }
+  })
+})
+
+test('a server with another timeline goes on with numbers that nobody can know', { skip }, async () => {
+  await withPlace(async (place) => {
+    const { chain, events, close } = storesIn(place.address).chain('test')
+    try {
+      assert.equal(await appendEvents(chain, [event('a'), event('b')]), 2)
+      const schema = /schema=(\w+)/.exec(place.address)?.[1]
+      const client = new Client({ connectionString: place.address.replace(/[?&]schema=.*/, '') })
+      await client.connect()
+      await client.query(`UPDATE ${schema}_test.chain_state SET server = left(server, -1) || 'x'`)
+      await client.end()
+      const seq = await appendEvents(chain, [event('c')])
+      assert.ok(seq > 1_000_000)
+      assert.equal(await appendEvents(chain, [event('d')]), seq + 1)
+      assert.deepEqual(
+        (await readAll(events)).map(({ kind }) => kind),
+        ['a', 'b', 'c', 'd'],
+      )
+    } finally {
+      await close()
+    }
+  })
+})
+
+test('another process is notified of new events', { skip }, async () => {
+  await withPlace(async (place) => {
+    const [writer, reader] = [storesIn(place.address).chain('test'), storesIn(place.address).chain('test')]
+    try {
+      const grown: number[] = []
+      const unwatch = reader.events.watch?.((seq) => grown.push(seq))
+      await until('it listens', () => grown.length === 1)
+      const seq = await appendEvents(writer.chain, [event('a'), event('b')])
+      await until('it is notified', () => grown.at(-1) === seq)
+      unwatch?.()
+    } finally {
+      await Promise.all([writer.close(), reader.close()])
+    }
+  })
+})
+
+test('a block that was followed before a gap can be followed again', { skip }, async () => {
+  await withPlace(async (place) => {
+    const { chain, close } = storesIn(place.address).chain('test')
+    try {
+      await writeNext(chain, { atMs: 1, start: block(1), added: [block(2), block(3)] })
+      await writeNext(chain, { atMs: 2, start: block(2) })
+      assert.deepEqual(await chain.chainAbove(hash(1)), undefined)
+      await writeNext(chain, { atMs: 3, added: [block(3), block(4)] })
+      assert.deepEqual(
+        (await chain.chainAbove(hash(2)))?.map(({ blueScore }) => blueScore),
+        [3, 4],
+      )
+      assert.equal((await chain.chainBlockBelow(100))?.hash, hash(2))
+      await assert.rejects(writeNext(chain, { atMs: 4, added: [block(3)] }))
+      const keep = { maxTransactionAgeMs: null, maxDroppedAgeMs: 0, chainBlocks: 100, maxSeenAgeMs: 0 }
+      assert.equal((await chain.prune(keep)).deleted, 1, 'what is left of the earlier chain')
+      assert.equal((await chain.checkpoint())?.hash, hash(4))
+    } finally {
+      await close()
+    }
+  })
+})

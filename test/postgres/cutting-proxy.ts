@@ -1,0 +1,73 @@
+/** Stands between a client and PostgreSQL and can lose the answer to a commit. */
+import { once } from 'node:events'
+import { connect as connectTo, createServer, type Socket } from 'node:net'
+
+export interface CuttingProxy {
+  /** The server's address, through the proxy. */
+  readonly address: string
+  /** How many commits were cut. */
+  readonly cuts: number
+  /**
+   * Breaks the connection of the next commit: before the server has seen it, or after the server has answered and
+   * before the client has.
+   */
+  cutNextCommit(when: 'before' | 'after'): void
+  close(): Promise<void>
+}
+
+const COMMIT = Buffer.from('COMMIT')
+
+export async function startCuttingProxy(address: string): Promise<CuttingProxy> {
+  const { hostname, port } = new URL(address)
+  const sockets = new Set<Socket>()
+  let next: 'before' | 'after' | undefined
+  let cuts = 0
+  const server = createServer((client) => {
+    const upstream = connectTo(Number(port), hostname)
+    let isCut = false
+    const cut = () => {
+      cuts++
+      client.destroy()
+      upstream.destroy()
+    }
+    for (const socket of [client, upstream]) {
+      sockets.add(socket)
+      socket.on('error', () => {})
+      socket.on('close', () => {
+        sockets.delete(socket)
+        client.destroy()
+        upstream.destroy()
+      })
+    }
+    client.on('data', (chunk: Buffer) => {
+      if (next !== undefined && chunk.includes(COMMIT)) {
+        isCut = true
+        const when = next
+        next = undefined
+        if (when === 'before') return cut()
+      }
+      upstream.write(chunk)
+    })
+    upstream.on('data', (chunk) => {
+      if (isCut) cut()
+      else client.write(chunk)
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const own = (server.address() as { port: number }).port
+  return {
+    address: address.replace(`${hostname}:${port}`, `127.0.0.1:${own}`),
+    get cuts() {
+      return cuts
+    },
+    cutNextCommit(when) {
+      next = when
+    },
+    async close() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
