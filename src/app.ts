@@ -4,6 +4,7 @@ import type { Accounts } from './accounts/accounts.ts'
 import { createIdempotency } from './accounts/idempotency.ts'
 import { KeyRing } from './accounts/key-ring.ts'
 import { Ledger } from './accounts/ledger.ts'
+import { type RateSharing, shareRates } from './accounts/share-rates.ts'
 import { createViewAllowances } from './accounts/view-allowance.ts'
 import { nothingToRecord } from './api/endpoints/account/idle-notice.ts'
 import { ENDPOINTS } from './api/endpoints/list.ts'
@@ -102,11 +103,10 @@ async function startParts(
   const stores = openStores(storeAddress(config), clock)
   const does = rolesOf(config, stores)
   const leadership = openLeadership(stores, deps, shutdown)
-  const { store, plans, accounts, ledger, keys, onAccountsChanged } = await startAccounts(
-    config,
-    deps,
+  const { store, plans, accounts, ledger, keys, onAccountsChanged } = await startAccounts(config, deps, {
+    stores,
     shutdown,
-  )
+  })
   const metrics = createMetrics({ defaults: true })
   const probes: ReadinessProbe[] = [{ name: 'accounts', check: () => store.probe() }]
   const services: Partial<Record<Environment, Services>> = {}
@@ -222,11 +222,17 @@ function openLeadership(stores: Stores, { clock, log }: ServiceDeps, shutdown: S
 }
 
 /** Accounts, keys and the ledger, updated with changes that other processes make. */
-async function startAccounts(config: Config, { clock, log }: ServiceDeps, shutdown: Shutdown) {
+async function startAccounts(
+  config: Config,
+  { clock, log }: ServiceDeps,
+  { stores, shutdown }: { stores: Stores; shutdown: Shutdown },
+) {
   const { store, plans, accounts } = openAccounts(config, clock)
   shutdown.add('accounts store', () => store.close())
-  const ledger = new Ledger({ store, holder: randomUUID(), clock, log })
-  const keys = new KeyRing({ store, plans, ledger })
+  const holder = randomUUID()
+  const ledger = new Ledger({ store, holder, clock, log })
+  const sharing = openRateSharing(stores, { holder, clock, log }, shutdown)
+  const keys = new KeyRing({ store, plans, ledger, ...(sharing === undefined ? {} : { sharing }) })
   const onAccountsChanged: ((accountIds: string[]) => void)[] = []
   const stopWatching = await store.watch({
     onAccounts: (ids) => {
@@ -244,6 +250,20 @@ async function startAccounts(config: Config, { clock, log }: ServiceDeps, shutdo
   pruning.unref()
   shutdown.add('pruning', () => clearInterval(pruning))
   return { store, plans, accounts, ledger, keys, onAccountsChanged }
+}
+
+/** Undefined where this process is the only one that serves the accounts. */
+function openRateSharing(
+  stores: Stores,
+  deps: { holder: string; clock: Clock; log: Logger },
+  shutdown: Shutdown,
+): RateSharing | undefined {
+  if (!stores.isShared) return undefined
+  const store = stores.coordination()
+  shutdown.add('coordination store', () => store.close())
+  const sharing = shareRates({ store, ...deps })
+  shutdown.add('shared rates', () => sharing.close())
+  return sharing
 }
 
 /** Resolves with the reason when a database file was changed under the service. */

@@ -9,6 +9,7 @@ import type { Budget } from './budget.ts'
 import type { Ledger } from './ledger.ts'
 import type { PlanBook } from './plans.ts'
 import { RateWindow } from './rate-window.ts'
+import type { RateSharing } from './share-rates.ts'
 
 /** A key with everything that a request needs. */
 export interface Credential {
@@ -40,16 +41,19 @@ export class KeyRing {
   readonly #store: AccountsStore
   readonly #plans: PlanBook
   readonly #ledger: Ledger
+  readonly #sharing: RateSharing | undefined
   readonly #known = new Lru<string, Credential>({ maxEntries: CACHED_KEYS })
   readonly #textsOf = new Map<string, Set<string>>()
   readonly #rates = new Map<string, RateWindow>()
   /** How many times something was dropped: what is read meanwhile may be out of date already. */
   #drops = 0
 
-  constructor(deps: { store: AccountsStore; plans: PlanBook; ledger: Ledger }) {
+  /** @param deps.sharing given where several processes serve the same accounts */
+  constructor(deps: { store: AccountsStore; plans: PlanBook; ledger: Ledger; sharing?: RateSharing }) {
     this.#store = deps.store
     this.#plans = deps.plans
     this.#ledger = deps.ledger
+    this.#sharing = deps.sharing
   }
 
   /** The key if it is known here already; the fast path of every request but the first. */
@@ -143,7 +147,7 @@ export class KeyRing {
     const known = this.#rates.get(name)
     const limits = { perSecond: plan.requestsPerSecond, perMinute: plan.requestsPerMinute }
     if (known?.perSecond === limits.perSecond && known.perMinute === limits.perMinute) return known
-    const rate = new RateWindow(limits)
+    const rate = new RateWindow(limits, this.#sharing?.open(name, limits))
     this.#rates.set(name, rate)
     return rate
   }

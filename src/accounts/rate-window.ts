@@ -1,9 +1,23 @@
 /**
  * Two sliding windows over one account's requests: exact over the last second, in one-second steps over the
- * last minute. Sliding, so that no burst across the edge of a fixed window gets twice the rate.
+ * last minute. Sliding, so that no burst across the edge of a fixed window gets twice the rate. Where several processes
+ * serve the account, what the others have admitted is taken off, see shared-rate.ts.
  */
 const SECOND_MS = 1_000
 const MINUTE_BUCKETS = 60
+
+export interface RateLimits {
+  readonly perSecond: number
+  readonly perMinute: number
+}
+
+/** What other processes have admitted in the windows that end now. */
+export interface OthersAdmitted {
+  inSecond(nowMs: number): number
+  inMinute(nowMs: number): number
+  /** This process has admitted something. */
+  count(nowMs: number, amount: number): void
+}
 
 export interface RateState {
   /** The window nearest to exhaustion. */
@@ -24,8 +38,10 @@ export class RateWindow {
   #bucketOf = 0
   #inMinute = 0
   #lastMs = 0
+  readonly #others: OthersAdmitted | undefined
 
-  constructor(limits: { perSecond: number; perMinute: number }) {
+  constructor(limits: RateLimits, others?: OthersAdmitted) {
+    this.#others = others
     this.perSecond = limits.perSecond
     this.perMinute = limits.perMinute
     this.#times = new Float64Array(limits.perSecond)
@@ -44,18 +60,22 @@ export class RateWindow {
     this.#buckets[bucket] = (this.#buckets[bucket] ?? 0) + amount
     this.#inMinute += amount
     this.#lastMs = nowMs
+    this.#others?.count(nowMs, amount)
     return { ok: true }
   }
 
   counts(nowMs: number): { second: number; minute: number } {
     this.#expire(nowMs)
-    return { second: this.#inSecond, minute: this.#inMinute }
+    return {
+      second: Math.min(this.perSecond, this.#inSecond + this.#othersInSecond(nowMs)),
+      minute: Math.min(this.perMinute, this.#inMinute + this.#othersInMinute(nowMs)),
+    }
   }
 
   state(nowMs: number): RateState {
     this.#expire(nowMs)
-    const second = this.perSecond - this.#inSecond
-    const minute = this.perMinute - this.#inMinute
+    const second = Math.max(0, this.perSecond - this.#inSecond - this.#othersInSecond(nowMs))
+    const minute = Math.max(0, this.perMinute - this.#inMinute - this.#othersInMinute(nowMs))
     return second / this.perSecond <= minute / this.perMinute
       ? {
           window: 'second',
@@ -69,6 +89,14 @@ export class RateWindow {
           remaining: minute,
           resetsAtMs: (Math.floor(this.#lastMs / SECOND_MS) + MINUTE_BUCKETS) * SECOND_MS,
         }
+  }
+
+  #othersInSecond(nowMs: number): number {
+    return this.#others === undefined ? 0 : this.#others.inSecond(nowMs)
+  }
+
+  #othersInMinute(nowMs: number): number {
+    return this.#others === undefined ? 0 : this.#others.inMinute(nowMs)
   }
 
   #expire(nowMs: number): void {
@@ -103,15 +131,16 @@ export class RateWindow {
   }
 
   #secondWait(nowMs: number, amount: number): number {
-    const excess = this.#inSecond + amount - this.perSecond
+    const excess = this.#inSecond + amount + this.#othersInSecond(nowMs) - this.perSecond
     if (excess <= 0) return 0
-    if (amount > this.perSecond) return SECOND_MS
+    // It would not help to wait for what this process has admitted.
+    if (excess > this.#inSecond) return SECOND_MS
     const freeing = this.#times[(this.#head + excess - 1) % this.perSecond] ?? nowMs
     return freeing + SECOND_MS - nowMs
   }
 
   #minuteWait(nowMs: number, amount: number): number {
-    let excess = this.#inMinute + amount - this.perMinute
+    let excess = this.#inMinute + amount + this.#othersInMinute(nowMs) - this.perMinute
     if (excess <= 0) return 0
     for (let age = MINUTE_BUCKETS - 1; age >= 0; age--) {
       const second = this.#bucketOf - age

@@ -120,8 +120,7 @@ export function accountRecords(db: Database, channel: string): AccountRecords {
     listAccounts: () => db.rows<AccountRecord>(ALL_ACCOUNTS),
     setPlan: (id, plan, limits) =>
       change(async (tx) => {
-        const [changed] = await Promise.all([tx.run(SET_PLAN, [storable(id), plan])])
-        if (changed === 0) return false
+        if ((await tx.run(SET_PLAN, [storable(id), plan])) === 0) return false
         const ids = limits.map((budget) => budget.id)
         const starts = limits.map((budget) => budget.periodStartMs)
         await Promise.all([

@@ -12,7 +12,10 @@ const PRUNED_AT_ONCE = 5_000
 const PRUNE_EVERY = 20
 const FORGOTTEN_AT_ONCE = 100
 
-/** One round trip, and one commit that no disk is waited for: it changes unlogged tables only. */
+/**
+ * One round trip, and one commit that no disk is waited for: it changes unlogged tables only, and only rows that differ
+ * or are needed for longer.
+ */
 const EXCHANGE = statement(
   'count_exchange',
   `WITH n AS (
@@ -22,9 +25,12 @@ const EXCHANGE = statement(
      INSERT INTO count_holders (holder, until_ms) VALUES ($1, now_ms() + ${HOLDER_MS})
      ON CONFLICT (holder) DO UPDATE SET until_ms = excluded.until_ms),
    own AS (
-     INSERT INTO shared_counts (name, window_start, holder, count, until_ms)
+     INSERT INTO shared_counts AS c (name, window_start, holder, count, until_ms)
      SELECT name, window_start, $1, count, now_ms() + valid_ms FROM n
-     ON CONFLICT (name, window_start, holder) DO UPDATE SET count = excluded.count, until_ms = excluded.until_ms),
+     WHERE count > 0 OR EXISTS (
+       SELECT FROM shared_counts c WHERE (c.name, c.window_start, c.holder) = (n.name, n.window_start, $1))
+     ON CONFLICT (name, window_start, holder) DO UPDATE SET count = excluded.count, until_ms = excluded.until_ms
+       WHERE c.count <> excluded.count OR c.until_ms - now_ms() < (excluded.until_ms - now_ms()) / 2),
    sums AS (
      SELECT n.place, coalesce(sum(c.count), 0)::int AS count FROM n
      LEFT JOIN shared_counts c ON c.name = n.name AND c.window_start = n.window_start AND c.holder <> $1

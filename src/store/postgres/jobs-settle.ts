@@ -2,12 +2,14 @@ import { deliveryNumber } from '../jobs/delivery-id.ts'
 import { jobOf, type OutcomeRow, outcomeRow } from '../jobs/job-rows.ts'
 import type { JobsStore } from '../jobs.ts'
 import { type Database, type Queries, statement } from './database.ts'
-import { noteHealth } from './jobs-subscriptions.ts'
+import { lockForHealth, noteHealth } from './jobs-subscriptions.ts'
 import { storable } from './texts.ts'
 
 /**
- * Claiming and settling jobs. Any number of workers claim at once: each takes jobs that no other one is taking. Rows are
- * locked in the order of their numbers, jobs before texts of events before subscriptions.
+ * Claiming and settling jobs. Any number of workers claim at once: each takes jobs that no other one is taking.
+ *
+ * Order of locks, so that nobody waits in a circle: position of the planner, version of the subscriptions, jobs, texts
+ * of events, subscriptions; each of them in the order of its key.
  */
 const EXPIRED = 'not delivered in time'
 const PRUNE_ROWS = 5_000
@@ -20,10 +22,9 @@ const CLAIM = statement(
    token AS (SELECT nextval('job_claims') AS claim),
    claimed AS (
      UPDATE jobs j SET due_at = now_ms() + $3::bigint, claim = token.claim FROM due, token
-     WHERE j.number = due.number RETURNING j.number, j.failures, j.payload, j.claim)
+     WHERE j.number = due.number RETURNING j.number, j.failures, j.payload, j.claim, due.due_at)
    SELECT c.number, c.failures, c.claim, p.seq, p.event_id AS "eventId", p.kind, p.body
-   FROM claimed c JOIN due ON due.number = c.number JOIN job_payloads p ON p.id = c.payload
-   ORDER BY due.due_at, c.number`,
+   FROM claimed c JOIN job_payloads p ON p.id = c.payload ORDER BY c.due_at, c.number`,
 )
 const LOCK = statement(
   'job_lock',
@@ -118,6 +119,7 @@ export function jobSettling(db: Database): Settling {
     },
     settle: (outcomes, health) =>
       db.write(async (tx) => {
+        await lockForHealth(tx, health)
         if (outcomes.length > 0) await settleOutcomes(tx, outcomes.map(outcomeRow))
         await noteHealth(tx, health)
       }),

@@ -39,6 +39,7 @@ const PLACES = statement(
    WHERE account_id = $1 AND (created_at, id) > ($2::bigint, $3::text) ORDER BY created_at, id LIMIT $4`,
 )
 const VERSION = statement('subscription_version', 'SELECT value FROM subscriptions_version')
+/** Whoever changes it locks it before anything else but the position: jobs, texts of events and subscriptions follow. */
 const LOCK_VERSION = statement(
   'subscription_lock_version',
   'SELECT value FROM subscriptions_version FOR UPDATE',
@@ -130,7 +131,10 @@ export function subscriptionRecords(db: Database): Subscriptions {
     },
     updateSubscription: (id, patch) =>
       db.write(async (tx) => {
-        const [row] = await tx.rows<SubscriptionRow>(LOCK, [storable(id)])
+        const [, [row]] = await Promise.all([
+          tx.rows(LOCK_VERSION),
+          tx.rows<SubscriptionRow>(LOCK, [storable(id)]),
+        ])
         if (row === undefined) return undefined
         const changed = { ...toSubscription(row), ...patch }
         if (Object.keys(patch).length > 0)
@@ -141,7 +145,7 @@ export function subscriptionRecords(db: Database): Subscriptions {
       db.write(async (tx) => {
         const key = [storable(id)]
         const [, , , , deleted] = await Promise.all([
-          tx.rows(LOCK, key),
+          tx.rows(LOCK_VERSION),
           tx.rows(LOCK_JOBS, key),
           tx.run(DELETE_JOBS, key),
           tx.run(DELETE_HISTORY, key),
@@ -162,6 +166,11 @@ interface HealthChange {
   failedAtMs: number | null
   disable: string | null
   disabledAtMs: number | null
+}
+
+/** Before the jobs are settled, where the health of their receivers will switch off a subscription. */
+export async function lockForHealth(tx: Queries, health: readonly ReceiverHealth[]): Promise<void> {
+  if (health.some(({ disable }) => disable !== null)) await tx.rows(LOCK_VERSION)
 }
 
 export async function noteHealth(tx: Queries, health: readonly ReceiverHealth[]): Promise<void> {
