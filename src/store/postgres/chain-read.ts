@@ -70,7 +70,7 @@ const CONFIRMED_BY = statement(
 const EVENTS_OF = statement(
   'chain_events_of',
   `SELECT place, address, event_seq AS "eventSeq" FROM address_rows
-    WHERE place = ANY($1::bigint[]) AND event_seq IS NOT NULL ORDER BY event_seq DESC`,
+    WHERE place = ANY($1::bigint[]) AND event_seq IS NOT NULL ORDER BY event_seq DESC, address`,
 )
 
 const MAX_GAPS = 1_000

@@ -128,7 +128,7 @@ export function eventReader(database: Database) {
     },
     logId: async (): Promise<string> => (await log()).logName,
     async seqBefore(timeMs: number): Promise<number> {
-      return (await database.rows<{ seq: number }>(BEFORE, [timeMs]))[0]?.seq ?? 0
+      return (await database.rows<{ seq: number }>(BEFORE, [Math.ceil(timeMs)]))[0]?.seq ?? 0
     },
   }
 }

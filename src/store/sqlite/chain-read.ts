@@ -51,7 +51,7 @@ export function chainReader(database: DatabaseSync, addresses: AddressTable) {
         JOIN transactions t ON t.id = a.tx
         LEFT JOIN address_rows r ON r.tx = t.id AND r.event_seq IS NOT NULL
         LEFT JOIN addresses d ON d.id = r.address
-      ORDER BY h.key, t.id DESC, r.event_seq DESC`,
+      ORDER BY h.key, t.id DESC, r.event_seq DESC, d.address`,
   )
   const known = database.prepare(
     'SELECT status, mempool_event, accepted_event FROM transactions WHERE tx_id = ?',
