@@ -53,7 +53,7 @@ const edgesOf = (dataset: Dataset) => {
   return statement(
     `edges_${dataset}`,
     `UPDATE feeds SET first_ts = least(${edge('ASC')}, ${groupEdge('min')}),
-        last_ts = greatest(${edge('DESC')}, ${groupEdge('max')}) WHERE id = $1`,
+        last_ts = greatest(${edge('DESC')}, ${groupEdge('max')}) WHERE id = $1 AND first_ts < $2`,
   )
 }
 
@@ -77,7 +77,7 @@ export function retention(parts: { database: Database; lookup: FeedLookup; parti
       if (step.deleted > 0) noteChange(own, 0)
       if (!step.more) await writeCoverage(tx, [coverageCut(own, olderThan)])
       const states = await writeChanges(tx, [own])
-      if (!step.more && step.deleted > 0) await tx.run(edgesOf(feed.dataset), [id, olderThan])
+      if (!step.more) await tx.run(edgesOf(feed.dataset), [id, olderThan])
       return { result: step, states }
     })
 
