@@ -16,6 +16,7 @@ const COMMON_FAULTS = {
   reorder: 'neighbouring frames of a stream change places',
   duplicate: 'every frame is sent twice',
   malformed: 'frames are cut in the middle; REST: bodies are',
+  'unfit-value': 'the first price of the next frame is negative (count: how many); REST: of every body',
   skip: 'the next frame is lost (count: how many)',
   late: 'frames come delayMs later; those after the fault overtake them',
   'unknown-message': 'a message of a kind that nobody knows comes before the next frame (count: how many)',
@@ -90,6 +91,7 @@ export interface FaultTarget {
 export type FaultSwitches = ReturnType<typeof createFaults>
 
 const ONCE: readonly FaultKind[] = [
+  'unfit-value',
   'skip',
   'unknown-message',
   'zero-fill',
@@ -138,7 +140,7 @@ export function createFaults(clock: Clock) {
       const startedAtMs = clock.now()
       const fault: Fault = {
         ...spec,
-        ...(ONCE.includes(spec.kind) ? { count: spec.count ?? 1 } : {}),
+        ...(ONCE.includes(spec.kind) && !isRest(spec) ? { count: spec.count ?? 1 } : {}),
         id: nextId++,
         startedAtMs,
         endsAtMs: endOf(spec, startedAtMs),

@@ -1,12 +1,13 @@
 /**
  * The stage in front of the sockets where frames are lost, sent twice, delayed, swapped, cut or made up:
  *
- *   frame ─▶ frozen? muted? hung? skipped? ─▶ made-up ones before it? ─▶ cut in the middle? ─▶ late?
+ *   frame ─▶ frozen? muted? hung? skipped? ─▶ made-up ones before it? ─▶ cut in the middle? unfit? ─▶ late?
  *                                                                  ─▶ swapped with the next? ─▶ sent (twice?)
  */
 import type { AssetSymbol } from '../../src/core/symbol.ts'
 import type { Clock } from '../../src/kit/clock.ts'
 import type { Fault, FaultSwitches, FaultVenue } from './faults.ts'
+import { unfitValue } from './unfit-value.ts'
 
 export interface VenueFrame {
   /** Frames of the same stream keep their order. */
@@ -48,6 +49,15 @@ export function createFrameFaults<F extends VenueFrame>(options: {
     )
   }
 
+  /** Hit only by a frame with a price. */
+  function spoil(frame: F): F {
+    const fault = faults.find('unfit-value', venue, frame)
+    const text = fault === undefined ? undefined : unfitValue(frame.text)
+    if (fault === undefined || text === undefined) return frame
+    fault.hits++
+    return { ...frame, text }
+  }
+
   return (frame) => {
     if (faults.list().length === 0 && held.size === 0) return deliver(frame)
     const stream = frame.stream ?? ''
@@ -67,7 +77,7 @@ export function createFrameFaults<F extends VenueFrame>(options: {
     if (faults.hit('unknown-message', venue, frame)) deliver({ ...frame, text: options.unknownText })
     if (frame.zeroFill !== undefined && faults.hit('zero-fill', venue, frame))
       deliver({ ...frame, text: frame.zeroFill() })
-    const sent = faults.hit('malformed', venue, frame) ? { ...frame, isBroken: true } : frame
+    const sent = faults.hit('malformed', venue, frame) ? { ...frame, isBroken: true } : spoil(frame)
     const late = faults.hit('late', venue, frame)
     if (late !== undefined) return deliverLater(sent, late)
     if (waiting !== undefined) {

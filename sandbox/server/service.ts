@@ -2,6 +2,7 @@
 import { type AssetSymbol, SYMBOLS } from '../../src/core/symbol.ts'
 import type { Fault, FaultSwitches, FaultTarget, FaultVenue } from './faults.ts'
 import type { Endpoint, RestRequest } from './transport.ts'
+import { unfitValue } from './unfit-value.ts'
 
 export interface RestReply {
   readonly status: number
@@ -99,6 +100,15 @@ export function answersOf(options: {
     return half
   }
 
+  /** Hit only by an answer with a price. */
+  function spoil(text: string, target: FaultTarget): string {
+    const fault = faults.find('unfit-value', venue, target)
+    const unfit = fault === undefined ? undefined : unfitValue(text)
+    if (fault === undefined || unfit === undefined) return text
+    fault.hits++
+    return unfit
+  }
+
   return async (request) => {
     const target = {
       channel: 'rest',
@@ -119,7 +129,7 @@ export function answersOf(options: {
         'content-type': isText ? 'text/plain' : 'application/json',
         ...reply.headers,
       },
-      body: isBroken ? text.slice(0, Math.ceil(text.length / 2)) : text,
+      body: isBroken ? text.slice(0, Math.ceil(text.length / 2)) : spoil(text, target),
     }
   }
 }

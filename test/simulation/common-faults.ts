@@ -1,8 +1,11 @@
 /** Faults that every part knows: of its network, of its disk and of its process. */
 import type { FaultSpec, FaultSwitches, FaultVenue } from '../../sandbox/server/faults.ts'
-import type { Disk, DiskFault } from './disk.ts'
+import type { Disk, DiskFault, Strike } from './disk.ts'
 import type { Network, NetworkFault } from './network.ts'
+import type { SimulatedProcess } from './process.ts'
+import type { Random } from './random.ts'
 import type { FaultKind, ScheduledFault } from './schedule.ts'
+import type { VirtualTime } from './virtual-time.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
@@ -22,6 +25,10 @@ export const NETWORK_FAULTS: readonly FaultKind[] = [
   { kind: 'unanswered', weight: 1, durationMs: [SECOND_MS, 10 * MINUTE_MS] },
 ]
 
+/** From `shortest` to `longest`, short ones as often as long ones. */
+const magnitude = (random: Random, shortest: number, longest: number) =>
+  Math.round(shortest * (longest / shortest) ** random())
+
 const share = (random: { int(from: number, to: number): number }) => ({ share: random.int(1, 10) / 10 })
 
 export const DISK_FAULTS: readonly FaultKind[] = [
@@ -37,6 +44,17 @@ export const DISK_FAULTS: readonly FaultKind[] = [
 ]
 
 export const PROCESS_FAULTS: readonly FaultKind[] = [
+  {
+    kind: 'strike',
+    weight: 6,
+    durationMs: [30 * SECOND_MS, 10 * MINUTE_MS],
+    settings: (random) => ({
+      when: random.pick(['before', 'after']),
+      what: random.pick(['kill', 'kill', 'fail']),
+      count: magnitude(random, 1, 60),
+      downMs: magnitude(random, 100, 10 * MINUTE_MS),
+    }),
+  },
   { kind: 'kill', weight: 3, durationMs: [100, 10 * MINUTE_MS] },
   { kind: 'restart', weight: 1, durationMs: [100, 2 * MINUTE_MS] },
   {
@@ -59,6 +77,22 @@ export function beginNetworkFault(
 export function beginDiskFault(disk: Disk, { kind, settings }: ScheduledFault): (() => void) | undefined {
   if (!kind.startsWith('disk-')) return undefined
   return disk.set({ kind: kind.slice('disk-'.length) as DiskFault['kind'], share: 1, ...settings })
+}
+
+/** Lies in wait for a write. `kill` ends the process that is hit; what it returns starts it again. */
+export function beginStrike(
+  { disk, time }: { disk: Disk; time: VirtualTime },
+  { kind, settings }: ScheduledFault,
+  kill: (process: SimulatedProcess) => () => void,
+): (() => void) | undefined {
+  if (kind !== 'strike') return undefined
+  return disk.arm({
+    when: settings.when as Strike['when'],
+    what: settings.what as Strike['what'],
+    store: settings.store as string | undefined,
+    left: Number(settings.count),
+    kill: (process) => void time.after(Number(settings.downMs), kill(process)),
+  })
 }
 
 /** A fault switch of a simulated venue. One that counts frames ends by itself. */

@@ -14,6 +14,20 @@ export interface DiskFault {
   readonly slowMs?: number
 }
 
+/**
+ * A strike at one certain write: the process dies or the write fails, just before or just after the commit. Between two
+ * writes that belong together is where half of them can get lost, and chance alone seldom hits it.
+ */
+export interface Strike {
+  readonly when: 'before' | 'after'
+  readonly what: 'kill' | 'fail'
+  /** Only writes of the store of that name. */
+  readonly store?: string | undefined
+  /** Writes until then, this one included. */
+  left: number
+  kill(process: SimulatedProcess): void
+}
+
 /** Properties of a store that are ports themselves. */
 const PARTS = new Set(['series', 'coverage', 'markets', 'chain', 'events'])
 
@@ -28,6 +42,7 @@ export type Disk = ReturnType<typeof createDisk>
 
 export function createDisk(time: VirtualTime, random: Random) {
   const faults = new Set<DiskFault>()
+  const strikes = new Set<Strike>()
   const isHit = (kind: DiskFault['kind']) =>
     [...faults].some((fault) => fault.kind === kind && random.chance(fault.share))
 
@@ -39,11 +54,29 @@ export function createDisk(time: VirtualTime, random: Random) {
 
   const pause = () => new Promise<void>((resolve) => time.after(waitMs(), resolve))
 
+  function nextStrike(store: string | undefined): Strike | undefined {
+    for (const strike of strikes) {
+      if ((strike.store !== undefined && strike.store !== store) || --strike.left > 0) continue
+      strikes.delete(strike)
+      return strike
+    }
+    return undefined
+  }
+
+  async function hit(strike: Strike, process: SimulatedProcess): Promise<void> {
+    if (strike.what === 'fail') throw failure(strike.when === 'before' ? 'io' : 'fsync')
+    // Its own reaction to the death must not run inside of this write.
+    time.turn(() => strike.kill(process))
+    await new Promise(() => {})
+  }
+
   /** `isWrite` tells which operations change something: those fail, and keep the order of their calls. */
   function behind<T extends object>(
     store: T,
     process: SimulatedProcess,
     isWrite: (name: string) => boolean,
+    /** For strikes at one of several stores. */
+    title?: string,
   ): T {
     let last: Promise<unknown> = Promise.resolve()
     async function write(call: () => Promise<unknown>): Promise<unknown> {
@@ -55,7 +88,10 @@ export function createDisk(time: VirtualTime, random: Random) {
         await pause()
         if (process.isDead) return
         for (const kind of ['full', 'io'] as const) if (isHit(kind)) throw failure(kind)
+        const strike = nextStrike(title)
+        if (strike?.when === 'before') await hit(strike, process)
         const value = await call()
+        if (strike !== undefined) await hit(strike, process)
         await pause()
         if (isHit('fsync')) throw failure('fsync')
         return value
@@ -88,6 +124,11 @@ export function createDisk(time: VirtualTime, random: Random) {
 
   return {
     behind,
+    /** The returned function calls it off. */
+    arm(strike: Strike): () => void {
+      strikes.add(strike)
+      return () => void strikes.delete(strike)
+    },
     set(fault: DiskFault): () => void {
       faults.add(fault)
       return () => void faults.delete(fault)

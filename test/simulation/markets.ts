@@ -75,6 +75,8 @@ function faultsOf(venue: MarketVenue): FaultKind[] {
     venueFault('zero-fill', 1, [0, 0], (random) => ({ count: random.int(1, 5) })),
     venueFault('malformed', 1, [0, 0], some),
     venueFault('malformed', 1, [SECOND_MS, 2 * MINUTE_MS], onRequests),
+    venueFault('unfit-value', 2, [0, 0], (random) => ({ ...onStream(random), count: random.int(1, 30) })),
+    venueFault('unfit-value', 1, [SECOND_MS, 5 * MINUTE_MS], onRequests),
     venueFault('frozen-book', 2, [SECOND_MS, 10 * MINUTE_MS]),
     venueFault('lost-resolved', 1, [MINUTE_MS, 30 * MINUTE_MS]),
     venueFault('late-resolution', 1, [MINUTE_MS, 30 * MINUTE_MS], (random) => ({
@@ -182,9 +184,7 @@ async function startMarkets(venue: MarketVenue, surroundings: Surroundings): Pro
     trackedMarketFeeds(plan, symbol).map(({ feed }) => feed),
     random.stream('sealed'),
   )
-  const leaks = createLeakWatch(() => ({ timers: recording.timers, ...network.counts() }))
-  for (let atMs = 10 * SECOND_MS; atMs < 3 * MINUTE_MS; atMs += 7_300)
-    time.after(atMs, () => leaks.sampleBase())
+  const leaks = createLeakWatch(surroundings, () => ({ timers: recording.timers, ...network.counts() }))
 
   return {
     begin(fault: ScheduledFault) {

@@ -138,9 +138,7 @@ async function startOracle(surroundings: Surroundings): Promise<Part> {
     feeds.map(({ feed }) => feed),
     random.stream('sealed'),
   )
-  const leaks = createLeakWatch(() => ({ timers: recording.timers, ...network.counts() }))
-  for (let atMs = 10 * SECOND_MS; atMs < 3 * MINUTE_MS; atMs += 7_300)
-    time.after(atMs, () => leaks.sampleBase())
+  const leaks = createLeakWatch(surroundings, () => ({ timers: recording.timers, ...network.counts() }))
 
   /** A chain that stood still has no rounds of that time. */
   function isLost(updatedMs: number): boolean {

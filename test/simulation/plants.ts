@@ -4,14 +4,21 @@
  */
 export interface Plant {
   readonly name: string
+  /** Where its code runs at all: seeds of other parts cannot find it, and count without being run. */
+  readonly parts: readonly string[]
   readonly edits: readonly { readonly file: string; readonly find: string; readonly replace: string }[]
 }
 
 const edit = (file: string, find: string, replace: string) => ({ file, find, replace })
 
+const EXCHANGES = ['spot', 'futures', 'perp']
+const RECORDED = [...EXCHANGES, 'chainlink', 'kalshi', 'polymarket']
+const LOGS = ['chain', 'readers', 'chain-readers']
+
 export const PLANTS: readonly Plant[] = [
   {
     name: 'minute closed while the socket is down',
+    parts: EXCHANGES,
     edits: [
       edit(
         'src/ingest/exchange/close-minutes.ts',
@@ -27,6 +34,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'refused row without gap',
+    parts: RECORDED,
     edits: [
       edit(
         'src/ingest/shared/batch-changes.ts',
@@ -37,16 +45,24 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'kline answer outside the range covered',
+    parts: ['spot', 'futures'],
     edits: [
+      // What is answered counts for what was asked for; rows of another time are left out.
       edit(
-        'src/venues/rest/check-history.ts',
-        'if (fault !== undefined) {\n      const origin',
-        "if (fault !== undefined && request.topic !== 'candles') {\n      const origin",
+        'src/venues/binance/history.ts',
+        'range: { fromMs: range.fromMs, toMs: range.toMs ?? Number.POSITIVE_INFINITY },',
+        'range: { fromMs: 0, toMs: Number.POSITIVE_INFINITY },',
+      ),
+      edit(
+        'src/venues/binance/history.ts',
+        'const provenMs = Math.min(lastMs, closedToMs)',
+        'const provenMs = closedToMs',
       ),
     ],
   },
   {
     name: 'roll-up from flat bars',
+    parts: EXCHANGES,
     edits: [
       edit(
         'src/core/join-prices.ts',
@@ -57,6 +73,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'leaking watch loop',
+    parts: RECORDED,
     edits: [
       edit(
         'src/ingest/shared/watch-silence.ts',
@@ -67,6 +84,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'coverage written before its rows',
+    parts: RECORDED,
     edits: [
       edit(
         'src/ingest/shared/write-rows.ts',
@@ -77,6 +95,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'trade dropped at reconnect',
+    parts: RECORDED,
     edits: [
       edit(
         'src/venues/live/intake.ts',
@@ -100,6 +119,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'book kept after a lost sequence number',
+    parts: ['kalshi'],
     edits: [
       edit(
         'src/venues/kalshi/book-sequence.ts',
@@ -110,6 +130,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'event number given twice after a restart',
+    parts: LOGS,
     edits: [
       edit(
         'src/store/sqlite/events-write.ts',
@@ -120,6 +141,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'webhook position saved before its jobs',
+    parts: ['readers', 'chain-readers'],
     edits: [
       edit(
         'src/webhooks/plan-deliveries.ts',
@@ -131,6 +153,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'charge repeated after a kill',
+    parts: ['readers', 'chain-readers'],
     edits: [
       edit(
         'src/store/sqlite/accounts-settle.ts',
@@ -141,6 +164,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'retraction missing after a reorganisation of depth 2',
+    parts: ['chain', 'chain-readers'],
     edits: [
       edit(
         'src/indexer/apply-chain.ts',

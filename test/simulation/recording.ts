@@ -8,6 +8,7 @@ import { type Supervisor, supervise } from '../../src/ingest/supervise.ts'
 import type { Logger } from '../../src/kit/log.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
 import { openStores, type SqliteAddress } from '../../src/store/open-stores.ts'
+import { beginStrike } from './common-faults.ts'
 import type { SimulatedProcess } from './process.ts'
 import type { ScheduledFault } from './schedule.ts'
 import type { Surroundings } from './simulation.ts'
@@ -36,6 +37,8 @@ export async function startRecording(
     readonly name: string
     /** For the reader. */
     readonly outside: SimulatedProcess
+    /** It has ended, or has started again. */
+    readonly onChange?: () => void
     readonly createRecorder: (parts: {
       process: SimulatedProcess
       store: EnvironmentStore
@@ -43,9 +46,9 @@ export async function startRecording(
     }) => Recorder
   },
 ): Promise<SimulatedRecording> {
-  const { folder, disk } = surroundings
+  const { folder, disk, note } = surroundings
   mkdirSync(folder, { recursive: true })
-  const address: SqliteAddress = { engine: 'sqlite', folder, cacheMb: 8, writes: 'inline' }
+  const address: SqliteAddress = { engine: 'sqlite', folder, cacheMb: 8, writes: 'inline', sync: 'off' }
   let running: Running | undefined
   let incarnation = 0
   let skewMs = 0
@@ -64,11 +67,14 @@ export async function startRecording(
     const recorder = options.createRecorder({ process, store: behindDisk, log })
     const supervisor = supervise({ recorders: [recorder], coverage: behindDisk.coverage, clock, random, log })
     running = { process, supervisor, store, gone: Promise.withResolvers() }
+    options.onChange?.()
   }
 
   async function kill({ process, store, gone }: Running): Promise<void> {
     if (process.isDead) return
     process.kill()
+    options.onChange?.()
+    surroundings.lookSoon()
     await store.close()
     running = undefined
     gone.resolve()
@@ -99,7 +105,13 @@ export async function startRecording(
     get timers() {
       return running?.process.timers ?? 0
     },
-    begin({ kind, settings }) {
+    begin(fault) {
+      const { kind, settings } = fault
+      if (kind === 'strike')
+        return beginStrike(surroundings, fault, () => {
+          note('killed at a write')
+          return keepDown(kill)
+        })
       if (kind === 'kill') return keepDown(kill)
       if (kind === 'restart') return keepDown(endCleanly)
       if (kind !== 'our-skew') return undefined

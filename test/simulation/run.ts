@@ -19,6 +19,7 @@ const HELP = `npm run simulate -- [options]
   --hours H     simulated hours (default 2)
   --many N      so many seeds in a row
   --venue NAME  only this part: ${PARTS.map(({ name }) => name).join(', ')}
+  --only NAMES  passes over seeds that draw none of these parts (joined by commas)
   --fault KIND  only faults of this kind
   --plant [NAME]  planted defects, one after another, until a seed finds each of them
   --until-broken  ends with the first seed that breaks a law
@@ -34,6 +35,7 @@ const { values, positionals } = parseArgs({
     hours: { type: 'string', default: '2' },
     many: { type: 'string', default: '1' },
     venue: { type: 'string' },
+    only: { type: 'string' },
     fault: { type: 'string' },
     plant: { type: 'boolean', default: false },
     'until-broken': { type: 'boolean', default: false },
@@ -100,7 +102,13 @@ if (values.plant) {
 let held = 0
 let isBroken = false
 const startedMs = performance.now()
+const only = values.only?.split(',')
 for (let seed = first; seed < first + many; seed++) {
+  if (only !== undefined && !partsOf(seed).some(({ name }) => only.includes(name))) {
+    held++
+    print(`passed seed ${seed}`)
+    continue
+  }
   const cpuBefore = process.cpuUsage()
   const outcome = await run(seed)
   const { user, system } = process.cpuUsage(cpuBefore)

@@ -35,8 +35,12 @@ export interface Surroundings {
   readonly folder: string
   startProcess(name: string): SimulatedProcess
   logOf(process: SimulatedProcess): Logger
+  /** When the simulation ends, in its own time. */
+  readonly endMs: number
   /** A line in the log of the simulation. */
   note(text: string): void
+  /** Something has just happened after which a reader should look. */
+  lookSoon(): void
 }
 
 /** A part of the service with its world. */
@@ -88,6 +92,9 @@ const CALM_START_MS = 3 * MINUTE_MS
 /** After the last fault: longer than every documented time in which something is repaired. */
 const CALM_END_SHARE = 0.3
 const LOOKS_PER_HOUR = 12
+/** After something has happened, readers look within this time. */
+const LOOK_SOON_MS = 20_000
+const MAX_LOOKS_SOON = 12
 const MAX_BROKEN = 20
 /** Stopping may take this long. */
 const STOP_WITHIN_MS = 2 * MINUTE_MS
@@ -131,6 +138,8 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
     await settle(time, starting, time.nowMs + MINUTE_MS, 'starting')
     for (const fault of schedule) time.after(fault.atMs, () => begin(fault))
     const looks = random.stream('looks')
+    const soon = random.stream('looks soon')
+    let looksSoon = 0
     for (let index = 0; index < LOOKS_PER_HOUR * hours; index++)
       time.after(drawLook(looks, startMs, lengthMs), () => void look())
     await time.runUntil(startMs + lengthMs, () => broken.length > 0)
@@ -165,12 +174,19 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
     }
     function begin(fault: ScheduledFault): void {
       note(`FAULT ${describeFault(fault)}`)
+      lookSoon()
       const end = started.get(fault.part)?.begin(fault)
       if (end === undefined) return
       time.after(fault.durationMs, () => {
         note(`OVER ${fault.part} ${fault.kind}`)
         end()
+        lookSoon()
       })
+    }
+    /** Just after, as often as a while after. */
+    function lookSoon(): void {
+      if (soon.chance(0.5) || looksSoon++ >= MAX_LOOKS_SOON * Math.max(1, hours)) return
+      time.after(Math.round(LOOK_SOON_MS ** soon()), () => void look())
     }
     function surroundings(name: string): Surroundings {
       const own = random.stream(name)
@@ -178,6 +194,8 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
       return {
         time,
         note,
+        lookSoon,
+        endMs: startMs + lengthMs,
         random: own,
         network: createNetwork(time, own.stream('network')),
         disk: createDisk(time, own.stream('disk')),

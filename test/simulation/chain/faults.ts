@@ -3,6 +3,7 @@ import type { Faults } from '../../../sandbox/node/faults.ts'
 import {
   beginDiskFault,
   beginNetworkFault,
+  beginStrike,
   DISK_FAULTS,
   NETWORK_FAULTS,
   PROCESS_FAULTS,
@@ -120,9 +121,10 @@ const SPOILED: Record<string, SpoiledFrames> = {
 
 export function beginChainFault(
   system: ChainSystem,
-  { network, disk }: Surroundings,
+  surroundings: Surroundings,
   fault: ScheduledFault,
 ): (() => void) | undefined {
+  const { network, disk } = surroundings
   const { kind, settings } = fault
   const { world } = system
   const { nodes } = world
@@ -135,6 +137,12 @@ export function beginChainFault(
   switch (kind) {
     case 'kill':
       return system.kill()
+    case 'strike':
+      return beginStrike(surroundings, fault, () => {
+        surroundings.note('killed at a write')
+        surroundings.lookSoon()
+        return system.kill()
+      })
     case 'restart':
       return system.stopCleanly()
     case 'index-thread-dies':

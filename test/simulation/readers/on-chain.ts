@@ -15,7 +15,6 @@ import { beginReceiverFault, RECEIVER_FAULTS } from './receiver-faults.ts'
 import { Receivers } from './receivers.ts'
 import { type ReaderService, startReaderService } from './service.ts'
 import { StreamClient } from './stream-clients.ts'
-import { Strikes } from './strike.ts'
 import { LogTruth } from './truth.ts'
 import { PLANS, type Selection } from './world.ts'
 
@@ -54,8 +53,6 @@ async function startChainReaders(surroundings: Surroundings): Promise<Part> {
     async extend({ process, stores, tail, watched }) {
       const inner = startReaderService({
         ...{ surroundings, process, address, events: stores.events },
-        strikes: new Strikes(),
-        kill: () => {},
         log: {
           tail,
           watch: (addresses) => watched.watch(addresses),

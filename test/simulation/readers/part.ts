@@ -15,6 +15,7 @@ import { openStores, type SqliteAddress } from '../../../src/store/open-stores.t
 import {
   beginDiskFault,
   beginNetworkFault,
+  beginStrike,
   DISK_FAULTS,
   NETWORK_FAULTS,
   PROCESS_FAULTS,
@@ -31,7 +32,6 @@ import { beginReceiverFault, RECEIVER_FAULTS } from './receiver-faults.ts'
 import { Receivers } from './receivers.ts'
 import { type ReaderService, startReaderService } from './service.ts'
 import { StreamClient } from './stream-clients.ts'
-import { type Strike, Strikes } from './strike.ts'
 import { LogTruth } from './truth.ts'
 import { drawReaderWorld, PLANS } from './world.ts'
 
@@ -54,23 +54,21 @@ const READER_FAULTS: readonly FaultKind[] = [
     durationMs: [0, 0],
     settings: (random) => ({ keepMs: random.int(0, 120_000) }),
   },
-  {
-    kind: 'strike',
-    weight: 12,
-    durationMs: [30 * SECOND_MS, 10 * MINUTE_MS],
-    settings: (random) => ({
-      store: random.pick(['accounts', 'jobs']),
-      when: random.pick(['before', 'after']),
-      what: random.pick(['kill', 'fail']),
-      count: random.int(1, 6),
-    }),
-  },
   { kind: 'kill-second', weight: 2, durationMs: [100, 5 * MINUTE_MS] },
 ]
 
+/** The log has a writer of its own. */
+const atSomeStore = (fault: FaultKind): FaultKind =>
+  fault.kind === 'strike'
+    ? {
+        ...fault,
+        settings: (random) => ({ ...fault.settings?.(random), store: random.pick(['accounts', 'jobs']) }),
+      }
+    : fault
+
 export const readersKind: PartKind = {
   name: 'readers',
-  faults: [...READER_FAULTS, ...NETWORK_FAULTS, ...DISK_FAULTS, ...PROCESS_FAULTS],
+  faults: [...READER_FAULTS, ...NETWORK_FAULTS, ...DISK_FAULTS, ...PROCESS_FAULTS.map(atSomeStore)],
   start: startReaders,
 }
 
@@ -92,7 +90,6 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
   /** From when to when the disk failed or was slow. */
   const diskFaults: { fromMs: number; toMs: number; isSlow: boolean }[] = []
   const deaths: number[] = []
-  const strikes = new Strikes()
   let streamUrl = 'ws://127.0.0.1:1/'
 
   // Accounts, before anything goes wrong.
@@ -117,12 +114,6 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
 
   const isWrite = (name: string) => ['write', 'prune', 'numberAbove', 'retain'].includes(name)
 
-  function restartSoon(keeper: Keeper<ReaderService>): void {
-    note('killed at a write')
-    const start = keeper.kill()
-    time.after(random.int(50, 20_000), start)
-  }
-
   /** The process that has everything. */
   const first = new Keeper<ReaderService>({
     start(number) {
@@ -138,8 +129,7 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
         tail = await createEventTail({ store: events, clock: process.clock, onError })
         stopLooking = lookAtLog({ events, tail, clock: process.clock, onError })
         inner = startReaderService({
-          ...{ surroundings, process, address, events, strikes },
-          kill: () => restartSoon(first),
+          ...{ surroundings, process, address, events },
           log: {
             tail,
             watch: () => () => {},
@@ -182,10 +172,7 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
           const process = surroundings.startProcess(`second ${number}`)
           const stores = openStores(address, process.clock).chain('test')
           const { events } = disk.behind(stores, process, isWrite)
-          const inner = startReaderService({
-            ...{ surroundings, process, address, events, strikes },
-            kill: () => second !== undefined && restartSoon(second),
-          })
+          const inner = startReaderService({ surroundings, process, address, events })
           return {
             process,
             ready: inner.ready,
@@ -247,12 +234,11 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
   for (const [index, { key, isRich }] of callerKeys.entries())
     callers.start(key, world.callers[index]?.gapMs ?? SECOND_MS, isRich)
 
-  const leaks = createLeakWatch(() => ({
+  const leaks = createLeakWatch(surroundings, () => ({
     timers: first.process?.timers ?? 0,
     posts: receivers.open,
     ...network.counts(),
   }))
-  for (let sample = 1; sample <= 30; sample++) time.after(sample * 6_000, () => leaks.sampleBase())
 
   /** Its receiver said 410: events that are planned from now on are not for it, until it is switched on again. */
   async function noteSwitchedOff(): Promise<void> {
@@ -387,11 +373,10 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
         return () => set(0)
       }
       case 'strike':
-        return strikes.arm({
-          store: settings.store as Strike['store'],
-          when: settings.when as Strike['when'],
-          what: settings.what as Strike['what'],
-          left: Number(settings.count),
+        return beginStrike(surroundings, fault, (process) => {
+          note('killed at a write')
+          surroundings.lookSoon()
+          return keepers.find((keeper) => keeper.process === process)?.kill() ?? (() => {})
         })
       case 'burst':
         writer.burst(Number(settings.count))

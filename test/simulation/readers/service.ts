@@ -24,7 +24,6 @@ import type { SimulatedProcess } from '../process.ts'
 import type { Surroundings } from '../simulation.ts'
 import type { ApiServices } from './endpoints.ts'
 import type { Receivers } from './receivers.ts'
-import type { Strike, Strikes } from './strike.ts'
 import { PLANS, READER_NETWORK, RETRY_DELAYS_MS } from './world.ts'
 
 const BOX_KEY = Buffer.alloc(32, 9)
@@ -48,9 +47,6 @@ export interface ReaderServiceOptions {
   readonly process: SimulatedProcess
   readonly address: SqliteAddress
   readonly events: EventStore
-  readonly strikes: Strikes
-  /** Ends the process. */
-  readonly kill: () => void
   /** Given: webhooks and stream run here. */
   readonly log?: {
     readonly tail: EventTail
@@ -69,10 +65,9 @@ export function startReaderService(options: ReaderServiceOptions) {
   const stores = openStores(address, clock, { randomBytes })
   const files: { close(): Promise<void> }[] = []
   const isWrite = (name: string) => !READS.test(name)
-  const open = <S extends { close(): Promise<void> }>(name: Strike['store'], store: S): S => {
+  const open = <S extends { close(): Promise<void> }>(name: string, store: S): S => {
     files.push(store)
-    const threatened = options.strikes.over(name, store, { isWrite, kill: options.kill })
-    return surroundings.disk.behind(threatened, process, isWrite)
+    return surroundings.disk.behind(store, process, isWrite, name)
   }
   let closeListener = async () => {}
 
