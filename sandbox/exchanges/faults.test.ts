@@ -235,6 +235,21 @@ test('late frames come later, and those after the fault overtake them', async ()
   client.close()
 })
 
+test('unfit-value makes a price negative, in as many frames as counted', async () => {
+  const client = await spotStream('btcusdt@aggTrade')
+  await fault({ kind: 'unfit-value', venue: 'spot', channel: 'aggTrade', count: 2 })
+  const prices = () => rows(client, 'btcusdt@aggTrade').map((row) => Number(row.p))
+  const since = () => prices().slice(prices().findIndex((price) => price < 0))
+  await client.waitFor(() => prices().some((price) => price < 0) && since().length > 4)
+  assert.deepEqual(
+    since()
+      .slice(0, 4)
+      .map((price) => price < 0),
+    [true, true, false, false],
+  )
+  client.close()
+})
+
 test('unknown-message and zero-fill come before the next frame, which comes too', async () => {
   const client = await spotStream('btcusdt@aggTrade')
   await fault({ kind: 'unknown-message', venue: 'spot', channel: 'aggTrade', count: 2 })

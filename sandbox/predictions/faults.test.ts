@@ -504,6 +504,14 @@ describe('fault switches', () => {
     client.close()
   })
 
+  test('unfit-value makes a price negative, in as many frames as counted', async () => {
+    const { client } = await listen()
+    const hasUnfit = (frame: Json) => JSON.stringify(frame).includes('"price":"-')
+    await withFault({ kind: 'unfit-value', venue: 'polymarket', count: 2 }, () => clock.run(20_000, 1_000))
+    assert.equal(client.frames().filter(hasUnfit).length, 2)
+    client.close()
+  })
+
   test('the control port refuses a fault it does not know', () => {
     const parse = (text: string) => parseFault(text, { kinds: PREDICTION_FAULTS, venues: PREDICTION_VENUES })
     assert.throws(() => parse('{"kind":"nonsense","venue":"kalshi"}'), /kind/)
