@@ -129,7 +129,8 @@ export interface ExchangeBookObservation extends Observed {
 /** The whole book of an instrument of a prediction market. */
 export interface BookSnapshotObservation extends Observed, MicroLevels {
   readonly kind: 'book_snapshot'
-  readonly via: 'stream' | 'rest'
+  /** `poll`: what changes until the next one is not received. */
+  readonly via: 'stream' | 'rest' | 'poll'
   readonly leg: MarketLeg
 }
 

@@ -30,12 +30,12 @@ function setUp(isInWindow: (gridMs: number) => boolean = () => true) {
       return true
     },
   })
-  const snapshot = (timeMs: number, price: string) => {
+  const snapshot = (timeMs: number, price: string, via: 'stream' | 'poll' = 'stream') => {
     const bids = microLevels([[price, '1']])
     sampler.snapshot({
       kind: 'book_snapshot',
       ...about(timeMs),
-      via: 'stream',
+      via,
       bids,
       asks: [],
     })
@@ -174,4 +174,22 @@ test('a book that was in doubt over a point of the grid is reported, even if it 
   lost(15_100, 15_050, 'tick_size')
   snapshot(15_200, '0.6')
   assert.deepEqual(sampler.takeDoubts(), [], 'no point of the grid lies between')
+})
+
+test('a book that is polled counts for the instants of its polls only', () => {
+  const { sampler, samples, snapshot, receive } = setUp()
+  snapshot(10_100, '0.4', 'poll')
+  receive(70_900)
+  sampler.tick(70_900)
+  // Unchanged, and it may have been another in between.
+  snapshot(69_800, '0.4', 'poll')
+  sampler.tick(71_900)
+  snapshot(130_200, '0.5', 'poll')
+  receive(132_000)
+  sampler.tick(132_000)
+  assert.deepEqual(samples, [
+    [10_500, 400_000],
+    [70_000, 400_000],
+    [130_500, 500_000],
+  ])
 })

@@ -7,7 +7,8 @@
  *
  * A sample holds every change up to its instant by the venue's time: it is taken when a later change arrives, or
  * `SAMPLE_GRACE_MS` after the grid point. Changes that come later than that go to the next grid point. An unchanged market
- * gives a sample a minute, to the millisecond, as long as the venue sends anything; a crossed book gives none.
+ * gives a sample a minute, to the millisecond, as long as the venue sends anything; a crossed book gives none. Between two
+ * books that were polled nobody knows whether anything has changed: each counts for the instant of its own poll.
  */
 
 import { OrderBook } from '../../core/order-book.ts'
@@ -45,6 +46,8 @@ export class MarketSampler {
   #lostSinceMs: number | undefined
   #changedMs = 0
   #isDirty = false
+  /** The point of the grid of the last poll; undefined for books whose changes are received. */
+  #polledGridMs: number | undefined
   #lastGridMs = Number.NEGATIVE_INFINITY
   #doubts = NO_DOUBTS
   #crossedSinceMs: number | undefined
@@ -74,13 +77,14 @@ export class MarketSampler {
     return this.#books.get(instrument)
   }
 
-  snapshot({ instrument, venueTimeMs, receivedMs, bids, asks }: BookSnapshotObservation): void {
+  snapshot({ instrument, venueTimeMs, receivedMs, via, bids, asks }: BookSnapshotObservation): void {
     const book = this.#books.get(instrument)
     if (book === undefined) return
     // The time of a book is that of its last change. One from before the loss counts from when it was received.
     const isOlder = !this.#isLive && venueTimeMs < (this.#lostSinceMs ?? Number.POSITIVE_INFINITY)
     const atMs = this.#before(isOlder ? Math.max(venueTimeMs, receivedMs) : venueTimeMs)
     book.replace(bids, asks)
+    this.#polledGridMs = via === 'poll' ? gridOf(receivedMs) : undefined
     this.#live.add(instrument)
     this.#isLive = this.#live.size === this.#books.size
     this.#changed(atMs)
@@ -146,6 +150,12 @@ export class MarketSampler {
   /** The samples of an unchanged market that are due at or before an instant; several after a pause in sampling. */
   #carryForward(toMs: number): void {
     if (this.#isDirty || !this.#isLive) return
+    if (this.#polledGridMs !== undefined) {
+      // The next poll may come a little more than a minute after the last sample.
+      const isDue = this.#polledGridMs - this.#lastGridMs >= CARRY_FORWARD_MS / 2
+      if (isDue && this.#polledGridMs <= toMs) this.#take(this.#polledGridMs, true)
+      return
+    }
     if (!Number.isFinite(this.#lastGridMs)) {
       const firstMs = Math.floor(toMs / GRID_MS) * GRID_MS
       // Before its last change the book was another, and nobody has received it.

@@ -61,12 +61,12 @@ export function createContractBook({ useYesPrice = false } = {}) {
     /** Undefined for levels that are no numbers. */
     replace(
       sides: { yes: WireLevels; no: WireLevels },
-      via: 'stream' | 'rest',
+      via: 'stream' | 'poll',
       timeMs: number,
       about: About,
     ): BookSnapshotObservation | BookLostObservation | undefined {
       const bids = microLevels(sides.yes, probabilityOf)
-      const asks = microLevels(sides.no, via === 'rest' ? yesAskOfNoBid : streamedAsk)
+      const asks = microLevels(sides.no, via === 'poll' ? yesAskOfNoBid : streamedAsk)
       if (bids === undefined || asks === undefined) return undefined
       book.replace(bids, asks)
       lastMs = timeMs

@@ -357,7 +357,7 @@ test('a key that the venue rejects: a notice, the catalogue and polled books, an
   assert.equal(exchange.notices?.length, 0)
   const received = collect(exchange.live(CHANNELS, { signal: new AbortController().signal }))
   t.after(() => received.close())
-  await received.until(() => received.last('book_snapshot', TICKER)?.via === 'rest', 'a book by asking')
+  await received.until(() => received.last('book_snapshot', TICKER)?.via === 'poll', 'a book by asking')
   assert.deepEqual(
     exchange.notices?.map(({ code }) => code),
     ['credentials_rejected'],

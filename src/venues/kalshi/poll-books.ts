@@ -71,7 +71,7 @@ async function pollBook(
     const { book: wire, receivedMs } = await askRestBook(rest, ticker, session.signal)
     if (!feed.followed.has(ticker) || !isPolling(symbol)) return
     const sides = { yes: wire?.yes_dollars, no: wire?.no_dollars }
-    const observation = book.replace(sides, 'rest', receivedMs, aboutOf(symbol, ticker, receivedMs))
+    const observation = book.replace(sides, 'poll', receivedMs, aboutOf(symbol, ticker, receivedMs))
     if (observation !== undefined) session.emit(`book:${symbol}`, observation)
   } catch {
     if (!isPolling(symbol)) return
