@@ -108,18 +108,60 @@ export function serverEnd(): TcpEnd {
 
 /**
  * Both ends of the connections that this process has with itself, from now on. Resolves when everything sent was read,
- * and what that set off too, as far as it needs no time to pass.
+ * and what that set off too, as far as it needs no time to pass. It is asked at every step of a clock.
  */
 export function ownConnections(): () => Promise<void> {
-  const [client, server] = [clientEnd(), serverEnd()]
-  const written = (sent: SentBytes) => Object.values(sent).reduce((sum, bytes) => sum + bytes, 0)
+  const clients = new Set<Socket>()
+  /** By the client's port; an ended one remains until its client has ended too. */
+  const servers = new Map<number, Socket>()
+  subscribe('net.client.socket', (message) => {
+    const { socket } = message as { socket: Socket }
+    clients.add(socket)
+    let port: number | undefined
+    socket.once('connect', () => {
+      port = socket.localPort
+    })
+    socket.once('close', () => {
+      clients.delete(socket)
+      if (port !== undefined && servers.get(port)?.destroyed) servers.delete(port)
+    })
+  })
+  subscribe('net.server.socket', (message) => {
+    const { socket } = message as { socket: Socket }
+    if (socket.remotePort !== undefined) servers.set(socket.remotePort, socket)
+  })
   return async () => {
     for (let round = 0, before = -1; round < MAX_ROUNDS; round++) {
       for (let i = 0; i < TURNS; i++) await turn()
-      const [asked, answered] = [await client.sent(), await server.sent()]
-      await server.received(asked)
-      await client.received(answered)
-      const now = written(asked) + written(answered)
+      await until(
+        () => clients.values().every(({ connecting }) => !connecting),
+        () => 'a connection is not established',
+      )
+      let now = 0
+      const asked: [port: number, bytes: number][] = []
+      for (const { localPort, bytesWritten } of clients) {
+        if (localPort === undefined) continue
+        asked.push([localPort, bytesWritten])
+        now += bytesWritten
+      }
+      const answered = new Map<number, number>()
+      for (const [port, { destroyed, bytesWritten }] of servers) {
+        if (destroyed) continue
+        answered.set(port, bytesWritten)
+        now += bytesWritten
+      }
+      await until(
+        () =>
+          asked.every(([port, bytes]) => {
+            const server = servers.get(port)
+            return server !== undefined && hasRead(server, bytes)
+          }),
+        () => `requests are not received: ${JSON.stringify(asked)}`,
+      )
+      await until(
+        () => clients.values().every((client) => hasRead(client, answered.get(client.localPort ?? 0) ?? 0)),
+        () => `answers are not received: ${JSON.stringify([...answered])}`,
+      )
       if (now === before) return
       before = now
     }

@@ -10,13 +10,16 @@ export interface KalshiAccount {
   readonly privateKey?: string
 }
 
+/** Drawn once in a process: a pair takes as long as the rest of a venue's start. */
+let pair: { publicKey: string; privateKey: string } | undefined
+
 export function createAccount(keyId: string): KalshiAccount {
-  const { publicKey, privateKey } = generateKeyPairSync('rsa', {
+  pair ??= generateKeyPairSync('rsa', {
     modulusLength: 2_048,
     publicKeyEncoding: { type: 'spki', format: 'pem' },
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
   })
-  return { keyId, publicKey, privateKey }
+  return { keyId, ...pair }
 }
 
 export type Refusal = 'missing' | 'unknown key' | 'expired' | 'bad signature'
