@@ -8,6 +8,7 @@
  * catches then fails the file instead of the test, so its stack is written here.
  */
 import type { AsyncHook } from 'node:async_hooks'
+import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { getPriority, setPriority } from 'node:os'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -48,6 +49,7 @@ const watch = new Worker(WATCH, { eval: true })
 watch.unref()
 stopSharedAfterAll()
 
+let usedMs = 0
 for (const file of process.argv.slice(2)) {
   watch.postMessage(file)
   following?.enable()
@@ -64,4 +66,18 @@ for (const file of process.argv.slice(2)) {
       following?.disable()
     })
   })
+  const nowMs = processorMs()
+  if (process.env.BATCH_COSTS !== undefined)
+    appendFileSync(process.env.BATCH_COSTS, `${JSON.stringify({ file, ms: nowMs - usedMs })}\n`)
+  usedMs = nowMs
+}
+
+/** Of this process and, where the system tells it, of those that it started and that have ended. */
+function processorMs(): number {
+  const { user, system } = process.cpuUsage()
+  const stat = '/proc/self/stat'
+  const fields = existsSync(stat) ? readFileSync(stat, 'utf8').split(') ').at(-1)?.split(' ') : undefined
+  // In hundredths of a second.
+  const ofChildren = Number(fields?.[13] ?? 0) + Number(fields?.[14] ?? 0)
+  return (user + system) / 1_000 + ofChildren * 10
 }

@@ -1,11 +1,15 @@
 /**
- * Runs every test file with node:test. `--soak` sets the long sizes of the long tests; other arguments pick files
- * whose path contains one of them. A file that fails has failed: nothing is run twice.
+ * Runs every test file with node:test. `--soak` sets the long sizes of the long tests, `--check` runs types, lint and
+ * unused exports beside them; other arguments pick files whose path contains one of them. A file that fails has failed:
+ * nothing is run twice.
  *
  * Files of one kind share a process (`batch.ts`): most of what a file costs is loading and compiling what it tests.
+ * Those that only compute run at the lowest priority and take what the others, which wait for half of their time, leave
+ * of the machine; the sandbox has everything that it wants before both.
  */
-import { globSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
+import { execFile } from 'node:child_process'
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
@@ -18,11 +22,7 @@ const wanted = args.filter((arg) => !arg.startsWith('--'))
 const files = globSync(['{src,sandbox,test}/**/*.test.ts'])
   .filter((file) => !file.endsWith('.live.test.ts'))
   .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
-  // Within a batch too: services before the browser.
-  .sort(
-    (a, b) =>
-      Number(a.startsWith('test/dashboard/')) - Number(b.startsWith('test/dashboard/')) || a.localeCompare(b),
-  )
+  .sort()
 
 // Once, before many services start at the same time and would each build the page.
 await builtSite(createLogger({ level: 'silent' }))
@@ -43,16 +43,24 @@ const OWN_PROCESS = new RegExp(
     'src/ingest/(exchange|prediction)/kill',
   ].join('|')})\\.test\\.ts$`,
 )
-/** Those of the whole service with all its recorders at the full rate. */
-const SANDBOX = /^test\/(e2e\/(recording-status|sandbox-nodes|try-it)|dashboard\/browser)\./
+/** Those of the whole service with all its recorders at the full rate, in this order. */
+const SANDBOX = [
+  'test/e2e/recording-status.test.ts',
+  'test/e2e/sandbox-nodes.test.ts',
+  'test/e2e/try-it.test.ts',
+  'test/dashboard/browser.test.ts',
+  'test/e2e/recording-audits.test.ts',
+]
 /** With nothing beside it: how soon something is there is what it proves. */
-const ALONE = /^test\/dashboard\/first-chart\.test\.ts$/
+const ALONE = ['test/dashboard/first-chart.test.ts']
+/** On a clock that waits for them: however little of the machine they get, they only take longer. */
+const COMPUTE = /^(src\/ingest\/|test\/simulation\/)/
+/** Wait for most of their time, so they may run beside the sandbox. */
+const QUIET = /^src\/(webhooks|venues|upstreams)\//
 /** Files that share a process; all others share one with their folder. */
 const BATCHES = [
   // Start processes.
   /^test\/e2e\/(add-a-venue|chain-kill|damaged-files|install|metering|resets|shared-credits|shutdown)\./,
-  // Share the sandbox: the first while it fills its past, the last when it is there.
-  SANDBOX,
   /^test\/e2e\/market-/,
   /^src\/webhooks\//,
   /^src\/ingest\/exchange\//,
@@ -65,12 +73,15 @@ const BATCHES = [
 ]
 /** Start first, so that the run does not end with one of them alone on the machine. */
 const LONG = [
-  'test/e2e/recording-status',
+  'test/simulation/simulation',
+  'src/webhooks/webhooks',
   'test/e2e/whole-service',
   'test/e2e/live-credentials',
   'test/e2e/cli',
+  'test/e2e/webhook-kill',
+  'test/dashboard/',
   'test/e2e/one-service',
-  'test/simulation/simulation',
+  'src/ingest/prediction/',
   'src/ingest/',
   'test/e2e/',
   'sandbox/',
@@ -79,36 +90,45 @@ const LONG = [
 ]
 const MAX_BATCH = 20
 /** Of those that take seconds each. */
-const MAX_SLOW_BATCH = 6
-const SLOW = /^(src\/ingest\/|test\/e2e\/(add-a-venue|chain-kill|damaged-files)\.)/
+const MAX_SLOW_BATCH = 7
+const SLOW = /^(src\/ingest\/|test\/e2e\/)/
 /** Most files wait for about half of their time, so more processes run than there are cores. */
-const AT_ONCE = Math.ceil(2.5 * availableParallelism())
-/**
- * Beside the sandbox, which waits for the most part and has to keep up with its venues: tests on a clock that waits for
- * them, and only with what it leaves of the machine.
- */
-const BESIDE_SANDBOX = /^src\/ingest\//
-const MAX_BESIDE_SANDBOX = Math.max(1, availableParallelism() - 1)
-const BESIDE_NICE = 10
+const LANES = Math.ceil(2.5 * availableParallelism())
+const COMPUTE_LANES = availableParallelism()
+const COMPUTE_NICE = 19
 const SHOWN_SLOWEST = 15
+const MIN_MEMORY_BYTES = 4 * 2 ** 30
 /** What node:test reports of each process at its end. */
 const TOTALS = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+$/
 
 const failed = new Set<string>()
+const folder = dataFolder()
+/** Processor seconds and file, a line each. */
+const costs = join(folder, 'costs')
 const durations: { file: string; ms: number }[] = []
 const counts = { passed: 0, skipped: 0, failed: 0 }
 const startedMs = performance.now()
 const reporter = new spec()
 reporter.pipe(process.stdout)
-const kindOf = (file: string) => [ALONE, SANDBOX].find((kind) => kind.test(file))
-const batches = (kind: RegExp | undefined) => batchesOf(files.filter((file) => kindOf(file) === kind))
-const most = batches(undefined)
-const ofSandbox = batches(SANDBOX)
-let isSandboxDone = ofSandbox.length === 0
-const sandboxDone = runBatches(ofSandbox).finally(() => {
-  isSandboxDone = true
-})
-await Promise.all([runAfterSandbox(), ...Array.from({ length: MAX_BESIDE_SANDBOX }, runBesideFirst)])
+
+const isOf = (kind: readonly string[] | RegExp, file: string) =>
+  kind instanceof RegExp ? kind.test(file) : kind.includes(file)
+const kindOf = (file: string) => [ALONE, SANDBOX, COMPUTE, QUIET].find((kind) => isOf(kind, file))
+const batches = (kind?: readonly string[] | RegExp) =>
+  batchesOf(files.filter((file) => kindOf(file) === kind))
+const sandbox = SANDBOX.filter((file) => files.includes(file))
+const [compute, quiet, others] = [batches(COMPUTE), batches(QUIET), batches()]
+const sandboxDone = sandbox.length === 0 ? Promise.resolve() : runBatch(sandbox)
+await Promise.all([
+  args.includes('--check') ? runChecks() : undefined,
+  ...Array.from({ length: COMPUTE_LANES }, () => runBatches(compute, COMPUTE_NICE)),
+  ...Array.from({ length: LANES }, async (_, lane) => {
+    if (lane === 0) await runBatches(quiet)
+    await sandboxDone
+    await runBatches(quiet)
+    await runBatches(others)
+  }),
+])
 await runBatches(batches(ALONE))
 
 const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`.padStart(8)
@@ -123,6 +143,15 @@ process.stdout.write(
 durations.sort((a, b) => b.ms - a.ms)
 for (const { file, ms } of durations.slice(0, SHOWN_SLOWEST))
   process.stdout.write(`${seconds(ms)}  ${file}\n`)
+const used = readFileSync(costs, 'utf8')
+  .split('\n')
+  .slice(0, -1)
+  .map((line) => JSON.parse(line) as { file: string; ms: number })
+  .sort((a, b) => b.ms - a.ms)
+const usedMs = used.reduce((sum, { ms }) => sum + ms, 0)
+process.stdout.write(`\nProcessor time, ${seconds(usedMs).trim()} in all:\n`)
+for (const { file, ms } of used.slice(0, SHOWN_SLOWEST)) process.stdout.write(`${seconds(ms)}  ${file}\n`)
+rmSync(folder, { recursive: true, force: true })
 if (!success) {
   process.stdout.write(`\nFailed:\n${[...failed].map((file) => `  ${file}\n`).join('')}`)
   process.exitCode = 1
@@ -149,23 +178,34 @@ function batchesOf(all: readonly string[]): string[][] {
 }
 
 /** Runs batches until none is left; others may take from the same list. */
-async function runBatches(waiting: string[][]): Promise<void> {
-  for (let batch = waiting.shift(); batch !== undefined; batch = waiting.shift()) await runBatch(batch)
+async function runBatches(waiting: string[][], nice = 0): Promise<void> {
+  for (let batch = waiting.shift(); batch !== undefined; batch = waiting.shift()) await runBatch(batch, nice)
 }
 
-async function runAfterSandbox(): Promise<void> {
-  await sandboxDone
-  await Promise.all(Array.from({ length: AT_ONCE - MAX_BESIDE_SANDBOX }, () => runBatches(most)))
+/** What they print is written when they have ended. */
+function runChecks(): Promise<void> {
+  const command = ['-n', String(COMPUTE_NICE), process.execPath, join(import.meta.dirname, 'check.ts')]
+  return new Promise((resolve) => {
+    execFile('nice', command, { maxBuffer: 2 ** 28 }, (error, stdout, stderr) => {
+      process.stdout.write(stdout + stderr)
+      if (error !== null) failed.add('npm run check')
+      resolve()
+    })
+  })
 }
 
-async function runBesideFirst(): Promise<void> {
-  while (!isSandboxDone) {
-    const next = most.findIndex(([first = '']) => BESIDE_SANDBOX.test(first) && !OWN_PROCESS.test(first))
-    if (next === -1) break
-    for (const batch of most.splice(next, 1)) await runBatch(batch, BESIDE_NICE)
+/**
+ * Where tests keep their data: in memory where there is room, so that they do not wait for the disk. What they prove of
+ * a disk (a full one, one that is damaged, a process that is killed) is the same there; the long sizes use the real one.
+ */
+function dataFolder(): string {
+  const memory = '/dev/shm'
+  const hasRoom = () => {
+    const { bavail, bsize } = statfsSync(memory)
+    return bavail * bsize >= MIN_MEMORY_BYTES
   }
-  await sandboxDone
-  await runBatches(most)
+  const isInMemory = !soak && process.env.TMPDIR === undefined && existsSync(memory) && hasRoom()
+  return mkdtempSync(join(isInMemory ? memory : tmpdir(), 'tapeline-tests-'))
 }
 
 /** The lines of a batch are written when it has ended, so that those of two do not mix. */
@@ -178,7 +218,9 @@ async function runBatch(batch: readonly string[], nice = 0): Promise<void> {
     env: {
       NODE_COMPILE_CACHE: 'build/compile-cache',
       ...process.env,
+      TMPDIR: folder,
       BATCH_NICE: String(nice),
+      BATCH_COSTS: costs,
       ...(soak ? { TAPELINE_SOAK: 'on' } : {}),
     },
   })

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { ask } from '../fakes/client.ts'
-import { canMount, type SandboxService, useSandboxService } from '../fakes/sandbox-service.ts'
+import { canMount, metricOf, type SandboxService, useSandboxService } from '../fakes/sandbox-service.ts'
 import type { ChildService } from '../fakes/service.ts'
 
 const skip = canMount() ? false : 'needs mount namespaces'
@@ -87,13 +87,7 @@ const lines = () =>
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line) as Record<string, unknown>)
 
-async function metric(name: string): Promise<number | undefined> {
-  const answer = await fetch(`${service.url}/metrics`, {
-    headers: { authorization: `Bearer ${used.metricsToken}` },
-  })
-  const found = (await answer.text()).split('\n').find((line) => line.startsWith(`${name} `))
-  return found === undefined ? undefined : Number(found.split(' ').at(-1))
-}
+const metric = (name: string) => metricOf(used, name)
 
 test('frames that cannot be read are counted, logged and stored; trades continue', async () => {
   const trades = 'tapeline_ingest_total{environment="test",source="cexa",kind="trades"}'
@@ -197,23 +191,3 @@ function fillDisk(file: string): void {
     closeSync(handle)
   }
 }
-
-test('self-checks examine what is stored and find nothing, whatever happened before', async () => {
-  const audits = async () => {
-    const { json } = await ask(`${service.url}/v1/status`, { key })
-    const rows = json.ingestion as { source: string; audit: { checked: number; differences: number } }[]
-    return rows.filter(({ source }) => EXCHANGES.includes(source)).map(({ audit }) => audit)
-  }
-  const isExamined = async () => (await audits()).every(({ checked }) => checked > 0) || undefined
-  // The first check of a source comes within a minute, and recorders may just have been started again.
-  await until(isExamined, 'every exchange is examined', 2 * WITHIN_MS)
-  assert.deepEqual(
-    (await audits()).map(({ differences }) => differences),
-    [0, 0, 0],
-  )
-  const labels = (check: string) => `{environment="test",source="cexa",check="${check}"}`
-  for (const check of ['sealed', 'coverage', 'venue', 'limits']) {
-    assert.notEqual(await metric(`tapeline_audit_checked_total${labels(check)}`), undefined)
-    assert.equal(await metric(`tapeline_audit_differences_total${labels(check)}`), 0)
-  }
-})

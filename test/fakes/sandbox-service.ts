@@ -5,6 +5,7 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { ask } from './client.ts'
 import { type ChildService, dataFolder, printedKey, spawnService } from './service.ts'
 import { share, stopSharedAfterFile } from './shared.ts'
 
@@ -70,4 +71,16 @@ const shared = share<SandboxService>(async () => {
 export function useSandboxService(): () => Promise<SandboxService> {
   stopSharedAfterFile()
   return shared
+}
+
+/** A value of `/metrics`, named with its labels. */
+export async function metricOf(
+  { service, metricsToken }: SandboxService,
+  name: string,
+): Promise<number | undefined> {
+  const answer = await ask(`${service.url}/metrics`, {
+    headers: { authorization: `Bearer ${metricsToken}` },
+  })
+  const found = answer.text.split('\n').find((line) => line.startsWith(`${name} `))
+  return found === undefined ? undefined : Number(found.split(' ').at(-1))
 }
