@@ -25,8 +25,9 @@ import { runningEnvironments } from './app/environments.ts'
 import type { Leadership } from './app/lead.ts'
 import { checkVenueSettings } from './app/live-setting.ts'
 import { openAccounts } from './app/open-accounts.ts'
+import { ownReports, sharedReports } from './app/part-reports.ts'
 import type { ReadinessProbe } from './app/parts.ts'
-import { openSecrets } from './app/secrets.ts'
+import { openSecrets, openSharedSecrets } from './app/secrets.ts'
 import { type Config, ConfigError, PROCESS_ROLES, type ProcessRole } from './config.ts'
 import { cursorCodec } from './core/cursor.ts'
 import type { Environment } from './core/environment.ts'
@@ -102,7 +103,11 @@ async function startParts(
   const { clock, log } = deps
   const stores = openStores(storeAddress(config), clock)
   const does = rolesOf(config, stores)
+  const coordination = stores.isShared ? stores.coordination() : undefined
+  shutdown.add('coordination', () => coordination?.close())
   const leadership = openLeadership(stores, deps, shutdown)
+  const reports = coordination === undefined ? ownReports() : sharedReports(coordination, deps)
+  shutdown.add('reports', () => reports.close())
   const { store, plans, accounts, ledger, keys, onAccountsChanged } = await startAccounts(config, deps, {
     stores,
     shutdown,
@@ -121,14 +126,17 @@ async function startParts(
     features: (plan: Plan) => featuresOf(ENDPOINTS, plan),
   }
   const isFirstStart = (await store.listAccounts()).length === 0
-  const secrets = openSecrets(config.data, { isFirstStart, log })
+  const secrets =
+    coordination === undefined
+      ? openSecrets(config.data, { isFirstStart, log })
+      : await openSharedSecrets(coordination, config.secret)
   const shared = { common, cursors: cursorCodec(secrets.cursorKey), secrets, ledger, accounts: store, plans }
   const hubs: Partial<Record<Environment, StreamHub>> = {}
   const coverage: DashboardDeps['coverage'] = {}
   const recordings: (() => void)[] = []
   for (const environment of runningEnvironments(config)) {
     const parts = {
-      ...{ environment, config, stores, leadership, does },
+      ...{ environment, config, stores, leadership, reports, does },
       ...{ clock, log, metrics, shutdown, probes },
     }
     const started = await startEnvironment(parts, shared)

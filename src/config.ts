@@ -166,6 +166,17 @@ const SETTINGS = {
     PROCESS_ROLES as readonly ProcessRole[],
     list(`some of ${PROCESS_ROLES.join(', ')}`, (value) => PROCESS_ROLES.find((role) => role === value)),
   ),
+  secret: secret(
+    setting(
+      'SECRET',
+      'Encrypts what processes on a PostgreSQL store share; the same for all of them.',
+      null,
+      {
+        allowed: 'at least 32 characters',
+        read: (value: string): string | null | undefined => (value.length >= 32 ? value : undefined),
+      },
+    ),
+  ),
   seed: setting(
     'SEED',
     'Seed of the sandbox: the same seed gives the same simulated world.',

@@ -59,8 +59,15 @@ function troubleReporter({ environment, metrics, log }: EnvironmentParts): (trou
   }
 }
 
-async function sandboxNodes({ config, clock, log, shutdown }: EnvironmentParts): Promise<NodeAddress[]> {
-  if (!config.sandbox) return []
+/** In the process that indexes them: every process that simulated nodes would have a chain of its own. */
+async function sandboxNodes({
+  config,
+  does,
+  clock,
+  log,
+  shutdown,
+}: EnvironmentParts): Promise<NodeAddress[]> {
+  if (!config.sandbox || !does('index')) return []
   const sandbox = await startSandboxNodes({
     seed: config.seed,
     network: SANDBOX_NETWORK,

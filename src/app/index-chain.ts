@@ -1,5 +1,6 @@
 /** The index and the event log of one environment: its file, its thread, and what keeps it at the chain's end. */
 
+import { STARTING_MS } from '../api/endpoints/account/service-status.ts'
 import { DAY_MS, formatTime } from '../core/time.ts'
 import { createEventTail, type EventTail } from '../events/publish.ts'
 import { startFollowing } from '../indexer/follow.ts'
@@ -13,6 +14,7 @@ import type { Upstreams } from '../upstreams/pool.ts'
 import { storeAddress } from './data-folder.ts'
 import { startIndexWorker } from './index-worker.ts'
 import { leadPart } from './lead.ts'
+import { problemOf } from './part-reports.ts'
 import type { EnvironmentParts } from './parts.ts'
 
 /** As many addresses as the node takes without slowing down its notifications. */
@@ -38,11 +40,22 @@ export async function startIndexedChain(parts: EnvironmentParts, upstreams: Upst
     onError: (err) => log.error({ err, environment }, 'the event log could not be read'),
   })
   shutdown.add(`${environment} event tail`, () => tail.close())
+  const startedMs = clock.now()
+  if (upstreams.nodes().length > 0)
+    probes.push({
+      name: `${environment} indexer`,
+      async check() {
+        const [found] = parts.reports.find((part) => part === `index/${environment}`)
+        if (found === undefined && clock.now() - startedMs > STARTING_MS)
+          throw new Error('no process indexes')
+        if (found !== undefined && found.problem !== null) throw new Error(found.problem)
+      },
+    })
   const watched = createWatchedAddresses({ network: upstreams.network, cap: MAX_WATCHED })
   const indexing =
     upstreams.nodes().length > 0 && parts.does('index')
       ? await startIndexing({ parts, upstreams, watched, tail })
-      : () => NOT_INDEXING
+      : () => reportedIndexing(parts)
   return {
     chain,
     events: { store: events, tail },
@@ -80,9 +93,8 @@ const NOT_INDEXING = { state: 'off', restarts: 0 } as const
 
 /** The thread that writes, and the loops that feed it, while this process leads. */
 async function startIndexing(indexing: IndexingParts): Promise<() => IndexingState> {
-  const { environment, leadership, clock, log, shutdown, probes } = indexing.parts
+  const { environment, leadership, reports, clock, log, shutdown } = indexing.parts
   const counts = indexMetrics(indexing.parts)
-  let running: SupervisedIndexing | undefined
   const leader = await leadPart(`index/${environment}`, leadership, async (fence) => {
     const kept = await superviseIndexing({
       start: () => startOnce(indexing, counts, fence),
@@ -93,17 +105,26 @@ async function startIndexing(indexing: IndexingParts): Promise<() => IndexingSta
         log.error({ err, environment }, 'the indexer has ended and is started again')
       },
     })
-    running = kept
+    const withdraw = reports.add(`index/${environment}`, () => ({
+      report: { state: kept.state, restarts: kept.restarts },
+      problem: problemOf(kept.probe),
+    }))
     return {
-      close() {
-        running = undefined
-        return kept.close()
+      async close() {
+        await kept.close()
+        await withdraw()
       },
     }
   })
   shutdown.add(`${environment} indexer`, () => leader.close())
-  probes.push({ name: `${environment} indexer`, check: async () => running?.probe() })
-  return () => (running === undefined ? NOT_INDEXING : { state: running.state, restarts: running.restarts })
+  return () => reportedIndexing(indexing.parts)
+}
+
+/** As the process reports that indexes. */
+function reportedIndexing({ environment, reports }: EnvironmentParts): IndexingState {
+  const [found] = reports.find<IndexingState>((part) => part === `index/${environment}`)
+  if (found === undefined) return NOT_INDEXING
+  return found.isSilent ? { ...found.report, state: 'restarting' } : found.report
 }
 
 /** A log that was lost or restored: readers may know numbers above its own. */

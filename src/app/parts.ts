@@ -6,6 +6,7 @@ import type { Metrics } from '../kit/metrics.ts'
 import type { Shutdown } from '../kit/shutdown.ts'
 import type { Stores } from '../store/open-stores.ts'
 import type { Leadership } from './lead.ts'
+import type { PartReports } from './part-reports.ts'
 
 /** What every part of an environment is built from. */
 export interface EnvironmentParts {
@@ -13,6 +14,7 @@ export interface EnvironmentParts {
   readonly config: Config
   readonly stores: Stores
   readonly leadership: Leadership
+  readonly reports: PartReports
   /** What this process does. */
   readonly does: (role: ProcessRole) => boolean
   readonly clock: Clock

@@ -1,6 +1,6 @@
 /** What records an environment: its recorders, and in the test environment the simulated venues. */
-import type { ServiceStatus } from '../api/endpoints/account/service-status.ts'
-import type { Source } from '../core/source.ts'
+import { type ServiceStatus, STARTING_MS } from '../api/endpoints/account/service-status.ts'
+import { SOURCES, type Source } from '../core/source.ts'
 import { formatTime } from '../core/time.ts'
 import { sumAudits } from '../ingest/audit/audit.ts'
 import { superviseThread } from '../kit/supervise-thread.ts'
@@ -9,6 +9,7 @@ import { VENUE_NAMES, VENUES } from '../venues/list.ts'
 import { ingestMetrics } from './ingest-metrics.ts'
 import { type Leader, type LedPart, leadPart } from './lead.ts'
 import { liveSetting } from './live-setting.ts'
+import { problemOf } from './part-reports.ts'
 import type { EnvironmentParts } from './parts.ts'
 import { createRecorderThread, type RecorderThread } from './record-thread.ts'
 import type { RecordMessage } from './record-worker.ts'
@@ -42,15 +43,54 @@ export function prepareRecording(parts: EnvironmentParts): Recording {
   shutdown.add(`${environment} recording`, async () => {
     for (const leader of await Promise.all(leaders)) await leader.close()
   })
-  for (const { name, recorders } of groups) parts.probes.push({ name, check: async () => recorders.check() })
+  const report = (part: string, recorders: RecorderThread) =>
+    parts.reports.add(part, () => ({
+      report: recorders.sources().map((source) => rowOf(source, clock.now())),
+      problem: problemOf(recorders.check),
+    }))
+  const reported = () =>
+    parts.reports.find<IngestionRow[]>(
+      (part) => part.startsWith('record') && part.endsWith(`/${environment}`),
+    )
+  const startedMs = clock.now()
+  if (isRecorded(parts))
+    parts.probes.push({
+      name: `${environment} recorders`,
+      async check() {
+        const found = reported()
+        if (found.length === 0 && clock.now() - startedMs > STARTING_MS) throw new Error('no process records')
+        const problems = found.flatMap(({ problem }) => problem ?? [])
+        if (problems.length > 0) throw new Error(problems.join('; '))
+      },
+    })
   return {
     begin() {
       for (const { part, start, recorders } of groups)
-        leaders.push(leadPart(part, parts.leadership, async (fence) => start(recorders, fence)))
+        leaders.push(
+          leadPart(part, parts.leadership, async (fence) => {
+            const running = start(recorders, fence)
+            const withdraw = report(part, recorders)
+            return {
+              async close() {
+                await running.close()
+                await withdraw()
+              },
+            }
+          }),
+        )
     },
     ingestion: () =>
-      groups.flatMap(({ recorders }) => recorders.sources()).map((report) => rowOf(report, clock.now())),
+      reported()
+        .flatMap(({ report: rows, isSilent }) =>
+          rows.map((row) => (isSilent ? { ...row, status: 'down' as const } : row)),
+        )
+        .sort((a, b) => SOURCES.indexOf(a.source) - SOURCES.indexOf(b.source)),
   }
+}
+
+/** Whether the settings have venues of this environment recorded, by this process or another. */
+function isRecorded({ environment, config }: EnvironmentParts): boolean {
+  return environment === 'test' ? config.sandbox : config.live.length > 0
 }
 
 /** Venues that are recorded in one thread, and led by one process. */

@@ -1,11 +1,13 @@
 /** Secrets of this installation, created at its first start and stored in the data folder. */
-import { randomBytes } from 'node:crypto'
+import { hkdfSync, randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { ConfigError } from '../config.ts'
 import type { Environment } from '../core/environment.ts'
 import type { Logger } from '../kit/log.ts'
 import { createSecretBox, type SecretBox } from '../kit/secret-box.ts'
 import type { JobsStore } from '../store/jobs.ts'
+import type { SharedSecrets } from '../store/shared-secrets.ts'
 import { DataFolderError } from './data-folder.ts'
 
 const SECRET_BYTES = 32
@@ -41,12 +43,7 @@ export function openSecrets(
     box,
     cursorKey: cursor.bytes,
     async checkWebhooks(environment, store) {
-      let unreadable = 0
-      // One by one: with their addresses they would not all fit in memory.
-      for (const id of await store.subscriptionIds()) {
-        const found = await store.getSubscription(id)
-        if (found !== undefined && !canOpen(box, found.secret)) unreadable++
-      }
+      const unreadable = await countUnreadable(box, store)
       if (unreadable === 0) return
       const what = webhook.isNew ? 'is missing' : 'is another key'
       throw new DataFolderError(
@@ -57,6 +54,52 @@ export function openSecrets(
       for (const secret of [webhook, cursor]) if (secret.isNew) write(secret)
     },
   }
+}
+
+/** Secrets that all processes on a store use: made by the first of them, and stored encrypted under TAPELINE_SECRET. */
+export async function openSharedSecrets(
+  store: SharedSecrets,
+  secret: string | null,
+): Promise<InstallationSecrets> {
+  if (secret === null)
+    throw new ConfigError(
+      'TAPELINE_SECRET must be set with TAPELINE_STORE: at least 32 characters, the same for all processes.',
+    )
+  const master = createSecretBox(
+    Buffer.from(hkdfSync('sha256', secret, 'tapeline', 'shared secrets', SECRET_BYTES)),
+    randomBytes,
+  )
+  const open = async (name: string): Promise<Buffer> => {
+    const sealed = await store.sharedSecret(name, master.seal(randomBytes(SECRET_BYTES).toString('hex')))
+    if (!canOpen(master, sealed))
+      throw new ConfigError(
+        'TAPELINE_SECRET is not the one that this store was first used with: set it as for the other processes.',
+      )
+    return Buffer.from(master.open(sealed), 'hex')
+  }
+  const box = createSecretBox(await open('webhook'), randomBytes)
+  return {
+    box,
+    cursorKey: await open('cursor'),
+    async checkWebhooks(environment, jobs) {
+      const unreadable = await countUnreadable(box, jobs)
+      if (unreadable > 0)
+        throw new ConfigError(
+          `The signing secrets of ${unreadable} webhooks of the ${environment} environment cannot be read: they were stored under another key.`,
+        )
+    },
+    save() {},
+  }
+}
+
+async function countUnreadable(box: SecretBox, store: JobsStore): Promise<number> {
+  let unreadable = 0
+  // One by one: with their addresses they would not all fit in memory.
+  for (const id of await store.subscriptionIds()) {
+    const found = await store.getSubscription(id)
+    if (found !== undefined && !canOpen(box, found.secret)) unreadable++
+  }
+  return unreadable
 }
 
 function openSecret(file: string): SecretFile {
