@@ -26,7 +26,8 @@ const BEGIN = { text: 'BEGIN' }
 const BEGIN_SNAPSHOT = { text: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' }
 const COMMIT = { text: 'COMMIT' }
 const ROLLBACK = { text: 'ROLLBACK' }
-const CHECK_FENCE = statement('fence', 'SELECT 1 FROM leases WHERE part = $1 AND term = $2 FOR SHARE')
+/** Held to the end of the transaction: nobody else can take the lease before it has committed. */
+const CHECK_FENCE = statement('fence', 'SELECT 1 FROM leases WHERE part = $1 AND term = $2 FOR KEY SHARE')
 const SET_TIME = statement('set_time', `SELECT set_config('tapeline.now_ms', $1, false)`)
 
 /** Connections are shared by all stores of a schema in this thread. */

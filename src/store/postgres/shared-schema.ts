@@ -18,6 +18,8 @@ export const SHARED_MIGRATIONS: readonly Migration[] = [
         term bigint NOT NULL,
         until_ms bigint NOT NULL
       );
+      -- Makes the term a key: a new term waits for the transactions of the old one (FOR KEY SHARE), a renewal does not.
+      CREATE UNIQUE INDEX leases_term ON leases (part, term);
     `,
   },
 ]
