@@ -4,7 +4,6 @@ import type { Accounts } from './accounts/accounts.ts'
 import { createIdempotency } from './accounts/idempotency.ts'
 import { KeyRing } from './accounts/key-ring.ts'
 import { Ledger } from './accounts/ledger.ts'
-import { type RateSharing, shareRates } from './accounts/share-rates.ts'
 import { createViewAllowances } from './accounts/view-allowance.ts'
 import { nothingToRecord } from './api/endpoints/account/idle-notice.ts'
 import { ENDPOINTS } from './api/endpoints/list.ts'
@@ -28,6 +27,7 @@ import { openAccounts } from './app/open-accounts.ts'
 import { ownReports, sharedReports } from './app/part-reports.ts'
 import type { ReadinessProbe } from './app/parts.ts'
 import { openSecrets, openSharedSecrets } from './app/secrets.ts'
+import { openSharedLimits, type SharedLimits } from './app/shared-limits.ts'
 import { type Config, ConfigError, PROCESS_ROLES, type ProcessRole } from './config.ts'
 import { cursorCodec } from './core/cursor.ts'
 import type { Environment } from './core/environment.ts'
@@ -108,9 +108,10 @@ async function startParts(
   const leadership = openLeadership(stores, deps, shutdown)
   const reports = coordination === undefined ? ownReports() : sharedReports(coordination, deps)
   shutdown.add('reports', () => reports.close())
+  const holder = randomUUID()
+  const limits = openSharedLimits(coordination, { holder, clock, log }, shutdown)
   const { store, plans, accounts, ledger, keys, onAccountsChanged } = await startAccounts(config, deps, {
-    stores,
-    shutdown,
+    ...{ holder, limits, shutdown },
   })
   const metrics = createMetrics({ defaults: true })
   const probes: ReadinessProbe[] = [{ name: 'accounts', check: () => store.probe() }]
@@ -136,7 +137,7 @@ async function startParts(
   const recordings: (() => void)[] = []
   for (const environment of runningEnvironments(config)) {
     const parts = {
-      ...{ environment, config, stores, leadership, reports, does },
+      ...{ environment, config, stores, leadership, reports, does, limits },
       ...{ clock, log, metrics, shutdown, probes },
     }
     const started = await startEnvironment(parts, shared)
@@ -156,6 +157,7 @@ async function startParts(
     idempotency: createIdempotency({ store, box: secrets.box }),
     allowances,
     authThrottle,
+    heavyCalls: limits.active('heavy'),
     clock,
     log,
     services,
@@ -170,7 +172,7 @@ async function startParts(
   )
   const { dashboard, sessionGate, inviteOperator } = startDashboard({
     ...{ config, clock, log, version: deps.version, store, plans, accounts },
-    ...{ keys, gate, routes, services, coverage, box: secrets.box, allowances },
+    ...{ keys, gate, routes, services, coverage, box: secrets.box, allowances, attempts: limits.attempts },
   })
   const http = await startHttp({
     host: config.host,
@@ -233,14 +235,12 @@ function openLeadership(stores: Stores, { clock, log }: ServiceDeps, shutdown: S
 async function startAccounts(
   config: Config,
   { clock, log }: ServiceDeps,
-  { stores, shutdown }: { stores: Stores; shutdown: Shutdown },
+  { holder, limits, shutdown }: { holder: string; limits: SharedLimits; shutdown: Shutdown },
 ) {
   const { store, plans, accounts } = openAccounts(config, clock)
   shutdown.add('accounts store', () => store.close())
-  const holder = randomUUID()
   const ledger = new Ledger({ store, holder, clock, log })
-  const sharing = openRateSharing(stores, { holder, clock, log }, shutdown)
-  const keys = new KeyRing({ store, plans, ledger, ...(sharing === undefined ? {} : { sharing }) })
+  const keys = new KeyRing({ store, plans, ledger, sharing: limits.rates })
   const onAccountsChanged: ((accountIds: string[]) => void)[] = []
   const stopWatching = await store.watch({
     onAccounts: (ids) => {
@@ -258,20 +258,6 @@ async function startAccounts(
   pruning.unref()
   shutdown.add('pruning', () => clearInterval(pruning))
   return { store, plans, accounts, ledger, keys, onAccountsChanged }
-}
-
-/** Undefined where this process is the only one that serves the accounts. */
-function openRateSharing(
-  stores: Stores,
-  deps: { holder: string; clock: Clock; log: Logger },
-  shutdown: Shutdown,
-): RateSharing | undefined {
-  if (!stores.isShared) return undefined
-  const store = stores.coordination()
-  shutdown.add('coordination store', () => store.close())
-  const sharing = shareRates({ store, ...deps })
-  shutdown.add('shared rates', () => sharing.close())
-  return sharing
 }
 
 /** Resolves with the reason when a database file was changed under the service. */

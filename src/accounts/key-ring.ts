@@ -49,7 +49,12 @@ export class KeyRing {
   #drops = 0
 
   /** @param deps.sharing given where several processes serve the same accounts */
-  constructor(deps: { store: AccountsStore; plans: PlanBook; ledger: Ledger; sharing?: RateSharing }) {
+  constructor(deps: {
+    store: AccountsStore
+    plans: PlanBook
+    ledger: Ledger
+    sharing?: RateSharing | undefined
+  }) {
     this.#store = deps.store
     this.#plans = deps.plans
     this.#ledger = deps.ledger
@@ -147,7 +152,7 @@ export class KeyRing {
     const known = this.#rates.get(name)
     const limits = { perSecond: plan.requestsPerSecond, perMinute: plan.requestsPerMinute }
     if (known?.perSecond === limits.perSecond && known.perMinute === limits.perMinute) return known
-    const rate = new RateWindow(limits, this.#sharing?.open(name, limits))
+    const rate = new RateWindow(limits, this.#sharing?.(name, limits))
     this.#rates.set(name, rate)
     return rate
   }

@@ -1,7 +1,7 @@
 /**
  * Two sliding windows over one account's requests: exact over the last second, in one-second steps over the
  * last minute. Sliding, so that no burst across the edge of a fixed window gets twice the rate. Where several processes
- * serve the account, what the others have admitted is taken off, see shared-rate.ts.
+ * serve the account, what the others have admitted is taken off, see shared-window.ts.
  */
 const SECOND_MS = 1_000
 const MINUTE_BUCKETS = 60

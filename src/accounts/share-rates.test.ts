@@ -6,6 +6,7 @@ import { storesIn } from '../../test/fakes/stores.ts'
 import { postgresPlace, withoutPostgres } from '../../test/postgres/test-postgres.ts'
 import { systemClock } from '../kit/clock.ts'
 import { createLogger } from '../kit/log.ts'
+import { exchangeCounts } from './exchange-counts.ts'
 import { RateWindow } from './rate-window.ts'
 import { shareRates } from './share-rates.ts'
 
@@ -30,7 +31,7 @@ async function flood(options: {
   let isAway = false
   const limits = { perSecond: options.perSecond, perMinute: options.perMinute }
   const parties = Array.from({ length: options.processes }, (_, index) => {
-    const sharing = shareRates({
+    const exchange = exchangeCounts({
       store: {
         exchangeCounts: (own) => (isAway ? Promise.reject(new Error('away')) : store.exchangeCounts(own)),
       },
@@ -38,7 +39,7 @@ async function flood(options: {
       clock,
       log,
     })
-    return { sharing, rate: new RateWindow(limits, sharing.open('acc_1/test', limits)) }
+    return { exchange, rate: new RateWindow(limits, shareRates(exchange)('acc_1/test', limits)) }
   })
   const admitted: number[] = []
   for (let ms = 0; ms < options.seconds * 1_000; ms += STEP_MS) {
@@ -51,7 +52,7 @@ async function flood(options: {
     clock.advance(STEP_MS)
     await turn()
   }
-  for (const { sharing } of parties) sharing.close()
+  for (const { exchange } of parties) exchange.close()
   await store.close()
   return Array.from({ length: options.seconds }, (_, second) => admitted[second] ?? 0)
 }
@@ -102,8 +103,8 @@ test('the same holds on PostgreSQL, where the exchange takes its time', {
   const place = postgresPlace()
   const parties = Array.from({ length: 3 }, (_, index) => {
     const store = storesIn(place.address).coordination()
-    const sharing = shareRates({ store, holder: `process ${index}`, clock: systemClock, log })
-    return { store, sharing, rate: new RateWindow(limits, sharing.open('acc_1/test', limits)) }
+    const exchange = exchangeCounts({ store, holder: `process ${index}`, clock: systemClock, log })
+    return { store, exchange, rate: new RateWindow(limits, shareRates(exchange)('acc_1/test', limits)) }
   })
   try {
     // The tables are created first.
@@ -119,7 +120,7 @@ test('the same holds on PostgreSQL, where the exchange takes its time', {
     }
     assert.ok(admitted >= 0.7 * seconds * limits.perSecond, `only ${admitted} after ${seconds} s`)
   } finally {
-    for (const { sharing } of parties) sharing.close()
+    for (const { exchange } of parties) exchange.close()
     await Promise.all(parties.map(({ store }) => store.close()))
     await place.remove()
   }

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '../../test/fakes/manual-clock.ts'
+import { storesIn } from '../../test/fakes/stores.ts'
+import { attemptsInStore } from './count-attempts.ts'
 import { createSignInThrottle, type SignInAttempt, TooManyAttempts } from './sign-in-throttle.ts'
 
 const WINDOW_MS = 15 * 60_000
@@ -12,9 +14,7 @@ const from = (email: string, address = '192.0.2.1', knownDevice = false): SignIn
   knownDevice,
 })
 
-function createRig() {
-  const clock = manualClock(1_000_000)
-  const throttle = createSignInThrottle(clock)
+function createRig(clock = manualClock(1_000_000), throttle = createSignInThrottle(clock)) {
   /** Lets time pass until it is answered; gives how long that took, or that it was refused. */
   async function waitOf(attempted: Promise<unknown>): Promise<number | 'refused'> {
     const startMs = clock.now()
@@ -167,4 +167,26 @@ test('a clock that jumps back neither locks anyone out nor resets the count', as
   for (let i = 0; i < 8; i++) await waitOf(throttle.signIn(from('a@example.com'), wrong))
   clock.set(0)
   assert.equal(await waitOf(throttle.signIn(from('a@example.com'), wrong)), 0)
+})
+
+test('guesses count together, whichever process they reach', async () => {
+  const clock = manualClock(1_000_000)
+  const store = storesIn(':memory:', clock).coordination()
+  const rigs = [1, 2, 3].map(() => createRig(clock, createSignInThrottle(clock, attemptsInStore(store))))
+  const waits: (number | string)[] = []
+  for (let i = 0; i < 9; i++) {
+    const rig = rigs[i % 3]
+    waits.push((await rig?.waitOf(rig.throttle.signIn(from('a@example.com'), wrong))) ?? 'none')
+  }
+  assert.deepEqual(waits, [0, 0, 0, 250, 500, 1000, 2000, 4000, 8000])
+  const [one, other] = rigs
+  assert.equal(await one?.waitOf(one.throttle.signIn(from('a@example.com'), right)), 10_000)
+  assert.equal(
+    await other?.waitOf(other.throttle.signIn(from('a@example.com'), wrong)),
+    0,
+    'forgotten by all',
+  )
+  for (let i = 0; i < 20; i++) await one?.waitOf(one.throttle.signUp('192.0.2.9', right))
+  assert.equal(await other?.waitOf(other.throttle.signUp('192.0.2.9', right)), 'refused')
+  await store.close()
 })

@@ -1,7 +1,8 @@
 import { ActiveCounts } from '../kit/active-counts.ts'
 import type { Clock } from '../kit/clock.ts'
 import { addressGroup } from '../kit/ip-range.ts'
-import { Lru } from '../kit/lru.ts'
+import type { AttemptCounts } from '../store/attempt-counts.ts'
+import { type AttemptCounter, attemptsInMemory } from './count-attempts.ts'
 
 /**
  * Slows guesses at passwords without ever locking an owner out. An attempt is counted before anything is
@@ -13,7 +14,8 @@ import { Lru } from '../kit/lru.ts'
  *   sign-up: counted by address, in names of its own; refused after 20 in a quarter of an hour
  *   change of the password: counted by user
  *
- * What waits is bounded: per e-mail, per address and in all.
+ * What waits is bounded: per e-mail, per address and in all, in each process. The counts are those of all processes
+ * where they share a store.
  */
 const WINDOW_MS = 15 * 60_000
 const FREE_ATTEMPTS = 3
@@ -24,7 +26,6 @@ const ADDRESS_FACTOR = 5
 const MAX_SIGN_UPS = 20
 /** Wrong passwords after which the known devices of an e-mail are treated like any other. */
 const DEVICE_ATTEMPTS = 5
-const MAX_REMEMBERED = 50_000
 
 const MAX_UNDER_WAY = { email: 32, address: 16, device: 4, all: 1_000 }
 const RETRY_AFTER_S = 10
@@ -56,24 +57,28 @@ export class TooManyAttempts extends Error {
   }
 }
 
-export function createSignInThrottle(clock: Clock): SignInThrottle {
-  const emails = createCounter(clock)
-  const addresses = createCounter(clock)
-  const devices = createCounter(clock)
-  const signUps = createCounter(clock)
-  const changes = createCounter(clock)
+export function createSignInThrottle(
+  clock: Clock,
+  counts: AttemptCounter = attemptsInMemory(clock),
+): SignInThrottle {
+  const emails = counter(counts('email'))
+  const addresses = counter(counts('address'))
+  const devices = counter(counts('device'))
+  const signUps = counter(counts('sign-up'))
+  const changes = counter(counts('change'))
   const underWay = createUnderWay()
 
+  /** Undefined: it has guessed too often, and is treated like any other. */
   async function fromKnownDevice<T>(email: string, verify: () => Promise<T | undefined>) {
     const leave = underWay.enter({ device: email })
-    devices.add(email)
     try {
-      const found = await verify()
-      if (found !== undefined) devices.takeBack(email)
-      return found
-    } catch (error) {
-      devices.takeBack(email)
-      throw error
+      if ((await devices.add(email)).before >= DEVICE_ATTEMPTS) return undefined
+      const found = await verify().catch(async (error) => {
+        await devices.takeBack(email)
+        throw error
+      })
+      if (found !== undefined) await devices.takeBack(email)
+      return { found }
     } finally {
       leave()
     }
@@ -81,52 +86,46 @@ export function createSignInThrottle(clock: Clock): SignInThrottle {
 
   async function fromAnywhere<T>(email: string, address: string, verify: () => Promise<T | undefined>) {
     const leave = underWay.enter({ email, address })
-    const byAddress = Math.floor(addresses.countOf(address) / ADDRESS_FACTOR)
-    const delayMs = delayAfter(Math.max(emails.countOf(email), byAddress))
-    emails.add(email)
-    addresses.add(address)
     try {
+      const [byEmail, byAddress] = await Promise.all([emails.add(email), addresses.add(address)])
+      const delayMs = delayAfter(Math.max(byEmail.before, Math.floor(byAddress.before / ADDRESS_FACTOR)))
       if (delayMs > 0) await clock.sleep(delayMs)
-      const found = await verify()
+      const found = await verify().catch(async (error) => {
+        // Nothing was verified, so nothing was guessed.
+        await Promise.all([emails.takeBack(email), addresses.takeBack(address)])
+        throw error
+      })
       if (found === undefined) return undefined
-      emails.forget(email)
-      // Only its own: one good account must not make guesses at others cheaper.
-      addresses.takeBack(address)
+      // Only its own address: one good account must not make guesses at others cheaper.
+      await Promise.all([emails.forget(email), addresses.takeBack(address)])
       return found
-    } catch (error) {
-      // Nothing was verified, so nothing was guessed.
-      emails.takeBack(email)
-      addresses.takeBack(address)
-      throw error
     } finally {
       leave()
     }
   }
 
   return {
-    signIn(attempt, verify) {
+    async signIn(attempt, verify) {
       const email = attempt.email.trim().toLowerCase()
-      if (attempt.knownDevice && devices.countOf(email) < DEVICE_ATTEMPTS) {
-        return fromKnownDevice(email, () => verify({ known: true }))
-      }
+      const known = attempt.knownDevice
+        ? await fromKnownDevice(email, () => verify({ known: true }))
+        : undefined
+      if (known !== undefined) return known.found
       return fromAnywhere(email, addressGroup(attempt.address), () => verify({ known: false }))
     },
     async signUp(address, create) {
-      const name = addressGroup(address)
-      const before = signUps.countOf(name)
-      if (before >= MAX_SIGN_UPS) throw new TooManyAttempts(signUps.secondsLeft(name))
-      signUps.add(name)
+      const { before, leftMs } = await signUps.add(addressGroup(address))
+      if (before >= MAX_SIGN_UPS) throw new TooManyAttempts(Math.ceil(leftMs / 1000))
       if (delayAfter(before) > 0) await clock.sleep(delayAfter(before))
       return create()
     },
     async changePassword(userId, change) {
       const leave = underWay.enter({ device: `change ${userId}` })
-      const delayMs = delayAfter(changes.countOf(userId))
-      changes.add(userId)
       try {
+        const delayMs = delayAfter((await changes.add(userId)).before)
         if (delayMs > 0) await clock.sleep(delayMs)
         const changed = await change()
-        if (changed) changes.forget(userId)
+        if (changed) await changes.forget(userId)
         return changed
       } finally {
         leave()
@@ -140,31 +139,16 @@ function delayAfter(count: number): number {
   return Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(count - FREE_ATTEMPTS, 16))
 }
 
-/** Attempts by name within a window. A flood of new names evicts names that are not in use. */
-function createCounter(clock: Clock) {
-  const known = new Lru<string, { count: number; sinceMs: number }>({ maxEntries: MAX_REMEMBERED })
-  const find = (name: string) => {
-    const entry = known.get(name)
-    if (entry === undefined) return undefined
-    const ageMs = clock.now() - entry.sinceMs
-    return ageMs >= 0 && ageMs < WINDOW_MS ? entry : undefined
-  }
+function counter(counts: AttemptCounts) {
+  // What stays counted because the store failed costs a delay later, and not the sign-in that has just succeeded.
+  const uncount = (done: Promise<void>) => done.catch(() => {})
   return {
-    countOf: (name: string) => find(name)?.count ?? 0,
-    add(name: string) {
-      const entry = find(name)
-      if (entry === undefined) known.set(name, { count: 1, sinceMs: clock.now() })
-      else entry.count++
+    async add(name: string) {
+      const [count] = await counts.addAttempts([name], WINDOW_MS)
+      return count ?? { before: 0, leftMs: WINDOW_MS }
     },
-    takeBack(name: string) {
-      const entry = find(name)
-      if (entry !== undefined) entry.count--
-    },
-    forget: (name: string) => known.delete(name),
-    secondsLeft(name: string) {
-      const entry = find(name)
-      return entry === undefined ? 1 : Math.ceil((entry.sinceMs + WINDOW_MS - clock.now()) / 1000)
-    },
+    takeBack: (name: string) => uncount(counts.takeBackAttempts([name])),
+    forget: (name: string) => uncount(counts.forgetAttempts([name])),
   }
 }
 

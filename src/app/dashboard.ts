@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Accounts } from '../accounts/accounts.ts'
 import { auditedAccounts, createAuditLog } from '../accounts/audited.ts'
 import { createBilling } from '../accounts/billing.ts'
+import type { AttemptCounter } from '../accounts/count-attempts.ts'
 import type { KeyRing } from '../accounts/key-ring.ts'
 import { createPasswords } from '../accounts/password.ts'
 import { createPasswordResets } from '../accounts/password-reset.ts'
@@ -51,6 +52,7 @@ export interface DashboardDeps {
   readonly version: string
   readonly keys: KeyRing
   readonly box: SecretBox
+  readonly attempts: AttemptCounter
   readonly allowances: ViewAllowances
   readonly gate: Gate<Services>
   readonly routes: readonly PublishedRoute<Services>[]
@@ -99,7 +101,7 @@ export function startDashboard(deps: DashboardDeps) {
   const session: SessionDeps = {
     users,
     resets,
-    throttle: createSignInThrottle(clock),
+    throttle: createSignInThrottle(clock, deps.attempts),
     accounts,
     plans,
     audit,

@@ -65,7 +65,10 @@ export async function startDelivery(parts: EnvironmentParts, deps: DeliveryDeps)
     log,
   })
   shutdown.add(`${environment} webhooks`, () => webhooks.close())
-  const hub = createStreamHub({ events, tail, network, watch, clock, log })
+  const hub = createStreamHub({
+    ...{ events, tail, network, watch, clock, log },
+    connections: parts.limits.active(`${environment} stream`),
+  })
   const name = `tapeline_${environment}_stream_connections`
   const connections = metrics.gauge(name, 'Open stream connections.')
   const stopCounting = runEvery(clock, COUNT_MS, () => connections.set(hub.connections))

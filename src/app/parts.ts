@@ -7,6 +7,7 @@ import type { Shutdown } from '../kit/shutdown.ts'
 import type { Stores } from '../store/open-stores.ts'
 import type { Leadership } from './lead.ts'
 import type { PartReports } from './part-reports.ts'
+import type { SharedLimits } from './shared-limits.ts'
 
 /** What every part of an environment is built from. */
 export interface EnvironmentParts {
@@ -17,6 +18,7 @@ export interface EnvironmentParts {
   readonly reports: PartReports
   /** What this process does. */
   readonly does: (role: ProcessRole) => boolean
+  readonly limits: SharedLimits
   readonly clock: Clock
   readonly log: Logger
   readonly metrics: Metrics

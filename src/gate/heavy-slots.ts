@@ -13,7 +13,7 @@ export function takeHeavySlots(
   wanted: number,
   limit: number,
 ): { slots: number; release: () => void } {
-  const slots = Math.min(wanted, limit - active.of(owner))
+  const slots = Math.min(wanted, active.left(owner, limit))
   if (slots < 1) {
     throw new ApiError(
       'rate_limited',

@@ -22,6 +22,8 @@ export interface MeterDeps<Services> {
   readonly upgradeUrl: string
   readonly log: Logger
   readonly pages: PageCache<Services>
+  /** In flight, of accounts; counted here where it is left out. */
+  readonly heavyCalls?: ActiveCounts<string>
 }
 
 /** The balance can shrink between reading a page and paying for it; then the page is read again, shorter. */
@@ -37,10 +39,11 @@ export class Meter<Services> {
    * so its price is reserved before it runs.
    */
   readonly #reserved = new ActiveCounts<Budget>()
-  readonly #heavy = new ActiveCounts<string>()
+  readonly #heavy: ActiveCounts<string>
 
   constructor(deps: MeterDeps<Services>) {
     this.#deps = deps
+    this.#heavy = deps.heavyCalls ?? new ActiveCounts()
   }
 
   runAndCharge(task: Task<Services>): GateReply | Promise<GateReply> {

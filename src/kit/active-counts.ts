@@ -6,6 +6,11 @@ export class ActiveCounts<Owner> {
     return this.#counts.get(owner) ?? 0
   }
 
+  /** How many more it may have. */
+  left(owner: Owner, limit: number): number {
+    return limit - this.of(owner)
+  }
+
   /** Counts until the returned function is called; calling it again does nothing. */
   add(owner: Owner, amount = 1): () => void {
     this.#change(owner, amount)

@@ -59,11 +59,13 @@ export function createStreamHub(deps: {
   clock: Clock
   log: Logger
   pingMs?: number
+  /** Of accounts; counted here where it is left out. */
+  connections?: ActiveCounts<string>
 }): StreamHub {
   const { tail, clock, log } = deps
   const matcher = createMatcher<StreamSession>()
   const members = new Set<Member>()
-  const perAccount = new ActiveCounts<string>()
+  const perAccount = deps.connections ?? new ActiveCounts<string>()
   let nextConnection = 1
   let closing = false
 
@@ -146,7 +148,7 @@ export function createStreamHub(deps: {
         connection.close(CLOSE_CODES.goingAway, 'the service is stopping')
         return undefined
       }
-      if (perAccount.of(accountId) >= plan.streamConnections) {
+      if (perAccount.left(accountId, plan.streamConnections) <= 0) {
         const reason = `the plan ${plan.name} allows ${plan.streamConnections} connections`
         connection.close(CLOSE_CODES.tooMany, reason)
         return undefined

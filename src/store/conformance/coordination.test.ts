@@ -101,6 +101,8 @@ for (const engine of ENGINES) {
       assert.equal((await a.addAttempts(['mail'], WINDOW_MS))[0]?.before, 1)
       clock.set(START + WINDOW_MS)
       assert.deepEqual(await a.addAttempts(['mail'], WINDOW_MS), [{ before: 0, leftMs: WINDOW_MS }])
+      clock.set(START)
+      assert.equal((await a.addAttempts(['mail'], WINDOW_MS))[0]?.before, 0, 'the clock was set back')
     }))
 
   test(`${engine.name}: attempts at the same time are all counted`, () =>

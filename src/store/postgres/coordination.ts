@@ -56,8 +56,10 @@ const ADD_ATTEMPTS = statement(
   `INSERT INTO attempts AS a (name, count, until_ms)
    SELECT name, 1, now_ms() + $2::bigint FROM unnest($1::text[]) AS n (name) ORDER BY name COLLATE "C"
    ON CONFLICT (name) DO UPDATE SET
-     count = CASE WHEN a.until_ms > now_ms() THEN a.count + 1 ELSE 1 END,
-     until_ms = CASE WHEN a.until_ms > now_ms() THEN a.until_ms ELSE excluded.until_ms END
+     -- An end further ahead than a window was written under a clock that has been set back since.
+     count = CASE WHEN a.until_ms > now_ms() AND a.until_ms <= excluded.until_ms THEN a.count + 1 ELSE 1 END,
+     until_ms = CASE WHEN a.until_ms > now_ms() AND a.until_ms <= excluded.until_ms THEN a.until_ms
+       ELSE excluded.until_ms END
    RETURNING name, count - 1 AS before, until_ms - now_ms() AS "leftMs"`,
 )
 const LOCK_ATTEMPTS = statement(

@@ -1,0 +1,126 @@
+import { type Clock, elapsedMs, runEvery } from '../kit/clock.ts'
+import type { Logger } from '../kit/log.ts'
+import type { OwnCount, SharedCounts } from '../store/shared-counts.ts'
+
+/**
+ * Exchanges counts with the other processes on a store, ten times a second while they are used. In between, and before
+ * the first exchange, a process knows only its own: a limit may be exceeded up to limit × processes for that moment.
+ */
+const EXCHANGE_MS = 100
+/** Without requests, so that the others know how many processes share, and what is held here. */
+const IDLE_EXCHANGE_MS = 1_000
+/** Without an exchange for this long, the counts of the others are out of date. */
+const MAX_AGE_MS = 2_000
+/** Something is exchanged every time for this long after its last use. */
+const ACTIVE_MS = 2_000
+/** Of one exchange; the rest comes with the next. */
+const MAX_EXCHANGED = 1_000
+/** The clocks of process and store are compared with every exchange; less than this is the way of the answer. */
+const MIN_CLOCK_STEP_MS = 50
+
+export interface Exchanged {
+  own(storeMs: number): readonly OwnCount[]
+  learn(count: OwnCount, others: number): void
+  /** Something is counted that has no end in time: it is exchanged although nobody asks for it. */
+  readonly isHeld: boolean
+  /** It is not exchanged any more: its last use was too long ago. */
+  dropped?(): void
+}
+
+export interface CountExchange {
+  /** Something was asked for or has changed. */
+  use(item: Exchanged): void
+  /** The part of a limit that may be used without the others' counts; undefined while they are known. */
+  partOf(limit: number): number | undefined
+  /** The store's clock. */
+  storeMs(nowMs: number): number
+  close(): void
+}
+
+export function exchangeCounts(deps: {
+  store: SharedCounts
+  /** Names this run of this process. */
+  holder: string
+  clock: Clock
+  log: Logger
+}): CountExchange {
+  const { store, holder, clock, log } = deps
+  const items = new Map<Exchanged, { usedAtMs: number; sentAtMs: number }>()
+  /** Of the store's clock to ours. */
+  let aheadMs = 0
+  let processes = 1
+  let exchangedAtMs = elapsedMs(clock)
+  let isRunning = false
+  let isAway = false
+  let isClosed = false
+
+  const nextItems = (nowMs: number): Exchanged[] => {
+    const next: Exchanged[] = []
+    for (const [item, times] of items) {
+      const isUsed = nowMs - times.usedAtMs < ACTIVE_MS || times.sentAtMs <= times.usedAtMs
+      if (!isUsed && !item.isHeld) {
+        items.delete(item)
+        item.dropped?.()
+      } else if (next.length < MAX_EXCHANGED && (isUsed || nowMs - times.sentAtMs >= IDLE_EXCHANGE_MS)) {
+        next.push(item)
+      }
+    }
+    // To the end: where there are more than one exchange takes, all have their turn.
+    for (const item of next) {
+      const times = items.get(item)
+      if (times === undefined) continue
+      times.sentAtMs = nowMs
+      items.delete(item)
+      items.set(item, times)
+    }
+    return next
+  }
+  const exchange = async () => {
+    const sentAtMs = clock.now()
+    const sent = nextItems(elapsedMs(clock)).flatMap((item) =>
+      item.own(sentAtMs + aheadMs).map((count) => ({ item, count })),
+    )
+    const counts = sent.map(({ count: { name, windowStartMs, count, validMs } }) => {
+      return { name, windowStartMs, count, validMs }
+    })
+    const answer = await store.exchangeCounts({ holder, counts })
+    for (const [place, { item, count }] of sent.entries()) item.learn(count, answer.others[place] ?? 0)
+    processes = answer.processes
+    const measuredMs = answer.nowMs - (sentAtMs + clock.now()) / 2
+    if (Math.abs(measuredMs - aheadMs) > MIN_CLOCK_STEP_MS) aheadMs = measuredMs
+    exchangedAtMs = elapsedMs(clock)
+  }
+  const exchangeOnce = async () => {
+    if (isRunning) return
+    if (items.size === 0 && elapsedMs(clock) - exchangedAtMs < IDLE_EXCHANGE_MS) return
+    isRunning = true
+    try {
+      await exchange()
+      if (isAway) log.info({ processes }, 'limits are shared with the other processes again')
+      isAway = false
+    } catch (err) {
+      if (!isAway && !isClosed)
+        log.warn({ err, processes }, 'limits cannot be shared now: each process allows its part of them')
+      isAway = true
+    } finally {
+      isRunning = false
+    }
+  }
+  const stop = runEvery(clock, EXCHANGE_MS, () => void exchangeOnce())
+
+  return {
+    use(item) {
+      const usedAtMs = elapsedMs(clock)
+      const times = items.get(item)
+      if (times === undefined) items.set(item, { usedAtMs, sentAtMs: Number.NEGATIVE_INFINITY })
+      else times.usedAtMs = usedAtMs
+    },
+    partOf: (limit) =>
+      elapsedMs(clock) - exchangedAtMs < MAX_AGE_MS ? undefined : Math.max(1, Math.floor(limit / processes)),
+    storeMs: (nowMs) => nowMs + aheadMs,
+    close() {
+      isClosed = true
+      stop()
+    },
+  }
+}

@@ -1,0 +1,37 @@
+/** Limits of plans and throttles, kept together by all processes on a shared store. */
+import { type AttemptCounter, attemptsInMemory, attemptsInStore } from '../accounts/count-attempts.ts'
+import { exchangeCounts } from '../accounts/exchange-counts.ts'
+import { SharedActive } from '../accounts/share-active.ts'
+import { type RateSharing, shareRates } from '../accounts/share-rates.ts'
+import { ActiveCounts } from '../kit/active-counts.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { Logger } from '../kit/log.ts'
+import type { Shutdown } from '../kit/shutdown.ts'
+import type { CoordinationStore } from '../store/coordination.ts'
+
+export interface SharedLimits {
+  /** Undefined where this process is the only one that serves the accounts. */
+  readonly rates: RateSharing | undefined
+  readonly attempts: AttemptCounter
+  /** What accounts have active at one time, of a kind such as stream connections. */
+  active(kind: string): ActiveCounts<string>
+}
+
+/** @param store undefined where this process is the only one */
+export function openSharedLimits(
+  store: CoordinationStore | undefined,
+  deps: { holder: string; clock: Clock; log: Logger },
+  shutdown: Shutdown,
+): SharedLimits {
+  if (store === undefined) {
+    const active = () => new ActiveCounts<string>()
+    return { rates: undefined, attempts: attemptsInMemory(deps.clock), active }
+  }
+  const exchange = exchangeCounts({ store, ...deps })
+  shutdown.add('shared limits', () => exchange.close())
+  return {
+    rates: shareRates(exchange),
+    attempts: attemptsInStore(store),
+    active: (kind) => new SharedActive(kind, exchange),
+  }
+}
