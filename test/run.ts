@@ -15,6 +15,7 @@ import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { builtSite } from '../src/dashboard/build-site.ts'
 import { createLogger } from '../src/kit/log.ts'
+import { bundledPackages } from './bundled-packages.ts'
 
 const args = process.argv.slice(2)
 const soak = args.includes('--soak')
@@ -26,6 +27,7 @@ const files = globSync(['{src,sandbox,test}/**/*.test.ts'])
 
 // Once, before many services start at the same time and would each build the page.
 await builtSite(createLogger({ level: 'silent' }))
+const packages = await bundledPackages()
 
 /** Measure their own process (processor time, memory, turns of the loop) or replace something global. */
 const OWN_PROCESS = new RegExp(
@@ -218,6 +220,7 @@ async function runBatch(batch: readonly string[], nice = 0): Promise<void> {
     env: {
       NODE_COMPILE_CACHE: 'build/compile-cache',
       ...process.env,
+      NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${packages}`,
       TMPDIR: folder,
       BATCH_NICE: String(nice),
       BATCH_COSTS: costs,

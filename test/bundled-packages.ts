@@ -1,0 +1,85 @@
+/**
+ * Packages of hundreds of small files, each joined into one: finding and reading those files is a third of what it
+ * costs to start a process, and tests start hundreds. The code is that of the packages; it is joined again whenever the
+ * installed ones have changed.
+ */
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+const NAMES = ['typebox', 'typebox/value', 'typebox/compile', 'undici', 'fastify', 'prom-client']
+const ROOT = join(import.meta.dirname, '..')
+const fileOf = (name: string) => `${name.replaceAll('/', '-')}.mjs`
+
+/** The address of a module that makes its process use them, for `--import`. */
+export async function bundledPackages(): Promise<string> {
+  const hash = createHash('sha256')
+  for (const file of [join(ROOT, 'package-lock.json'), import.meta.filename]) hash.update(readFileSync(file))
+  const all = join(ROOT, 'build', 'test-packages')
+  const folder = join(all, hash.digest('hex').slice(0, 12))
+  if (!existsSync(folder)) {
+    rmSync(all, { recursive: true, force: true })
+    mkdirSync(all, { recursive: true })
+    // Another run may be doing the same.
+    const made = mkdtempSync(join(all, 'made-'))
+    await bundle(made)
+    if (!existsSync(folder)) renameSync(made, folder)
+  }
+  return pathToFileURL(join(folder, 'use.mjs')).href
+}
+
+async function bundle(folder: string): Promise<void> {
+  const input: Record<string, string> = {}
+  for (const name of NAMES) {
+    const entry = join(folder, `entry-${fileOf(name)}`)
+    writeFileSync(entry, entryOf(name, await import(name)))
+    input[fileOf(name)] = entry
+  }
+  const { build } = await import('vite')
+  await build({
+    configFile: false,
+    logLevel: 'silent',
+    root: ROOT,
+    ssr: { noExternal: true },
+    build: {
+      ssr: true,
+      minify: false,
+      target: 'node26',
+      outDir: folder,
+      emptyOutDir: false,
+      rolldownOptions: {
+        input,
+        external: ['pino-pretty'],
+        output: { entryFileNames: '[name]', chunkFileNames: 'chunk-[name]-[hash].mjs' },
+      },
+    },
+  })
+  const files = JSON.stringify(NAMES.map((name) => [name, fileOf(name)]))
+  writeFileSync(
+    join(folder, 'use.mjs'),
+    `import * as modules from 'node:module'
+const files = new Map(${files})
+// An older Node, as npm may have, does without.
+modules.registerHooks?.({
+  resolve(specifier, context, next) {
+    const file = context.conditions.includes('import') ? files.get(specifier) : undefined
+    if (file === undefined || context.parentURL?.includes('/node_modules/')) return next(specifier, context)
+    return { url: new URL(file, import.meta.url).href, format: 'module', shortCircuit: true }
+  },
+})
+`,
+  )
+}
+
+/** Named exports of a CommonJS package have to be written out: a bundler does not know them. */
+function entryOf(name: string, exported: Record<string, unknown>): string {
+  const from = JSON.stringify(name)
+  if (!('module.exports' in exported))
+    return `export * from ${from}\n${'default' in exported ? `export { default } from ${from}\n` : ''}`
+  const names = Object.keys(exported).filter(
+    (each) => each !== 'default' && each !== 'module.exports' && /^[A-Za-z_$][\w$]*$/.test(each),
+  )
+  const values = names.map((each) => `const _${each} = all[${JSON.stringify(each)}]\n`).join('')
+  return `import all from ${from}\nexport default all\n${values}export { ${names.map((each) => `_${each} as ${each}`).join(', ')} }\n`
+}
