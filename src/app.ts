@@ -109,7 +109,8 @@ async function startParts(
   const reports = coordination === undefined ? ownReports() : sharedReports(coordination, deps)
   shutdown.add('reports', () => reports.close())
   const holder = randomUUID()
-  const limits = openSharedLimits(coordination, { holder, clock, log }, shutdown)
+  // Only processes that answer requests share their limits.
+  const limits = openSharedLimits(does('api') ? coordination : undefined, { holder, clock, log }, shutdown)
   const { store, plans, accounts, ledger, keys, onAccountsChanged } = await startAccounts(config, deps, {
     ...{ holder, limits, shutdown },
   })
