@@ -29,20 +29,23 @@ export function sizeFor(count: number): number {
   return SIZES.find((size) => size >= count) ?? count
 }
 
+/** Selects the states of the feeds in a parameter. */
+export function statesColumn(feeds: string): string {
+  return `(SELECT json_agg(json_build_array(id, final_before, epoch, version, observed_from, open_from, open_to))::text
+      FROM feeds WHERE id = ANY (${feeds}::bigint[])) AS states`
+}
+
 /**
- * Selects `states` and `spans` of the feeds in a parameter, from `low` to `high`. One range per feed: the span that
- * holds `low`, and those that begin before `high`.
+ * Selects the spans of the feeds in a parameter, from `low` to `high`. One range per feed: the span that holds `low`,
+ * and those that begin before `high`.
  */
-export function coverageColumns(feeds: string, count: number, low: string, high: string): string {
+export function spansColumn(feeds: string, count: number, low: string, high: string): string {
   const arms = Array.from({ length: count }, (_, i) => {
-    const feed = `(${feeds}::bigint[])[${i + 1}]`
-    const own = `feed_id = ${feed}`
+    const own = `feed_id = (${feeds}::bigint[])[${i + 1}]`
     return `(SELECT feed_id, from_ts, to_ts, state FROM coverage_spans WHERE ${own} AND from_ts < ${high} AND from_ts >=
       coalesce((SELECT max(from_ts) FROM coverage_spans WHERE ${own} AND from_ts <= ${low}), ${low}))`
   })
-  return `(SELECT json_agg(json_build_array(id, final_before, epoch, version, observed_from, open_from, open_to))::text
-      FROM feeds WHERE id = ANY (${feeds}::bigint[])) AS states,
-    (SELECT json_agg(json_build_array(feed_id, from_ts, to_ts, state) ORDER BY feed_id, from_ts)::text
+  return `(SELECT json_agg(json_build_array(feed_id, from_ts, to_ts, state) ORDER BY feed_id, from_ts)::text
       FROM (${arms.join(' UNION ALL ')}) s) AS spans`
 }
 
@@ -53,7 +56,7 @@ function statementFor(size: number): Statement {
   if (known !== undefined) return known
   const made = statement(
     `coverage_${size}`,
-    `SELECT ${coverageColumns('$1', size, '$2::bigint', '$3::bigint')}`,
+    `SELECT ${statesColumn('$1')}, ${spansColumn('$1', size, '$2::bigint', '$3::bigint')}`,
   )
   statements.set(size, made)
   return made
@@ -104,6 +107,11 @@ export class ReadFeeds {
       this.#spans.set(id, own)
       own.push({ from: openFrom, to: openTo, state: 'observed' })
     }
+  }
+
+  /** Whether no span of these feeds was needed to know what was observed from a time on. */
+  isKnownFrom(ids: readonly number[], from: number): boolean {
+    return ids.every((id) => from >= (this.states.get(id)?.openFrom ?? Number.POSITIVE_INFINITY))
   }
 
   finality(feed: Feed, id: number | undefined): Finality {

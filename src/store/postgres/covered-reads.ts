@@ -7,13 +7,16 @@ import type { Coverage, Span } from '../coverage.ts'
 import type { EnvironmentStore } from '../environment.ts'
 import { endOf } from '../order/arms.ts'
 import { pageSpan, rowEnd } from '../order/page-span.ts'
-import type { AtQuery, Finality, SeriesQuery } from '../series.ts'
+import type { AtQuery, Finality, Page, SeriesQuery } from '../series.ts'
 import { type CoverageColumns, feedsFor, ReadFeeds, readCoverage } from './coverage-read.ts'
 import type { Database } from './database.ts'
 import type { FeedLookup } from './series-lookup.ts'
 import { armsByDataset, EMPTY_PAGE, type PageRow, toPage } from './series-page.ts'
 import { rowQuery, type SeriesReader } from './series-read.ts'
-import { type CoveredBounds, coveredStatement } from './series-statements.ts'
+import { type CoveredBounds, coveredStatement, statedStatement } from './series-statements.ts'
+
+type PlainQuery = SeriesQuery & { readonly separator: string }
+type Bounds = Omit<CoveredBounds, 'feeds' | 'count'>
 
 export function coveredReads(parts: {
   database: Database
@@ -36,21 +39,51 @@ export function coveredReads(parts: {
   const coverageOf = (feeds: readonly Feed[], read: ReadFeeds, { from, to }: Span, end: number): Coverage =>
     read.coverage(feeds, lookup.id, from, Math.max(from, Math.min(to, end)))
 
-  /** A page of one dataset and the coverage of its feeds, in one statement; undefined without any known feed. */
-  const readPlain = async (
-    query: SeriesQuery & { readonly separator: string },
-    bounds: Omit<CoveredBounds, 'feeds' | 'count'>,
-  ) => {
+  /** When the newest observation of each feed began, as it was last read: mostly it holds all that is asked for. */
+  const openFrom = new Map<number, number>()
+  /** How far back the last page of a walk back went. */
+  const wentBackTo = new Map<number, number>()
+
+  const mayBeOpen = (ids: readonly number[], { from, rowMs }: Bounds): boolean =>
+    ids.every((id) => {
+      const expected = rowMs === null ? Math.max(from, wentBackTo.get(id) ?? from) : from
+      return expected >= (openFrom.get(id) ?? Number.POSITIVE_INFINITY)
+    })
+
+  /** Gives the time from which on the coverage of a page is needed. */
+  const remember = (ids: readonly number[], bounds: Bounds, page: Page, read: ReadFeeds): number => {
+    const isFromRow = bounds.rowMs === null && (page.hasMore || bounds.isFromRow)
+    const from = isFromRow ? (page.lastTs ?? bounds.from) : bounds.from
+    for (const id of ids) {
+      const since = read.states.get(id)?.openFrom
+      if (since == null) openFrom.delete(id)
+      else openFrom.set(id, since)
+      if (bounds.rowMs === null) wentBackTo.set(id, from)
+    }
+    return from
+  }
+
+  /** A page of one dataset and the coverage of its feeds, in one statement. */
+  const readPlain = async (query: PlainQuery, bounds: Bounds): Promise<{ page: Page; read: ReadFeeds }> => {
     const [arms] = armsByDataset(query, lookup.id)
     const ids = idsOf(query.feeds)
-    if (arms === undefined || query.limit < 1) {
-      const read = await readCoverage(database, ids, bounds.from, bounds.to)
-      return { page: EMPTY_PAGE, read }
+    if (arms === undefined || query.limit < 1)
+      return { page: EMPTY_PAGE, read: await readCoverage(database, ids, bounds.from, bounds.to) }
+    const feeds = feedsFor(ids)
+    if (mayBeOpen(ids, bounds)) {
+      const { statement, values } = statedStatement(...arms, query, feeds)
+      const [row] = await database.rows<PageRow & Pick<CoverageColumns, 'states'>>(statement, values)
+      const page = toPage(row, query)
+      const read = new ReadFeeds({ states: row?.states ?? null, spans: null })
+      // The newest span is in the state of the feed: from its beginning on there are no others.
+      if (read.isKnownFrom(ids, remember(ids, bounds, page, read))) return { page, read }
     }
-    const covered = { ...bounds, feeds: feedsFor(ids), count: ids.length }
-    const { statement, values } = coveredStatement(...arms, query, covered)
+    const { statement, values } = coveredStatement(...arms, query, { ...bounds, feeds, count: ids.length })
     const [row] = await database.rows<PageRow & CoverageColumns>(statement, values)
-    return { page: toPage(row, query.limit), read: new ReadFeeds(row ?? { states: null, spans: null }) }
+    const page = toPage(row, query)
+    const read = new ReadFeeds(row ?? { states: null, spans: null })
+    remember(ids, bounds, page, read)
+    return { page, read }
   }
 
   return {

@@ -30,6 +30,8 @@ export interface PageRow {
   last_rank: number | null
   last_instrument: string | null
   last_seq: number | null
+  /** The row after the page, which is the last of the text as well. */
+  next_text: string | null
 }
 
 /** The arms of a query by dataset; nearly always there is one. */
@@ -54,15 +56,19 @@ export async function readPage(
 ): Promise<Page> {
   const { statement, values } = textStatement(dataset, arms, query)
   const [row] = await queries.rows<PageRow>(statement, values)
-  return toPage(row, query.limit)
+  return toPage(row, query)
 }
 
-export function toPage(row: PageRow | undefined, limit: number): Page {
+export function toPage(
+  row: PageRow | undefined,
+  { limit, separator }: Pick<PageQuery, 'limit' | 'separator'>,
+): Page {
   const { text, found, first_ts, last_ts } = row ?? {}
   if (row === undefined || text == null || found === undefined || first_ts == null || last_ts == null)
     return EMPTY_PAGE
+  const { next_text } = row
   return {
-    text,
+    text: next_text === null ? text : text.slice(0, text.length - next_text.length - separator.length),
     count: Math.min(found, limit),
     hasMore: found > limit,
     last: {

@@ -9,7 +9,7 @@
 import type { Dataset } from '../../core/feed.ts'
 import { type Arm, edgeOf, endOf, seqBeside } from '../order/arms.ts'
 import type { SeriesQuery } from '../series.ts'
-import { coverageColumns, sizeFor } from './coverage-read.ts'
+import { sizeFor, spansColumn, statesColumn } from './coverage-read.ts'
 import { type Statement, statement } from './database.ts'
 import { seriesTable } from './partitions.ts'
 
@@ -21,7 +21,11 @@ interface Shape {
 }
 
 type Kind =
-  | { readonly result: 'rows' | 'count' | 'text' }
+  | { readonly result: 'rows' }
+  | { readonly result: 'count' }
+  | { readonly result: 'text' }
+  /** The text with the states of its feeds. */
+  | { readonly result: 'stated' }
   /** The text with the states and the coverage of that many feeds. */
   | { readonly result: 'covered'; readonly feeds: number }
 
@@ -32,7 +36,7 @@ export interface BoundStatement {
 
 /** Parameters: the limit, where the range ends, side, value, open rows only; then those of the result; then the arms. */
 const FIRST_OF_RESULT = 6
-const RESULT_PARAMETERS = { rows: 0, count: 0, text: 1, covered: 6 } as const
+const RESULT_PARAMETERS = { rows: 0, count: 0, text: 1, stated: 2, covered: 6 } as const
 const PARAMETERS_PER_ARM = 5
 
 const statements = new Map<string, Statement>()
@@ -54,6 +58,16 @@ export function textStatement(
   query: SeriesQuery & { readonly separator: string },
 ): BoundStatement {
   return bind(dataset, arms, query, query.limit, { result: 'text' }, [query.separator])
+}
+
+/** With the states of feeds, in a parameter as `feedsFor` gives it. */
+export function statedStatement(
+  dataset: Dataset,
+  arms: readonly Arm[],
+  query: SeriesQuery & { readonly separator: string },
+  feeds: string,
+): BoundStatement {
+  return bind(dataset, arms, query, query.limit, { result: 'stated' }, [query.separator, feeds])
 }
 
 export interface CoveredBounds {
@@ -125,19 +139,19 @@ function textOf(shape: Shape, kind: Kind): string {
   const merged = mergedArms(shape, FIRST_OF_RESULT + RESULT_PARAMETERS[kind.result], kind.result)
   if (kind.result === 'rows') return merged
   if (kind.result === 'count') return `SELECT count(*) AS count FROM (${merged}) a`
-  const page = `found AS MATERIALIZED (SELECT a.*, row_number() OVER () AS n FROM (${merged}) a),
-    page AS MATERIALIZED (
-      SELECT p.*, l.ts AS last_ts, l.rank AS last_rank, l.instrument AS last_instrument, l.seq AS last_seq
-      FROM (SELECT string_agg(text, $6::text) FILTER (WHERE n <= $1) AS text, count(*) AS found,
-          min(ts) FILTER (WHERE n = 1) AS first_ts FROM found) p
-        LEFT JOIN (SELECT ts, rank, instrument, seq FROM found WHERE n <= $1 ORDER BY n DESC LIMIT 1) l ON true)`
-  if (kind.result !== 'covered') return `WITH ${page} SELECT * FROM page`
+  // One pass over the rows: windows and joins of the same rows would take longer than reading them.
+  const atLast = (column: string) => `(array_agg(${column}))[least(count(*), $1)]`
+  const page = `SELECT string_agg(text, $6::text) AS text, count(*) AS found, (array_agg(ts))[1] AS first_ts,
+      ${atLast('ts')} AS last_ts, ${atLast('rank')} AS last_rank, ${atLast('instrument')} AS last_instrument,
+      ${atLast('seq')} AS last_seq, (array_agg(text))[$1 + 1] AS next_text FROM (${merged}) a`
+  if (kind.result === 'text') return page
+  if (kind.result === 'stated') return `SELECT page.*, ${statesColumn('$7')} FROM (${page}) page`
   const bounds = `CASE WHEN $10::bigint IS NULL AND (found > $1 OR $11::boolean) THEN coalesce(last_ts, $8::bigint)
         ELSE $8 END AS low,
       CASE WHEN $10 IS NOT NULL AND found > $1 THEN least($9::bigint, last_ts + $10) ELSE $9 END AS high`
-  const coverage = coverageColumns('$7', kind.feeds, '(SELECT low FROM bounds)', '(SELECT high FROM bounds)')
-  return `WITH ${page}, bounds AS MATERIALIZED (SELECT ${bounds} FROM page)
-    SELECT page.*, ${coverage} FROM page`
+  const spans = spansColumn('$7', kind.feeds, '(SELECT low FROM page)', '(SELECT high FROM page)')
+  return `WITH page AS MATERIALIZED (SELECT p.*, ${bounds} FROM (${page}) p)
+    SELECT page.*, ${statesColumn('$7')}, ${spans} FROM page`
 }
 
 /** The rows in the order of pages, one more than the limit where a page needs to know whether more follow. */
