@@ -22,7 +22,8 @@ interface Group {
   readonly instrument: string
   readonly version: number
   readonly blocks: number
-  readonly waiting: boolean
+  /** The keys of its tail as JSON; null where it has none. */
+  readonly keys: string | null
 }
 
 type Order = 'asc' | 'desc'
@@ -33,12 +34,15 @@ const MAX_LISTED = 1_024
 /** Groups whose rows are loaded ahead of a walk at most: it may end before it reaches them. */
 const MAX_LOADED_AHEAD = 64
 
-const COLUMNS = 'feed_id AS feed, span, instrument, version, blocks, waiting'
+const COLUMNS = `feed_id AS feed, span, instrument, version, blocks,
+    CASE WHEN waiting THEN (
+      SELECT json_agg(json_build_array(t.ts, t.seq) ORDER BY t.ts, t.seq)::text FROM book_tail t
+        WHERE t.feed_id = g.feed_id AND t.span = g.span AND t.instrument = g.instrument) END AS keys`
 /** All groups of the last span, too: a span is listed whole or not at all. */
 const listOf = (order: Order, ofInstrument: boolean): Statement =>
   statement(
     `groups_${order}${ofInstrument ? '_i' : ''}`,
-    `SELECT ${COLUMNS} FROM book_groups WHERE feed_id = $1 AND span ${order === 'asc' ? '>=' : '<='} $2
+    `SELECT ${COLUMNS} FROM book_groups g WHERE feed_id = $1 AND span ${order === 'asc' ? '>=' : '<='} $2
       ${ofInstrument ? 'AND instrument = $4' : ''} ORDER BY span${order === 'asc' ? '' : ' DESC'}
       FETCH FIRST $3 ROWS WITH TIES`,
   )
@@ -53,12 +57,6 @@ export const READ_BLOCKS = statement(
   'blocks',
   `SELECT b.feed_id AS feed, b.span, b.instrument, b.data FROM ${KEYS} JOIN book_blocks b ON ${ON_KEY('b')}
     WHERE b.span BETWEEN $4::bigint AND $5::bigint ORDER BY b.part`,
-)
-const TAIL_KEYS = statement(
-  'tail_keys',
-  `SELECT t.feed_id AS feed, t.span, t.instrument,
-      json_agg(json_build_array(t.ts, t.seq) ORDER BY t.ts, t.seq)::text AS keys
-    FROM ${KEYS} JOIN book_tail t ON ${ON_KEY('t')} GROUP BY t.feed_id, t.span, t.instrument`,
 )
 const TAIL_ROWS = statement(
   'tail_rows',
@@ -116,7 +114,6 @@ export class LoadedGroups implements GroupReader {
   readonly #cache: BlockCache
   readonly #listings = new Map<string, Listing>()
   readonly #blocks = new Map<string, BookBlock>()
-  readonly #tailKeys = new Map<string, readonly [number, number][]>()
   readonly #tailRows = new Map<string, Map<string, BookRow>>()
   readonly #views = new Map<string, GroupView>()
   #lists = new Map<string, ListRequest>()
@@ -131,6 +128,11 @@ export class LoadedGroups implements GroupReader {
     this.#order = order
     this.#cache = cache
     for (const { feed, instrument } of arms) this.#list({ feed, instrument, order, span: startSpan })
+  }
+
+  /** Loads what a walk begins with. */
+  async begin(tx: Queries): Promise<void> {
+    if (this.#needsMore()) await this.#load(tx)
   }
 
   /**
@@ -207,13 +209,13 @@ export class LoadedGroups implements GroupReader {
     if (known !== undefined) return known
     const { feed, instrument } = group
     const block = this.#blockOf(group)
-    const keys = group.waiting ? this.#tailKeys.get(name) : []
-    if (keys === undefined || (group.blocks > 0 && block === undefined)) {
+    if (group.blocks > 0 && block === undefined) {
       this.#wanted.set(name, group)
       if (!this.#isWalking) return standIn(group)
       this.#wantAhead(group.span)
       throw new MissingGroups()
     }
+    const keys: [number, number][] = group.keys === null ? [] : JSON.parse(group.keys)
     const view =
       block !== undefined && keys.length === 0
         ? { feed, instrument, ts: block.ts, seq: block.seq, rows: (at: readonly number[]) => block.rows(at) }
@@ -267,8 +269,7 @@ export class LoadedGroups implements GroupReader {
   }
 
   #isLoaded(group: Group): boolean {
-    const hasBlock = group.blocks === 0 || this.#blockOf(group) !== undefined
-    return hasBlock && (!group.waiting || this.#tailKeys.has(nameOfGroup(group)))
+    return group.blocks === 0 || this.#blockOf(group) !== undefined
   }
 
   async #load(tx: Queries): Promise<void> {
@@ -284,11 +285,7 @@ export class LoadedGroups implements GroupReader {
       ...lists.map((request) => this.#loadList(tx, request)),
       this.#loadBlocks(
         tx,
-        wanted.filter((group) => group.blocks > 0 && this.#blockOf(group) === undefined),
-      ),
-      this.#loadTailKeys(
-        tx,
-        wanted.filter((group) => group.waiting),
+        wanted.filter((group) => !this.#isLoaded(group)),
       ),
       this.#loadTailRows(tx, rows),
     ])
@@ -324,13 +321,6 @@ export class LoadedGroups implements GroupReader {
       this.#blocks.set(name, block)
       this.#cache.set(name, { version: group.version, block })
     }
-  }
-
-  async #loadTailKeys(tx: Queries, groups: readonly Group[]): Promise<void> {
-    if (groups.length === 0) return
-    const rows = await tx.rows<GroupKey & { keys: string }>(TAIL_KEYS, groupKeys(groups))
-    for (const group of groups) this.#tailKeys.set(nameOfGroup(group), [])
-    for (const row of rows) this.#tailKeys.set(nameOfGroup(row), JSON.parse(row.keys))
   }
 
   async #loadTailRows(

@@ -45,6 +45,8 @@ async function apply(
   try {
     await client.query(`SET LOCAL statement_timeout = ${MIGRATION_MS}`)
     await client.query('SELECT pg_advisory_xact_lock($1)', [LOCK])
+    // Without a look at the table the session would not learn of a schema that was created while it waited for the lock.
+    await client.query('SELECT 1 FROM pg_namespace LIMIT 1')
     await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
     await client.query(`SET LOCAL search_path = ${schema}, ${shared}`)
     await client.query(

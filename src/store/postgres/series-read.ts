@@ -71,7 +71,7 @@ export function seriesReader(parts: {
     if (limit < 1) return { rows: [], texts: () => [].values() }
     const arms = armsOf({ ...query, feeds: query.feeds.filter(isGrouped) }, lookup.id)
     const groups = new LoadedGroups(arms, query.order, startSpan(query), blocks)
-    const others = await plainRows(tx, query, limit)
+    const [others] = await Promise.all([plainRows(tx, query, limit), groups.begin(tx)])
     const { stepMs } = query
     const walk = (): (StoredRow | BookRef)[] => {
       const refs =
