@@ -28,7 +28,10 @@ const DROPPED_BEFORE = statement(
   `SELECT tx_id, place FROM transactions WHERE status = ${DROPPED} AND changed_at < now_ms() - $1::bigint
     ORDER BY changed_at LIMIT ${PRUNE_STEP}`,
 )
-const DELETE_ROWS = statement('chain_delete_rows', 'DELETE FROM address_rows WHERE place = ANY($1::bigint[])')
+const DELETE_ROWS = statement(
+  'chain_delete_rows',
+  'DELETE FROM address_rows WHERE -place = ANY($1::bigint[])',
+)
 const DELETE_TRANSACTIONS = statement(
   'chain_delete_transactions',
   'DELETE FROM transactions WHERE tx_id = ANY($1::bytea[])',
@@ -60,7 +63,7 @@ export function chainPruner(database: Database) {
       const old = [...new Map([...dropped, ...expired].map((one) => [one.place, one])).values()]
       if (old.length > 0) {
         await Promise.all([
-          transaction.run(DELETE_ROWS, [old.map(({ place }) => place)]),
+          transaction.run(DELETE_ROWS, [old.map(({ place }) => -place)]),
           transaction.run(DELETE_TRANSACTIONS, [old.map(({ tx_id }) => tx_id)]),
         ])
       }

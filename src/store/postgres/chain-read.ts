@@ -51,7 +51,7 @@ const TRANSACTION = statement(
     FROM transactions WHERE tx_id = $1`,
 )
 /** The page is complete before it is joined: its transactions may be on other servers. */
-const ADDRESS_PAGE = statement(
+export const ADDRESS_PAGE = statement(
   'chain_address_page',
   `WITH page AS MATERIALIZED (
       SELECT * FROM address_rows WHERE address = $1 AND place < $2::bigint ORDER BY place DESC LIMIT $3::int)
@@ -70,7 +70,7 @@ const CONFIRMED_BY = statement(
 const EVENTS_OF = statement(
   'chain_events_of',
   `SELECT place, address, event_seq AS "eventSeq" FROM address_rows
-    WHERE place = ANY($1::bigint[]) AND event_seq IS NOT NULL ORDER BY event_seq DESC, address`,
+    WHERE -place = ANY($1::bigint[]) AND event_seq IS NOT NULL ORDER BY event_seq DESC, address`,
 )
 
 const MAX_GAPS = 1_000
@@ -151,7 +151,7 @@ async function confirmedBy(queries: Queries, hashes: readonly string[]): Promise
     place: number
     address: string
     eventSeq: number
-  }>(EVENTS_OF, [[...events.keys()]])) {
+  }>(EVENTS_OF, [confirmed.map(({ place }) => -place)])) {
     events.get(place)?.push({ address, eventId: ids.of(eventSeq) })
   }
   const order = new Map(hashes.map((hash, at) => [hash, at]))

@@ -96,7 +96,8 @@ export const CHAIN_MIGRATIONS: readonly Migration[] = [
         event_seq bigint,
         PRIMARY KEY (address, place)
       );
-      CREATE INDEX address_rows_by_place ON address_rows (place);
+      -- Negative, so that no plan takes it for the order of an address's rows.
+      CREATE INDEX address_rows_by_transaction ON address_rows ((-place));
 
       CREATE TABLE seen_blocks (hash bytea PRIMARY KEY, seen_at bigint NOT NULL);
       CREATE INDEX seen_blocks_by_time ON seen_blocks (seen_at);

@@ -19,7 +19,8 @@ const CONFIRM = statement(
       accepted_event = true, fee = coalesce(excluded.fee, t.fee), block_hash = excluded.block_hash,
       block_time = excluded.block_time, accepting_hash = excluded.accepting_hash,
       accepting_time = excluded.accepting_time, accepting_blue_score = excluded.accepting_blue_score,
-      accepting_daa_score = excluded.accepting_daa_score, parsed = excluded.parsed`,
+      accepting_daa_score = excluded.accepting_daa_score, parsed = excluded.parsed
+    RETURNING encode(tx_id, 'hex') AS "txId", place`,
 )
 const ENTER = statement(
   'chain_enter',
@@ -28,7 +29,8 @@ const ENTER = statement(
     SELECT n.tx_id, n.place, ${PENDING}, $1::bigint, $1::bigint, true, false, n.fee, n.parsed
       FROM unnest($2::bytea[], $3::bigint[], $4::bigint[], $5::text[]) AS n (tx_id, place, fee, parsed)
     ON CONFLICT (tx_id) DO UPDATE SET mempool_event = true, changed_at = excluded.changed_at,
-      status = CASE t.status WHEN ${DROPPED} THEN ${PENDING} ELSE t.status END`,
+      status = CASE t.status WHEN ${DROPPED} THEN ${PENDING} ELSE t.status END
+    RETURNING encode(tx_id, 'hex') AS "txId", place`,
 )
 const UNCONFIRM = statement(
   'chain_unconfirm',
@@ -41,15 +43,11 @@ const DROP = statement(
   `UPDATE transactions SET status = ${DROPPED}, changed_at = $1::bigint
     WHERE tx_id = ANY($2::bytea[]) AND status = ${PENDING}`,
 )
-/** A known transaction keeps its number, also in the rows of addresses that are new to it. */
 const PUT_ROWS = statement(
   'chain_put_rows',
   `INSERT INTO address_rows (address, place, tx_id, direction, amount, received, sent, counterparty, event_seq)
-    SELECT n.address, t.place, n.tx_id, n.direction, n.amount, n.received, n.sent, n.counterparty, n.event_seq
-      FROM unnest($1::text[], $2::bytea[], $3::smallint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[],
-          $8::bigint[])
-        AS n (address, tx_id, direction, amount, received, sent, counterparty, event_seq)
-      JOIN transactions t ON t.tx_id = n.tx_id
+    SELECT * FROM unnest($1::text[], $2::bigint[], $3::bytea[], $4::smallint[], $5::bigint[], $6::bigint[],
+      $7::bigint[], $8::text[], $9::bigint[])
     ON CONFLICT (address, place) DO UPDATE SET direction = excluded.direction, amount = excluded.amount,
       received = excluded.received, sent = excluded.sent, counterparty = excluded.counterparty,
       event_seq = excluded.event_seq`,
@@ -68,6 +66,12 @@ interface Accepted {
   readonly by: ChainBlock
 }
 
+/** A known transaction keeps its number, also in the rows of addresses that are new to it. */
+interface TransactionPlace {
+  readonly txId: string
+  readonly place: number
+}
+
 export async function confirm(
   queries: Queries,
   accepted: readonly Accepted[],
@@ -76,26 +80,21 @@ export async function confirm(
   if (accepted.length === 0) return
   const list = onceEach(accepted, ({ transaction }) => transaction.txId)
   const rows = list.map(({ item }) => item)
-  await Promise.all([
-    queries.run(CONFIRM, [
-      atMs,
-      rows.map(({ transaction }) => bytea(transaction.txId)),
-      list.map(({ at }) => firstPlace + at),
-      rows.map(({ transaction }) => transaction.fee),
-      rows.map(({ transaction }) => bytea(transaction.blockHash)),
-      rows.map(({ transaction }) => transaction.blockTimeMs),
-      rows.map(({ by }) => bytea(by.hash)),
-      rows.map(({ by }) => by.timeMs),
-      rows.map(({ by }) => by.blueScore),
-      rows.map(({ by }) => by.daaScore),
-      rows.map(({ transaction }) => transaction.parsed),
-    ]),
-    putRows(
-      queries,
-      rows.map(({ transaction }) => transaction),
-      firstSeq,
-    ),
+  const places = await queries.rows<TransactionPlace>(CONFIRM, [
+    atMs,
+    rows.map(({ transaction }) => bytea(transaction.txId)),
+    list.map(({ at }) => firstPlace + at),
+    rows.map(({ transaction }) => transaction.fee),
+    rows.map(({ transaction }) => bytea(transaction.blockHash)),
+    rows.map(({ transaction }) => transaction.blockTimeMs),
+    rows.map(({ by }) => bytea(by.hash)),
+    rows.map(({ by }) => by.timeMs),
+    rows.map(({ by }) => by.blueScore),
+    rows.map(({ by }) => by.daaScore),
+    rows.map(({ transaction }) => transaction.parsed),
   ])
+  const transactions = rows.map(({ transaction }) => transaction)
+  await putRows(queries, transactions, { places, firstSeq })
 }
 
 export async function enter(
@@ -106,16 +105,14 @@ export async function enter(
   if (entered.length === 0) return
   const list = onceEach(entered, ({ txId }) => txId)
   const rows = list.map(({ item }) => item)
-  await Promise.all([
-    queries.run(ENTER, [
-      atMs,
-      rows.map(({ txId }) => bytea(txId)),
-      list.map(({ at }) => firstPlace + at),
-      rows.map(({ fee }) => fee),
-      rows.map(({ parsed }) => parsed),
-    ]),
-    putRows(queries, rows, firstSeq),
+  const places = await queries.rows<TransactionPlace>(ENTER, [
+    atMs,
+    rows.map(({ txId }) => bytea(txId)),
+    list.map(({ at }) => firstPlace + at),
+    rows.map(({ fee }) => fee),
+    rows.map(({ parsed }) => parsed),
   ])
+  await putRows(queries, rows, { places, firstSeq })
 }
 
 /** What these blocks accepted is pending again. */
@@ -135,14 +132,16 @@ export async function drop(queries: Queries, txIds: readonly string[], atMs: num
 async function putRows(
   queries: Queries,
   transactions: readonly TransactionRecord[],
-  firstSeq: number,
+  { places, firstSeq }: { places: readonly TransactionPlace[]; firstSeq: number },
 ): Promise<void> {
+  const placeOf = new Map(places.map(({ txId, place }) => [txId, place]))
   const rows = transactions.flatMap(({ txId, effects }) =>
     onceEach(effects, ({ address }) => address).map(({ item }) => ({ txId, ...item })),
   )
   if (rows.length === 0) return
   await queries.run(PUT_ROWS, [
     rows.map(({ address }) => address),
+    rows.map(({ txId }) => placeOf.get(txId)),
     rows.map(({ txId }) => bytea(txId)),
     rows.map(({ direction }) => DIRECTIONS.indexOf(direction)),
     rows.map(({ amount }) => amount),

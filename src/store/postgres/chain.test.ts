@@ -19,6 +19,10 @@ import {
 } from '../conformance/chain-engine.ts'
 import { LeaseLostError } from '../leases.ts'
 import { openStores, parseStoreAddress } from '../open-stores.ts'
+import { ADDRESS_PAGE } from './chain-read.ts'
+import { connect } from './connection.ts'
+import type { Statement } from './database.ts'
+import { CANDIDATES } from './events-read.ts'
 
 const skip = withoutPostgres
 
@@ -137,6 +141,42 @@ test('a server with another timeline goes on with numbers that nobody can know',
         ['a', 'b', 'c', 'd'],
       )
     } finally {
+      await close()
+    }
+  })
+})
+
+test('the plans of lists read index ranges in order, and no more than the list', { skip }, async () => {
+  await withPlace(async (place) => {
+    const { chain, close } = storesIn(place.address).chain('test')
+    const storeAddress = parseStoreAddress(place.address)
+    assert.ok(storeAddress.engine === 'postgres')
+    const { client } = await connect(storeAddress, [`${storeAddress.schema}_test`, storeAddress.schema])
+    const planOf = async ({ text }: Statement, values: unknown[]) => {
+      const { rows } = await client.query(`EXPLAIN ${text}`, values)
+      return rows.map((row: Record<string, unknown>) => String(row['QUERY PLAN'])).join('\n')
+    }
+    try {
+      await writeNext(chain, { atMs: 1, start: block(1) })
+      // Most rows are of one address and one kind: with and without statistics.
+      for (let n = 2; n < 12; n++) {
+        const transactions = Array.from({ length: 500 }, (_, i) => payment(n * 1_000 + i, i % 50 && 1, 5n, 0))
+        const events = transactions.map((_, i) =>
+          event(i % 100 === 0 ? 'rare' : 'usual', [address(i && 1)], n, 'x'.repeat(600)),
+        )
+        await writeNext(chain, { atMs: n, added: [block(n, transactions)], events })
+        if (n === 6) await client.query('ANALYZE address_rows, transactions, events, event_addresses')
+        const page = await planOf(ADDRESS_PAGE, [address(1), 1e9, 11])
+        const candidates = await planOf(CANDIDATES, [0, 1e9, ['rare', 'none'], [address(0), address(1)], 100])
+        // A small table is read whole.
+        if (n < 5) continue
+        assert.match(page, /Index Scan Backward using address_rows_pkey/)
+        assert.match(candidates, /Index (Only )?Scan using events_by_kind/)
+        assert.match(candidates, /Index (Only )?Scan using event_addresses_pkey/)
+        assert.doesNotMatch(`${page}${candidates}`, /Bitmap/)
+      }
+    } finally {
+      await client.end()
       await close()
     }
   })

@@ -69,6 +69,8 @@ async function connectTo(
       `idle_in_transaction_session_timeout=${IDLE_IN_TRANSACTION_MS}`,
       // A generic plan would lock every partition, and a page touches one or two.
       'plan_cache_mode=force_custom_plan',
+      // A list is an index range in order, cut by a limit; a bitmap would first read all of it.
+      'enable_bitmapscan=off',
       // Compiling takes longer than any of our statements, and a table without statistics looks expensive.
       'jit=off',
       'timezone=UTC',

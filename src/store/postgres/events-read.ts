@@ -23,14 +23,16 @@ const PAGE = statement(
 )
 /**
  * Candidates, without their texts: for each kind ($3) and each address ($4) the next $5 numbers. A list that is full may
- * go on, so nothing is known after its end (`complete`).
+ * go on, so nothing is known after its end (`complete`). Compared and ordered by kind and number, they are read from one
+ * index range; in the order of numbers alone a plan could read the whole log for a rare kind.
  */
-const CANDIDATES = statement(
+export const CANDIDATES = statement(
   'events_candidates',
   `WITH bounds AS MATERIALIZED (SELECT least($2::bigint, newest_seq) AS until FROM chain_state),
     lists AS MATERIALIZED (
       SELECT ARRAY(SELECT seq FROM events
-          WHERE kind = k AND seq > $1::bigint AND seq <= until ORDER BY seq LIMIT $5::int) AS seqs
+          WHERE (kind, seq) > (k, $1::bigint) AND (kind, seq) <= (k, until)
+          ORDER BY kind, seq LIMIT $5::int) AS seqs
         FROM bounds, unnest($3::text[]) AS k
       UNION ALL
       SELECT ARRAY(SELECT seq FROM event_addresses
