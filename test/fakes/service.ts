@@ -14,6 +14,7 @@ import { type Clock, systemClock } from '../../src/kit/clock.ts'
 import { createLogger, type Logger } from '../../src/kit/log.ts'
 import type { KeyRequest } from './keys.ts'
 import { makeAccount, makeKey } from './keys.ts'
+import { sharedAddress } from './stores.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const run = promisify(execFile)
@@ -29,6 +30,14 @@ export const WIDE_PLAN = {
 export function dataFolder(): { path: string; remove: () => void } {
   const path = mkdtempSync(join(tmpdir(), 'tapeline-test-'))
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
+}
+
+/** What a service on this folder is started with, on the engine that is tested. */
+function storeOf(folder: string): Record<string, string> {
+  const address = sharedAddress(folder)
+  return address === undefined
+    ? {}
+    : { TAPELINE_STORE: address, TAPELINE_SECRET: 'shared by all processes of a test' }
 }
 
 function plansFile(folder: string, plans: readonly object[]): string {
@@ -68,6 +77,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     TAPELINE_PORT: '0',
     TAPELINE_SANDBOX: 'off',
     TAPELINE_PLANS: plansFile(folder, options.plans ?? [WIDE_PLAN]),
+    ...storeOf(folder),
     ...options.env,
   })
   const clock = options.clock ?? systemClock
@@ -198,6 +208,7 @@ function childEnv(folder: string, more: Record<string, string>): NodeJS.ProcessE
     TAPELINE_PORT: '0',
     TAPELINE_SANDBOX: 'off',
     TAPELINE_LOG_LEVEL: 'warn',
+    ...storeOf(folder),
     ...more,
   }
 }

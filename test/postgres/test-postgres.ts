@@ -16,11 +16,16 @@ export interface PostgresPlace {
   remove(): Promise<void>
 }
 
-export function postgresPlace(): PostgresPlace {
+/** Of the server of this run, with a prefix of schemas. */
+export function postgresAddress(schema: string): string {
   if (address === undefined) throw new Error('no PostgreSQL')
+  return `${address}${address.includes('?') ? '&' : '?'}schema=${schema}`
+}
+
+export function postgresPlace(): PostgresPlace {
   const schema = `t_${randomBytes(6).toString('hex')}`
   return {
-    address: `${address}${address.includes('?') ? '&' : '?'}schema=${schema}`,
+    address: postgresAddress(schema),
     async remove() {
       const client = new Client({ connectionString: address })
       await client.connect()
