@@ -28,10 +28,11 @@ export function ingestMetrics(metrics: Metrics, environment: Environment): (mess
   const last = new Map<string, number>()
 
   function raise(name: string, to: Counter, labels: Record<string, string>, value: number): void {
-    const key = name + JSON.stringify(labels)
-    const before = last.get(key) ?? 0
+    const key = [name, ...Object.values(labels)].join('\n')
+    const before = last.get(key)
+    if (value === before) return
     last.set(key, value)
-    to.inc({ environment, ...labels }, value >= before ? value - before : value)
+    to.inc({ environment, ...labels }, before !== undefined && value >= before ? value - before : value)
   }
 
   return ({ sources, deadLetters }) => {

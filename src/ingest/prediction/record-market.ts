@@ -39,20 +39,28 @@ export const marketTradeRow = (trade: TradeObservation, marketId: string): Trade
   outcome: trade.leg?.outcome ?? null,
 })
 
-/** Thousands of them are held at a time, so they are objects of one shape without closures of their own. */
+/** What records a market. */
+interface RecordingParts {
+  readonly trades: TradeDeduplicator
+  readonly lastPrices: ReadonlyMap<string, LatestBefore<string>>
+  readonly candles: MarketCandleWriter
+  readonly snapshots: MarketSnapshotWriter
+}
+
+/**
+ * Thousands of them are held at a time, so they are objects of one shape without closures of their own; and most begin
+ * hours later, so what records one is made when something of it is received.
+ */
 export class MarketRecorder implements MarketWindow {
   readonly startMs: number
   readonly endMs: number
   readonly instruments: readonly string[]
   market: MarketInput
   readonly #options: MarketRecorderOptions
-  readonly #trades: TradeDeduplicator
-  readonly #lastPrices: ReadonlyMap<string, LatestBefore<string>>
-  readonly #candles: MarketCandleWriter
-  readonly #snapshots: MarketSnapshotWriter
+  #made: RecordingParts | undefined
 
   constructor(options: MarketRecorderOptions) {
-    const { plan, market, writer } = options
+    const { plan, market } = options
     const { startMs, endMs } = windowOf(market)
     this.startMs = startMs
     this.endMs = endMs
@@ -61,30 +69,19 @@ export class MarketRecorder implements MarketWindow {
       ? (market.tokens ?? []).map(({ tokenId }) => tokenId)
       : [market.marketId]
     this.#options = options
-    this.#trades = new TradeDeduplicator(plan.hasTokens)
-    this.#lastPrices = new Map(this.instruments.map((each) => [each, new LatestBefore<string>()]))
-    const parts = { plan, instruments: this.instruments, market: () => this.market, writer }
-    this.#candles = new MarketCandleWriter(parts)
-    this.#snapshots = new MarketSnapshotWriter({
-      ...parts,
-      lastPrice: (instrument, timeMs) => this.#lastPrices.get(instrument)?.at(timeMs) ?? null,
-      referencePrice: options.referencePrice,
-      lastBookMs: options.lastBookMs,
-      onMid: (instrument, sample) => this.#candles.mid(instrument, sample),
-    })
   }
 
   get sampler(): MarketSampler {
-    return this.#snapshots.sampler
+    return this.#parts.snapshots.sampler
   }
 
   /** Value of all known trades; only for markets with tokens. */
   get traded(): string {
-    return this.#trades.money
+    return this.#parts.trades.money
   }
 
   observe(observation: DataObservation): void {
-    this.#snapshots.observe(observation)
+    this.#parts.snapshots.observe(observation)
   }
 
   /** False for a trade that is known by its id. */
@@ -95,7 +92,7 @@ export class MarketRecorder implements MarketWindow {
       return false
     }
     // The store refuses it, so the candles that hold it cannot be right.
-    if (verdict === 'bad') this.#candles.refuseAt(observation)
+    if (verdict === 'bad') this.#parts.candles.refuseAt(observation)
     else if (!this.#count(observation)) return false
     const { source, symbol, marketId } = this.market
     this.#options.writer.put(feedOf('trades', source, symbol), [marketTradeRow(observation, marketId)])
@@ -104,30 +101,51 @@ export class MarketRecorder implements MarketWindow {
 
   /** A trade that is stored already; it is not counted again if its candle is known. */
   known(observation: TradeObservation, isInCandle: boolean): void {
-    if (isInCandle) this.#trades.add(observation, true)
+    if (isInCandle) this.#parts.trades.add(observation, true)
     else this.#count(observation, true)
   }
 
   /** A candle of 5m that is known already. */
   fix(instrument: string, candle: MarketCandle, isWhole: boolean): void {
-    this.#candles.fix(instrument, candle, isWhole)
+    this.#parts.candles.fix(instrument, candle, isWhole)
   }
 
   /** A midpoint that was requested afterwards. */
   mid({ instrument, venueTimeMs: timeMs, price }: MidObservation): void {
-    this.#candles.mid(instrument, { timeMs, price })
+    this.#parts.candles.mid(instrument, { timeMs, price })
   }
 
   /** Puts the candles that have changed or ended. */
   show(nowMs: number): void {
-    this.#candles.show(nowMs)
+    this.#made?.candles.show(nowMs)
   }
 
   #count(observation: TradeObservation, isStored = false): boolean {
-    if (!this.#trades.add(observation, isStored)) return false
-    this.#candles.trade(observation)
+    const { trades, candles, lastPrices } = this.#parts
+    if (!trades.add(observation, isStored)) return false
+    candles.trade(observation)
     const { instrument, price, venueTimeMs: timeMs } = observation
-    if (observation.isBlock !== true) this.#lastPrices.get(instrument)?.received(timeMs, price)
+    if (observation.isBlock !== true) lastPrices.get(instrument)?.received(timeMs, price)
     return true
+  }
+
+  get #parts(): RecordingParts {
+    this.#made ??= this.#make()
+    return this.#made
+  }
+
+  #make(): RecordingParts {
+    const { plan, writer, referencePrice, lastBookMs } = this.#options
+    const lastPrices = new Map(this.instruments.map((each) => [each, new LatestBefore<string>()]))
+    const parts = { plan, instruments: this.instruments, market: () => this.market, writer }
+    const candles = new MarketCandleWriter(parts)
+    const snapshots = new MarketSnapshotWriter({
+      ...parts,
+      lastPrice: (instrument, timeMs) => lastPrices.get(instrument)?.at(timeMs) ?? null,
+      referencePrice,
+      lastBookMs,
+      onMid: (instrument, sample) => candles.mid(instrument, sample),
+    })
+    return { trades: new TradeDeduplicator(plan.hasTokens), lastPrices, candles, snapshots }
   }
 }
