@@ -158,10 +158,10 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
     name: venue,
     outside,
     onChange: () => marks.push(time.nowMs),
-    createRecorder({ process, store, log }) {
+    createRecorder({ process, store, log, audit }) {
       const { clock, random } = process
       return recordExchange({
-        ...{ plan, clock, random, log, store, symbols: world.symbols },
+        ...{ plan, clock, random, log, store, audit, symbols: world.symbols },
         venue: VENUES[name].create({
           clock,
           random,
@@ -279,7 +279,7 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
               `4 ${feedName(feed)}: ${gap.reason} from ${new Date(gap.from).toISOString()} to ${new Date(gap.to).toISOString()} was not repaired`,
             )
       }
-      return [...wrong, ...(await sealed.judge()), ...leaks.judge()]
+      return [...wrong, ...(await sealed.judge()), ...leaks.judge(), ...recording.judge()]
     },
     async stop() {
       await recording.end()

@@ -158,10 +158,10 @@ async function startMarkets(venue: MarketVenue, surroundings: Surroundings): Pro
   const recording = await startRecording(surroundings, {
     name: venue,
     outside,
-    createRecorder: ({ process, store, log }) => {
+    createRecorder: ({ process, store, log, audit }) => {
       const { clock, random } = process
       return recordPredictions({
-        ...{ plan, store, clock, random, log, symbols: [symbol] },
+        ...{ plan, store, clock, random, log, audit, symbols: [symbol] },
         venue: VENUES[venue].create({
           ...{ clock, random, ...setting },
           dial: network.dialFor(process),
@@ -196,6 +196,7 @@ async function startMarkets(venue: MarketVenue, surroundings: Surroundings): Pro
       ...(await laws.judge(time.nowMs)),
       ...(await sealed.judge()),
       ...leaks.judge(),
+      ...recording.judge(),
       ...world.refusals(),
     ],
     async stop() {

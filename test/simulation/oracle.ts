@@ -116,9 +116,9 @@ async function startOracle(surroundings: Surroundings): Promise<Part> {
   const recording = await startRecording(surroundings, {
     name: NAME,
     outside,
-    createRecorder: ({ process, store, log }) =>
+    createRecorder: ({ process, store, log, audit }) =>
       recordOracle({
-        ...{ store, log, symbols, backMs, clock: process.clock, random: process.random },
+        ...{ store, log, audit, symbols, backMs, clock: process.clock, random: process.random },
         venue: VENUES[NAME].create({
           clock: process.clock,
           random: process.random,
@@ -184,7 +184,13 @@ async function startOracle(surroundings: Surroundings): Promise<Part> {
   return {
     begin: (fault) => recording.begin(fault) ?? beginDiskFault(disk, fault) ?? world.begin(fault),
     look: async () => [...(await look()), ...(await sealed.look()), ...world.refusals()],
-    judge: async () => [...(await judge()), ...(await sealed.judge()), ...leaks.judge(), ...world.refusals()],
+    judge: async () => [
+      ...(await judge()),
+      ...(await sealed.judge()),
+      ...leaks.judge(),
+      ...recording.judge(),
+      ...world.refusals(),
+    ],
     async stop() {
       await recording.end()
       await sandbox.close()

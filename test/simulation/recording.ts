@@ -3,6 +3,7 @@
  * more than one, and there is one again when the last fault that kept it down is over.
  */
 import { mkdirSync } from 'node:fs'
+import { type AuditOptions, sumAudits } from '../../src/ingest/audit/audit.ts'
 import type { Recorder } from '../../src/ingest/shared/recorder.ts'
 import { type Supervisor, supervise } from '../../src/ingest/supervise.ts'
 import type { Logger } from '../../src/kit/log.ts'
@@ -25,6 +26,8 @@ export interface SimulatedRecording {
   readonly reader: EnvironmentStore
   /** Timers of the process that runs now. */
   readonly timers: number
+  /** What the service's own checks of laws 2, 3 and 5 have found wrong. */
+  judge(): string[]
   /** Faults of the process; undefined for all others. */
   begin(fault: ScheduledFault): (() => void) | undefined
   /** Ends it as a signal would. */
@@ -43,6 +46,7 @@ export async function startRecording(
       process: SimulatedProcess
       store: EnvironmentStore
       log: Logger
+      audit: AuditOptions
     }) => Recorder
   },
 ): Promise<SimulatedRecording> {
@@ -54,6 +58,19 @@ export async function startRecording(
   let skewMs = 0
   /** Faults that keep it down. */
   let holds = 0
+  /** Of the processes before. */
+  let differences = 0
+  let samples: string | undefined
+  const audit: AuditOptions = {
+    samples: {
+      load: async () => samples,
+      async save(text) {
+        samples = text
+      },
+    },
+  }
+  const differencesOf = ({ supervisor }: Running) =>
+    supervisor.status().reduce((sum, { detail }) => sum + sumAudits(detail.audits).differences, 0)
 
   async function start(): Promise<void> {
     if (holds > 0 || running !== undefined) return
@@ -64,14 +81,16 @@ export async function startRecording(
     const store = await openStores(address, clock).environment('test', { use: 'recorder' })
     if (holds > 0 || running !== undefined) return store.close()
     const behindDisk = disk.behind(store, process, (operation) => operation === 'write')
-    const recorder = options.createRecorder({ process, store: behindDisk, log })
+    const recorder = options.createRecorder({ process, store: behindDisk, log, audit })
     const supervisor = supervise({ recorders: [recorder], coverage: behindDisk.coverage, clock, random, log })
     running = { process, supervisor, store, gone: Promise.withResolvers() }
     options.onChange?.()
   }
 
-  async function kill({ process, store, gone }: Running): Promise<void> {
+  async function kill(own: Running): Promise<void> {
+    const { process, store, gone } = own
     if (process.isDead) return
+    differences += differencesOf(own)
     process.kill()
     options.onChange?.()
     surroundings.lookSoon()
@@ -80,9 +99,11 @@ export async function startRecording(
     gone.resolve()
   }
 
-  async function endCleanly({ process, supervisor, store, gone }: Running): Promise<void> {
+  async function endCleanly(own: Running): Promise<void> {
+    const { process, supervisor, store, gone } = own
     await supervisor.close()
     if (process.isDead) return
+    differences += differencesOf(own)
     await store.close()
     running = undefined
     gone.resolve()
@@ -104,6 +125,12 @@ export async function startRecording(
     reader,
     get timers() {
       return running?.process.timers ?? 0
+    },
+    judge() {
+      const found = differences + (running === undefined ? 0 : differencesOf(running))
+      return found === 0
+        ? []
+        : [`2 the service itself found ${found} differences between what it says and what is`]
     },
     begin(fault) {
       const { kind, settings } = fault
