@@ -19,6 +19,8 @@ export interface Subject {
   readonly venue: SandboxVenue
   readonly symbol: AssetSymbol
   readonly range: Range
+  /** Whether a bar of flow may have been built without the trades that it counts. */
+  readonly mayLackCounts?: (fromMs: number, toMs: number) => boolean
   /** The range of a feed, where feeds are judged over different ones. */
   readonly rangeOf?: (dataset: Feed['dataset'], interval: FeedInterval) => Range
   /** Times in which nothing was sent though nothing is wrong, as far as a recorder can know. */

@@ -79,6 +79,25 @@ const VENUE_FAULTS: readonly FaultKind[] = [
   })),
 ]
 
+/** While one of these lasts, the venue's trades cannot be requested, or not all of them. */
+const OF_REQUESTS = [
+  ...[
+    'partial',
+    'stale',
+    'other-range',
+    'other-symbol',
+    'unfit-value',
+    'http-error',
+    'rate-limit',
+    'maintenance',
+  ],
+  ...['hang', 'delisted', 'cut', 'stall', 'slow', 'truncate', 'unanswered'],
+]
+/** After a start trades are requested for so long; then bars are built without those that did not come. */
+const REQUESTED_WITHIN_MS = 5 * MINUTE_MS
+/** What was not counted before the end. */
+const UNCOUNTED_MS = 15 * MINUTE_MS
+
 const PARTIAL = venueFault('partial', 1, [SECOND_MS, 10 * MINUTE_MS])
 /** Answers of spot do not name their symbol: nobody could tell. */
 const OTHER_SYMBOL = venueFault('other-symbol', 1, [SECOND_MS, 10 * MINUTE_MS])
@@ -151,13 +170,19 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
   let datedLateMs = 0
   /** The venue sent nothing, or lost frames, for less than the silence that is normal. */
   const quiet: { fromMs: number; toMs: number; lengthMs: number }[] = []
+  /** When the recorder ended and started. */
+  const restarts: number[] = []
+  const withoutRequests: { fromMs: number; toMs: number }[] = []
   /** When other faults began and ended. */
   const marks: number[] = []
   const budget = watchBudget(network, sandbox.faults, time)
   const recording = await startRecording(surroundings, {
     name: venue,
     outside,
-    onChange: () => marks.push(time.nowMs),
+    onChange() {
+      marks.push(time.nowMs)
+      restarts.push(time.nowMs)
+    },
     createRecorder({ process, store, log, audit }) {
       const { clock, random } = process
       return recordExchange({
@@ -189,6 +214,15 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
     return marks.some((atMs) => atMs >= minutes.fromMs && atMs < minutes.toMs) ? [minutes] : []
   }
 
+  /** The contract: counts are null in bars that are rebuilt without aggregate trades. A start under such a fault does that. */
+  const mayLackCounts = (fromMs: number, toMs: number) =>
+    restarts.some(
+      (atMs) =>
+        fromMs < atMs + REQUESTED_WITHIN_MS &&
+        toMs > atMs - UNCOUNTED_MS &&
+        withoutRequests.some((span) => span.fromMs < atMs + REQUESTED_WITHIN_MS && span.toMs > atMs),
+    )
+
   async function compare(fromMs: number, toMs: number, rangeOf?: Subject['rangeOf']): Promise<string[]> {
     const wrong: string[] = []
     for (const symbol of world.symbols)
@@ -198,6 +232,7 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
           range: { fromMs, toMs },
           slackMs: LATENCY_MS + world.tickMs + lateMs + skewMs,
           aheadMs: skewMs + datedLateMs,
+          mayLackCounts,
           quietOf: (dataset, interval) => {
             if (!isLostForGood(venue, dataset, interval)) return []
             if (dataset === 'trades' || dataset === 'candles') return quiet.flatMap(uncountable)
@@ -211,6 +246,8 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
 
   return {
     begin(fault) {
+      if (OF_REQUESTS.includes(fault.kind))
+        withoutRequests.push({ fromMs: time.nowMs, toMs: time.nowMs + fault.durationMs })
       if (!['mute', 'hang', 'skip', 'malformed', 'delisted'].includes(fault.kind))
         marks.push(time.nowMs, time.nowMs + fault.durationMs)
       else {
