@@ -263,6 +263,8 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
       if (fault.kind === 'stall') lateMs = Math.max(lateMs, fault.durationMs)
       if (fault.kind === 'late' || fault.kind === 'late-close')
         datedLateMs = Math.max(datedLateMs, Number(fault.settings.delayMs))
+      // Of two candles of a second the first comes after the second: until then the newest known time is that old.
+      if (fault.kind === 'reorder') datedLateMs = Math.max(datedLateMs, 2 * SECOND_MS + world.tickMs)
       if (fault.kind === 'late') lateMs = Math.max(lateMs, Number(fault.settings.delayMs))
       if (fault.kind === 'slow') lateMs = Math.max(lateMs, Number(fault.settings.slowMs))
       if (fault.kind === 'skew' || fault.kind === 'our-skew')
