@@ -16,6 +16,7 @@ import { spec } from 'node:test/reporters'
 import { builtSite } from '../src/dashboard/build-site.ts'
 import { createLogger } from '../src/kit/log.ts'
 import { bundledPackages } from './bundled-packages.ts'
+import { clusterOfRun } from './postgres/cluster.ts'
 
 const args = process.argv.slice(2)
 const soak = args.includes('--soak')
@@ -27,6 +28,9 @@ const files = globSync(['{src,sandbox,test}/**/*.test.ts'])
 
 // Once, before many services start at the same time and would each build the page.
 await builtSite(createLogger({ level: 'silent' }))
+
+// One server for all tests that need PostgreSQL; without it they report themselves as skipped.
+const cluster = await clusterOfRun()
 const packages = await bundledPackages()
 
 /** Measure their own process (processor time, memory, turns of the loop) or replace something global. */
@@ -132,6 +136,8 @@ await Promise.all([
   }),
 ])
 await runBatches(batches(ALONE))
+
+await cluster?.stop()
 
 const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`.padStart(8)
 const success = failed.size === 0

@@ -16,6 +16,8 @@ export interface Cluster {
   readonly port: number
   readonly folder: string
   stop(): Promise<void>
+  /** Without waiting. */
+  kill(): void
 }
 
 const START_MS = 30_000
@@ -30,6 +32,21 @@ export function postgresPrograms(): string | undefined {
 
 function versionOf(file: string): number {
   return Number(/\/(\d+)\/bin/.exec(file)?.[1] ?? 0)
+}
+
+/** Started unless TAPELINE_TEST_POSTGRES names a server; its address is set there for the processes of the tests. */
+export async function clusterOfRun(): Promise<Cluster | undefined> {
+  if (process.env.TAPELINE_TEST_POSTGRES) return undefined
+  const programs = postgresPrograms()
+  if (programs === undefined) {
+    process.stdout.write('PostgreSQL is not installed: the tests that need it are skipped.\n')
+    return undefined
+  }
+  const cluster = await startCluster(programs)
+  process.env.TAPELINE_TEST_POSTGRES = cluster.address
+  // Also when the run is ended from outside.
+  process.once('exit', () => cluster.kill())
+  return cluster
 }
 
 export async function startCluster(programs: string, settings: readonly string[] = []): Promise<Cluster> {
@@ -76,6 +93,11 @@ export async function startCluster(programs: string, settings: readonly string[]
     async stop() {
       server.kill('SIGINT')
       await ended
+      rmSync(folder, { recursive: true, force: true })
+    },
+    kill() {
+      if (server.exitCode !== null) return
+      server.kill('SIGKILL')
       rmSync(folder, { recursive: true, force: true })
     },
   }
