@@ -15,6 +15,9 @@ export interface StoredFeedState {
   readonly observedFrom: number | null
   readonly openFrom: number | null
   readonly openTo: number | null
+  /** Of its rows. */
+  readonly firstTs: number | null
+  readonly lastTs: number | null
 }
 
 /** What a statement selects of feeds and spans, each as one JSON text. */
@@ -31,7 +34,8 @@ export function sizeFor(count: number): number {
 
 /** Selects the states of the feeds in a parameter. */
 export function statesColumn(feeds: string): string {
-  return `(SELECT json_agg(json_build_array(id, final_before, epoch, version, observed_from, open_from, open_to))::text
+  return `(SELECT json_agg(json_build_array(id, final_before, epoch, version, observed_from, open_from, open_to,
+        first_ts, last_ts))::text
       FROM feeds WHERE id = ANY (${feeds}::bigint[])) AS states`
 }
 
@@ -83,7 +87,7 @@ export function feedsFor(ids: readonly number[]): string {
   return arrayOf([...ids, ...new Array<number>(sizeFor(ids.length) - ids.length).fill(-1)])
 }
 
-type StateRow = [number, number, number, number, number | null, number | null, number | null]
+type StateRow = [number, number, number, number, ...(number | null)[]]
 type SpanRow = [number, number, number, StoredSpan['state']]
 
 /** Feeds and their spans, all of one moment. */
@@ -92,10 +96,11 @@ export class ReadFeeds {
   readonly #spans = new Map<number, StoredSpan[]>()
 
   constructor({ states, spans }: CoverageColumns) {
-    for (const [id, before, epoch, version, observedFrom, openFrom, openTo] of JSON.parse(
-      states ?? '[]',
-    ) as StateRow[])
-      this.states.set(id, { id, before, epoch, version, observedFrom, openFrom, openTo })
+    for (const [id, before, epoch, version, ...times] of JSON.parse(states ?? '[]') as StateRow[]) {
+      const [observedFrom = null, openFrom = null, openTo = null, firstTs = null, lastTs = null] = times
+      const state = { id, before, epoch, version, observedFrom, openFrom, openTo, firstTs, lastTs }
+      this.states.set(id, state)
+    }
     for (const [feed, from, to, state] of JSON.parse(spans ?? '[]') as SpanRow[]) {
       const own = this.#spans.get(feed) ?? []
       this.#spans.set(feed, own)

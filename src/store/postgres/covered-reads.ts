@@ -14,6 +14,7 @@ import type { FeedLookup } from './series-lookup.ts'
 import { armsByDataset, EMPTY_PAGE, type PageRow, toPage } from './series-page.ts'
 import { rowQuery, type SeriesReader } from './series-read.ts'
 import { type CoveredBounds, coveredStatement, statedStatement } from './series-statements.ts'
+import { firstWindow } from './series-window.ts'
 
 type PlainQuery = SeriesQuery & { readonly separator: string }
 type Bounds = Omit<CoveredBounds, 'feeds' | 'count'>
@@ -55,16 +56,24 @@ export function coveredReads(parts: {
     const isFromRow = bounds.rowMs === null && (page.hasMore || bounds.isFromRow)
     const from = isFromRow ? (page.lastTs ?? bounds.from) : bounds.from
     for (const id of ids) {
-      const since = read.states.get(id)?.openFrom
-      if (since == null) openFrom.delete(id)
+      const { openFrom: since = null, firstTs = null, lastTs = null } = read.states.get(id) ?? {}
+      if (since === null) openFrom.delete(id)
       else openFrom.set(id, since)
+      if (firstTs !== null && lastTs !== null) lookup.noteTimes(id, { first: firstTs, last: lastTs })
       if (bounds.rowMs === null) wentBackTo.set(id, from)
     }
     return from
   }
 
-  /** A page of one dataset and the coverage of its feeds, in one statement. */
+  /** A page of one dataset and the coverage of its feeds. */
   const readPlain = async (query: PlainQuery, bounds: Bounds): Promise<{ page: Page; read: ReadFeeds }> => {
+    const near = firstWindow(query, lookup.knownTimes(query.feeds))
+    const found = near && (await readOnce(near, bounds))
+    return found?.page.hasMore === true ? found : readOnce(query, bounds)
+  }
+
+  /** In one statement, or in a second one where the first shows that more of the coverage is needed. */
+  const readOnce = async (query: PlainQuery, bounds: Bounds): Promise<{ page: Page; read: ReadFeeds }> => {
     const [arms] = armsByDataset(query, lookup.id)
     const ids = idsOf(query.feeds)
     if (arms === undefined || query.limit < 1)

@@ -8,6 +8,7 @@ import type { FeedFilter, FeedInfo, Finality, Revision, RevisionQuery } from '..
 import { arrayOf } from './columns.ts'
 import { type Database, type Queries, statement } from './database.ts'
 import { FIND_FEEDS, type NamedFeedRow, namesOf, type StateRow } from './series-feeds.ts'
+import type { KnownTimes } from './series-window.ts'
 
 const STATE = statement(
   'feeds_state',
@@ -97,9 +98,25 @@ export function feedLookup(database: Database, clock: Clock) {
     return feeds.map(finalityOf)
   }
 
+  /** Times of first and last rows, by id. */
+  const times = new Map<number, KnownTimes>()
+
   return {
     id,
     findMissing,
+    noteTimes(feed: number, known: KnownTimes) {
+      times.set(feed, known)
+    },
+    /** Of all these feeds together; undefined while one is not known. */
+    knownTimes(feeds: readonly Feed[]): KnownTimes | undefined {
+      const all = feeds.map((feed) => times.get(id(feed) ?? -1))
+      const known = all.filter((each) => each !== undefined)
+      if (known.length === 0 || known.length < all.length) return undefined
+      return {
+        first: Math.min(...known.map(({ first }) => first)),
+        last: Math.max(...known.map(({ last }) => last)),
+      }
+    },
     /** Committed by this process: no read that began before may replace it. */
     noteWritten(named: readonly NamedFeedRow[], rows: readonly StateRow[]) {
       remember(named)

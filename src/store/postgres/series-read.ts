@@ -20,6 +20,7 @@ import {
   type StoredRow,
 } from './series-page.ts'
 import { readSampledRows } from './series-sample.ts'
+import { firstWindow } from './series-window.ts'
 
 /** All of a page is read but for the texts of its rows: making them from books takes long. */
 export interface UnfinishedPage extends Omit<Page, 'text' | 'parts'> {
@@ -139,7 +140,9 @@ export function seriesReader(parts: {
       if (isComposed(query)) return (await database.snapshot((tx) => composedPage(tx, query))).finish()
       const [arms] = armsByDataset(query, lookup.id)
       if (arms === undefined || query.limit < 1) return EMPTY_PAGE
-      return readPage(database, ...arms, query)
+      const near = firstWindow(query, lookup.knownTimes(query.feeds))
+      const found = near && (await readPage(database, ...arms, near))
+      return found?.hasMore === true ? found : readPage(database, ...arms, query)
     },
     async count(query) {
       await find(query.feeds)
@@ -154,12 +157,10 @@ export function seriesReader(parts: {
     async at(query) {
       await find(query.feeds)
       if (isComposed(rowQuery(query))) return database.snapshot((tx) => composedRow(tx, query))
-      const [row] = await readStoredRows(
-        database,
-        armsByDataset(rowQuery(query), lookup.id),
-        rowQuery(query),
-        1,
-      )
+      const arms = armsByDataset(rowQuery(query), lookup.id)
+      const near = firstWindow(rowQuery(query), lookup.knownTimes(query.feeds))
+      const [found] = near === undefined ? [] : await readStoredRows(database, arms, near, 1)
+      const [row] = found === undefined ? await readStoredRows(database, arms, rowQuery(query), 1) : [found]
       return row && { position: row.position, text: row.text }
     },
   }
