@@ -34,7 +34,7 @@ export function sizeFor(count: number): number {
 
 /** Selects the states of the feeds in a parameter. */
 export function statesColumn(feeds: string): string {
-  return `(SELECT json_agg(json_build_array(id, final_before, epoch, version, observed_from, open_from, open_to,
+  return `(SELECT json_agg(json_build_array(id, final_before, timeline_base() + epoch, timeline_base() + version, observed_from, open_from, open_to,
         first_ts, last_ts))::text
       FROM feeds WHERE id = ANY (${feeds}::bigint[])) AS states`
 }

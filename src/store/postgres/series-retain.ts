@@ -2,6 +2,7 @@ import { type Dataset, type Feed, feedName } from '../../core/feed.ts'
 import { spanOf } from '../books/block.ts'
 import type { FeedFilter } from '../series.ts'
 import { cutGroups } from './books-cut.ts'
+import { arrayOf } from './columns.ts'
 import { coverageCut, writeCoverage } from './coverage-write.ts'
 import { type Database, type Queries, statement } from './database.ts'
 import {
@@ -33,10 +34,19 @@ const deleteOf = (dataset: Dataset) => {
           ORDER BY ts DESC, instrument DESC, seq DESC LIMIT 1)`,
   )
 }
+const SIZE = statement('partition_size', 'SELECT reltuples AS rows FROM pg_class WHERE oid = to_regclass($1)')
+/** Rows of a month that are counted before it is dropped; of more the estimate is enough. */
+const MAX_COUNTED = 1_000_000
 const countOf = (dataset: Dataset) =>
   statement(
     `count_expired_${dataset}`,
-    `SELECT feed_id, count(*) AS count FROM ${seriesTable(dataset)} WHERE ts >= $1 AND ts < $2 GROUP BY feed_id`,
+    `SELECT count(*) AS count FROM ${seriesTable(dataset)} WHERE ts >= $1 AND ts < $2`,
+  )
+const writtenOf = (dataset: Dataset) =>
+  statement(
+    `written_expired_${dataset}`,
+    `SELECT id FROM feeds WHERE id = ANY ($3::bigint[]) AND EXISTS (
+        SELECT 1 FROM ${seriesTable(dataset)} WHERE feed_id = id AND ts >= $1::bigint AND ts < $2::bigint)`,
   )
 const REVISIONS = statement('expire_revisions', 'DELETE FROM series_revisions WHERE feed_id = $1 AND ts < $2')
 const edgesOf = (dataset: Dataset) => {
@@ -86,14 +96,19 @@ export function retention(parts: { database: Database; lookup: FeedLookup; parti
     commit(async (tx) => {
       const { locked } = await lockFeeds(tx, ids)
       await tx.rows(LOCK_WAIT)
-      const counts = await tx.rows<{ feed_id: number; count: number }>(countOf(dataset), [low, high])
-      for (const { feed_id } of counts) {
-        const feed = locked.get(feed_id)
+      const written = await tx.rows<{ id: number }>(writtenOf(dataset), [low, high, arrayOf(ids)])
+      for (const { id } of written) {
+        const feed = locked.get(id)
         if (feed !== undefined) noteChange(feed, 0)
       }
+      const [size] = await tx.rows<{ rows: number }>(SIZE, [name])
+      let result = size?.rows ?? 0
+      if (result < MAX_COUNTED) {
+        const [counted] = await tx.rows<{ count: number }>(countOf(dataset), [low, high])
+        result = counted?.count ?? 0
+      }
       await dropPartition(tx, name)
-      const states = await writeChanges(tx, locked.values())
-      return { result: counts.reduce((sum, { count }) => sum + count, 0), states }
+      return { result, states: await writeChanges(tx, locked.values()) }
     })
 
   return async (filter: FeedFilter & { dataset: Dataset }, maxAgeMs: number): Promise<number> => {
