@@ -8,8 +8,13 @@ export interface SeededRandom {
   pick<T>(items: readonly T[]): T
 }
 
+/** For tests that print it in their name. */
+export function drawnSeed(): number {
+  return Number(process.env.TAPELINE_SEED ?? Math.floor(Math.random() * 2 ** 32)) >>> 0
+}
+
 export function seededRandom(t: TestContext): SeededRandom {
-  const seed = Number(process.env.TAPELINE_SEED ?? Math.floor(Math.random() * 2 ** 32)) >>> 0
+  const seed = drawnSeed()
   t.diagnostic(`TAPELINE_SEED=${seed}`)
   let state = seed
   /** mulberry32 */

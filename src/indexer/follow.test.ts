@@ -8,10 +8,13 @@ import {
   chainBalance,
   historyOf,
 } from '../../test/fakes/chain-truth.ts'
+import { drawnSeed } from '../../test/seeded-random.ts'
 import { systemClock } from '../kit/clock.ts'
 
 const SOAK = process.env.TAPELINE_SOAK !== undefined
-const SIZE = SOAK ? { blocks: 36_000, reorgs: 200 } : { blocks: 400, reorgs: 12 }
+const SIZE = SOAK ? { blocks: 36_000, reorgs: 200 } : { blocks: 240, reorgs: 8 }
+
+const SEED = drawnSeed()
 
 function random(seed: number): (below: number) => number {
   let state = seed
@@ -21,7 +24,7 @@ function random(seed: number): (below: number) => number {
   }
 }
 
-test('after many reorganisations every address has the history, status and balance that the node has', async (t) => {
+test(`after many reorganisations (seed ${SEED}) every address has the history, status and balance that the node has`, async (t) => {
   const rig = await startChainRig({
     seed: 11,
     paced: false,
@@ -34,7 +37,7 @@ test('after many reorganisations every address has the history, status and balan
   t.after(() => rig.close())
   const [node] = rig.nodes
   assert.ok(node)
-  const pick = random(5)
+  const pick = random(SEED)
   const startHash = node.truth.sink()
   const balances = new Map(
     node.wallets().map(({ address }) => [address, chainBalance(rig.chain, node, address)]),
@@ -48,7 +51,8 @@ test('after many reorganisations every address has the history, status and balan
   for (let block = 1; block <= SIZE.blocks; block++) {
     rig.chain.chain.step()
     if (block % every === 0) {
-      const depth = pick(5) === 0 ? 20 + pick(20) : 1 + pick(6)
+      const isDeep = pick(5) === 0 || (deep === 0 && block > SIZE.blocks / 2)
+      const depth = isDeep ? 20 + pick(20) : 1 + pick(6)
       if (depth >= 20) deep++
       await node.reorganize(Math.min(depth, Math.floor(block * 0.6)), pick(3) === 0)
     }

@@ -12,10 +12,11 @@ import { plainClient } from '../fakes/plain-node-client.ts'
 import { ADDRESS, type Coin, funds, payment } from '../fakes/real-client.ts'
 import { WIDE_PLAN } from '../fakes/service.ts'
 import { type FakeNode, startFakeNode } from '../fakes/wrpc-node.ts'
+import { drawnSeed } from '../seeded-random.ts'
 
-const BODIES = process.env.TAPELINE_SOAK ? 100_000 : 2_000
+const BODIES = process.env.TAPELINE_SOAK ? 100_000 : 700
 const CONNECTIONS = 12
-const SEED = 20_261
+const SEED = drawnSeed()
 
 let chain: ChainService
 let strict: FakeNode
@@ -207,7 +208,7 @@ function check(body: Buffer, got: Got): void {
   assert.equal(got.charged, price, about)
 }
 
-test(`${BODIES} random and mutated bodies`, async (t) => {
+test(`${BODIES} random and mutated bodies (seed ${SEED})`, async (t) => {
   const direct = await plainClient(chain.nodes[0]?.url ?? '')
   const { sink } = await direct.call('getSink')
   const { entries } = await direct.call('getUtxosByAddresses', { addresses: [ADDRESS] })

@@ -31,10 +31,10 @@ for (const { name, create } of ENGINES) {
     },
   }
   appendSuite(engine)
-  pagingSuite(engine, process.env.TAPELINE_SOAK ? 5000 : 60)
+  pagingSuite(engine, process.env.TAPELINE_SOAK ? 5000 : 24)
   coverageSuite(engine)
   coveredSuite(engine)
-  snapshotSuite(engine)
+  snapshotSuite(engine, process.env.TAPELINE_SOAK ? 1000 : 24)
   marketSuite(engine)
   retentionSuite(engine)
 }
