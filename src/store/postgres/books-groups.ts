@@ -13,7 +13,7 @@ import { type BookBlock, decodeBlocks } from '../books/block.ts'
 import type { BookRow } from '../books/book-row.ts'
 import { type GroupReader, type GroupView, mergedView, tailRowOf } from '../books/group.ts'
 import type { Arm } from '../order/arms.ts'
-import { arrayOf, lines } from './columns.ts'
+import { arrayOf, lines, linesOf } from './columns.ts'
 import { type Queries, type Statement, statement } from './database.ts'
 
 interface Group {
@@ -50,15 +50,17 @@ const LISTS = {
   asc: { feed: listOf('asc', false), instrument: listOf('asc', true) },
   desc: { feed: listOf('desc', false), instrument: listOf('desc', true) },
 }
-const KEYS = `unnest($1::bigint[], $2::bigint[], ${lines('$3')}) AS k (feed_id, span, instrument)`
-const ON_KEY = (table: string) =>
+/** Groups as the parameters that `groupKeys` gives, and how a table is joined to them. */
+export const KEYS = `unnest($1::bigint[], $2::bigint[], ${lines('$3')}) AS k (feed_id, span, instrument)`
+export const ON_KEY = (table: string) =>
   `${table}.feed_id = k.feed_id AND ${table}.span = k.span AND ${table}.instrument = coalesce(k.instrument, '')`
 export const READ_BLOCKS = statement(
   'blocks',
   `SELECT b.feed_id AS feed, b.span, b.instrument, b.data FROM ${KEYS} JOIN book_blocks b ON ${ON_KEY('b')}
     WHERE b.span BETWEEN $4::bigint AND $5::bigint ORDER BY b.part`,
 )
-const TAIL_ROWS = statement(
+/** Rows of tails by their whole keys. */
+export const TAIL_ROWS = statement(
   'tail_rows',
   `SELECT t.feed_id AS feed, t.span, t.instrument, t.ts, t.seq, t.recorded_at, t.text, t.sides
     FROM unnest($1::bigint[], $2::bigint[], ${lines('$3')}, $4::bigint[], $5::bigint[])
@@ -79,7 +81,7 @@ export function groupKeys(groups: readonly GroupKey[]): string[] {
   return [
     arrayOf(groups.map(({ feed }) => feed)),
     arrayOf(groups.map(({ span }) => span)),
-    groups.map(({ instrument }) => instrument).join('\n'),
+    linesOf(groups.map(({ instrument }) => instrument)),
   ]
 }
 

@@ -14,8 +14,17 @@ import { type BookRow, compareKeys } from '../books/book-row.ts'
 import { mergedRows, tailRowOf } from '../books/group.ts'
 import { packSides, unpackSides } from '../books/pack-sides.ts'
 import { bytesOf, type PackedRows } from '../rows/packed.ts'
-import { type GroupKey, groupKeys, nameOfGroup, READ_BLOCKS, spanBounds } from './books-groups.ts'
-import { arrayOf, hexLinesOf, lines } from './columns.ts'
+import {
+  type GroupKey,
+  groupKeys,
+  KEYS,
+  nameOfGroup,
+  ON_KEY,
+  READ_BLOCKS,
+  spanBounds,
+  TAIL_ROWS,
+} from './books-groups.ts'
+import { arrayOf, hexLinesOf, lines, linesOf } from './columns.ts'
 import { type Queries, statement } from './database.ts'
 import { type AppendCounts, noteTimes, type OldVersion, revise } from './series-append.ts'
 import { type LockedFeed, noteChange } from './series-feeds.ts'
@@ -33,9 +42,6 @@ const MAX_BLOCKS_LEFT = 4
 const FOLDS_AT_LEAST = 4
 const MAX_VERSION = 2 ** 48 - 1
 
-const KEYS = `unnest($1::bigint[], $2::bigint[], ${lines('$3')}) AS k (feed_id, span, instrument)`
-const ON_KEY = (table: string) =>
-  `${table}.feed_id = k.feed_id AND ${table}.span = k.span AND ${table}.instrument = coalesce(k.instrument, '')`
 export const STATE_COLUMNS = `g.feed_id AS feed, g.span, g.instrument, g.blocks, g.rows, g.first_ts, g.last_ts, g.tail_rows,
     g.tail_first, g.tail_last`
 const STATES = statement(
@@ -47,13 +53,6 @@ const OVER = statement(
   `SELECT ${STATE_COLUMNS} FROM book_groups g JOIN unnest($1::bigint[], $2::bigint[]) AS k (feed_id, span)
       ON g.feed_id = k.feed_id AND g.span < k.span
     WHERE g.waiting ORDER BY g.feed_id, g.span, g.instrument LIMIT $3`,
-)
-const TAIL_AT = statement(
-  'tail_at',
-  `SELECT t.feed_id AS feed, t.span, t.instrument, t.ts, t.seq, t.recorded_at, t.text, t.sides
-    FROM unnest($1::bigint[], $2::bigint[], ${lines('$3')}, $4::bigint[], $5::bigint[])
-        AS k (feed_id, span, instrument, ts, seq)
-      JOIN book_tail t ON ${ON_KEY('t')} AND t.ts = k.ts AND t.seq = k.seq`,
 )
 export const READ_TAILS = statement(
   'tails',
@@ -257,7 +256,7 @@ async function readOld(tx: Queries, groups: readonly Group[]): Promise<void> {
   const [tail] = await Promise.all([
     inTail.length === 0
       ? []
-      : tx.rows<TailRow>(TAIL_AT, [
+      : tx.rows<TailRow>(TAIL_ROWS, [
           ...groupKeys(inTail.map(({ group }) => group)),
           arrayOf(inTail.map(({ ts }) => ts)),
           arrayOf(inTail.map(({ seq }) => seq)),
@@ -353,7 +352,7 @@ async function putTails(tx: Queries, groups: readonly Group[], now: number): Pro
       instruments,
       arrayOf(rows.map(({ row }) => row.ts)),
       arrayOf(rows.map(({ row }) => row.seq)),
-      rows.map(({ row }) => row.text).join('\n'),
+      linesOf(rows.map(({ row }) => row.text)),
       hexLinesOf(rows.map(({ row }) => row.packed)),
     ]),
     putGroups(
@@ -396,7 +395,7 @@ async function reviseBooks(tx: Queries, corrected: readonly Corrected[], now: nu
   const found = await tx.rows<{ place: number; count: number }>(COUNT_REVISIONS, [
     arrayOf(corrected.map(({ group }) => group.feed)),
     arrayOf(corrected.map(({ row }) => row.ts)),
-    corrected.map(({ group }) => group.instrument).join('\n'),
+    linesOf(corrected.map(({ group }) => group.instrument)),
     arrayOf(corrected.map(({ row }) => row.seq)),
   ])
   const counts = new Map(found.map(({ place, count }) => [place - 1, count]))

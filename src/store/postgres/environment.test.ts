@@ -11,6 +11,8 @@ import { candle, candleFeed, START } from '../conformance/engine.ts'
 import { checkBatches, killDuringAppend } from '../conformance/kill.ts'
 import { observed } from '../coverage.ts'
 import type { EnvironmentStore } from '../environment.ts'
+import { LeaseLostError } from '../leases.ts'
+import { openStores, parseStoreAddress } from '../open-stores.ts'
 import { parsePostgresAddress } from './address.ts'
 import { type Database, statement } from './database.ts'
 import { openPostgresEnvironment } from './environment.ts'
@@ -144,6 +146,40 @@ test(
             [START + 59 * 60_000, 60],
           ],
         )
+      }
+    }),
+)
+
+test(
+  'postgres: rows, coverage and retention of a process that lost its lease are refused',
+  { skip: withoutPostgres },
+  () =>
+    withPlace(async (open, _, address) => {
+      const stores = openStores(parseStoreAddress(address), systemClock)
+      const leases = stores.leases()
+      const lease = { part: 'record:cexa/test', durationMs: 10_000 }
+      const fence = await leases.take({ ...lease, holder: 'a' })
+      assert.ok(fence !== undefined)
+      const fenced = await stores.environment('test', { fence })
+      try {
+        const write = {
+          rows: [{ feed, rows: [candle(0)] }],
+          coverage: [observed(feed, START, START + 60_000)],
+        }
+        assert.equal((await fenced.write(write)).inserted, 1)
+        await leases.release(fence)
+        assert.ok((await leases.take({ ...lease, holder: 'b' })) !== undefined)
+        const later = { rows: [{ feed, rows: [candle(1)] }] }
+        const months = { rows: [{ feed, rows: [candle(0, { time: Date.UTC(2020, 0) })] }] }
+        for (const refused of [later, months, { coverage: [observed(feed, START, START + 120_000)] }])
+          await assert.rejects(fenced.write(refused), LeaseLostError)
+        await assert.rejects(fenced.series.retain({ dataset: 'candles' }, 0), LeaseLostError)
+        const read = await (await open()).coveredPage({ ...all, coverageTo: START + 120_000 })
+        assert.equal(read.page.count, 1)
+        assert.deepEqual(read.coverage.observed, [{ from: START, to: START + 60_000 }])
+      } finally {
+        await fenced.close()
+        await leases.close()
       }
     }),
 )

@@ -11,7 +11,7 @@
  */
 import type { Dataset } from '../../core/feed.ts'
 import type { PackedRows } from '../rows/packed.ts'
-import { arrayOf, lines } from './columns.ts'
+import { arrayOf, lines, linesOf } from './columns.ts'
 import { type Queries, type Statement, statement } from './database.ts'
 import { seriesTable } from './partitions.ts'
 import { type LockedFeed, noteChange } from './series-feeds.ts'
@@ -79,7 +79,7 @@ function statementsOf(dataset: Dataset): SeriesStatements {
   return made
 }
 
-export const REVISE = statement(
+const REVISE = statement(
   'revise',
   `INSERT INTO series_revisions (feed_id, ts, instrument, seq, revision, recorded_at, superseded_at, text, books)
     SELECT feed_id, ts, coalesce(instrument, ''), seq, revision, recorded_at, $1::bigint, text,
@@ -201,9 +201,9 @@ export async function revise(tx: Queries, now: number, old: readonly OldVersion[
     arrayOf(old.map(({ revision }) => revision)),
     arrayOf(old.map(({ recordedAt }) => recordedAt)),
     arrayOf(old.map(({ books }) => books !== undefined)),
-    old.map(({ instrument }) => instrument).join('\n'),
-    old.map(({ text }) => text).join('\n'),
-    old.map(({ books }) => Buffer.from(books ?? []).toString('hex')).join('\n'),
+    linesOf(old.map(({ instrument }) => instrument)),
+    linesOf(old.map(({ text }) => text)),
+    linesOf(old.map(({ books }) => Buffer.from(books ?? []).toString('hex'))),
   ])
 }
 
@@ -239,8 +239,8 @@ function keysOf(rows: readonly SingleRow[]): unknown[] {
     arrayOf(rows.map(({ feed }) => feed.id)),
     arrayOf(rows.map(({ ts }) => ts)),
     arrayOf(rows.map(({ seq }) => seq)),
-    rows.map(({ instrument }) => instrument).join('\n'),
-    rows.map(({ text }) => text).join('\n'),
+    linesOf(rows.map(({ instrument }) => instrument)),
+    linesOf(rows.map(({ text }) => text)),
     ...boundsOf(rows),
   ]
 }
@@ -339,9 +339,9 @@ function packsOf(rows: readonly SingleRow[]): FeedPack[] {
       ts: Float64Array.from(own, ({ ts }) => ts),
       seq: Float64Array.from(own, ({ seq }) => seq),
       closed: Uint8Array.from(own, ({ closed }) => (closed ? 1 : 0)),
-      texts: own.map(({ text }) => text).join('\n'),
-      instruments: own.map(({ instrument }) => instrument).join('\n'),
-      sides: own.map(({ side }) => side).join('\n'),
+      texts: linesOf(own.map(({ text }) => text)),
+      instruments: linesOf(own.map(({ instrument }) => instrument)),
+      sides: linesOf(own.map(({ side }) => side)),
       usd: Float64Array.from(own, ({ usd }) => usd),
     },
   }))

@@ -23,7 +23,7 @@ import { readSampledRows } from './series-sample.ts'
 import { firstWindow } from './series-window.ts'
 
 /** All of a page is read but for the texts of its rows: making them from books takes long. */
-export interface UnfinishedPage extends Omit<Page, 'text' | 'parts'> {
+interface UnfinishedPage extends Omit<Page, 'text' | 'parts'> {
   finish(): Promise<Page>
 }
 
