@@ -4,16 +4,31 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { systemClock } from '../../src/kit/clock.ts'
 import { allEvents, settled, startChainRig } from '../fakes/chain-rig.ts'
 import { acceptances, assertAddress, assertLog } from '../fakes/chain-truth.ts'
 import { storesIn } from '../fakes/stores.ts'
+import { postgresPlace, withoutPostgres } from '../postgres/test-postgres.ts'
 
 const ENTRY = join(import.meta.dirname, '../fakes/index-process.ts')
 const KILLS = process.env.TAPELINE_SOAK === undefined ? 2 : 60
 
-test('after every kill -9 the index goes on where it stood, and loses and doubles nothing', async (t) => {
+const GUARANTEE = 'after every kill -9 the index goes on where it stood, and loses and doubles nothing'
+
+test(GUARANTEE, (t) => killAndCheck(t))
+
+test(`${GUARANTEE}, on PostgreSQL`, { skip: withoutPostgres }, async (t) => {
+  const place = postgresPlace()
+  try {
+    await killAndCheck(t, place.address)
+  } finally {
+    // After the process that writes there has ended.
+    t.after(() => place.remove())
+  }
+})
+
+async function killAndCheck(t: TestContext, storeAddress?: string): Promise<void> {
   const rig = await startChainRig({
     seed: 41,
     transactionsPerSecond: 8,
@@ -22,10 +37,11 @@ test('after every kill -9 the index goes on where it stood, and loses and double
     keepBlocks: 50_000,
   })
   t.after(() => rig.close())
+  const store = storeAddress ?? rig.folder
   const [node] = rig.nodes
   assert.ok(node)
   const run = () => {
-    const child = spawn(process.execPath, [ENTRY, rig.folder, node.url], {
+    const child = spawn(process.execPath, [ENTRY, store, node.url], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     return { child, lines: createInterface({ input: child.stdout }) }
@@ -46,7 +62,7 @@ test('after every kill -9 the index goes on where it stood, and loses and double
   await once(lines, 'line')
   await systemClock.sleep(500)
   rig.chain.chain.skipTo(systemClock.now() + 3_600_000)
-  const database = storesIn(rig.folder).chain('test')
+  const database = storesIn(store).chain('test')
   t.after(() => database.close())
   const endsAt = performance.now() + 15_000
   while ((await database.chain.checkpoint())?.hash !== node.truth.sink()) {
@@ -61,4 +77,4 @@ test('after every kill -9 the index goes on where it stood, and loses and double
   for (const { address } of node.wallets()) rows += await assertAddress(database, node, address, truth)
   assert.ok(rows > 10, `${rows} rows`)
   assert.deepEqual(await database.chain.gaps(), [])
-})
+}
