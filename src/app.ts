@@ -41,7 +41,7 @@ import type { Clock } from './kit/clock.ts'
 import type { Logger } from './kit/log.ts'
 import { createMetrics } from './kit/metrics.ts'
 import { createShutdown, type Shutdown } from './kit/shutdown.ts'
-import type { AccountsStore } from './store/accounts.ts'
+import { type AccountsStore, ConflictError } from './store/accounts.ts'
 import { openStores, type Stores, watchFiles } from './store/open-stores.ts'
 import type { StreamHub } from './stream/hub.ts'
 
@@ -314,7 +314,12 @@ async function askPart(name: string, check: () => Promise<void>): Promise<Readin
 /** An empty data folder gets a demo account and one test key, once. */
 async function createDemoAccount(store: AccountsStore, accounts: Accounts): Promise<string | undefined> {
   if ((await store.listAccounts()).length > 0) return undefined
-  const account = await accounts.create({ email: DEMO_EMAIL, plan: 'business' })
+  const account = await accounts.create({ email: DEMO_EMAIL, plan: 'business' }).catch((error) => {
+    // Another process that starts on the same empty store was faster.
+    if (error instanceof ConflictError) return undefined
+    throw error
+  })
+  if (account === undefined) return undefined
   const { key } = await accounts.createKey({ accountId: account.id, environment: 'test', name: 'demo' })
   return key
 }

@@ -66,7 +66,7 @@ const QUIET = /^src\/(webhooks|venues|upstreams)\//
 /** Files that share a process; all others share one with their folder. */
 const BATCHES = [
   // Start processes.
-  /^test\/e2e\/(add-a-venue|chain-kill|damaged-files|install|metering|resets|shared-credits|shutdown)\./,
+  /^test\/e2e\/(add-a-venue|chain-kill|damaged-files|install|metering|resets|shared-credits|shutdown|three-processes)\./,
   /^test\/e2e\/market-/,
   /^src\/webhooks\//,
   /^src\/ingest\/exchange\//,

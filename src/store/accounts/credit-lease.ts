@@ -25,11 +25,14 @@ export function leaseCredits(request: CreditLeaseRequest, use: BudgetUse): Credi
 
 /**
  * A sole process takes everything. Several take half of what is free, so that all continue without a round trip per
- * request. Where another one waits, only what a waiting charge needs is taken, and all or nothing: two processes that
- * each hold a part that is too small would refuse what the budget could pay.
+ * request. Where another one waits, only a small part is taken, and at least what a waiting charge needs, all or nothing:
+ * two processes that each hold a part that is too small would refuse what the budget could pay.
  */
 function shareOf(available: number, need: number, use: BudgetUse): number {
   if (available < need) return 0
-  if (use.wantedByOthers) return need
+  if (use.wantedByOthers) return need === 0 ? 0 : Math.max(need, Math.floor(available * WANTED_SHARE))
   return use.hasOtherHolders ? Math.max(need, Math.floor(available / 2)) : available
 }
+
+/** The charges that a round trip pays for while processes wait for each other's credits are a tenth of what is left. */
+const WANTED_SHARE = 0.1
