@@ -1,12 +1,15 @@
 /**
  * Best bid and ask per second. The row of a second is its newest quote by the venue's number, since frames may arrive
- * out of order; it is taken half a second after its end, and a later quote changes nothing.
+ * out of order; it is taken half a second after its end, and a later quote changes nothing. A second of which every quote
+ * was late has its row when they come.
  */
 import type { TickerInput } from '../../core/rows/ticker.ts'
 import type { BestBidAskObservation } from '../../venues/observation.ts'
 
 const SECOND_MS = 1_000
 const TAKEN_AFTER_MS = SECOND_MS + SECOND_MS / 2
+/** Later quotes are of no use: their time is final, or known as a silence. */
+const LATE_MS = 25_000
 /** While the store fails nothing is taken: so many seconds wait for it. */
 const MAX_QUOTES = 600
 
@@ -20,6 +23,8 @@ interface Quote {
 export class TickerSampler {
   private readonly quotes = new Map<number, Quote>()
   private takenToMs = 0
+  /** The last seconds that have a row. */
+  private readonly taken = new Set<number>()
   private lost: { fromMs: number; toMs: number } | undefined
   /** How much later than the venue's time a quote arrived by our clock, which may be wrong in both directions. */
   private lagMs = 0
@@ -28,7 +33,7 @@ export class TickerSampler {
     if (bid === null || ask === null) return
     this.lagMs = receivedMs - venueTimeMs
     const second = Math.floor(venueTimeMs / SECOND_MS) * SECOND_MS
-    if (second < this.takenToMs) return
+    if (second < this.takenToMs && (this.taken.has(second) || receivedMs - venueTimeMs > LATE_MS)) return
     const update = updateId ?? Number.POSITIVE_INFINITY
     for (const [at, quote] of this.quotes) if (at <= second && update < quote.update) return
     this.quotes.set(second, { bid: [bid[0], bid[1]], ask: [ask[0], ask[1]], update })
@@ -49,13 +54,23 @@ export class TickerSampler {
       if (second + TAKEN_AFTER_MS > nowMs - this.lagMs) continue
       this.quotes.delete(second)
       this.takenToMs = Math.max(this.takenToMs, second + SECOND_MS)
+      this.remember(second)
       rows.push({ time: second, bidPrice: bid[0], bidSize: bid[1], askPrice: ask[0], askSize: ask[1] })
     }
     return rows
   }
 
+  private remember(second: number): void {
+    this.taken.add(second)
+    for (const oldest of this.taken) {
+      if (oldest >= this.takenToMs - 2 * LATE_MS) break
+      this.taken.delete(oldest)
+    }
+  }
+
   private drop(second: number): void {
     this.quotes.delete(second)
+    this.remember(second)
     this.takenToMs = Math.max(this.takenToMs, second + SECOND_MS)
     this.lost = { fromMs: Math.min(this.lost?.fromMs ?? second, second), toMs: this.takenToMs }
   }

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { TickerSampler } from './sample-ticker.ts'
+
+const quote = (venueTimeMs: number, receivedMs: number, updateId: number) =>
+  ({
+    ...{ kind: 'best_bid_ask', source: 'cexa_futures', symbol: 'BTC', instrument: 'BTCUSDT', key: null },
+    ...{ venueTimeMs, receivedMs, updateId },
+    bid: [String(updateId), '1'],
+    ask: [String(updateId + 1), '1'],
+  }) as const
+
+const times = (rows: readonly { time: number; bidPrice: unknown }[]) =>
+  rows.map(({ time, bidPrice }) => [time, bidPrice])
+
+test('the row of a second is its newest quote, and a later one changes nothing', () => {
+  const sampler = new TickerSampler()
+  sampler.received(quote(1_100, 1_150, 1))
+  sampler.received(quote(1_900, 1_950, 3))
+  sampler.received(quote(1_500, 1_960, 2))
+  assert.deepEqual(times(sampler.take(3_000)), [[1_000, '3']])
+  sampler.received(quote(1_950, 3_100, 4))
+  assert.deepEqual(times(sampler.take(9_000)), [])
+})
+
+test('a second whose quotes all come late has its row when they come', () => {
+  const sampler = new TickerSampler()
+  sampler.received(quote(1_100, 1_150, 1))
+  sampler.take(3_000)
+  sampler.received(quote(4_100, 4_150, 9))
+  assert.deepEqual(times(sampler.take(6_000)), [[4_000, '9']])
+  sampler.received(quote(2_500, 14_500, 4))
+  sampler.received(quote(1_500, 14_500, 2))
+  assert.deepEqual(times(sampler.take(30_000)), [[2_000, '4']])
+})
+
+test('a quote that is older than a silence may last is no row any more', () => {
+  const sampler = new TickerSampler()
+  sampler.received(quote(40_100, 40_150, 9))
+  sampler.take(45_000)
+  sampler.received(quote(10_500, 45_500, 4))
+  assert.deepEqual(times(sampler.take(90_000)), [])
+})
