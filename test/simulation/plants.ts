@@ -62,7 +62,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'roll-up from flat bars',
-    parts: EXCHANGES,
+    parts: [...EXCHANGES, 'kalshi', 'polymarket'],
     edits: [
       edit(
         'src/core/join-prices.ts',
