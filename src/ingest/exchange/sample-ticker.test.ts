@@ -1,14 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { BestBidAskObservation } from '../../venues/observation.ts'
 import { TickerSampler } from './sample-ticker.ts'
 
-const quote = (venueTimeMs: number, receivedMs: number, updateId: number) =>
-  ({
-    ...{ kind: 'best_bid_ask', source: 'cexa_futures', symbol: 'BTC', instrument: 'BTCUSDT', key: null },
-    ...{ venueTimeMs, receivedMs, updateId },
-    bid: [String(updateId), '1'],
-    ask: [String(updateId + 1), '1'],
-  }) as const
+const quote = (venueTimeMs: number, receivedMs: number, updateId: number): BestBidAskObservation => ({
+  kind: 'best_bid_ask',
+  source: 'cexa_futures',
+  symbol: 'BTC',
+  instrument: 'BTCUSDT',
+  key: null,
+  venueTimeMs,
+  receivedMs,
+  updateId,
+  bid: [String(updateId), '1'],
+  ask: [String(updateId + 1), '1'],
+})
 
 const times = (rows: readonly { time: number; bidPrice: unknown }[]) =>
   rows.map(({ time, bidPrice }) => [time, bidPrice])
