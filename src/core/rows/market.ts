@@ -2,6 +2,7 @@ import type { SettlementPrice } from '../settlement.ts'
 import type { Source } from '../source.ts'
 import type { AssetSymbol } from '../symbol.ts'
 import { amountText, type Numeric, numberText, orNull, stringText, timeText } from './json-text.ts'
+import { checkKey, fitsKey } from './key-text.ts'
 import { RowError } from './row-error.ts'
 
 export const MARKET_TYPES = ['5m', '15m', '1h', '4h', '24h'] as const
@@ -60,6 +61,7 @@ export function encodeMarket(row: MarketInput): EncodedMarket {
   if (start !== null && end !== null && end <= start)
     throw new RowError('end_time', 'must lie after start_time')
   if (!VENUE_STATUSES.includes(row.status)) throw new RowError('status', `unknown: ${row.status}`)
+  checkKey('market_id', row.marketId)
   const type = row.marketType ?? null
   if (type !== null && !MARKET_TYPES.includes(type)) throw new RowError('market_type', `unknown: ${type}`)
   const tokens = (row.tokens ?? []).map(
@@ -68,7 +70,7 @@ export function encodeMarket(row: MarketInput): EncodedMarket {
   )
   const identifiers = [row.marketId, row.conditionId, row.slug, row.ticker]
     .concat(row.tokens?.map((token) => token.tokenId) ?? [], row.aliases ?? [])
-    .filter((id): id is string => typeof id === 'string' && id !== '')
+    .filter((id): id is string => typeof id === 'string' && id !== '' && fitsKey(id))
   const string = (field: string, value: string | null | undefined) => orNull(stringText, field, value)
   const amount = (field: string, value: Numeric | null | undefined) => orNull(amountText, field, value)
   return {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Feed } from '../../core/feed.ts'
 import type { CandleInput } from '../../core/rows/candle.ts'
+import { RowError } from '../../core/rows/row-error.ts'
 import type { FeedRows } from '../../core/rows/row-kinds.ts'
 import { gap, observed } from '../coverage.ts'
 import { RowsRefusedError, StoreClosedError } from '../environment.ts'
@@ -104,6 +106,32 @@ export function appendSuite(engine: Engine): void {
     assert.deepEqual(await store.series.finality([feed]), before)
     const kept = rows.filter((_, index) => index % 2 === 0)
     assert.equal((await store.write({ rows: [{ feed, rows: kept }] })).inserted, 2)
+  })
+
+  it('a key that an engine could not store is refused as a row, not as a failure of the store', async (store) => {
+    const open: Feed<'open_interest'> = {
+      dataset: 'open_interest',
+      source: 'predmkt_b',
+      symbol: 'BTC',
+      interval: '5m',
+    }
+    const row = { time: START, openInterest: 1, openInterestUsd: 1 }
+    const ids = ['a\0b', 'a\nb', 'x'.repeat(301), '\u{1d4b3}'.repeat(151)]
+    await assert.rejects(
+      store.write({ rows: [{ feed: open, rows: ids.map((marketId) => ({ ...row, marketId })) }] }),
+      (error: unknown) => error instanceof RowsRefusedError && error.refused.length === ids.length,
+    )
+    const longest = [`${'x'.repeat(300)}`, '\u{1d4b3}'.repeat(150)]
+    const rows = longest.map((marketId) => ({ ...row, marketId }))
+    assert.equal((await store.write({ rows: [{ feed: open, rows }] })).inserted, 2)
+    const slug = 'y'.repeat(5_000)
+    const market = { source: 'predmkt_b', symbol: 'BTC', active: true, status: 'open', slug } as const
+    for (const marketId of ids.filter((id) => id !== 'a\nb'))
+      await assert.rejects(store.write({ markets: [{ ...market, marketId }] }), RowError)
+    for (const marketId of longest)
+      assert.equal((await store.write({ markets: [{ ...market, marketId }] })).markets, 1)
+    assert.equal((await store.markets.get(longest[0] as string))?.market.slug, slug)
+    assert.equal(await store.markets.get(slug), undefined)
   })
 
   it('appends are written in the order of the calls, even if the caller does not wait', async (store) => {

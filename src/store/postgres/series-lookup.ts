@@ -99,6 +99,22 @@ export function feedLookup(database: Database, clock: Clock) {
     return feeds.map(finalityOf)
   }
 
+  /** Reads that are under way: callers that ask for the same at once share one. */
+  const reading = new Map<string, { atMs: number; read: Promise<Finality[]> }>()
+  const shareRead = (feeds: readonly Feed[], since: number): Promise<Finality[]> => {
+    const name = feeds.map(feedName).join()
+    const current = reading.get(name)
+    if (current !== undefined && current.atMs > since) return current.read
+    const read = readFinality(feeds)
+    const entry = { atMs: elapsedMs(clock), read }
+    reading.set(name, entry)
+    const end = () => {
+      if (reading.get(name) === entry) reading.delete(name)
+    }
+    read.then(end, end)
+    return read
+  }
+
   /** Times of first and last rows, by id. */
   const times = new Map<number, KnownTimes>()
 
@@ -136,7 +152,7 @@ export function feedLookup(database: Database, clock: Clock) {
         const entry = known === undefined ? undefined : states.get(known)
         return entry !== undefined && entry.atMs > since
       })
-      return isFresh ? feeds.map(finalityOf) : readFinality(feeds)
+      return isFresh ? feeds.map(finalityOf) : shareRead(feeds, since)
     },
     async earliest(filter: FeedFilter): Promise<number | undefined> {
       const [row] = await database.rows<{ ts: number | null }>(EARLIEST, filterOf(filter))

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Dataset, Feed } from '../../core/feed.ts'
 import type { EncodedRow } from '../../core/rows/encoded-row.ts'
+import { checkKey } from '../../core/rows/key-text.ts'
 import { RowError } from '../../core/rows/row-error.ts'
 import { type FeedRows, type RowInputs, rowEncoder } from '../../core/rows/row-kinds.ts'
 import { turnTimeMs } from '../../kit/turns.ts'
@@ -66,19 +67,10 @@ export async function encodeBatch(batch: readonly FeedRows[], holdMs: number): P
   return { transactions: transactions.filter((rows) => rows.length > 0), refused }
 }
 
-/** An entry of an index has room for a third of a page. */
-const MAX_INSTRUMENT_BYTES = 1_000
-
-/**
- * What an engine could not store in a key. Columns are joined by line breaks: one inside an identifier would shift every
- * row after it.
- */
+/** Columns are joined by line breaks: one inside an identifier would shift every row after it. */
 function checked(row: EncodedRow): EncodedRow {
-  const { instrument } = row
-  if (instrument.includes('\n')) throw new RowError('instrument', 'must not contain a line break')
-  if (instrument.includes('\0')) throw new RowError('instrument', 'must not contain a character zero')
-  if (Buffer.byteLength(instrument) > MAX_INSTRUMENT_BYTES)
-    throw new RowError('instrument', `must not be longer than ${MAX_INSTRUMENT_BYTES} bytes`)
+  if (row.instrument.includes('\n')) throw new RowError('instrument', 'must not contain a line break')
+  checkKey('instrument', row.instrument)
   return row
 }
 
