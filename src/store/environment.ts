@@ -74,8 +74,8 @@ export interface EnvironmentStore {
   coveredRow(query: CoveredRowQuery): Promise<CoveredRow>
   /**
    * Resolves when all of it is durable against the death of the process. Writes are applied in the order of their
-   * calls. Up to MAX_BATCH_ROWS rows are one transaction: all of the write is there, or nothing. A larger one is
-   * several, and coverage, finality and markets come with the last: coverage is never there without its rows.
+   * calls. Up to MAX_BATCH_ROWS rows and MAX_BATCH_BYTES are one transaction: all of the write is there, or nothing. A
+   * larger one is several, and coverage, finality and markets come with the last: coverage is never there without its rows.
    *
    * Rows are checked first. If one cannot be stored, nothing is written and RowsRefusedError lists all that cannot:
    * the caller writes again without them, with a gap in place of each.
@@ -87,6 +87,8 @@ export interface EnvironmentStore {
 
 /** Rows that are written in one transaction at most. */
 export const MAX_BATCH_ROWS = 10_000
+/** The bytes of their texts and books. */
+export const MAX_BATCH_BYTES = 4_000_000
 
 export interface RowRefusal {
   readonly feed: Feed

@@ -191,6 +191,21 @@ export function appendSuite(engine: Engine): void {
     assert.equal(await store.series.count({ ...all, feeds: [second], limit: 500 }), 500)
   })
 
+  it('rows of many bytes are written in several transactions, few bytes in one', async (store) => {
+    const trades: Feed<'trades'> = { dataset: 'trades', source: 'perpdex', symbol: 'BTC', interval: '' }
+    const version = async () => (await store.series.finality([trades]))[0]?.version ?? 0
+    const put = (from: number, tradeId: string) => {
+      const trade = { seq: 0, price: 1, size: 1, side: 'buy', tradeId } as const
+      const rows = Array.from({ length: 2_000 }, (_, i) => ({ ...trade, time: START + from + i }))
+      return store.write({ rows: [{ feed: trades, rows }] })
+    }
+    assert.equal((await put(0, 't')).inserted, 2_000)
+    assert.equal(await version(), 1)
+    assert.equal((await put(2_000, 't'.repeat(3_000))).inserted, 2_000)
+    assert.equal(await version(), 3)
+    assert.equal(await store.series.count({ ...all, feeds: [trades], limit: 10_000 }), 4_000)
+  })
+
   it('finality never moves back, and the epoch changes with what is final and with nothing else', async (store, _, clock) => {
     const state = async () => {
       const [f] = await store.series.finality([feed])

@@ -5,7 +5,7 @@ import { checkKey } from '../../core/rows/key-text.ts'
 import { RowError } from '../../core/rows/row-error.ts'
 import { type FeedRows, type RowInputs, rowEncoder } from '../../core/rows/row-kinds.ts'
 import { turnTimeMs } from '../../kit/turns.ts'
-import { MAX_BATCH_ROWS, type RowRefusal } from '../environment.ts'
+import { MAX_BATCH_BYTES, MAX_BATCH_ROWS, type RowRefusal } from '../environment.ts'
 import { type PackedRows, packRows } from './packed.ts'
 
 const ROWS_PER_LOOK = 16
@@ -28,16 +28,23 @@ export async function encodeBatch(batch: readonly FeedRows[], holdMs: number): P
   const transactions: EncodedRows[][] = [[]]
   const refused: RowRefusal[] = []
   let inTransaction = 0
+  let bytesInTransaction = 0
   let holdingSince = turnTimeMs()
 
   const flush = (feed: Feed, rows: EncodedRow[], firstIndex: number) => {
     if (rows.length === 0) return
-    if (inTransaction + rows.length > MAX_BATCH_ROWS) {
+    const packed = packRows(feed, rows)
+    const bytes = packed.texts.length + (packed.books?.bytes.length ?? 0)
+    const isFull =
+      inTransaction + rows.length > MAX_BATCH_ROWS || bytesInTransaction + bytes > MAX_BATCH_BYTES
+    if (isFull && inTransaction > 0) {
       transactions.push([])
       inTransaction = 0
+      bytesInTransaction = 0
     }
-    transactions.at(-1)?.push({ packed: packRows(feed, rows), firstIndex })
+    transactions.at(-1)?.push({ packed, firstIndex })
     inTransaction += rows.length
+    bytesInTransaction += bytes
   }
 
   for (const { feed, rows } of batch) {
