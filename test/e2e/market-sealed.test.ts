@@ -2,8 +2,6 @@
 
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { rmSync } from 'node:fs'
-import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { FeedRows } from '../../src/core/rows/row-kinds.ts'
 import { seeded } from '../../src/store/conformance/engine.ts'
@@ -25,6 +23,7 @@ import {
   worldRows,
 } from '../fakes/market-world.ts'
 import { dataFolder } from '../fakes/service.ts'
+import { removeEnvironment } from '../fakes/stores.ts'
 
 const isSealed = (answer: Answer) =>
   answer.headers.get('cache-control') === 'private, max-age=31536000, immutable'
@@ -90,8 +89,7 @@ test('a sealed page has the same bytes after a restart and after re-ingesting in
     assert.deepEqual(await sealedPages(service), first, 'written again')
     await service.stop()
 
-    for (const file of ['test.db', 'test.db-wal', 'test.db-shm'])
-      rmSync(join(folder.path, file), { force: true })
+    await removeEnvironment(folder.path, 'test')
     service = await start(fillInAnotherOrder)
     assert.deepEqual(await sealedPages(service), first, 're-ingested in another order')
     await service.stop()

@@ -9,6 +9,7 @@ import { burst } from '../fakes/burst.ts'
 import { ask } from '../fakes/client.ts'
 import { makeAccount, makeKey } from '../fakes/keys.ts'
 import { type ChildService, dataFolder, spawnService } from '../fakes/service.ts'
+import { storeEnv } from '../fakes/stores.ts'
 
 const PRICE = 25
 const folder = dataFolder()
@@ -17,7 +18,7 @@ let parts: AccountsParts
 before(async () => {
   first = await spawnService(folder.path)
   const { config } = loadConfig({
-    TAPELINE_DATA: folder.path,
+    ...storeEnv(folder.path),
     TAPELINE_PLANS: join(folder.path, 'plans.json'),
   })
   parts = openAccounts(config, systemClock)

@@ -17,6 +17,7 @@ import { openEventWriter } from '../fakes/event-writer.ts'
 import { makeKey } from '../fakes/keys.ts'
 import { type Answer, accept, hang, type Received, startReceiver, status } from '../fakes/receiver.ts'
 import { type ChildService, dataFolder, spawnService, WIDE_PLAN } from '../fakes/service.ts'
+import { storeEnv } from '../fakes/stores.ts'
 import { until } from '../until.ts'
 
 const SOAK = process.env.TAPELINE_SOAK !== undefined
@@ -101,7 +102,10 @@ test(`${EVENTS} events survive ${KILLS} kills of the service: none lost, none ch
   const folder = dataFolder()
   const env = { TAPELINE_ALLOW_PRIVATE_WEBHOOKS: 'on' }
   let service: ChildService = await spawnService(folder.path, { env })
-  const { config } = loadConfig({ TAPELINE_DATA: folder.path, TAPELINE_PLANS: `${folder.path}/plans.json` })
+  const { config } = loadConfig({
+    ...storeEnv(folder.path),
+    TAPELINE_PLANS: `${folder.path}/plans.json`,
+  })
   const parts = openAccounts(config, systemClock)
   const key = await makeKey(parts.accounts, { plan: WIDE_PLAN.name, credits: 10 * EVENTS })
   const writer = openEventWriter(folder.path)

@@ -5,6 +5,7 @@ import type { Accounts, NewKeyInput } from '../../src/accounts/accounts.ts'
 import { openAccounts } from '../../src/app/open-accounts.ts'
 import { loadConfig } from '../../src/config.ts'
 import { systemClock } from '../../src/kit/clock.ts'
+import { storeEnv } from './stores.ts'
 
 export interface KeyRequest extends Partial<NewKeyInput> {
   /** Plan of the account that is created where none is named. */
@@ -28,7 +29,7 @@ export async function makeKey(accounts: Accounts, request: KeyRequest): Promise<
 
 /** A key made beside a running service, as the command line makes one. */
 export async function makeKeyBeside(folder: string, request: KeyRequest = {}): Promise<string> {
-  const env = { TAPELINE_DATA: folder, TAPELINE_PLANS: join(folder, 'plans.json') }
+  const env = { ...storeEnv(folder), TAPELINE_PLANS: join(folder, 'plans.json') }
   const { accounts, store } = openAccounts(loadConfig(env).config, systemClock)
   try {
     return await makeKey(accounts, request)

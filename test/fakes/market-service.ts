@@ -10,7 +10,7 @@ import { type Answer, type Asked, ask } from './client.ts'
 import { type KeyRequest, makeKey } from './keys.ts'
 import { dataFolder, silentLog } from './service.ts'
 import { setClock } from './set-clock.ts'
-import { storesIn } from './stores.ts'
+import { storeEnv, storesIn } from './stores.ts'
 
 const FAST = { requestsPerSecond: 100_000, requestsPerMinute: 6_000_000 }
 
@@ -50,13 +50,15 @@ export async function startMarketService(options: {
   const plansFile = join(folder, 'plans.json')
   writeFileSync(plansFile, JSON.stringify({ plans: MARKET_PLANS }))
   const { config } = loadConfig({
-    TAPELINE_DATA: folder,
+    ...storeEnv(folder),
     TAPELINE_PORT: '0',
     TAPELINE_PLANS: plansFile,
     TAPELINE_SANDBOX: 'off',
     TAPELINE_TRUSTED_PROXIES: '127.0.0.0/8',
   })
-  const clock = setClock(options.nowMs)
+  const date = setClock(options.nowMs)
+  let passedMs = 0
+  const clock = { ...date, elapsed: () => performance.now() + passedMs }
   const store = await storesIn(folder, clock).environment('test')
   await options.fill?.(store)
   const service = await startService(config, { clock, log: silentLog, version: '0.0.0-test' })
@@ -73,7 +75,10 @@ export async function startMarketService(options: {
     folder,
     store,
     clock,
-    tick: () => clock.set(clock.now() + 1_000),
+    tick: () => {
+      passedMs += 1_000
+      date.advance(1_000)
+    },
     key: (request = {}) => {
       const plain = Object.keys(request).every((name) => name === 'plan')
       return plain ? planKey(request.plan ?? 'enterprise') : makeKey(parts.accounts, request)

@@ -14,7 +14,7 @@ import { type Clock, systemClock } from '../../src/kit/clock.ts'
 import { createLogger, type Logger } from '../../src/kit/log.ts'
 import type { KeyRequest } from './keys.ts'
 import { makeAccount, makeKey } from './keys.ts'
-import { sharedAddress } from './stores.ts'
+import { storeEnv } from './stores.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const run = promisify(execFile)
@@ -30,14 +30,6 @@ export const WIDE_PLAN = {
 export function dataFolder(): { path: string; remove: () => void } {
   const path = mkdtempSync(join(tmpdir(), 'tapeline-test-'))
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
-}
-
-/** What a service on this folder is started with, on the engine that is tested. */
-function storeOf(folder: string): Record<string, string> {
-  const address = sharedAddress(folder)
-  return address === undefined
-    ? {}
-    : { TAPELINE_STORE: address, TAPELINE_SECRET: 'shared by all processes of a test' }
 }
 
 function plansFile(folder: string, plans: readonly object[]): string {
@@ -73,11 +65,10 @@ export const silentLog = createLogger({ level: 'silent' })
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
   const folder = options.folder ?? dataFolder().path
   const { config } = loadConfig({
-    TAPELINE_DATA: folder,
+    ...storeEnv(folder),
     TAPELINE_PORT: '0',
     TAPELINE_SANDBOX: 'off',
     TAPELINE_PLANS: plansFile(folder, options.plans ?? [WIDE_PLAN]),
-    ...storeOf(folder),
     ...options.env,
   })
   const clock = options.clock ?? systemClock
@@ -204,11 +195,10 @@ function childEnv(folder: string, more: Record<string, string>): NodeJS.ProcessE
   const clean = Object.entries(process.env).filter(([name]) => !name.startsWith('TAPELINE_'))
   return {
     ...Object.fromEntries(clean),
-    TAPELINE_DATA: folder,
+    ...storeEnv(folder),
     TAPELINE_PORT: '0',
     TAPELINE_SANDBOX: 'off',
     TAPELINE_LOG_LEVEL: 'warn',
-    ...storeOf(folder),
     ...more,
   }
 }

@@ -4,16 +4,43 @@
  * behaviour run on that engine.
  */
 import { createHash } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Environment } from '../../src/core/environment.ts'
 import { type Clock, systemClock } from '../../src/kit/clock.ts'
 import { openStores, parseStoreAddress, type Stores } from '../../src/store/open-stores.ts'
-import { postgresAddress } from '../postgres/test-postgres.ts'
+import { dropSchemas, postgresAddress } from '../postgres/test-postgres.ts'
 
 export function storesIn(folder: string, clock: Clock = systemClock): Stores {
   return openStores(parseStoreAddress(sharedAddress(folder) ?? folder), clock)
 }
 
+/** The settings of a service on this folder. */
+export function storeEnv(folder: string): Record<string, string> {
+  const address = sharedAddress(folder)
+  return {
+    TAPELINE_DATA: folder,
+    ...(address === undefined
+      ? {}
+      : { TAPELINE_STORE: address, TAPELINE_SECRET: 'shared by all processes of a test' }),
+  }
+}
+
+/** Removes what an environment has stored of its markets; keys and accounts stay. */
+export async function removeEnvironment(folder: string, environment: Environment): Promise<void> {
+  if (isOnPostgres(folder)) return dropSchemas([`${schemaOf(folder)}_${environment}`])
+  for (const end of ['db', 'db-wal', 'db-shm']) rmSync(join(folder, `${environment}.${end}`), { force: true })
+}
+
 /** Undefined where the folder itself is the store. */
-export function sharedAddress(folder: string): string | undefined {
-  if (process.env.TAPELINE_TEST_ENGINE !== 'postgres' || folder === ':memory:') return undefined
-  return postgresAddress(`t_${createHash('sha256').update(folder).digest('hex').slice(0, 12)}`)
+function sharedAddress(folder: string): string | undefined {
+  return isOnPostgres(folder) ? postgresAddress(schemaOf(folder)) : undefined
+}
+
+function isOnPostgres(folder: string): boolean {
+  return process.env.TAPELINE_TEST_ENGINE === 'postgres' && folder !== ':memory:'
+}
+
+function schemaOf(folder: string): string {
+  return `t_${createHash('sha256').update(folder).digest('hex').slice(0, 12)}`
 }

@@ -26,15 +26,16 @@ export function postgresPlace(): PostgresPlace {
   const schema = `t_${randomBytes(6).toString('hex')}`
   return {
     address: postgresAddress(schema),
-    async remove() {
-      const client = new Client({ connectionString: address })
-      await client.connect()
-      try {
-        for (const name of [`${schema}_live`, `${schema}_test`, schema])
-          await client.query(`DROP SCHEMA IF EXISTS ${name} CASCADE`)
-      } finally {
-        await client.end()
-      }
-    },
+    remove: () => dropSchemas([`${schema}_live`, `${schema}_test`, schema]),
+  }
+}
+
+export async function dropSchemas(names: readonly string[]): Promise<void> {
+  const client = new Client({ connectionString: address })
+  await client.connect()
+  try {
+    for (const name of names) await client.query(`DROP SCHEMA IF EXISTS ${name} CASCADE`)
+  } finally {
+    await client.end()
   }
 }
