@@ -125,10 +125,11 @@ export class Budget {
 
   /**
    * Without a lease only the store knows the balance; this takes it over. While a settlement is in flight the
-   * store may already count what `unsettled` counts too; then its answer is awaited instead.
+   * store may already count what `unsettled` counts too; then its answer is awaited instead. What was read before a
+   * settlement and arrives after it is older than what that has brought.
    */
   read(state: { limit: number; used: number } | undefined, nowMs: number): void {
-    if (this.#inFlight) return
+    if (this.#inFlight || this.leased || nowMs < this.lastReadMs) return
     this.#limit = state?.limit ?? this.initialLimit
     this.#used = state?.used ?? 0
     this.lastReadMs = nowMs

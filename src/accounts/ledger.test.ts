@@ -166,6 +166,31 @@ test('a store that answers too late is no empty balance: the charge fails, and i
   )
 })
 
+test('a balance is read once for all who ask for it at the same time, and again after a change', async () => {
+  await withStores(1, async ([store]) => {
+    if (store === undefined) return
+    let reads = 0
+    const counting: AccountsStore = {
+      ...store,
+      budget: async (budget) => {
+        reads++
+        await sleep(20)
+        return store.budget(budget)
+      },
+    }
+    const ledger = new Ledger({ store: counting, holder: randomUUID(), clock: systemClock, log })
+    const { budgets } = payerOn(ledger, 1_000)
+    const nowMs = Date.now()
+    await Promise.all(Array.from({ length: 100 }, () => ledger.refresh(budgets, nowMs)))
+    assert.equal(reads, 1)
+    const old = ledger.refresh(budgets, nowMs + 1_000)
+    ledger.reload(['a'])
+    await Promise.all([old, ledger.refresh(budgets, nowMs + 1_000)])
+    assert.equal(reads, 3)
+    await ledger.close()
+  })
+})
+
 test('a new billing period starts with the whole budget; late charges stay in the old one', async () => {
   const clock = manualClock(Date.UTC(2026, 2, 31, 23, 59, 59, 900))
   await withStores(

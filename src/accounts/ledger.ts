@@ -53,6 +53,7 @@ export class Ledger {
   readonly #log: Logger
   readonly #holder: string
   readonly #budgets = new Map<string, Budget>()
+  readonly #reads = new Map<Budget, { readonly periodStartMs: number; readonly done: Promise<void> }>()
   readonly #dirty = new Set<Budget>()
   readonly #surrender = new Set<Budget>()
   #entries: LedgerEntry[] = []
@@ -96,8 +97,28 @@ export class Ledger {
     for (const budget of budgets) {
       budget.roll(nowMs)
       if (budget.leased || nowMs - budget.lastReadMs < SETTLE_DELAY_MS) continue
-      budget.read(await this.#store.budget({ id: budget.id, periodStartMs: budget.period.startMs }), nowMs)
+      await this.#read(budget, nowMs)
     }
+  }
+
+  /** Once for all who ask while it is under way: whoever has no credits left may ask as often as the rate allows. */
+  #read(budget: Budget, nowMs: number): Promise<void> {
+    const known = this.#reads.get(budget)
+    const { startMs } = budget.period
+    if (known?.periodStartMs === startMs) return known.done
+    const read = {
+      periodStartMs: startMs,
+      done: this.#store
+        .budget({ id: budget.id, periodStartMs: startMs })
+        .then((state) => {
+          if (budget.period.startMs === startMs) budget.read(state, nowMs)
+        })
+        .finally(() => {
+          if (this.#reads.get(budget) === read) this.#reads.delete(budget)
+        }),
+    }
+    this.#reads.set(budget, read)
+    return read.done
   }
 
   /** Whether `refresh` has anything to do; saves the hot path a promise. */
@@ -148,6 +169,7 @@ export class Ledger {
     for (const budget of this.#budgets.values()) {
       if (!changed.has(budget.accountId)) continue
       budget.lastReadMs = 0
+      this.#reads.delete(budget)
       if (budget.leased) {
         this.#dirty.add(budget)
         this.#surrender.add(budget)
