@@ -1,0 +1,157 @@
+/** Three processes that serve, behind nothing but the order in which they are asked: callers notice no difference. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { ask } from '../fakes/client.ts'
+import type { ChildService } from '../fakes/service.ts'
+import { connectStream } from '../fakes/stream-client.ts'
+import { withoutPostgres } from '../postgres/test-postgres.ts'
+import { until } from '../until.ts'
+import { type Machines, startMachines, WORKER } from './machines.ts'
+
+const SOAK = process.env.TAPELINE_SOAK !== undefined
+/** Of a day that the first fill has read. */
+const PAST = '/v1/candles?symbol=BTC&source=cexa&interval=1m&limit=50'
+
+let machines: Machines
+let apis: ChildService[]
+let key: string
+let turn = 0
+/** The next process, as a load balancer would choose it. */
+const next = () => apis[turn++ % apis.length] as ChildService
+
+before(
+  async () => {
+    if (withoutPostgres !== false) return
+    machines = await startMachines()
+    ;[, ...apis] = await Promise.all([
+      machines.start(WORKER),
+      ...Array.from({ length: 3 }, () => machines.start('api')),
+    ])
+    key = await machines.key()
+    await until(
+      'the past is filled',
+      async () => {
+        const { json } = await ask(`${next().url}${pastOf(60)}`, { key })
+        return (json.data as unknown[] | undefined)?.length === 50
+      },
+      90_000,
+    )
+  },
+  { timeout: 180_000 },
+)
+after(() => machines?.close())
+
+function pastOf(minutes: number): string {
+  const end = Math.floor(Date.now() / 60_000) * 60_000 - 30 * 60_000
+  const time = (ms: number) => encodeURIComponent(new Date(ms).toISOString())
+  return `${PAST}&start=${time(end - minutes * 60_000)}&end=${time(end)}`
+}
+
+test('a walk by cursor goes from process to process', { skip: withoutPostgres }, async () => {
+  const path = pastOf(180)
+  const walk = async (service: () => ChildService) => {
+    const rows: unknown[] = []
+    let url = path
+    for (let page = 0; page < 10; page++) {
+      const { status, json } = await ask(`${service().url}${url}`, { key })
+      assert.equal(status, 200)
+      rows.push(...(json.data as unknown[]))
+      const cursor = Object(json.meta).next_cursor as string | null
+      if (cursor === null || cursor === undefined) return rows
+      url = `${path}&after=${encodeURIComponent(cursor)}`
+    }
+    return rows
+  }
+  const together = await walk(next)
+  assert.ok(together.length > 150)
+  assert.deepEqual(together, await walk(() => apis[0] as ChildService))
+})
+
+test('a page has the same bytes and tag everywhere, and the tag of one process is good for all', {
+  skip: withoutPostgres,
+}, async () => {
+  const path = pastOf(45)
+  const answers = await Promise.all(apis.map(({ url }) => ask(`${url}${path}`, { key })))
+  const [first] = answers
+  for (const answer of answers) {
+    assert.equal(answer.status, 200)
+    assert.equal(
+      answer.text.replace(/"request_id":"[^"]+"/, ''),
+      first?.text.replace(/"request_id":"[^"]+"/, ''),
+    )
+    assert.equal(answer.headers.get('etag'), first?.headers.get('etag'))
+  }
+  const tag = first?.headers.get('etag')
+  assert.ok(tag)
+  for (const { url } of apis)
+    assert.equal((await ask(`${url}${path}`, { key, headers: { 'If-None-Match': tag } })).status, 304)
+})
+
+test('a POST that is repeated at another process is done once', { skip: withoutPostgres }, async () => {
+  const body = JSON.stringify({ url: 'http://127.0.0.1:9/hook', kinds: ['block_added'] })
+  const headers = { 'Content-Type': 'application/json', 'Idempotency-Key': 'once' }
+  const answers = []
+  for (const { url } of apis)
+    answers.push(await ask(`${url}/v1/webhooks`, { method: 'POST', key, body, headers }))
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [201, 201, 201],
+    String(answers[0]?.text),
+  )
+  assert.equal(new Set(answers.map(({ json }) => json.id)).size, 1)
+  const list = await ask(`${next().url}/v1/webhooks`, { key })
+  assert.equal((list.json.data as unknown[]).length, 1)
+})
+
+test('a key that is revoked is refused by all within a second', { skip: withoutPostgres }, async () => {
+  const revoked = await machines.key()
+  for (const { url } of apis) assert.equal((await ask(`${url}/v1/limits`, { key: revoked })).status, 200)
+  const record = (await machines.accounts.store.listKeys()).find(({ hint }) => revoked.endsWith(hint))
+  await machines.accounts.accounts.revokeKey(record?.id ?? '')
+  const revokedAt = performance.now()
+  for (const { url } of apis)
+    await until(
+      `${url} refuses the key`,
+      async () => (await ask(`${url}/v1/limits`, { key: revoked })).status === 401,
+      1_000 - (performance.now() - revokedAt),
+    )
+})
+
+test('parallel requests at three processes get exactly what the balance pays for', {
+  skip: withoutPostgres,
+}, async () => {
+  const [requests, payable] = SOAK ? [2_000, 500] : [400, 100]
+  const price = Number((await ask(`${next().url}${pastOf(20)}&dry_run=true`, { key })).json.credits ?? 1)
+  const poor = await machines.key({ credits: price * payable })
+  const answers = await Promise.all(
+    Array.from(
+      { length: requests },
+      async () => (await ask(`${next().url}${pastOf(20)}`, { key: poor })).status,
+    ),
+  )
+  const count = (status: number) => answers.filter((each) => each === status).length
+  assert.deepEqual([count(200), count(402)], [payable, requests - payable])
+})
+
+test('a stream goes on at another process without loss or repetition', {
+  skip: withoutPostgres,
+}, async () => {
+  const order = { op: 'subscribe', kinds: ['block_added'] }
+  const steady = connectStream(next().url, key)
+  steady.send(order)
+  await until('a first event', () => steady.events.length > 0)
+  const seqs = [steady.events[0]?.seq ?? 0]
+  for (let round = 0; round < 4; round++) {
+    const client = connectStream(next().url, key)
+    client.send({ ...order, resume_after: seqs.at(-1) })
+    await until('ten events', () => client.events.length >= 10)
+    client.cut()
+    seqs.push(...client.events.map(({ seq }) => seq))
+  }
+  await until('all of them', () => (steady.events.at(-1)?.seq ?? 0) >= (seqs.at(-1) ?? 0))
+  steady.close()
+  assert.deepEqual(
+    seqs,
+    steady.events.map(({ seq }) => seq).filter((seq) => seq <= (seqs.at(-1) ?? 0)),
+  )
+})
