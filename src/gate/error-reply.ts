@@ -1,11 +1,19 @@
 import { ApiError, ERRORS, publicCode } from '../core/errors.ts'
+import { StoreUnavailableError } from '../store/unavailable.ts'
 import type { GateReply } from './request.ts'
 
+const STORE_AWAY = 'The stored data cannot be reached at the moment. Try again in a few seconds.'
+const STORE_AWAY_RETRY_SECONDS = 5
 const INTERNAL = 'Something went wrong on our side. The request id helps us to find it.'
 
 /** What the caller may see of an error: of an unknown one only the request id. */
 export function toApiError(error: unknown): ApiError {
-  return error instanceof ApiError ? error : new ApiError('internal_error', INTERNAL)
+  if (error instanceof ApiError) return error
+  if (error instanceof StoreUnavailableError)
+    return new ApiError('environment_unavailable', STORE_AWAY, { reason: 'store' }, [
+      ['Retry-After', String(STORE_AWAY_RETRY_SECONDS)],
+    ])
+  return new ApiError('internal_error', INTERNAL)
 }
 
 /** Our own body, or RFC 9457 where the caller accepts it. */

@@ -1,4 +1,7 @@
-/** Three processes that serve, behind nothing but the order in which they are asked: callers notice no difference. */
+/**
+ * Three processes that serve, behind nothing but the order in which they are asked: callers notice no difference. Keys,
+ * credits and limits are in test/e2e/three-processes.test.ts.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { ask } from '../fakes/client.ts'
@@ -8,7 +11,6 @@ import { withoutPostgres } from '../postgres/test-postgres.ts'
 import { until } from '../until.ts'
 import { type Machines, startMachines, WORKER } from './machines.ts'
 
-const SOAK = process.env.TAPELINE_SOAK !== undefined
 /** Of a day that the first fill has read. */
 const PAST = '/v1/candles?symbol=BTC&source=cexa&interval=1m&limit=50'
 
@@ -85,52 +87,6 @@ test('a page has the same bytes and tag everywhere, and the tag of one process i
   assert.ok(tag)
   for (const { url } of apis)
     assert.equal((await ask(`${url}${path}`, { key, headers: { 'If-None-Match': tag } })).status, 304)
-})
-
-test('a POST that is repeated at another process is done once', { skip: withoutPostgres }, async () => {
-  const body = JSON.stringify({ url: 'http://127.0.0.1:9/hook', kinds: ['block_added'] })
-  const headers = { 'Content-Type': 'application/json', 'Idempotency-Key': 'once' }
-  const answers = []
-  for (const { url } of apis)
-    answers.push(await ask(`${url}/v1/webhooks`, { method: 'POST', key, body, headers }))
-  assert.deepEqual(
-    answers.map(({ status }) => status),
-    [201, 201, 201],
-    String(answers[0]?.text),
-  )
-  assert.equal(new Set(answers.map(({ json }) => json.id)).size, 1)
-  const list = await ask(`${next().url}/v1/webhooks`, { key })
-  assert.equal((list.json.data as unknown[]).length, 1)
-})
-
-test('a key that is revoked is refused by all within a second', { skip: withoutPostgres }, async () => {
-  const revoked = await machines.key()
-  for (const { url } of apis) assert.equal((await ask(`${url}/v1/limits`, { key: revoked })).status, 200)
-  const record = (await machines.accounts.store.listKeys()).find(({ hint }) => revoked.endsWith(hint))
-  await machines.accounts.accounts.revokeKey(record?.id ?? '')
-  const revokedAt = performance.now()
-  for (const { url } of apis)
-    await until(
-      `${url} refuses the key`,
-      async () => (await ask(`${url}/v1/limits`, { key: revoked })).status === 401,
-      1_000 - (performance.now() - revokedAt),
-    )
-})
-
-test('parallel requests at three processes get exactly what the balance pays for', {
-  skip: withoutPostgres,
-}, async () => {
-  const [requests, payable] = SOAK ? [2_000, 500] : [400, 100]
-  const price = Number((await ask(`${next().url}${pastOf(20)}&dry_run=true`, { key })).json.credits ?? 1)
-  const poor = await machines.key({ credits: price * payable })
-  const answers = await Promise.all(
-    Array.from(
-      { length: requests },
-      async () => (await ask(`${next().url}${pastOf(20)}`, { key: poor })).status,
-    ),
-  )
-  const count = (status: number) => answers.filter((each) => each === status).length
-  assert.deepEqual([count(200), count(402)], [payable, requests - payable])
 })
 
 test('a stream goes on at another process without loss or repetition', {
