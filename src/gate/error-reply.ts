@@ -1,5 +1,5 @@
 import { ApiError, ERRORS, publicCode } from '../core/errors.ts'
-import { StoreUnavailableError } from '../store/unavailable.ts'
+import { StoreUnavailableError } from '../core/store-unavailable.ts'
 import type { GateReply } from './request.ts'
 
 const STORE_AWAY = 'The stored data cannot be reached at the moment. Try again in a few seconds.'

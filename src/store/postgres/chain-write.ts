@@ -13,9 +13,9 @@
  * or not. Writes of a store are done one after the other, so that the id of a repeated one is still the last.
  */
 import { randomUUID } from 'node:crypto'
+import { StoreUnavailableError } from '../../core/store-unavailable.ts'
 import { type Clock, elapsedMs } from '../../kit/clock.ts'
 import { type ChainGap, type ChainWrite, type ChainWritten, CheckpointMovedError } from '../chain.ts'
-import { StoreUnavailableError } from '../unavailable.ts'
 import { bytea } from './bytea.ts'
 import { addBlocks, checkpointOf, removeBlocks, startChainAt } from './chain-blocks.ts'
 import { confirm, drop, enter, unconfirm } from './chain-transactions.ts'

@@ -1,6 +1,6 @@
 /** One connection to the host that accepts writes. The only file that knows the driver. */
 import { Client, types } from 'pg'
-import { StoreUnavailableError } from '../unavailable.ts'
+import { StoreUnavailableError } from '../../core/store-unavailable.ts'
 import { type PostgresAddress, tlsOptions } from './address.ts'
 
 const CONNECT_MS = 5_000

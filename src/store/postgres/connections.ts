@@ -1,7 +1,8 @@
 /** The connections of a thread to one schema: bounded in number, and in how many callers may wait for one. */
+
+import { StoreUnavailableError } from '../../core/store-unavailable.ts'
 import { systemClock } from '../../kit/clock.ts'
 import { StoreClosedError } from '../environment.ts'
-import { StoreUnavailableError } from '../unavailable.ts'
 import type { PostgresAddress } from './address.ts'
 import { connect, type ServerConnection } from './connection.ts'
 
