@@ -22,6 +22,12 @@ export interface ServerConnection {
   readonly isBroken: () => boolean
 }
 
+/**
+ * Numbers that one server gave may be given again by the one that took over without the newest writes: those of each
+ * timeline are apart. A connection sees one timeline only, so the base is a setting of its session.
+ */
+const NUMBER_BASE = `('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint - 1 << 32`
+
 /** Tries the hosts in turn. */
 export async function connect(
   address: PostgresAddress,
@@ -87,7 +93,8 @@ async function connectTo(
   try {
     await client.connect()
     const answer = await client.query<{ standby: boolean; read_only: string }>(
-      `SELECT pg_is_in_recovery() AS standby, current_setting('transaction_read_only') AS read_only`,
+      `SELECT pg_is_in_recovery() AS standby, current_setting('transaction_read_only') AS read_only,
+        CASE WHEN NOT pg_is_in_recovery() THEN set_config('tapeline.number_base', (${NUMBER_BASE})::text, false) END`,
     )
     const state = answer.rows[0]
     // What a standby has may be older than what was served already.

@@ -5,6 +5,7 @@ import type { Finality } from '../series.ts'
 import { coverageOf, fillGaps, type StoredSpan } from '../spans/coverage-spans.ts'
 import { arrayOf } from './columns.ts'
 import { type Queries, type Statement, statement } from './database.ts'
+import { servedNumber } from './series-feeds.ts'
 
 /** A feed as it was when it was read. */
 export interface StoredFeedState {
@@ -34,7 +35,7 @@ export function sizeFor(count: number): number {
 
 /** Selects the states of the feeds in a parameter. */
 export function statesColumn(feeds: string): string {
-  return `(SELECT json_agg(json_build_array(id, final_before, timeline_base() + epoch, timeline_base() + version, observed_from, open_from, open_to,
+  return `(SELECT json_agg(json_build_array(id, final_before, ${servedNumber('epoch')}, ${servedNumber('version')}, observed_from, open_from, open_to,
         first_ts, last_ts))::text
       FROM feeds WHERE id = ANY (${feeds}::bigint[])) AS states`
 }

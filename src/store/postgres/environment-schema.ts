@@ -143,11 +143,6 @@ ${SERIES.map(seriesTable).join('\n')}
       );
       CREATE INDEX ON market_identifiers (source_rank, market_id);
 
-      -- After a failover numbers may be given again that the old server gave already: those of each timeline are apart.
-      CREATE FUNCTION timeline_base() RETURNS bigint LANGUAGE sql STABLE AS $$
-        SELECT (('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint - 1) << 32
-      $$;
-
       -- Attached, not created in place: that would lock the whole table against readers.
       CREATE FUNCTION add_partition(parent text, part text, low bigint, high bigint) RETURNS boolean
       LANGUAGE plpgsql AS $$

@@ -4,9 +4,12 @@ import type { Span } from '../coverage.ts'
 import { arrayOf } from './columns.ts'
 import { type Queries, statement } from './database.ts'
 
-/** Epoch and version as they are compared outside: see timeline_base. */
-export const SERVED_NUMBERS = (table: string) =>
-  `timeline_base() + ${table}.epoch AS epoch, timeline_base() + ${table}.version AS version`
+/** Epochs and versions as they are compared outside: those of different servers are apart (connection.ts). */
+export const servedNumber = (column: string) => `${column} + current_setting('tapeline.number_base')::bigint`
+
+/** Selects both. */
+export const servedNumbers = (table: string) =>
+  `${servedNumber(`${table}.epoch`)} AS epoch, ${servedNumber(`${table}.version`)} AS version`
 
 const CREATE = statement(
   'feeds_create',
@@ -33,7 +36,7 @@ const CHANGE = statement(
         $8::bigint[], $9::bigint[], $10::bigint[])
       AS c (id, epochs, corrections, final_before, first_ts, last_ts, observed_from, covered_to, open_from, open_to)
     WHERE f.id = c.id
-    RETURNING f.id, f.final_before, ${SERVED_NUMBERS('f')}`,
+    RETURNING f.id, f.final_before, ${servedNumbers('f')}`,
 )
 
 export interface NamedFeedRow {

@@ -7,16 +7,16 @@ import { endOf } from '../order/arms.ts'
 import type { FeedFilter, FeedInfo, Finality, Revision, RevisionQuery } from '../series.ts'
 import { arrayOf } from './columns.ts'
 import { type Database, type Queries, statement } from './database.ts'
-import { FIND_FEEDS, type NamedFeedRow, namesOf, SERVED_NUMBERS, type StateRow } from './series-feeds.ts'
+import { FIND_FEEDS, type NamedFeedRow, namesOf, type StateRow, servedNumbers } from './series-feeds.ts'
 import type { KnownTimes } from './series-window.ts'
 
 const STATE = statement(
   'feeds_state',
-  `SELECT id, final_before, ${SERVED_NUMBERS('feeds')} FROM feeds WHERE id = ANY ($1::bigint[])`,
+  `SELECT id, final_before, ${servedNumbers('feeds')} FROM feeds WHERE id = ANY ($1::bigint[])`,
 )
 const LIST = statement(
   'feeds_list',
-  `SELECT id, dataset, source, symbol, interval, final_before, ${SERVED_NUMBERS('feeds')}, corrections, first_ts,
+  `SELECT id, dataset, source, symbol, interval, final_before, ${servedNumbers('feeds')}, corrections, first_ts,
       last_ts FROM feeds
     WHERE ($1::text IS NULL OR dataset = $1) AND ($2::text IS NULL OR source = $2)
       AND ($3::text IS NULL OR symbol = $3) AND ($4::text IS NULL OR interval = $4)
