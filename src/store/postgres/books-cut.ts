@@ -1,15 +1,9 @@
 /** Deletes old rows of groups: whole groups, and of those at the border a part. */
 import { decodeBlocks } from '../books/block.ts'
 import { mergedRows, tailRowOf } from '../books/group.ts'
+import { wholeBlock } from './books-fold.ts'
 import { type GroupKey, groupKeys, nameOfGroup, READ_BLOCKS, spanBounds } from './books-groups.ts'
-import {
-  deleteGroups,
-  type GroupState,
-  READ_TAILS,
-  STATE_COLUMNS,
-  wholeBlock,
-  writeBlocks,
-} from './books-write.ts'
+import { deleteGroups, type GroupState, READ_TAILS, STATE_COLUMNS, writeBlocks } from './books-tables.ts'
 import { type Queries, statement } from './database.ts'
 
 const BEFORE = statement(

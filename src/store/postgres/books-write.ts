@@ -8,12 +8,11 @@
  * The groups of a write are handled together: their state is read, then what is stored already of the rows, if that is
  * possible at all, then everything is written. Rows of a group that becomes a block at once never lie in the tail.
  */
-import { randomInt } from 'node:crypto'
-import { contentOf, decodeBlock, decodeBlocks, encodeBlock, spanOf } from '../books/block.ts'
-import { type BookRow, compareKeys } from '../books/book-row.ts'
-import { mergedRows, tailRowOf } from '../books/group.ts'
-import { packSides, unpackSides } from '../books/pack-sides.ts'
+import { decodeBlocks, spanOf } from '../books/block.ts'
+import type { BookRow } from '../books/book-row.ts'
+import { packSides } from '../books/pack-sides.ts'
 import { bytesOf, type PackedRows } from '../rows/packed.ts'
+import { foldGroups, type GroupToFold, type IncomingRow, MIN_BLOCK_ROWS } from './books-fold.ts'
 import {
   type GroupKey,
   groupKeys,
@@ -24,6 +23,7 @@ import {
   spanBounds,
   TAIL_ROWS,
 } from './books-groups.ts'
+import { type GroupState, putGroups, STATE_COLUMNS, type TailRow } from './books-tables.ts'
 import { arrayOf, hexLinesOf, lines, linesOf } from './columns.ts'
 import { type Queries, statement } from './database.ts'
 import { type AppendCounts, noteTimes, type OldVersion, revise } from './series-append.ts'
@@ -33,17 +33,11 @@ import { type LockedFeed, noteChange } from './series-feeds.ts'
  * How long a tail becomes: a row of it takes ten times the room of one in a block, and a short block twice the room per
  * row of a long one. Instruments with few rows are many, so their tails are packed sooner.
  */
-const MIN_BLOCK_ROWS = 32
 const MAX_TAIL_ROWS = 128
 const MAX_TAIL_MS = 60_000
-/** A group of many blocks becomes one block when its span is over. */
-const MAX_BLOCKS_LEFT = 4
 /** Groups of earlier spans are folded twice as fast as groups are written, but never all of a span in one transaction. */
 const FOLDS_AT_LEAST = 4
-const MAX_VERSION = 2 ** 48 - 1
 
-export const STATE_COLUMNS = `g.feed_id AS feed, g.span, g.instrument, g.blocks, g.rows, g.first_ts, g.last_ts, g.tail_rows,
-    g.tail_first, g.tail_last`
 const STATES = statement(
   'group_states',
   `SELECT ${STATE_COLUMNS} FROM ${KEYS} JOIN book_groups g ON ${ON_KEY('g')}`,
@@ -54,11 +48,6 @@ const OVER = statement(
       ON g.feed_id = k.feed_id AND g.span < k.span
     WHERE g.waiting ORDER BY g.feed_id, g.span, g.instrument LIMIT $3`,
 )
-export const READ_TAILS = statement(
-  'tails',
-  `SELECT t.feed_id AS feed, t.span, t.instrument, t.ts, t.seq, t.recorded_at, t.text, t.sides
-    FROM ${KEYS} JOIN book_tail t ON ${ON_KEY('t')}`,
-)
 const PUT_TAIL = statement(
   'tail_put',
   `INSERT INTO book_tail (feed_id, span, instrument, ts, seq, recorded_at, text, sides)
@@ -67,37 +56,6 @@ const PUT_TAIL = statement(
         AS i (feed_id, span, instrument, ts, seq, text, sides)
     ON CONFLICT (feed_id, span, instrument, ts, seq) DO UPDATE
       SET recorded_at = excluded.recorded_at, text = excluded.text, sides = excluded.sides`,
-)
-const CLEAR_TAILS = statement('tails_clear', `DELETE FROM book_tail t USING ${KEYS} WHERE ${ON_KEY('t')}`)
-const CLEAR_BLOCKS = statement(
-  'blocks_clear',
-  `DELETE FROM book_blocks b USING ${KEYS} WHERE ${ON_KEY('b')} AND b.span BETWEEN $4::bigint AND $5::bigint`,
-)
-const PUT_BLOCKS = statement(
-  'blocks_put',
-  `INSERT INTO book_blocks (feed_id, span, instrument, part, data)
-    SELECT feed_id, span, coalesce(instrument, ''), part, decode(data, 'hex')
-      FROM unnest($1::bigint[], $2::bigint[], ${lines('$3')}, $4::int[], ${lines('$5')})
-        AS i (feed_id, span, instrument, part, data)
-    ON CONFLICT (feed_id, span, instrument, part) DO UPDATE SET data = excluded.data`,
-)
-const PUT_GROUPS = statement(
-  'groups_put',
-  `INSERT INTO book_groups AS g (feed_id, span, instrument, version, blocks, rows, first_ts, last_ts, waiting, tail_rows,
-        tail_first, tail_last)
-    SELECT feed_id, span, coalesce(instrument, ''), version, blocks, rows, first_ts, last_ts, tail_rows > 0, tail_rows,
-        tail_first, tail_last
-      FROM unnest($1::bigint[], $2::bigint[], ${lines('$3')}, $4::bigint[], $5::int[], $6::bigint[], $7::bigint[],
-          $8::bigint[], $9::int[], $10::bigint[], $11::bigint[])
-        AS i (feed_id, span, instrument, version, blocks, rows, first_ts, last_ts, tail_rows, tail_first, tail_last)
-    ON CONFLICT (feed_id, span, instrument) DO UPDATE
-      SET version = CASE WHEN excluded.version = 0 THEN g.version ELSE excluded.version END, blocks = excluded.blocks,
-        rows = excluded.rows, first_ts = excluded.first_ts, last_ts = excluded.last_ts, waiting = excluded.waiting,
-        tail_rows = excluded.tail_rows, tail_first = excluded.tail_first, tail_last = excluded.tail_last`,
-)
-const DELETE_GROUPS = statement(
-  'groups_delete',
-  `DELETE FROM book_groups g USING ${KEYS} WHERE ${ON_KEY('g')}`,
 )
 const COUNT_REVISIONS = statement(
   'revisions_count',
@@ -109,33 +67,6 @@ const COUNT_REVISIONS = statement(
     GROUP BY k.place`,
 )
 
-export interface GroupState extends GroupKey {
-  readonly blocks: number
-  /** In the blocks, with the times of the first and the last; empty when first is above last. */
-  readonly rows: number
-  readonly first_ts: number
-  readonly last_ts: number
-  readonly tail_rows: number
-  readonly tail_first: number
-  readonly tail_last: number
-}
-
-interface TailRow extends GroupKey {
-  readonly ts: number
-  readonly seq: number
-  readonly recorded_at: number
-  readonly text: string
-  readonly sides: Buffer
-}
-
-/** A light row and its books, as they arrive. */
-interface Incoming {
-  readonly ts: number
-  readonly seq: number
-  readonly text: string
-  readonly packed: Uint8Array
-}
-
 interface OldRow {
   readonly text: string
   readonly packed: Uint8Array
@@ -143,14 +74,14 @@ interface OldRow {
 }
 
 /** A group in this write. */
-interface Group extends GroupKey {
+interface Group extends GroupToFold {
   readonly lockedFeed: LockedFeed
   state: GroupState
-  readonly incoming: Incoming[]
+  readonly incoming: IncomingRow[]
   /** What is stored of incoming rows, by key; and then what the write makes of it. */
   readonly old: Map<string, OldRow>
   /** Rows that are written, by key. */
-  readonly changed: Map<string, Incoming>
+  readonly changed: Map<string, IncomingRow>
   /** All rows of the blocks, where they had to be unpacked. */
   unpacked: BookRow[] | undefined
 }
@@ -184,12 +115,12 @@ export async function appendBooks(
   const isChanged = new Set(touched.map(({ feed }) => feed))
   const ended = over
     .filter((state) => isChanged.has(state.feed) && !byName.has(nameOfGroup(state)))
-    .map((state) => emptyGroup(state, feedOf(packs, state.feed)))
+    .map((state) => emptyGroup(state, feedOf(packs, state.feed), true))
   const waiting = touched.filter((group) => !isLong(group))
   await Promise.all([
     putTails(tx, waiting, now),
     reviseBooks(tx, corrected, now),
-    foldGroups(tx, [...touched.filter(isLong), ...ended], now, new Set(ended)),
+    foldGroups(tx, [...touched.filter(isLong), ...ended], now),
   ])
   return counts
 }
@@ -200,7 +131,7 @@ function feedOf(packs: readonly { readonly feed: LockedFeed }[], id: number): Lo
   return pack.feed
 }
 
-function emptyGroup(state: GroupState, lockedFeed: LockedFeed): Group {
+function emptyGroup(state: GroupState, lockedFeed: LockedFeed, isEnded = false): Group {
   const { feed, span, instrument } = state
   return {
     feed,
@@ -211,6 +142,7 @@ function emptyGroup(state: GroupState, lockedFeed: LockedFeed): Group {
     incoming: [],
     old: new Map(),
     changed: new Map(),
+    isEnded,
     unpacked: undefined,
   }
 }
@@ -292,7 +224,7 @@ async function unpackBlocks(tx: Queries, groups: readonly Group[]): Promise<void
 
 interface Corrected {
   readonly group: Group
-  readonly row: Incoming
+  readonly row: IncomingRow
   readonly old: OldRow
 }
 
@@ -371,25 +303,6 @@ async function putTails(tx: Queries, groups: readonly Group[], now: number): Pro
   ])
 }
 
-/** Version 0 leaves the one that is stored: the blocks are the same. */
-async function putGroups(
-  tx: Queries,
-  states: readonly (GroupState & { readonly version: number })[],
-): Promise<void> {
-  const column = (of: (state: GroupState & { readonly version: number }) => number) => arrayOf(states.map(of))
-  await tx.run(PUT_GROUPS, [
-    ...groupKeys(states),
-    column(({ version }) => version),
-    column(({ blocks }) => blocks),
-    column(({ rows }) => rows),
-    column(({ first_ts }) => first_ts),
-    column(({ last_ts }) => last_ts),
-    column(({ tail_rows }) => tail_rows),
-    column(({ tail_first }) => tail_first),
-    column(({ tail_last }) => tail_last),
-  ])
-}
-
 async function reviseBooks(tx: Queries, corrected: readonly Corrected[], now: number): Promise<void> {
   if (corrected.length === 0) return
   const found = await tx.rows<{ place: number; count: number }>(COUNT_REVISIONS, [
@@ -416,139 +329,4 @@ async function reviseBooks(tx: Queries, corrected: readonly Corrected[], now: nu
     }
   })
   await revise(tx, now, old)
-}
-
-/** Tails become further blocks. */
-async function foldGroups(
-  tx: Queries,
-  groups: readonly Group[],
-  now: number,
-  ended: ReadonlySet<Group>,
-): Promise<void> {
-  if (groups.length === 0) return
-  const withTail = groups.filter(({ state }) => state.tail_rows > 0)
-  const withBlocks = groups.filter(({ state }) => state.blocks > 0)
-  const [tails, blocks] = await Promise.all([
-    withTail.length === 0 ? [] : tx.rows<TailRow>(READ_TAILS, groupKeys(withTail)),
-    withBlocks.length === 0
-      ? []
-      : tx.rows<GroupKey & { data: Buffer }>(READ_BLOCKS, [
-          ...groupKeys(withBlocks),
-          ...spanBounds(withBlocks),
-        ]),
-  ])
-  const tailsOf = Map.groupBy(tails, nameOfGroup)
-  const blocksOf = Map.groupBy(blocks, nameOfGroup)
-  const folds = groups.map((group) => {
-    const name = nameOfGroup(group)
-    const stored = (tailsOf.get(name) ?? []).map((row) => tailRowOf({ ...row }))
-    const fresh = [...group.changed.values()].map(({ ts, seq, text, packed }) => ({
-      ts,
-      seq,
-      text,
-      recordedAt: now,
-      sides: unpackSides(packed),
-    }))
-    const data = (blocksOf.get(name) ?? []).map((row) => row.data)
-    return { group, ...fold(group, mergedRows(stored, fresh), data, ended.has(group)) }
-  })
-  await writeBlocks(tx, folds)
-}
-
-interface Fold {
-  readonly parts: readonly { readonly part: number; readonly data: Uint8Array }[]
-  /** Whether the parts are all there are. */
-  readonly isWhole: boolean
-  readonly state: GroupState
-}
-
-/**
- * The tail becomes a further block. With rows that belong before others it becomes one block with all of them, and after
- * a short block it becomes one with that.
- */
-function fold(
-  { state }: Group,
-  tail: readonly BookRow[],
-  data: readonly Uint8Array[],
-  isEnded: boolean,
-): Fold {
-  const [first, last] = [tail[0], tail.at(-1)]
-  if (first === undefined || last === undefined)
-    return { parts: [], isWhole: false, state: withoutTail(state) }
-  const isBetween = state.rows > 0 && first.ts <= state.last_ts
-  if (data.length === 0 || isBetween || (isEnded && data.length >= MAX_BLOCKS_LEFT)) {
-    const rows = data.length === 0 ? tail : mergedRows(decodeBlocks(data, state.span)?.rows() ?? [], tail)
-    return wholeBlock(state, rows)
-  }
-  const dictionary = contentOf(data[0] as Uint8Array)
-  const place = data.length - 1
-  const before = decodeBlock(data[place] as Uint8Array, state.span, place === 0 ? undefined : dictionary)
-  const isShort = tail.length < MIN_BLOCK_ROWS && before.ts.length < MIN_BLOCK_ROWS
-  const part = isShort ? place : place + 1
-  const block = encodeBlock([...(isShort ? before.rows() : []), ...tail], part === 0 ? undefined : dictionary)
-  return {
-    parts: [{ part, data: block }],
-    isWhole: false,
-    state: {
-      ...withoutTail(state),
-      blocks: part + 1,
-      rows: state.rows + tail.length,
-      last_ts: last.ts,
-    },
-  }
-}
-
-/** Rows that become the only block of their group, at least one. */
-export function wholeBlock(state: GroupState, rows: readonly BookRow[]): Fold {
-  const sorted = [...rows].sort(compareKeys)
-  return {
-    parts: [{ part: 0, data: encodeBlock(sorted) }],
-    isWhole: true,
-    state: {
-      ...withoutTail(state),
-      blocks: 1,
-      rows: sorted.length,
-      first_ts: sorted[0]?.ts ?? 1,
-      last_ts: sorted.at(-1)?.ts ?? 0,
-    },
-  }
-}
-
-const withoutTail = (state: GroupState): GroupState => ({
-  ...state,
-  tail_rows: 0,
-  tail_first: 0,
-  tail_last: 0,
-})
-
-export async function writeBlocks(tx: Queries, folds: readonly Fold[]): Promise<void> {
-  if (folds.length === 0) return
-  const states = folds.map(({ state }) => state)
-  const whole = folds.filter(({ isWhole }) => isWhole).map(({ state }) => state)
-  const parts = folds.flatMap(({ state, parts }) => parts.map((part) => ({ ...part, state })))
-  const done: Promise<unknown>[] = [tx.run(CLEAR_TAILS, groupKeys(states))]
-  if (whole.length > 0) done.push(tx.run(CLEAR_BLOCKS, [...groupKeys(whole), ...spanBounds(whole)]))
-  if (parts.length > 0)
-    done.push(
-      tx.run(PUT_BLOCKS, [
-        ...groupKeys(parts.map(({ state }) => state)),
-        arrayOf(parts.map(({ part }) => part)),
-        hexLinesOf(parts.map(({ data }) => data)),
-      ]),
-    )
-  done.push(
-    putGroups(
-      tx,
-      states.map((state) => ({ ...state, version: 1 + randomInt(MAX_VERSION) })),
-    ),
-  )
-  await Promise.all(done)
-}
-
-export async function deleteGroups(tx: Queries, groups: readonly GroupKey[]): Promise<void> {
-  await Promise.all([
-    tx.run(CLEAR_TAILS, groupKeys(groups)),
-    tx.run(CLEAR_BLOCKS, [...groupKeys(groups), ...spanBounds(groups)]),
-    tx.run(DELETE_GROUPS, groupKeys(groups)),
-  ])
 }
