@@ -4,12 +4,12 @@
  * behaviour run on that engine.
  */
 import { createHash } from 'node:crypto'
-import { rmSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Environment } from '../../src/core/environment.ts'
 import { type Clock, systemClock } from '../../src/kit/clock.ts'
 import { openStores, parseStoreAddress, type Stores } from '../../src/store/open-stores.ts'
-import { dropSchemas, postgresAddress } from '../postgres/test-postgres.ts'
+import { dropSchemas, postgresAddress, tablesOf } from '../postgres/test-postgres.ts'
 
 export function storesIn(folder: string, clock: Clock = systemClock): Stores {
   return openStores(parseStoreAddress(sharedAddress(folder) ?? folder), clock)
@@ -30,6 +30,14 @@ export function storeEnv(folder: string): Record<string, string> {
 export async function removeEnvironment(folder: string, environment: Environment): Promise<void> {
   if (isOnPostgres(folder)) return dropSchemas([`${schemaOf(folder)}_${environment}`])
   for (const end of ['db', 'db-wal', 'db-shm']) rmSync(join(folder, `${environment}.${end}`), { force: true })
+}
+
+/** The bytes of everything that is stored, by file or by table. */
+export async function storedBytes(folder: string): Promise<{ name: string; bytes: Buffer }[]> {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ name, parentPath }) => ({ name, bytes: readFileSync(join(parentPath, name)) }))
+  return isOnPostgres(folder) ? [...files, ...(await tablesOf(schemaOf(folder)))] : files
 }
 
 /** Undefined where the folder itself is the store. */

@@ -30,11 +30,36 @@ export function postgresPlace(): PostgresPlace {
   }
 }
 
-export async function dropSchemas(names: readonly string[]): Promise<void> {
+export function dropSchemas(names: readonly string[]): Promise<void> {
+  return withClient(async (client) => {
+    for (const name of names) await client.query(`DROP SCHEMA IF EXISTS ${name} CASCADE`)
+  })
+}
+
+/** What the tables of schemas with this beginning hold: their rows as text, and the bytes behind every hexadecimal value. */
+export function tablesOf(prefix: string): Promise<{ name: string; bytes: Buffer }[]> {
+  return withClient(async (client) => {
+    const tables = await client.query<{ name: string }>(
+      `SELECT c.oid::regclass::text AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+        WHERE c.relkind = 'r' AND starts_with(n.nspname, $1)`,
+      [prefix],
+    )
+    const found: { name: string; bytes: Buffer }[] = []
+    for (const { name } of tables.rows) {
+      const { rows } = await client.query<{ row: string }>(`SELECT t::text AS row FROM ${name} t`)
+      const text = rows.map(({ row }) => row).join('\n')
+      const binary = text.matchAll(/\\x([0-9a-f]+)/g).map(([, hex = '']) => Buffer.from(hex, 'hex'))
+      found.push({ name, bytes: Buffer.concat([Buffer.from(text), ...binary]) })
+    }
+    return found
+  })
+}
+
+async function withClient<R>(run: (client: Client) => Promise<R>): Promise<R> {
   const client = new Client({ connectionString: address })
   await client.connect()
   try {
-    for (const name of names) await client.query(`DROP SCHEMA IF EXISTS ${name} CASCADE`)
+    return await run(client)
   } finally {
     await client.end()
   }
