@@ -36,7 +36,8 @@ export function closeCountedSeconds(parts: SymbolParts, left?: UnclosedTrades): 
       isOverdue: nowMs >= endMs + plan.lateTradesMs,
     })
     if (verdict === 'wait') return false
-    const candles = built.take(endMs)
+    // After a start the venue sends the last trades again: of a second that was closed before, only some of them.
+    const candles = built.take(endMs).filter((candle) => candle.openMs >= openMs)
     if (verdict === 'lost') {
       counts.missedMinutes += 1
       for (const each of feeds) tracker.lost(each, openMs, endMs, 'not_observed')

@@ -16,7 +16,7 @@ import type { MinuteProver } from './prove-minutes.ts'
 import { noCounts, type SymbolParts } from './symbol-parts.ts'
 
 const START_MS = Date.parse('2026-11-10T10:00:00Z')
-const RANGE = { fromMs: START_MS, toMs: START_MS + 3_600_000 }
+const RANGE = { fromMs: START_MS - 3_600_000, toMs: START_MS + 3_600_000 }
 
 async function start(name: 'binance-futures' | 'hyperliquid', isJoined: (closeMs: number) => boolean) {
   const { plan } = VENUES[name]
@@ -89,6 +89,15 @@ test('trades without numbers: nothing but the count of the minute closes their s
   seconds.minutes([minuteCandle(5)], START_MS, START_MS + 60_000)
   await seconds.close(START_MS + 64_000)
   assert.deepEqual(await closed(), [0, 1, 2, 9, 10])
+  await end()
+})
+
+test('trades without numbers: what is sent again of the time before the start closes nothing there', async () => {
+  const { trade, closed, seconds, end } = await start('hyperliquid', () => true)
+  for (const ms of [-11_200, 100, 1_100]) trade(ms)
+  seconds.minutes([minuteCandle(2)], START_MS, START_MS + 60_000)
+  await seconds.close(START_MS + 64_000)
+  assert.deepEqual(await closed(), [0, 1])
   await end()
 })
 
