@@ -42,7 +42,7 @@ import type { Logger } from './kit/log.ts'
 import { createMetrics } from './kit/metrics.ts'
 import { createShutdown, type Shutdown } from './kit/shutdown.ts'
 import { type AccountsStore, ConflictError } from './store/accounts.ts'
-import { openStores, type Stores, watchFiles } from './store/open-stores.ts'
+import { describeAddress, openStores, type Stores, watchFiles } from './store/open-stores.ts'
 import type { StreamHub } from './stream/hub.ts'
 
 /**
@@ -101,8 +101,10 @@ async function startParts(
   { shutdown, bound }: { shutdown: Shutdown; bound: BoundPort },
 ): Promise<Service> {
   const { clock, log } = deps
-  const stores = openStores(storeAddress(config), clock)
+  const address = storeAddress(config)
+  const stores = openStores(address, clock)
   const does = rolesOf(config, stores)
+  if (stores.isShared) log.info({ store: describeAddress(address), roles: config.roles }, 'shares a store')
   const coordination = stores.isShared ? stores.coordination() : undefined
   shutdown.add('coordination', () => coordination?.close())
   const leadership = openLeadership(stores, deps, shutdown)

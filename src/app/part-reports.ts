@@ -8,13 +8,13 @@ import { type Clock, runEvery } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { Heartbeats } from '../store/heartbeats.ts'
 
-export interface PartReport<R = unknown> {
+interface PartReport<R = unknown> {
   readonly report: R
   /** What is wrong with the part; null when nothing is. */
   readonly problem: string | null
 }
 
-export interface FoundReport<R> extends PartReport<R> {
+interface FoundReport<R> extends PartReport<R> {
   readonly part: string
   /** It has not reported for a while: what it last said is out of date. */
   readonly isSilent: boolean

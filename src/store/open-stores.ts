@@ -4,13 +4,17 @@
  */
 import type { Clock } from '../kit/clock.ts'
 import type { RandomBytes } from '../kit/random.ts'
-import { isPostgresAddress, type PostgresAddress, parsePostgresAddress } from './postgres/address.ts'
+import {
+  isPostgresAddress,
+  type PostgresAddress,
+  parsePostgresAddress,
+  shownAddress,
+} from './postgres/address.ts'
 import { openPostgresStores } from './postgres/stores.ts'
 import { DEFAULT_CACHE_MB } from './sqlite/cache-sizes.ts'
 import { openSqliteStores, type SqliteAddress } from './sqlite/stores.ts'
 import type { Stores } from './stores.ts'
 
-export { shownAddress } from './postgres/address.ts'
 export type { FolderLock } from './sqlite/folder-lock.ts'
 export { describeHolder, FolderLockedError, lockFolder, readHolder } from './sqlite/folder-lock.ts'
 export type { SqliteAddress } from './sqlite/stores.ts'
@@ -32,6 +36,11 @@ export function parseStoreAddress(text: string, cacheMb = DEFAULT_CACHE_MB): Sto
     throw new RangeError(`The store address names an unknown engine ${engine}; known are sqlite, postgres.`)
   }
   return { engine, folder, cacheMb }
+}
+
+/** For logs and messages: nothing secret. */
+export function describeAddress(address: StoreAddress): string {
+  return address.engine === 'sqlite' ? address.folder : shownAddress(address)
 }
 
 export function openStores(address: StoreAddress, clock: Clock, ports: StorePorts = {}): Stores {

@@ -21,7 +21,7 @@ export interface EnvironmentOptions {
   fence?: Fence
 }
 
-export interface ChainOptions {
+interface ChainOptions {
   /** Writes are done on the calling thread, where the engine has threads for them. */
   inline?: boolean
   fence?: Fence

@@ -23,7 +23,7 @@ export interface Cluster {
 const START_MS = 30_000
 
 /** The folder of `initdb` and `postgres`; undefined where PostgreSQL is not installed. */
-export function postgresPrograms(): string | undefined {
+function postgresPrograms(): string | undefined {
   const installed = globSync('/usr/lib/postgresql/*/bin/initdb').sort((a, b) => versionOf(b) - versionOf(a))
   const onPath = (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, 'initdb'))
   const initdb = [...installed, ...onPath].find((file) => existsSync(file))
@@ -49,7 +49,7 @@ export async function clusterOfRun(): Promise<Cluster | undefined> {
   return cluster
 }
 
-export async function startCluster(programs: string, settings: readonly string[] = []): Promise<Cluster> {
+async function startCluster(programs: string, settings: readonly string[] = []): Promise<Cluster> {
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-postgres-'))
   const as = owner()
   if (as.uid !== undefined) chownSync(folder, as.uid, as.gid as number)

@@ -32,7 +32,7 @@ interface TlsSettings {
 }
 
 /** Why an address is wrong, without repeating it. */
-export class PostgresAddressError extends RangeError {
+class PostgresAddressError extends RangeError {
   override readonly name = 'PostgresAddressError'
 }
 
