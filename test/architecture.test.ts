@@ -199,7 +199,7 @@ test('only open-stores.ts names an engine', () => {
 const ENGINE_FILES: Record<string, string> = {
   'src/ingest/shared/refused-rows.test.ts': 'makes the database itself refuse a row',
   'test/e2e/chain-statuses.test.ts': 'breaks a table under the running service',
-  'test/e2e/webhook-kill.test.ts': 'reads the single charges, which no port lists',
+  'test/fakes/stores.ts': 'reads the single charges, which no port lists',
   'test/ingest/audited-store.ts': 'changes rows behind the store, which the self-checks have to find',
   'test/simulation/dump.ts': 'compares every table of two runs',
   'test/simulation/chain/system.ts': 'gives the event log a name that follows from the seed',

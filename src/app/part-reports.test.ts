@@ -41,6 +41,12 @@ test('what a part reports in one process is found in all, until it is withdrawn 
     { part: 'record:cexa/live', report: { rows: 1 }, problem: null, isSilent: false },
   ])
   rows = 2
+  assert.equal(
+    a.find((part) => part === 'record:cexa/live')[0]?.problem,
+    'too many',
+    'its own process knows at once',
+  )
+  assert.equal(found()[0]?.problem, null)
   await pass(2)
   assert.equal(found()[0]?.problem, 'too many')
   isCut = true

@@ -87,9 +87,13 @@ export function sharedReports(store: Heartbeats, { clock, log }: { clock: Clock;
         await store.removeHeartbeat(part).catch(() => {})
       }
     },
-    find: <R>(isWanted: (part: string) => boolean) =>
-      known
-        .filter(({ part }) => isWanted(part))
+    find: <R>(isWanted: (part: string) => boolean) => [
+      // Those of this process as they are now.
+      ...[...own]
+        .filter(([part]) => isWanted(part))
+        .map(([part, read]) => ({ part, isSilent: false, ...(read() as PartReport<R>) })),
+      ...known
+        .filter(({ part }) => isWanted(part) && !own.has(part))
         .map(({ part, reportedAtMs, value }): FoundReport<R> => {
           const silentMs = clock.now() - reportedAtMs
           const isSilent = silentMs > MAX_SILENCE_MS
@@ -101,6 +105,7 @@ export function sharedReports(store: Heartbeats, { clock, log }: { clock: Clock;
             problem: isSilent ? `${part} has not reported for ${Math.round(silentMs / 1000)} s` : problem,
           }
         }),
+    ],
     async close() {
       stop()
       await running

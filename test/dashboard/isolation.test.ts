@@ -1,6 +1,6 @@
 /** Tokens, owners, secrets and headers, tried on every route that the dashboard's API declares. */
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { CreatedKeyView, DeliveryView, KeyView, UsageView } from '../../src/dashboard/wire.ts'
@@ -8,6 +8,7 @@ import { createLogger } from '../../src/kit/log.ts'
 import { openEventWriter } from '../fakes/event-writer.ts'
 import { type Receiver, startReceiver, status } from '../fakes/receiver.ts'
 import { startTestService, type TestService } from '../fakes/service.ts'
+import { storedBytes } from '../fakes/stores.ts'
 import { until } from '../until.ts'
 import { everyCall, ROUTE_FILES } from './routes.ts'
 import { operator, PASSWORD, type Session, signedUp, visit } from './session.ts'
@@ -151,9 +152,7 @@ test('the clear text of a key is in the creation answer only: not in database, l
     'the usage in the database',
     async () => (await cleo.call<UsageView>('GET', 'usage')).json.rows.length > 0,
   )
-  const stored = readdirSync(service.folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => readFileSync(join(entry.parentPath, entry.name)).toString('latin1'))
+  const stored = (await storedBytes(service.folder)).map(({ bytes }) => bytes.toString('latin1'))
   assert.ok(
     stored.some((text) => text.includes(record.id)),
     'the database was really searched',

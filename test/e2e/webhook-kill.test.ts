@@ -5,19 +5,17 @@
  */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import { openAccounts } from '../../src/app/open-accounts.ts'
 import { loadConfig } from '../../src/config.ts'
 import { systemClock } from '../../src/kit/clock.ts'
-import { openDatabase } from '../../src/store/sqlite/open.ts'
 import { CHARGE_NAME } from '../../src/webhooks/credits.ts'
 import { openEventWriter } from '../fakes/event-writer.ts'
 import { makeKey } from '../fakes/keys.ts'
 import { type Answer, accept, hang, type Received, startReceiver, status } from '../fakes/receiver.ts'
 import { type ChildService, dataFolder, spawnService, WIDE_PLAN } from '../fakes/service.ts'
-import { storeEnv } from '../fakes/stores.ts'
+import { chargesIn, storeEnv } from '../fakes/stores.ts'
 import { until } from '../until.ts'
 
 const SOAK = process.env.TAPELINE_SOAK !== undefined
@@ -83,16 +81,6 @@ function isSigned({ headers, body }: Received, secrets: readonly string[]): bool
   if (!isPlain(first) || !isStandard(first)) return false
   // A delivery that was signed just before the rotation knows the first secret only.
   return second === undefined || given[1] === undefined || (isPlain(second) && isStandard(second))
-}
-
-function chargesOf(folder: string): { id: string; credits: number }[] {
-  const accounts = openDatabase({ file: join(folder, 'accounts.db') })
-  try {
-    const rows = accounts.prepare('SELECT id, credits FROM ledger WHERE endpoint = ?').all(CHARGE_NAME)
-    return rows.map(({ id, credits }) => ({ id: String(id), credits: Number(credits) }))
-  } finally {
-    accounts.close()
-  }
 }
 
 test(`${EVENTS} events survive ${KILLS} kills of the service: none lost, none charged twice`, {
@@ -237,10 +225,10 @@ test(`${EVENTS} events survive ${KILLS} kills of the service: none lost, none ch
     return used === before && used > 0
   })
   const delivered = failing.deliveries.size + leaving.deliveries.size
-  let charges = chargesOf(folder.path)
+  let charges = await chargesIn(folder.path, CHARGE_NAME)
   // Charges are journalled a moment after they are made.
-  await until('the balance is the sum of the charges', () => {
-    charges = chargesOf(folder.path)
+  await until('the balance is the sum of the charges', async () => {
+    charges = await chargesIn(folder.path, CHARGE_NAME)
     return charges.reduce((sum, { credits }) => sum + credits, 0) === used
   })
   assert.ok(charges.every(({ credits }) => credits === 1))

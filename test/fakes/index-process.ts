@@ -3,8 +3,8 @@ import { startIndexWorker } from '../../src/app/index-worker.ts'
 import { startFollowing } from '../../src/indexer/follow.ts'
 import { systemClock } from '../../src/kit/clock.ts'
 import { createWatchedAddresses } from '../../src/relay/addresses.ts'
-import { parseStoreAddress } from '../../src/store/open-stores.ts'
 import { createUpstreams } from '../../src/upstreams/pool.ts'
+import { storeAddressOf } from './stores.ts'
 
 const [folder = '', ...urls] = process.argv.slice(2)
 const network = 'testnet-10'
@@ -15,7 +15,7 @@ const upstreams = createUpstreams({
   random: Math.random,
 })
 const worker = startIndexWorker({
-  address: parseStoreAddress(folder),
+  address: storeAddressOf(folder),
   environment: 'test',
   network,
   dropAfterMs: 60_000,

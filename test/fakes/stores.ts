@@ -8,11 +8,16 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Environment } from '../../src/core/environment.ts'
 import { type Clock, systemClock } from '../../src/kit/clock.ts'
-import { openStores, parseStoreAddress, type Stores } from '../../src/store/open-stores.ts'
-import { dropSchemas, postgresAddress, tablesOf } from '../postgres/test-postgres.ts'
+import { openStores, parseStoreAddress, type StoreAddress, type Stores } from '../../src/store/open-stores.ts'
+import { openDatabase } from '../../src/store/sqlite/open.ts'
+import { dropSchemas, postgresAddress, postgresRows, tablesOf } from '../postgres/test-postgres.ts'
 
 export function storesIn(folder: string, clock: Clock = systemClock): Stores {
-  return openStores(parseStoreAddress(sharedAddress(folder) ?? folder), clock)
+  return openStores(storeAddressOf(folder), clock)
+}
+
+export function storeAddressOf(folder: string): StoreAddress {
+  return parseStoreAddress(sharedAddress(folder) ?? folder)
 }
 
 /** The settings of a service on this folder. */
@@ -32,6 +37,26 @@ export async function removeEnvironment(folder: string, environment: Environment
   for (const end of ['db', 'db-wal', 'db-shm']) rmSync(join(folder, `${environment}.${end}`), { force: true })
 }
 
+/** The charges under a name. */
+export async function chargesIn(
+  folder: string,
+  endpoint: string,
+): Promise<{ id: string; credits: number }[]> {
+  const rows = isOnPostgres(folder)
+    ? await postgresRows(`SELECT id, credits FROM ${schemaOf(folder)}.ledger WHERE endpoint = $1`, [endpoint])
+    : sqliteRows(join(folder, 'accounts.db'), 'SELECT id, credits FROM ledger WHERE endpoint = ?', [endpoint])
+  return rows.map(({ id, credits }) => ({ id: String(id), credits: Number(credits) }))
+}
+
+function sqliteRows(file: string, query: string, values: string[]): Record<string, unknown>[] {
+  const database = openDatabase({ file })
+  try {
+    return database.prepare(query).all(...values)
+  } finally {
+    database.close()
+  }
+}
+
 /** The bytes of everything that is stored, by file or by table. */
 export async function storedBytes(folder: string): Promise<{ name: string; bytes: Buffer }[]> {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -46,7 +71,7 @@ function sharedAddress(folder: string): string | undefined {
 }
 
 function isOnPostgres(folder: string): boolean {
-  return process.env.TAPELINE_TEST_ENGINE === 'postgres' && folder !== ':memory:'
+  return process.env.TAPELINE_TEST_ENGINE === 'postgres' && folder !== ':memory:' && !folder.includes('://')
 }
 
 function schemaOf(folder: string): string {

@@ -55,6 +55,10 @@ export function tablesOf(prefix: string): Promise<{ name: string; bytes: Buffer 
   })
 }
 
+export function postgresRows(query: string, values: readonly unknown[]): Promise<Record<string, unknown>[]> {
+  return withClient(async (client) => (await client.query(query, [...values])).rows)
+}
+
 async function withClient<R>(run: (client: Client) => Promise<R>): Promise<R> {
   const client = new Client({ connectionString: address })
   await client.connect()
