@@ -108,8 +108,8 @@ const MAX_BATCH = 14
 const MAX_SLOW_BATCH = 7
 const SLOW = /^test\/e2e\//
 /** Most files wait for about half of their time, so more processes run than there are cores. */
-const LANES = Math.ceil(2.5 * availableParallelism())
-const COMPUTE_LANES = availableParallelism()
+const LANES = 2 * availableParallelism()
+const COMPUTE_LANES = Math.max(1, availableParallelism() - 1)
 const COMPUTE_NICE = 19
 const SHOWN_SLOWEST = 15
 const MIN_MEMORY_BYTES = 4 * 2 ** 30
