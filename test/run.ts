@@ -4,7 +4,7 @@
  * nothing is run twice.
  *
  * Files of one kind share a process (`batch.ts`): most of what a file costs is loading and compiling what it tests.
- * Those that only compute run at the lowest priority and take what the others, which wait for half of their time, leave
+ * Those that only compute run at a lower priority and take what the others, which wait for half of their time, leave
  * of the machine; the sandbox has everything that it wants before both.
  */
 import { execFile } from 'node:child_process'
@@ -110,7 +110,7 @@ const SLOW = /^test\/e2e\//
 /** Most files wait for about half of their time, so more processes run than there are cores. */
 const LANES = 2 * availableParallelism()
 const COMPUTE_LANES = Math.max(1, availableParallelism() - 1)
-const COMPUTE_NICE = 19
+const COMPUTE_NICE = 5
 const SHOWN_SLOWEST = 15
 const MIN_MEMORY_BYTES = 4 * 2 ** 30
 /** What node:test reports of each process at its end. */
