@@ -25,12 +25,18 @@ export function useMarkets(source: Source, symbol: AssetSymbol) {
   }
 }
 
-/** The market that has most to show: the longest of those that run, the most traded of these. */
+/**
+ * The market that has most to show: the longest of those that run and were traded, the most traded of these. One that
+ * has just begun may have no trade for minutes.
+ */
 export function defaultMarket(markets: readonly MarketRecord[]): MarketRecord | undefined {
   const running = markets.filter((market) => stageOf(market) === 'Running')
   const length = (market: MarketRecord) =>
     Date.parse(market.end_time ?? '') - Date.parse(market.start_time ?? '') || 0
-  return running.toSorted((a, b) => length(b) - length(a) || (b.volume ?? 0) - (a.volume ?? 0))[0]
+  const volume = (market: MarketRecord) => market.volume ?? 0
+  return running.toSorted(
+    (a, b) => Number(volume(b) > 0) - Number(volume(a) > 0) || length(b) - length(a) || volume(b) - volume(a),
+  )[0]
 }
 
 export type Stage = 'Running' | 'Upcoming' | 'Ended'
