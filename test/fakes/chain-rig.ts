@@ -139,6 +139,7 @@ export async function settled(database: ChainStores): Promise<void> {
     const { newestSeq } = await database.events.bounds()
     if (newestSeq === before) return
     before = newestSeq
-    await systemClock.sleep(500)
+    // Longer than blocks are gathered while nobody listens.
+    await systemClock.sleep(1_200)
   }
 }

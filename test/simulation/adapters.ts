@@ -51,7 +51,7 @@ export const ADAPTERS: Readonly<Record<string, Adapter>> = {
     uses: ['time'],
     why: 'time is the database’s unless a test moves it',
   },
-  'src/store/postgres/books-write.ts': { uses: ['chance'], why: 'versions and ids of rows in PostgreSQL' },
+  'src/store/postgres/books-tables.ts': { uses: ['chance'], why: 'versions and ids of rows in PostgreSQL' },
   'src/store/postgres/chain-write.ts': { uses: ['chance'], why: 'versions and ids of rows in PostgreSQL' },
   'src/store/postgres/listen.ts': { uses: ['timer'], why: 'a connection to PostgreSQL' },
   'src/store/sqlite/open.ts': { uses: ['file'], why: 'the files of the embedded engine' },
