@@ -22,7 +22,7 @@ import { createRefusedRows } from './refused-rows.ts'
 import { type CoverageDecision, type RefusedRow, RowBatch } from './row-batch.ts'
 
 export const MAX_WAITING_ROWS = 50_000
-const FLUSH_EVERY_MS = 1_000
+const FLUSH_EVERY_MS = 500
 const FLUSH_AT_ROWS = 4_000
 const RETRY = { baseMs: 100, capMs: 5_000 }
 /** Of many refused rows only the first ones are logged. */
