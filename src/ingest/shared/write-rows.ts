@@ -1,7 +1,7 @@
 /**
  * How rows and coverage reach the store.
  *
- *   put, observed, gap, final ──▶ waiting (bounded) ──every second, or when full──▶ one write of the store
+ *   put, observed, gap, final ──▶ waiting (bounded) ──twice a second, or when full──▶ one write of the store
  *
  * Rows, coverage and finality of a flush are written together: there is never coverage without its rows. When the
  * store fails, the same write is tried again; meanwhile `ready` holds the recorders back, which in turn stop reading
