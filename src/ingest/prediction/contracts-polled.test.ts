@@ -9,8 +9,9 @@ import type { Gap } from '../../store/coverage.ts'
 import { feedOf } from '../shared/feeds.ts'
 
 const START_MS = Date.parse('2026-11-15T10:01:00Z')
-const RECEIVED_MS = START_MS + 30_000
-const FAILS_MS = START_MS + 110_000
+/** The second round of lists at the latest. */
+const RECEIVED_MS = START_MS + 70_000
+const FAILS_MS = START_MS + 150_000
 const FAILS_END_MS = FAILS_MS + 100_000
 const END_MS = FAILS_END_MS + 210_000
 /** A list every half minute, and the trades after it. */
