@@ -1,3 +1,4 @@
+import { SUBSCRIPTION_COLUMNS } from '../jobs/subscription-columns.ts'
 import type { JobsStore, ReceiverHealth, SubscriptionPlace, SubscriptionRecord } from '../jobs.ts'
 import { type Database, type Queries, statement } from './database.ts'
 import { storable } from './texts.ts'
@@ -6,26 +7,7 @@ import { storable } from './texts.ts'
 const SUCCESS_STEP_MS = 1_000
 const BEFORE_ALL: SubscriptionPlace = { createdAtMs: -1, id: '' }
 
-/** The column of every field, in the order of the parameters that write a record. */
-const COLUMNS = {
-  id: 'id',
-  accountId: 'account_id',
-  keyId: 'key_id',
-  url: 'url',
-  kinds: 'kinds',
-  addresses: 'addresses',
-  batch: 'batch',
-  active: 'active',
-  disabledReason: 'disabled_reason',
-  disabledAtMs: 'disabled_at',
-  createdAtMs: 'created_at',
-  secret: 'secret',
-  previousSecret: 'previous_secret',
-  previousUntilMs: 'previous_until',
-  failingSinceMs: 'failing_since',
-  lastSuccessAtMs: 'last_success_at',
-} as const satisfies Record<keyof SubscriptionRecord, string>
-const FIELDS = Object.entries(COLUMNS)
+const FIELDS = Object.entries(SUBSCRIPTION_COLUMNS)
 const SELECTED = FIELDS.map(([field, column]) => `${column} AS "${field}"`).join(', ')
 const NAMES = FIELDS.map(([, column]) => column).join(', ')
 const PARAMETERS = FIELDS.map((_, index) => `$${index + 1}`).join(', ')

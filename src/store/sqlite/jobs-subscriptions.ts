@@ -1,4 +1,5 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
+import { SUBSCRIPTION_COLUMNS } from '../jobs/subscription-columns.ts'
 import type {
   JobsStore,
   NewSubscription,
@@ -14,26 +15,7 @@ export const SUBSCRIPTIONS_VERSION = 'subscriptions_version'
 const SUCCESS_STEP_MS = 1_000
 const BEFORE_ALL: SubscriptionPlace = { createdAtMs: -1, id: '' }
 
-/** The column of every field. */
-const COLUMNS: Record<keyof SubscriptionRecord, string> = {
-  id: 'id',
-  accountId: 'account_id',
-  keyId: 'key_id',
-  url: 'url',
-  kinds: 'kinds',
-  addresses: 'addresses',
-  batch: 'batch',
-  active: 'active',
-  disabledReason: 'disabled_reason',
-  disabledAtMs: 'disabled_at',
-  createdAtMs: 'created_at',
-  secret: 'secret',
-  previousSecret: 'previous_secret',
-  previousUntilMs: 'previous_until',
-  failingSinceMs: 'failing_since',
-  lastSuccessAtMs: 'last_success_at',
-}
-const FIELDS = Object.entries(COLUMNS)
+const FIELDS = Object.entries(SUBSCRIPTION_COLUMNS)
   .map(([field, column]) => `${column} AS ${field}`)
   .join(', ')
 
@@ -79,7 +61,7 @@ export function subscriptionWriters(db: DatabaseSync) {
     createSubscription(sub: NewSubscription, maxOfAccount: number): boolean {
       if (Number(count.get(sub.accountId)?.n) >= maxOfAccount) return false
       const entries = Object.entries({ ...sub, active: true })
-      const names = entries.map(([field]) => COLUMNS[field as keyof SubscriptionRecord])
+      const names = entries.map(([field]) => SUBSCRIPTION_COLUMNS[field as keyof SubscriptionRecord])
       const marks = names.map(() => '?')
       db.prepare(`INSERT INTO subscriptions (${names.join()}) VALUES (${marks.join()})`).run(
         ...entries.map(([, value]) => toColumn(value)),
@@ -90,7 +72,7 @@ export function subscriptionWriters(db: DatabaseSync) {
     updateSubscription(id: string, patch: SubscriptionPatch): SubscriptionRecord | undefined {
       const entries = Object.entries(patch) as [keyof SubscriptionPatch, unknown][]
       if (entries.length > 0) {
-        const sets = entries.map(([name]) => `${COLUMNS[name]} = ?`).join(', ')
+        const sets = entries.map(([name]) => `${SUBSCRIPTION_COLUMNS[name]} = ?`).join(', ')
         db.prepare(`UPDATE subscriptions SET ${sets} WHERE id = ?`).run(
           ...entries.map(([, value]) => toColumn(value)),
           id,
