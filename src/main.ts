@@ -21,6 +21,7 @@ import { SANDBOX_COMMANDS } from './cli/sandbox-commands.ts'
 import { USAGE_COMMAND } from './cli/usage-command.ts'
 import { USER_COMMANDS } from './cli/users-commands.ts'
 import { type Config, ConfigError, type LoadedConfig, loadConfig } from './config.ts'
+import { StoreUnavailableError } from './core/store-unavailable.ts'
 import { systemClock } from './kit/clock.ts'
 import { exitProcess } from './kit/exit-process.ts'
 import { createLogger } from './kit/log.ts'
@@ -223,6 +224,7 @@ const KNOWN_ERRORS = [
   PlanFileError,
   DataFolderError,
   StoreOpenError,
+  StoreUnavailableError,
 ]
 
 try {
