@@ -2,25 +2,40 @@
  * A PostgreSQL cluster of the tests' own: in a temporary folder, on a free port, gone afterwards. It refuses to run as
  * root, so root starts it as the user `postgres`.
  */
-import { execFileSync, type SpawnOptions, spawn, spawnSync } from 'node:child_process'
+import {
+  type ChildProcess,
+  execFile,
+  execFileSync,
+  type SpawnOptions,
+  spawn,
+  spawnSync,
+} from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, existsSync, globSync, mkdtempSync, rmSync } from 'node:fs'
+import { chownSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { Client } from 'pg'
 
 export interface Cluster {
   /** `postgres://postgres@127.0.0.1:…/postgres`. */
   readonly address: string
   readonly port: number
-  readonly folder: string
+  /** `kill -9` of the server: resolves when nothing of it runs any more. */
+  crash(): Promise<void>
+  /** After a crash. */
+  restart(): Promise<void>
+  /** As its administrator. */
+  query(text: string): Promise<Record<string, unknown>[]>
   stop(): Promise<void>
   /** Without waiting. */
   kill(): void
 }
 
 const START_MS = 30_000
+const run = promisify(execFile)
 
 /** The folder of `initdb` and `postgres`; undefined where PostgreSQL is not installed. */
 function postgresPrograms(): string | undefined {
@@ -30,6 +45,12 @@ function postgresPrograms(): string | undefined {
   return initdb === undefined ? undefined : dirname(initdb)
 }
 
+/** For the `skip` of tests that kill a server: they need one of their own, whatever server the run uses. */
+export const withoutPrograms: string | false =
+  postgresPrograms() === undefined
+    ? 'PostgreSQL is not installed here, and this needs servers of its own'
+    : false
+
 function versionOf(file: string): number {
   return Number(/\/(\d+)\/bin/.exec(file)?.[1] ?? 0)
 }
@@ -37,29 +58,30 @@ function versionOf(file: string): number {
 /** Started unless TAPELINE_TEST_POSTGRES names a server; its address is set there for the processes of the tests. */
 export async function clusterOfRun(): Promise<Cluster | undefined> {
   if (process.env.TAPELINE_TEST_POSTGRES) return undefined
-  const programs = postgresPrograms()
-  if (programs === undefined) {
+  if (postgresPrograms() === undefined) {
     process.stdout.write('PostgreSQL is not installed: the tests that need it are skipped.\n')
     return undefined
   }
-  const cluster = await startCluster(programs)
+  const cluster = await startCluster()
   process.env.TAPELINE_TEST_POSTGRES = cluster.address
   // Also when the run is ended from outside.
   process.once('exit', () => cluster.kill())
   return cluster
 }
 
-async function startCluster(programs: string, settings: readonly string[] = []): Promise<Cluster> {
+/** Empty, or with `from` as a standby that follows that cluster. */
+export async function startCluster({ from }: { from?: Cluster } = {}): Promise<Cluster> {
+  const programs = postgresPrograms()
+  if (programs === undefined) throw new Error('PostgreSQL is not installed')
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-postgres-'))
   const as = owner()
   if (as.uid !== undefined) chownSync(folder, as.uid, as.gid as number)
   const data = join(folder, 'data')
-  const made = spawnSync(
-    join(programs, 'initdb'),
-    ['-D', data, '-A', 'trust', '-U', 'postgres', '-E', 'UTF8', '--locale=C', '--no-sync'],
-    { ...as, encoding: 'utf8', cwd: folder },
-  )
-  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`)
+  const [program, ...args] =
+    from === undefined
+      ? ['initdb', '-D', data, '-A', 'trust', '-U', 'postgres', '-E', 'UTF8', '--locale=C', '--no-sync']
+      : ['pg_basebackup', '-D', data, '-R', '-d', from.address, '--checkpoint=fast', '--no-sync']
+  await run(join(programs, program as string), args, { ...as, cwd: folder } as object)
   const port = await freePort()
   const options = [
     'listen_addresses=127.0.0.1',
@@ -67,39 +89,87 @@ async function startCluster(programs: string, settings: readonly string[] = []):
     'max_connections=300',
     // What must survive is proven by killing processes, never the machine.
     'fsync=off',
-    ...settings,
   ].flatMap((setting) => ['-c', setting])
-  const server = spawn(join(programs, 'postgres'), ['-D', data, '-p', String(port), ...options], {
-    ...as,
-    cwd: folder,
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  let log = ''
-  server.stderr?.on('data', (chunk: Buffer) => {
-    log = (log + chunk.toString()).slice(-4_000)
-  })
-  const ended = once(server, 'exit')
   const address = `postgres://postgres@127.0.0.1:${port}/postgres`
-  const deadline = performance.now() + START_MS
-  while (!isAccepting(programs, port)) {
-    if (server.exitCode !== null || performance.now() > deadline)
-      throw new Error(`PostgreSQL did not start: ${log}`)
-    await wait(50)
+  let log = ''
+
+  async function begin(): Promise<ChildProcess> {
+    const server = spawn(join(programs as string, 'postgres'), ['-D', data, '-p', String(port), ...options], {
+      ...as,
+      cwd: folder,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    server.stderr?.on('data', (chunk: Buffer) => {
+      log = (log + chunk.toString()).slice(-4_000)
+    })
+    const deadline = performance.now() + START_MS
+    while (!isAccepting(programs as string, port)) {
+      if (server.exitCode !== null || performance.now() > deadline)
+        throw new Error(`PostgreSQL did not start: ${log}`)
+      await wait(50)
+    }
+    return server
   }
+  const isRunning = ({ exitCode, signalCode }: ChildProcess) => exitCode === null && signalCode === null
+  const end = async (signal: 'SIGINT' | 'SIGKILL') => {
+    if (!isRunning(server)) return
+    const ended = once(server, 'exit')
+    server.kill(signal)
+    await ended
+  }
+
+  let server = await begin()
   return {
     address,
     port,
-    folder,
+    async crash() {
+      const children = childrenOf(server.pid)
+      await end('SIGKILL')
+      for (const pid of children) endProcess(pid)
+    },
+    async restart() {
+      const deadline = performance.now() + START_MS
+      for (;;) {
+        try {
+          server = await begin()
+          return
+        } catch (error) {
+          // As long as the kernel has not ended all processes of the old one.
+          if (performance.now() > deadline) throw error
+          await wait(50)
+        }
+      }
+    },
+    async query(text) {
+      const client = new Client({ connectionString: address })
+      client.on('error', () => {})
+      await client.connect()
+      try {
+        return (await client.query(text)).rows
+      } finally {
+        await client.end()
+      }
+    },
     async stop() {
-      server.kill('SIGINT')
-      await ended
+      await end('SIGINT')
       rmSync(folder, { recursive: true, force: true })
     },
     kill() {
-      if (server.exitCode !== null) return
-      server.kill('SIGKILL')
+      if (isRunning(server)) server.kill('SIGKILL')
       rmSync(folder, { recursive: true, force: true })
     },
+  }
+}
+
+function childrenOf(pid: number | undefined): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number)
+}
+
+function endProcess(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It has ended already.
   }
 }
 
