@@ -12,12 +12,20 @@ import type { OpenMarketAccess } from './app/market-access.ts'
 import { openAccounts } from './app/open-accounts.ts'
 import type { Service } from './app.ts'
 import { ACCOUNT_COMMANDS } from './cli/accounts-commands.ts'
-import { type CliCommand, CommandError, HelpWanted, UsageError, type UsersAccess } from './cli/command.ts'
+import {
+  type CliCommand,
+  CommandError,
+  type CommandForm,
+  HelpWanted,
+  UsageError,
+  type UsersAccess,
+} from './cli/command.ts'
 import { KEY_COMMANDS } from './cli/keys-commands.ts'
 import { MARKET_COMMANDS } from './cli/market-commands.ts'
 import { createOutput, type Output } from './cli/output.ts'
 import { helpOfAll, parseCommand } from './cli/run-command.ts'
 import { SANDBOX_COMMANDS } from './cli/sandbox-commands.ts'
+import { STORE_COMMANDS } from './cli/store-commands.ts'
 import { USAGE_COMMAND } from './cli/usage-command.ts'
 import { USER_COMMANDS } from './cli/users-commands.ts'
 import { type Config, ConfigError, type LoadedConfig, loadConfig } from './config.ts'
@@ -43,30 +51,27 @@ const VERSION = String(
     .version,
 )
 
-const serve: CliCommand = { name: 'serve', about: 'Runs the service.', options: {}, run: async () => {} }
-const config: CliCommand = {
+const serve: CommandForm = { name: 'serve', about: 'Runs the service.', options: {} }
+const config: CommandForm = {
   name: 'config',
   about: 'Prints the effective settings; secrets as ***.',
   options: {},
-  run: async () => {},
 }
-const openapi: CliCommand = {
+const openapi: CommandForm = {
   name: 'openapi',
   about: 'Prints the OpenAPI document.',
   options: {},
-  run: async () => {},
 }
-const COMMANDS = [
-  serve,
-  config,
+/** Those that open the accounts of the configured store. */
+const ON_ACCOUNTS: readonly CliCommand[] = [
   ...ACCOUNT_COMMANDS,
   ...KEY_COMMANDS,
   ...USER_COMMANDS,
   USAGE_COMMAND,
   ...MARKET_COMMANDS,
   ...SANDBOX_COMMANDS,
-  openapi,
 ]
+const COMMANDS: readonly CommandForm[] = [serve, config, ...ON_ACCOUNTS, ...STORE_COMMANDS, openapi]
 
 /** In the audit log. */
 const ACTOR = 'command line'
@@ -89,7 +94,7 @@ async function main(argv: readonly string[]): Promise<number> {
   if (command === serve) return runService(loaded, output)
   if (command === config) await printConfig(loaded, output)
   else if (command === openapi) out(await openapiText())
-  else await runOnAccounts(command, loaded, values, output)
+  else await runOnStore(command, loaded, values, output)
   return 0
 }
 
@@ -104,6 +109,19 @@ async function openapiText(): Promise<string> {
     import('./api/publish/openapi.ts'),
   ])
   return `${JSON.stringify(openapiDocument(ENDPOINTS), null, 2)}\n`
+}
+
+async function runOnStore(
+  form: CommandForm,
+  loaded: LoadedConfig,
+  values: Record<string, string | undefined>,
+  output: Output,
+): Promise<void> {
+  const onAccounts = ON_ACCOUNTS.find((command) => command === form)
+  if (onAccounts !== undefined) return runOnAccounts(onAccounts, loaded, values, output)
+  const { storeAccess } = await import('./app/store-access.ts')
+  const command = STORE_COMMANDS.find((each) => each === form)
+  await command?.run({ values, output, stores: storeAccess(loaded.config, systemClock) })
 }
 
 async function runOnAccounts(

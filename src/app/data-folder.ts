@@ -11,6 +11,7 @@ import {
   lockFolder,
   parseStoreAddress,
   readHolder,
+  SERVICE_LOCK,
   type StoreAddress,
 } from '../store/open-stores.ts'
 
@@ -19,7 +20,6 @@ export class DataFolderError extends Error {
   override readonly name = 'DataFolderError'
 }
 
-const LOCK_NAME = 'service'
 const FOLDER_MODE = 0o700
 const FILE_MODE = 0o600
 /** Only our own files: the folder may contain others. */
@@ -47,7 +47,7 @@ function restrict(path: string): void {
 
 /** The URL of the service on this folder, running or not. */
 export function serviceAddress({ data, host, port }: { data: string; host: string; port: number }): string {
-  const address = readHolder(join(data, `${LOCK_NAME}.json`))?.address
+  const address = readHolder(join(data, `${SERVICE_LOCK}.json`))?.address
   return typeof address === 'string' ? address : `http://${host}:${port}`
 }
 
@@ -70,7 +70,7 @@ export function lockDataFolder(folder: string, holder: { clock: Clock; address: 
   const since = formatTime(holder.clock.now())
   try {
     return lockFolder(folder, {
-      name: LOCK_NAME,
+      name: SERVICE_LOCK,
       holder: { pid: process.pid, since, address: holder.address },
     })
   } catch (error) {

@@ -8,11 +8,15 @@ import type { EnvironmentStore } from '../store/environment.ts'
 import type { UserRecord } from '../store/users.ts'
 import type { Output } from './output.ts'
 
-/** A command: its options and what it does. */
-export interface CliCommand {
+/** A command as it is written and explained. */
+export interface CommandForm {
   readonly name: string
   readonly about: string
   readonly options: Readonly<Record<string, Option>>
+}
+
+/** A command on the accounts and recorded data of the configured store. */
+export interface CliCommand extends CommandForm {
   run(context: CommandContext): Promise<void>
 }
 

@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util'
 import { nearest } from '../core/nearest.ts'
-import { type CliCommand, HelpWanted, UsageError } from './command.ts'
+import { type CommandForm, HelpWanted, UsageError } from './command.ts'
 
 export interface ParsedCommand {
-  command: CliCommand
+  command: CommandForm
   values: Record<string, string | undefined>
   json: boolean
 }
@@ -11,7 +11,7 @@ export interface ParsedCommand {
 const HELP_WORDS = ['--help', '-h']
 
 /** Finds the command and parses its options. */
-export function parseCommand(commands: readonly CliCommand[], argv: readonly string[]): ParsedCommand {
+export function parseCommand(commands: readonly CommandForm[], argv: readonly string[]): ParsedCommand {
   const words = argv.filter((word, index) => !word.startsWith('-') && !isOptionValue(argv, index))
   if (words.length === 0 && argv.every((word) => HELP_WORDS.includes(word)))
     throw new HelpWanted(helpOfAll(commands))
@@ -51,12 +51,12 @@ function isOptionValue(argv: readonly string[], index: number): boolean {
 }
 
 /** `accounts` alone is the start of several commands. */
-function groupOf(commands: readonly CliCommand[], word: string | undefined): CliCommand[] {
+function groupOf(commands: readonly CommandForm[], word: string | undefined): CommandForm[] {
   return commands.filter(({ name }) => name.startsWith(`${word} `))
 }
 
 /** `help`, `help accounts`, `help accounts create`. */
-function helpAbout(commands: readonly CliCommand[], words: readonly string[]): string {
+function helpAbout(commands: readonly CommandForm[], words: readonly string[]): string {
   if (words.length === 0) return helpOfAll(commands)
   const command = commands.find(({ name }) => name === words.join(' '))
   if (command !== undefined) return helpOf(command)
@@ -65,7 +65,7 @@ function helpAbout(commands: readonly CliCommand[], words: readonly string[]): s
   throw wrongCommand(commands, words)
 }
 
-function wrongCommand(commands: readonly CliCommand[], words: readonly string[]): UsageError {
+function wrongCommand(commands: readonly CommandForm[], words: readonly string[]): UsageError {
   const [word] = words
   if (word === undefined) return new UsageError(helpOfAll(commands))
   const group = groupOf(commands, word)
@@ -79,9 +79,9 @@ function wrongCommand(commands: readonly CliCommand[], words: readonly string[])
   return new UsageError(`There is no command "${name}".${hint}\n\n${list}`)
 }
 
-const firstWord = ({ name }: CliCommand): string => name.split(' ')[0] ?? name
+const firstWord = ({ name }: CommandForm): string => name.split(' ')[0] ?? name
 
-export function helpOfAll(commands: readonly CliCommand[], group?: string): string {
+export function helpOfAll(commands: readonly CommandForm[], group?: string): string {
   const width = Math.max(...commands.map(({ name }) => name.length))
   const lines = commands.map(({ name, about }) => `  ${name.padEnd(width)}  ${about}`)
   const head = group === undefined ? 'tapeline <command> [options]' : `tapeline ${group} <what> [options]`
@@ -89,7 +89,7 @@ export function helpOfAll(commands: readonly CliCommand[], group?: string): stri
   return `${head}\n\n${lines.join('\n')}\n\n--json prints for machines; tapeline help ${group === undefined ? '<command>' : example} explains one.`
 }
 
-function helpOf(command: CliCommand): string {
+function helpOf(command: CommandForm): string {
   const lines = Object.entries(command.options).map(
     ([name, option]) =>
       `  --${name.padEnd(16)} ${option.about}${option.required ? ' (required)' : ''}${option.fallback ? ` [${option.fallback}]` : ''}`,

@@ -4,19 +4,30 @@
  */
 import type { Clock } from '../kit/clock.ts'
 import type { RandomBytes } from '../kit/random.ts'
+import type { Finding, Upgrade } from './maintain.ts'
 import {
   isPostgresAddress,
   type PostgresAddress,
   parsePostgresAddress,
   shownAddress,
 } from './postgres/address.ts'
+import { checkServer } from './postgres/check.ts'
 import { openPostgresStores } from './postgres/stores.ts'
+import { upgradeSchemas } from './postgres/upgrade.ts'
 import { DEFAULT_CACHE_MB } from './sqlite/cache-sizes.ts'
+import { checkFolder } from './sqlite/check.ts'
 import { openSqliteStores, type SqliteAddress } from './sqlite/stores.ts'
+import { upgradeFolder } from './sqlite/upgrade.ts'
 import type { Stores } from './stores.ts'
 
 export type { FolderLock } from './sqlite/folder-lock.ts'
-export { describeHolder, FolderLockedError, lockFolder, readHolder } from './sqlite/folder-lock.ts'
+export {
+  describeHolder,
+  FolderLockedError,
+  lockFolder,
+  readHolder,
+  SERVICE_LOCK,
+} from './sqlite/folder-lock.ts'
 export type { SqliteAddress } from './sqlite/stores.ts'
 export { watchFiles } from './sqlite/watch-files.ts'
 export type { Stores } from './stores.ts'
@@ -46,4 +57,14 @@ export function describeAddress(address: StoreAddress): string {
 export function openStores(address: StoreAddress, clock: Clock, ports: StorePorts = {}): Stores {
   const deps = { clock, ...ports }
   return address.engine === 'sqlite' ? openSqliteStores(address, deps) : openPostgresStores(address, deps)
+}
+
+/** Looks at the store as a whole; nothing is created or changed. */
+export async function checkStore(address: StoreAddress): Promise<Finding[]> {
+  return address.engine === 'sqlite' ? checkFolder(address.folder) : checkServer(address)
+}
+
+/** Brings the tables to the version of this release; StoreOpenError where they are newer. */
+export async function upgradeStore(address: StoreAddress, clock: Clock): Promise<Upgrade[]> {
+  return address.engine === 'sqlite' ? upgradeFolder(address.folder, clock) : upgradeSchemas(address)
 }

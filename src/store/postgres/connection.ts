@@ -15,6 +15,11 @@ const INT8 = 20
 const getTypeParser: typeof types.getTypeParser = ((oid: number, format?: 'text' | 'binary') =>
   oid === INT8 ? Number : types.getTypeParser(oid, format as 'text')) as typeof types.getTypeParser
 
+export interface ConnectOptions {
+  /** Statements and pauses in a transaction may take any time: for work that an operator has started and waits for. */
+  readonly isUnlimited?: boolean
+}
+
 export interface ServerConnection {
   readonly client: Client
   /** Reads only: the server is the primary but does not accept writes now. */
@@ -32,12 +37,13 @@ const NUMBER_BASE = `('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bi
 export async function connect(
   address: PostgresAddress,
   searchPath: readonly string[],
+  options: ConnectOptions = {},
 ): Promise<ServerConnection> {
   const failures: string[] = []
   let readOnly: ServerConnection | undefined
   for (const { host, port } of address.hosts) {
     try {
-      const found = await connectTo(address, { host, port, searchPath })
+      const found = await connectTo(address, { host, port, searchPath, ...options })
       if (found === 'standby') failures.push(`${host}:${port} is a standby`)
       else if (!found.isReadOnly) {
         await readOnly?.client.end()
@@ -51,9 +57,33 @@ export async function connect(
   throw new StoreUnavailableError(`No PostgreSQL server accepts connections (${failures.join('; ')}).`)
 }
 
+/** What each host is, without an attempt to find the right one. */
+export async function hostStates(
+  address: PostgresAddress,
+): Promise<{ host: string; state: 'primary' | 'read only' | 'standby' | undefined; error: string }[]> {
+  return Promise.all(
+    address.hosts.map(async ({ host, port }) => {
+      const name = `${host}:${port}`
+      try {
+        const found = await connectTo(address, { host, port, searchPath: [address.schema] })
+        if (found === 'standby') return { host: name, state: found, error: '' }
+        await found.client.end()
+        return { host: name, state: found.isReadOnly ? 'read only' : 'primary', error: '' }
+      } catch (error) {
+        return { host: name, state: undefined, error: reasonOf(error) }
+      }
+    }),
+  )
+}
+
 async function connectTo(
   address: PostgresAddress,
-  { host, port, searchPath }: { host: string; port: number; searchPath: readonly string[] },
+  {
+    host,
+    port,
+    searchPath,
+    isUnlimited = false,
+  }: { host: string; port: number; searchPath: readonly string[] } & ConnectOptions,
 ): Promise<ServerConnection | 'standby'> {
   const client = new Client({
     host,
@@ -66,13 +96,13 @@ async function connectTo(
     connectionTimeoutMillis: CONNECT_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
-    query_timeout: address.statementMs + ANSWER_GRACE_MS,
+    ...(isUnlimited ? {} : { query_timeout: address.statementMs + ANSWER_GRACE_MS }),
     pipeline: true,
     types: { getTypeParser },
     options: [
       `search_path=${searchPath.join(',')}`,
-      `statement_timeout=${address.statementMs}`,
-      `idle_in_transaction_session_timeout=${IDLE_IN_TRANSACTION_MS}`,
+      `statement_timeout=${isUnlimited ? 0 : address.statementMs}`,
+      `idle_in_transaction_session_timeout=${isUnlimited ? 0 : IDLE_IN_TRANSACTION_MS}`,
       // A generic plan would lock every partition, and a page touches one or two.
       'plan_cache_mode=force_custom_plan',
       // A list is an index range in order, cut by a limit; a bitmap would first read all of it.

@@ -7,6 +7,13 @@ import type { Migration } from '../migration.ts'
 import { StoreOpenError } from '../open-error.ts'
 import { SHARED_MIGRATIONS } from './shared-schema.ts'
 
+/** Tables that are created and upgraded together. */
+export interface Label {
+  readonly schema: string
+  readonly label: string
+  readonly migrations: readonly Migration[]
+}
+
 /** Any number, the same for all processes of all releases. */
 const LOCK = 0x5450_4c4e
 const MIGRATION_MS = 600_000
@@ -26,21 +33,23 @@ export async function migrate(
   },
 ): Promise<void> {
   const shared = address.schema
-  await apply(client, { schema: shared, shared, label: 'shared', migrations: SHARED_MIGRATIONS })
-  await apply(client, { schema, shared, label, migrations })
+  await applyMigrations(client, shared, sharedLabel(shared))
+  await applyMigrations(client, shared, { schema, label, migrations })
 }
 
-async function apply(
+/** What every other label relies on. */
+export function sharedLabel(shared: string): Label {
+  return { schema: shared, label: 'shared', migrations: SHARED_MIGRATIONS }
+}
+
+/** The version that was there before. */
+export async function applyMigrations(
   client: Client,
-  {
-    schema,
-    shared,
-    label,
-    migrations,
-  }: { schema: string; shared: string; label: string; migrations: readonly Migration[] },
-): Promise<void> {
+  shared: string,
+  { schema, label, migrations }: Label,
+): Promise<number> {
   const newest = migrations.length
-  if ((await versionOf(client, schema, label)) === newest) return
+  if ((await versionOf(client, schema, label)) === newest) return newest
   await client.query('BEGIN')
   try {
     await client.query(`SET LOCAL statement_timeout = ${MIGRATION_MS}`)
@@ -60,6 +69,7 @@ async function apply(
       [label, newest],
     )
     await client.query('COMMIT')
+    return from
   } catch (error) {
     await client.query('ROLLBACK').catch(() => {})
     throw error
@@ -67,7 +77,7 @@ async function apply(
 }
 
 /** 0 where nothing was created yet. */
-async function versionOf(client: Client, schema: string, label: string): Promise<number> {
+export async function versionOf(client: Client, schema: string, label: string): Promise<number> {
   const found = await client.query<{ has_table: boolean }>(
     `SELECT to_regclass($1) IS NOT NULL AS has_table`,
     [`${schema}.schema_versions`],
@@ -80,7 +90,7 @@ async function versionOf(client: Client, schema: string, label: string): Promise
   return rows[0]?.version ?? 0
 }
 
-class NewerSchemaError extends StoreOpenError {
+export class NewerSchemaError extends StoreOpenError {
   override readonly name = 'NewerSchemaError'
   constructor(label: string, found: number, known: number) {
     super(

@@ -80,14 +80,19 @@ export function partitions(database: Database): Partitions {
     },
     async ensureAhead() {
       const [row] = await database.rows<{ now: number }>(NOW)
-      const now = new Date(row?.now ?? 0)
-      const months = Array.from({ length: 1 + MONTHS_AHEAD }, (_, i) =>
-        Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + i),
-      )
-      await add(TABLES.flatMap((table) => months.map((ts) => partitionAt(table, ts))))
+      await add(partitionsAhead(row?.now ?? 0))
     },
     forget: () => known.clear(),
   }
+}
+
+/** Those of this month and of the next. */
+export function partitionsAhead(nowMs: number): Partition[] {
+  const now = new Date(nowMs)
+  const months = Array.from({ length: 1 + MONTHS_AHEAD }, (_, i) =>
+    Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + i),
+  )
+  return TABLES.flatMap((table) => months.map((ts) => partitionAt(table, ts)))
 }
 
 /** The months of a table whose rows are all older than that. */

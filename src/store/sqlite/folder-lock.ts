@@ -33,6 +33,9 @@ export class FolderLockedError extends Error {
 
 const SQLITE_BUSY = 5
 
+/** The name under which whoever works on a folder as its only process locks it. */
+export const SERVICE_LOCK = 'service'
+
 export function lockFolder(
   folder: string,
   options: {

@@ -1,0 +1,55 @@
+/** Commands on a store as a whole. They open the store that they are given, not the accounts in it. */
+import type { Finding, Upgrade } from '../store/maintain.ts'
+import { CommandError, type CommandForm } from './command.ts'
+import type { Output } from './output.ts'
+
+/** A store by its address, as in TAPELINE_STORE; undefined: the configured one. */
+export interface StoreAccess {
+  check(store: string | undefined): Promise<Finding[]>
+  migrate(store: string | undefined): Promise<Upgrade[]>
+}
+
+interface StoreContext {
+  readonly values: Readonly<Record<string, string | undefined>>
+  readonly output: Output
+  readonly stores: StoreAccess
+}
+
+const store = {
+  about: 'postgres://user@host/database or a data folder; left out: the configured one.',
+}
+
+interface StoreCommand extends CommandForm {
+  run(context: StoreContext): Promise<void>
+}
+
+export const STORE_COMMANDS: readonly StoreCommand[] = [
+  {
+    name: 'store check',
+    about: 'Checks a store: versions, partitions, replication, settings, damage. Changes nothing.',
+    options: { store },
+    async run({ values, output, stores }) {
+      const findings = await stores.check(values.store)
+      output.print(findings, ['state', 'about', 'finding'])
+      const problems = findings.filter(({ state }) => state === 'problem').length
+      if (problems > 0) throw new CommandError(`${problems} ${problems === 1 ? 'problem' : 'problems'}.`)
+    },
+  },
+  {
+    name: 'store migrate',
+    about: 'Creates the tables of a store or brings them to the version of this release.',
+    options: { store },
+    async run({ values, output, stores }) {
+      const done = await stores.migrate(values.store)
+      output.print(
+        done.map(({ tables, from, to }) => ({ tables, from, to, done: resultOf(from, to) })),
+        ['tables', 'from', 'to', 'done'],
+      )
+    },
+  },
+]
+
+function resultOf(from: number, to: number): string {
+  if (from === to) return 'nothing to do'
+  return from === 0 ? 'created' : 'upgraded'
+}

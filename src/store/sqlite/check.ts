@@ -1,0 +1,97 @@
+/** Looks at a data folder: files, versions, whether they are whole, and who works on them. */
+import { lstatSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { Finding } from '../maintain.ts'
+import { assertWhole } from './damaged.ts'
+import { type DatabaseFile, databaseFiles } from './files.ts'
+import { describeHolder, readHolder, SERVICE_LOCK } from './folder-lock.ts'
+import { schemaVersion } from './migrate.ts'
+
+const MAX_FAULTS = 5
+const OTHERS = 0o077
+
+export function checkFolder(folder: string): Finding[] {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)
+    return [{ state: 'problem', about: 'folder', finding: `${folder} is not there` }]
+  const files = databaseFiles(folder)
+  const there = files.filter(({ path }) => statSync(path, { throwIfNoEntry: false }) !== undefined)
+  const missing = files.filter((file) => !there.includes(file)).map(({ name }) => `${name}.db`)
+  return [
+    folderFinding(folder, there),
+    holderFinding(folder),
+    ...there.flatMap(fileFindings),
+    ...(missing.length === 0
+      ? []
+      : [{ state: 'note', about: 'not there yet', finding: `${missing.join(', ')}: created when needed` }]),
+  ] as Finding[]
+}
+
+function folderFinding(folder: string, files: readonly DatabaseFile[]): Finding {
+  const about = 'folder'
+  if (files.length === 0)
+    return { state: 'problem', about, finding: `${folder} has no databases of this service` }
+  const open = [folder, ...files.map(({ path }) => path)].filter((path) => lstatSync(path).mode & OTHERS)
+  return open.length === 0
+    ? { state: 'ok', about, finding: folder }
+    : { state: 'problem', about, finding: `other users can open ${open.join(', ')}: chmod go= removes that` }
+}
+
+function holderFinding(folder: string): Finding {
+  const holder = readHolder(join(folder, `${SERVICE_LOCK}.json`))
+  const finding =
+    holder !== undefined && isRunning(holder.pid) ? describeHolder(holder) : 'no service works on it'
+  return { state: 'ok', about: 'in use', finding }
+}
+
+function fileFindings(file: DatabaseFile): Finding[] {
+  const about = `${file.name}.db`
+  try {
+    assertWhole(file.path)
+    const database = new DatabaseSync(file.path, { readOnly: true })
+    try {
+      return [versionFinding(about, database, file), contentFinding(about, database, file.path)]
+    } finally {
+      database.close()
+    }
+  } catch (error) {
+    return [{ state: 'problem', about, finding: (error as Error).message }]
+  }
+}
+
+function versionFinding(about: string, database: DatabaseSync, { migrations }: DatabaseFile): Finding {
+  const [found, known] = [schemaVersion(database), migrations.length]
+  if (found === known) return { state: 'ok', about, finding: `schema version ${found}` }
+  return found > known
+    ? {
+        state: 'problem',
+        about,
+        finding: `schema version ${found} is newer than this release, which knows ${known}`,
+      }
+    : { state: 'note', about, finding: `schema version ${found} of ${known}: upgraded at the next start` }
+}
+
+function contentFinding(about: string, database: DatabaseSync, path: string): Finding {
+  const faults = [
+    ...database.prepare(`PRAGMA quick_check(${MAX_FAULTS})`).all(),
+    ...database.prepare('PRAGMA foreign_key_check').all().slice(0, MAX_FAULTS),
+  ]
+    .map((row) => ('quick_check' in row ? String(row.quick_check) : `${row.table} refers to a missing row`))
+    .filter((text) => text !== 'ok')
+  if (faults.length > 0) return { state: 'problem', about, finding: `damaged: ${faults.join('; ')}` }
+  const log = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0
+  return { state: 'ok', about, finding: `whole, ${megabytes(statSync(path).size)}, log ${megabytes(log)}` }
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as { code?: string }).code === 'EPERM'
+  }
+}
