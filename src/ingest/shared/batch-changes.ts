@@ -56,12 +56,19 @@ async function changesOfRefused(own: FeedBatch, parts: ChangeParts): Promise<Cov
   const { feed } = own
   const { refused } = parts
   const changes: CoverageChange[] = []
-  for (const timeMs of own.unmade) changes.push(...(await hold(feed, { time: timeMs }, parts)))
+  // In the order in which they came: an earlier row of the same time does not stand for one that was refused after it.
+  let nextUnmade = 0
+  const holdUnmade = async (beforePlace: number) => {
+    for (; (own.unmade[nextUnmade]?.place ?? Infinity) <= beforePlace; nextUnmade++)
+      changes.push(...(await hold(feed, { time: own.unmade[nextUnmade]?.timeMs }, parts)))
+  }
   for (const [place, row] of own.rows.entries()) {
+    await holdUnmade(place)
     if (own.refused.has(place)) changes.push(...(await hold(feed, row, parts)))
     else if (refused.has(feed))
       for (const { fromMs, toMs } of refused.taken(feed, row)) changes.push(observed(feed, fromMs, toMs))
   }
+  await holdUnmade(own.rows.length)
   return changes
 }
 

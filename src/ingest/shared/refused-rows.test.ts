@@ -314,3 +314,30 @@ test('finality does not wait for a repair for ever', async () => {
   assert.equal((await store.series.finality([feed]))[0]?.before, START_MS + 120_000)
   await end()
 })
+
+test('an earlier row of the same time does not stand for one that was refused after it, in one batch or in two', async () => {
+  const feed = candleFeed('cexa', 'BTC', '5m')
+  const openMs = Math.ceil(START_MS / 300_000) * 300_000
+  const endMs = openMs + 300_000
+  const shown = { ...candle(openMs), numTrades: 3, closed: false }
+  for (const isOneBatch of [true, false]) {
+    const { store, writer, end } = await setUp()
+    writer.put(feed, [shown])
+    if (!isOneBatch) await writer.flush()
+    writer.refuse(feed, openMs)
+    writer.observed(feed, openMs, endMs, true)
+    writer.final(feed, endMs)
+    await writer.flush()
+    const { gaps } = await store.coverage.read([feed], openMs, endMs)
+    assert.deepEqual(
+      gaps.map(({ from, to }) => ({ from, to })),
+      [{ from: openMs, to: endMs }],
+    )
+    assert.equal((await store.series.finality([feed]))[0]?.before, openMs)
+    writer.put(feed, [{ ...shown, closed: true }])
+    writer.final(feed, endMs)
+    await writer.flush()
+    assert.deepEqual((await store.coverage.read([feed], openMs, endMs)).gaps, [])
+    await end()
+  }
+})

@@ -18,8 +18,8 @@ export interface RefusedRow {
 export interface FeedBatch {
   readonly feed: Feed
   readonly rows: unknown[]
-  /** Times of rows that were not even put, because what they are made of was refused. */
-  readonly unmade: number[]
+  /** Rows that were not even put, because what they are made of was refused: their time, and the place they would have. */
+  readonly unmade: { readonly timeMs: number; readonly place: number }[]
   /** Places of the rows that the store refused. */
   readonly refused: Set<number>
 }
@@ -45,7 +45,8 @@ export class RowBatch {
   }
 
   refuse(feed: Feed, timeMs: number): void {
-    this.of(feed).unmade.push(timeMs)
+    const own = this.of(feed)
+    own.unmade.push({ timeMs, place: own.rows.length })
     this.size += 1
   }
 
