@@ -15,9 +15,8 @@ import type { MidObservation, TradeObservation } from '../../venues/observation.
 import type { HistoryRange, Venue } from '../../venues/venue.ts'
 import type { CoverageTracker } from '../shared/track-coverage.ts'
 import { MARKETS_BACK_MS } from './market-feeds.ts'
+import { LISTED_AFTER_MS } from './market-times.ts'
 
-/** Venues list a trade within this time; a gap is requested only after it. */
-const LISTED_AFTER_MS = 75_000
 const GAPS_AT_ONCE = 4
 /** About the interval between two calls: each begins with another gap. */
 const LOOK_MS = 15_000

@@ -5,6 +5,8 @@ import type { PredictionPlan } from './market-feeds.ts'
 
 /** Books are sampled from this time before the window on: earlier ones are of little use. */
 export const SAMPLE_BEFORE_MS = 60_000
+/** Venues list a trade within this time: what is requested of the time after it may lack some. */
+export const LISTED_AFTER_MS = 75_000
 /** Markets with tokens that are longer than this are followed from one length before their start. */
 const LONG_MARKET_MS = 15 * 60_000
 

@@ -21,6 +21,7 @@ import type { ContractCandleObservation } from '../../venues/observation.ts'
 import type { Venue } from '../../venues/venue.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
 import { BASE_INTERVAL, MARKETS_BACK_MS, type PredictionPlan } from './market-feeds.ts'
+import { LISTED_AFTER_MS } from './market-times.ts'
 import type { MarketRecorder } from './record-market.ts'
 import { restoreTrades } from './restore-trades.ts'
 
@@ -80,22 +81,23 @@ export async function restoreMarket(options: {
   async function requestFromVenue(): Promise<void> {
     // A yes/no contract may be a day old, and there are hundreds. So at the very first start only the venue's own candles of
     // the current hour and the trades of the current candle are requested; earlier ones are before our start.
-    const bucketMs = candleStart(nowMs, BASE_INTERVAL)
+    // The newest candles are built from trades: the venue's own may lack the last of them and would count as whole.
+    const settledMs = candleStart(nowMs - LISTED_AFTER_MS, BASE_INTERVAL)
     const missedMs = storedToMs ?? recordedFromMs
     const sinceMs = candleStart(
       Math.max(recorder.startMs, missedMs ?? candleStart(nowMs, '1h')),
       BASE_INTERVAL,
     )
-    const unsureMs = Math.max(finalBeforeMs, recordedFromMs ?? bucketMs)
+    const unsureMs = Math.max(finalBeforeMs, recordedFromMs ?? settledMs)
     const tradesMs =
-      missedMs === undefined ? bucketMs : Math.max(recorder.startMs, Math.min(sinceMs, bucketMs, unsureMs))
+      missedMs === undefined ? settledMs : Math.max(recorder.startMs, Math.min(sinceMs, settledMs, unsureMs))
     const fromMs = Math.min(tradesMs, restored.firstMs())
     const range = { fromMs: plan.hasTokens ? 0 : fromMs, toMs: nowMs }
     // Within the first candle of the hour, or right after the last known one, there is none to request.
-    if (!plan.hasTokens && Math.max(recorder.startMs, sinceMs) < bucketMs) {
+    if (!plan.hasTokens && Math.max(recorder.startMs, sinceMs) < settledMs) {
       const finer: ContractCandleObservation[] = []
       const request = { topic: 'contract_candles', symbol, market: marketId, interval: '1m' } as const
-      const candles = venue.history({ ...request, range: { fromMs: sinceMs, toMs: bucketMs } }, { signal })
+      const candles = venue.history({ ...request, range: { fromMs: sinceMs, toMs: settledMs } }, { signal })
       for await (const { observations } of candles)
         for (const row of observations) if (row.kind === 'contract_candle') finer.push(row)
       for (const candle of buildContractCandles({ interval: BASE_INTERVAL, finer }))
