@@ -34,9 +34,9 @@ export function startIndexWorker({
         const bytes = own(given)
         return call('applyChain', [startHash, bytes, force], { transfer: [bytes.buffer] })
       },
-      applyMempool: (given) => {
+      applyMempool: (given, mempool) => {
         const bytes = own(given)
-        return call('applyMempool', [bytes], { transfer: [bytes.buffer] })
+        return call('applyMempool', [bytes, mempool], { transfer: [bytes.buffer] })
       },
       applyNotifications: (given) => {
         const { batch, transfer } = ownBatch(given)

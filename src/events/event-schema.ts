@@ -55,8 +55,11 @@ const EVENT_DATA = {
   }),
   mempool_entry: Type.Object({
     tx_id: Hash,
-    fee_sompi: Sompi,
+    fee_sompi: Type.Union([Sompi, Type.Null()], { description: 'sompi; null where an input is not known' }),
     is_orphan: Type.Boolean(),
+    first_seen: Type.Union([Type.Literal('mempool'), Type.Literal('block')], {
+      description: 'where it was seen first: block when it left the mempool between two polls',
+    }),
     tags: Type.Array(Type.String()),
     outputs: Type.Array(EventOutput),
   }),

@@ -12,7 +12,14 @@ test('amounts above 2^53 keep their digits', () => {
     network: 'mainnet',
     createdAtMs: 0,
     addresses: ['kaspa:a'],
-    data: { tx_id: 'ab', fee_sompi: 2_899_999_999_999_999_999n, is_orphan: false, tags: [], outputs: [] },
+    data: {
+      tx_id: 'ab',
+      fee_sompi: 2_899_999_999_999_999_999n,
+      is_orphan: false,
+      first_seen: 'mempool',
+      tags: [],
+      outputs: [],
+    },
   })
   assert.ok(tail.includes('"fee_sompi":2899999999999999999,'))
   assert.ok(

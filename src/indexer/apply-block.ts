@@ -1,10 +1,12 @@
 /** A chain block that was added: every transaction it accepted is confirmed, for every address in it. */
 import type { Network } from '../core/chain/network.ts'
-import { type ExactJson, writeExact } from '../kit/exact-json.ts'
+import { isCoinbase } from '../core/chain/transaction.ts'
 import { type ParsedTransaction, parseTransaction } from '../parser/parse-transaction.ts'
 import type { AcceptedTransaction, AddedBlock, KnownTransaction } from '../store/chain.ts'
 import { addParsedEvents, type EventBatch } from './batch.ts'
+import { addMempoolEvents } from './enter-transactions.ts'
 import { feeOf, type Movement, movementsOf } from './index-address.ts'
+import { parsedText } from './parsed-text.ts'
 import type { ReadChainBlock } from './read-chain.ts'
 
 export interface ApplyBlockOptions {
@@ -16,9 +18,16 @@ export interface ApplyBlockOptions {
 export function applyBlock(block: ReadChainBlock, options: ApplyBlockOptions): AddedBlock {
   const { network, batch, known } = options
   const { hash, blueScore, daaScore, timeMs } = block
-  const transactions = block.transactions.map((read): AcceptedTransaction => {
-    const { txId, transaction, spent, blockHash, blockTimeMs } = read
+  const read = block.transactions.map((one) => {
+    const { txId, transaction, spent } = one
     const parsed = parseTransaction(transaction, { network, spent, txId })
+    return { ...one, parsed, fee: feeOf(parsed) }
+  })
+  for (const { txId, transaction, parsed, fee } of read) {
+    if (known.get(txId)?.hasMempoolEvent === true || isCoinbase(transaction)) continue
+    addMempoolEvents(batch, parsed, { fee, isOrphan: false, firstSeen: 'block' })
+  }
+  const transactions = read.map(({ txId, parsed, fee, blockHash, blockTimeMs }): AcceptedTransaction => {
     const effects = movementsOf(parsed).map((movement) => ({
       ...movement.effect,
       event: batch.add('utxos_changed', confirmation(parsed, movement, daaScore), [movement.effect.address]),
@@ -27,18 +36,13 @@ export function applyBlock(block: ReadChainBlock, options: ApplyBlockOptions): A
     return {
       txId,
       parsed: parsedText(parsed),
-      fee: feeOf(parsed),
+      fee,
       effects,
       blockHash,
       blockTimeMs,
     }
   })
   return { hash, blueScore, daaScore, timeMs, transactions }
-}
-
-/** As it is stored and served. */
-export function parsedText(parsed: ParsedTransaction): string {
-  return writeExact(parsed as unknown as ExactJson)
 }
 
 export function confirmation(parsed: Pick<ParsedTransaction, 'tx_id'>, movement: Movement, daaScore: number) {

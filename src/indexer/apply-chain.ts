@@ -11,18 +11,20 @@
 
 import type { Network } from '../core/chain/network.ts'
 import { gapBetween, gapEvent } from '../events/gap-event.ts'
-import type { ChainBlock, ChainGap, ChainStore } from '../store/chain.ts'
+import type { ChainBlock, ChainGap, ChainStore, DroppedTransaction } from '../store/chain.ts'
 import { applyBlock } from './apply-block.ts'
 import { eventBatch } from './batch.ts'
+import { outpointKey, type PendingTransactions } from './pending-transactions.ts'
 import { type ReadChain, type ReadChainBlock, readChain, UnreadableAnswerError } from './read-chain.ts'
-import { revertBlocks } from './revert-block.ts'
+import { revertBlocks, type UnconfirmedTransaction } from './revert-block.ts'
 
 export interface ChainStep {
   readonly checkpoint: ChainBlock
   readonly newestSeq: number
-  /** Transactions whose confirmation was undone, and those that were confirmed. */
-  readonly unconfirmed: readonly string[]
+  /** Transactions whose confirmation was undone, those that were confirmed, and those whose inputs were spent by them. */
+  readonly unconfirmed: readonly UnconfirmedTransaction[]
   readonly confirmed: readonly string[]
+  readonly dropped: readonly DroppedTransaction[]
   readonly added: number
   readonly removed: number
 }
@@ -31,6 +33,7 @@ export interface ApplyChainOptions {
   store: ChainStore
   network: Network
   now: () => number
+  pending: PendingTransactions
   startHash: string
   bytes: Uint8Array
   /** Follow the node even where its chain has less blue work. */
@@ -123,12 +126,12 @@ async function writeStep(
     removed,
     blocks,
   }: { tip: ChainBlock | undefined; removed: readonly string[]; blocks: readonly ReadChainBlock[] },
-  { store, network, now }: ApplyChainOptions,
+  { store, network, now, pending }: ApplyChainOptions,
 ): Promise<Omit<ChainStep, 'checkpoint'> & { checkpoint: ChainBlock | undefined }> {
   const atMs = now()
   const batch = eventBatch(network, atMs)
   const undone = await store.confirmedBy(removed)
-  revertBlocks(undone, batch)
+  const unconfirmed = revertBlocks(undone, batch)
   const ids = blocks.flatMap((block) => block.transactions.map(({ txId }) => txId))
   const known = await store.known(ids)
   const added = blocks.map((block) => applyBlock(block, { network, batch, known }))
@@ -143,15 +146,48 @@ async function writeStep(
   const gaps = blocks.flatMap((block) => unreadableGap(block, atMs))
   const events = [...batch.events, ...gaps.map(gapEvent)]
   const expects = tip?.hash ?? null
-  const { newestSeq, checkpoint } = await store.write({ atMs, expects, gaps, removed, added, events })
+  const dropped = replacedBy(blocks, unconfirmed, pending)
+  const { newestSeq, checkpoint } = await store.write({
+    atMs,
+    expects,
+    gaps,
+    removed,
+    added,
+    dropped,
+    events,
+  })
   return {
     newestSeq,
     checkpoint,
-    unconfirmed: undone.map(({ txId }) => txId),
+    unconfirmed,
     confirmed: ids,
+    dropped,
     added: blocks.length,
     removed: removed.length,
   }
+}
+
+/** Pending transactions that spend what these blocks' transactions have spent: they cannot be accepted any more. */
+function replacedBy(
+  blocks: readonly ReadChainBlock[],
+  unconfirmed: readonly UnconfirmedTransaction[],
+  pending: PendingTransactions,
+): DroppedTransaction[] {
+  const undone = new Map(
+    unconfirmed.flatMap(({ txId, spends }) => spends.map((point) => [outpointKey(point), txId] as const)),
+  )
+  const confirmed = new Set(blocks.flatMap((block) => block.transactions.map(({ txId }) => txId)))
+  const replaced = new Map<string, string>()
+  for (const { txId, transaction } of blocks.flatMap((block) => block.transactions)) {
+    const spends = transaction.inputs.map((input) => input.previousOutpoint)
+    for (const rival of pending.rivalsOf(txId, spends)) replaced.set(rival, txId)
+    if (undone.size === 0) continue
+    for (const point of spends) {
+      const rival = undone.get(outpointKey(point))
+      if (rival !== undefined) replaced.set(rival, txId)
+    }
+  }
+  return [...replaced].flatMap(([txId, by]) => (confirmed.has(txId) ? [] : { txId, replacedBy: by }))
 }
 
 function unreadableGap(block: ReadChainBlock, atMs: number): ChainGap[] {

@@ -1,9 +1,15 @@
-/** Blocks of the DAG and the two scores: one event for each block, however often and by whichever node it was sent. */
+/**
+ * Blocks of the DAG and the two scores: one event for each block, however often and by whichever node it was sent. A
+ * transaction that a block shows first enters with it: its own events come before the block's.
+ */
 import type { Network } from '../core/chain/network.ts'
+import type { Transaction } from '../core/chain/transaction.ts'
 import type { NotificationBatch } from '../relay/notification-queue.ts'
 import type { ChainStore } from '../store/chain.ts'
 import { type EventBatch, eventBatch } from './batch.ts'
-import { parseLoose, type ReadDagBlock, readDagBlock } from './read-chain.ts'
+import { enterTransactions } from './enter-transactions.ts'
+import type { PendingTransactions } from './pending-transactions.ts'
+import { parse, parseLoose, type ReadDagBlock, readBlockTransactions, readDagBlock } from './read-chain.ts'
 
 export interface ScoreState {
   daaScore: number
@@ -14,28 +20,47 @@ interface Context {
   store: ChainStore
   network: Network
   now: () => number
+  pending: PendingTransactions
 }
+
+interface BlockTransaction {
+  readonly txId: string
+  readonly transaction: Transaction
+}
+
+/** A block, and its transactions when they are needed: few of them are seen there first. */
+interface CarryingBlock extends ReadDagBlock {
+  readonly transactions: () => readonly BlockTransaction[]
+}
+
+/** What one write takes at most, but for a single block. */
+const TRANSACTIONS_PER_WRITE = 2_000
 
 export async function applyNotifications(
   notifications: NotificationBatch,
   scores: ScoreState,
   context: Context,
 ): Promise<number | undefined> {
-  const batch = eventBatch(context.network, context.now())
-  const blocks = notifications.blocks.map((bytes) => readDagBlock(parseLoose(bytes).block))
-  const seen = await addBlockEvents(blocks, batch, context.store)
+  const blocks = notifications.blocks.map(
+    (bytes): CarryingBlock => ({
+      ...readDagBlock(parseLoose(bytes).block),
+      transactions: () => readBlockTransactions(parse(bytes).block),
+    }),
+  )
   let { blueScore, daaScore } = scores
-  for (const bytes of notifications.blueScores) {
-    const score = Number(parseLoose(bytes).sinkBlueScore)
-    if (score !== blueScore) batch.add('sink_blue_score_changed', { blue_score: score })
-    blueScore = score
+  const addScores = (batch: EventBatch) => {
+    for (const bytes of notifications.blueScores) {
+      const score = Number(parseLoose(bytes).sinkBlueScore)
+      if (score !== blueScore) batch.add('sink_blue_score_changed', { blue_score: score })
+      blueScore = score
+    }
+    for (const bytes of notifications.daaScores) {
+      const score = Number(parseLoose(bytes).virtualDaaScore)
+      if (score !== daaScore) batch.add('virtual_daa_score_changed', { daa_score: score })
+      daaScore = score
+    }
   }
-  for (const bytes of notifications.daaScores) {
-    const score = Number(parseLoose(bytes).virtualDaaScore)
-    if (score !== daaScore) batch.add('virtual_daa_score_changed', { daa_score: score })
-    daaScore = score
-  }
-  const newestSeq = await write(seen, batch, context)
+  const newestSeq = await recordBlocks(blocks, context, addScores)
   // Only after the write: a score that could not be written is new again when it is tried again.
   Object.assign(scores, { blueScore, daaScore })
   return newestSeq
@@ -48,27 +73,72 @@ export interface BlocksApplied {
   readonly lastChainBlock: string | undefined
 }
 
-/** The answer of getBlocks with blocks and without transactions. */
+/** The answer of getBlocks with blocks and their transactions. */
 export async function applyBlocks(bytes: Uint8Array, context: Context): Promise<BlocksApplied> {
   const answer = parseLoose(bytes)
-  const blocks = (Array.isArray(answer.blocks) ? answer.blocks : []).map(readDagBlock)
-  const batch = eventBatch(context.network, context.now())
-  const seen = await addBlockEvents(blocks, batch, context.store)
+  let exact: readonly unknown[] | undefined
+  const exactBlock = (index: number): unknown => {
+    exact ??= parse(bytes).blocks as unknown[]
+    return exact[index]
+  }
+  const blocks = (Array.isArray(answer.blocks) ? answer.blocks : []).map(
+    (block, index): CarryingBlock => ({
+      ...readDagBlock(block),
+      transactions: () => readBlockTransactions(exactBlock(index)),
+    }),
+  )
   return {
-    newestSeq: await write(seen, batch, context),
+    newestSeq: await recordBlocks(blocks, context),
     count: blocks.length,
     lastChainBlock: blocks.findLast((block) => block.isChainBlock)?.hash,
   }
 }
 
-async function addBlockEvents(
-  blocks: readonly ReadDagBlock[],
-  batch: EventBatch,
-  store: ChainStore,
-): Promise<string[]> {
-  const unseen = new Set(await store.unseen(blocks.map((block) => block.hash)))
-  const fresh = blocks.filter((block) => unseen.delete(block.hash))
-  for (const block of fresh) {
+/** `addLast` adds to the last write. */
+async function recordBlocks(
+  blocks: readonly CarryingBlock[],
+  context: Context,
+  addLast: (batch: EventBatch) => void = () => {},
+): Promise<number | undefined> {
+  const unseen = new Set(await context.store.unseen(blocks.map((block) => block.hash)))
+  const groups = groupsOf(blocks.filter((block) => unseen.delete(block.hash)))
+  let newestSeq: number | undefined
+  for (const [at, group] of groups.entries()) {
+    const isLast = at === groups.length - 1
+    newestSeq = (await recordGroup(group, context, isLast ? addLast : () => {})) ?? newestSeq
+  }
+  return newestSeq
+}
+
+/** At least one, which may be empty. */
+function groupsOf(blocks: readonly CarryingBlock[]): CarryingBlock[][] {
+  let group: CarryingBlock[] = []
+  const groups = [group]
+  let count = 0
+  for (const block of blocks) {
+    count += block.transactionIds.length
+    if (group.length > 0 && count > TRANSACTIONS_PER_WRITE) {
+      group = []
+      groups.push(group)
+      count = block.transactionIds.length
+    }
+    group.push(block)
+  }
+  return groups
+}
+
+async function recordGroup(
+  blocks: readonly CarryingBlock[],
+  { store, network, pending, now }: Context,
+  addLast: (batch: EventBatch) => void,
+): Promise<number | undefined> {
+  const atMs = now()
+  const batch = eventBatch(network, atMs)
+  const { known, transactions } = await unreportedIn(blocks, store)
+  const fresh = [...transactions.values()]
+  const seen = fresh.map((one) => ({ ...one, fee: null, isOrphan: false, firstSeen: 'block' as const }))
+  const entered = await enterTransactions(seen, known, { store, network, batch })
+  for (const block of blocks) {
     batch.add('block_added', {
       hash: block.hash,
       daa_score: block.daaScore,
@@ -77,15 +147,38 @@ async function addBlockEvents(
       transaction_ids: [...block.transactionIds],
     })
   }
-  return fresh.map((block) => block.hash)
+  addLast(batch)
+  if (batch.events.length === 0) return undefined
+  const { newestSeq } = await store.write({
+    atMs,
+    expects: (await store.checkpoint())?.hash ?? null,
+    entered,
+    seen: blocks.map(({ hash }) => hash),
+    events: batch.events,
+  })
+  for (const { txId, transaction } of fresh)
+    pending.inBlock(
+      txId,
+      atMs,
+      transaction.inputs.map((input) => input.previousOutpoint),
+    )
+  for (const { transactionIds } of blocks) for (const txId of transactionIds) pending.inBlock(txId, atMs)
+  if (blocks.length > 0) pending.blocksRecorded(atMs)
+  return newestSeq
 }
 
-async function write(
-  seen: readonly string[],
-  batch: EventBatch,
-  { store, now }: Context,
-): Promise<number | undefined> {
-  if (batch.events.length === 0) return undefined
-  const expects = (await store.checkpoint())?.hash ?? null
-  return (await store.write({ atMs: now(), expects, seen, events: batch.events })).newestSeq
+/** Transactions of these blocks that no event has reported, each once. */
+async function unreportedIn(blocks: readonly CarryingBlock[], store: ChainStore) {
+  // The first transaction of a block is its coinbase, which no mempool ever has.
+  const known = await store.known([...new Set(blocks.flatMap((block) => block.transactionIds.slice(1)))])
+  const isUnreported = (txId: string) => {
+    const before = known.get(txId)
+    return before === undefined || (before.status === 'pending' && !before.hasMempoolEvent)
+  }
+  const transactions = new Map<string, BlockTransaction>()
+  for (const block of blocks) {
+    if (!block.transactionIds.slice(1).some((txId) => isUnreported(txId) && !transactions.has(txId))) continue
+    for (const one of block.transactions()) if (isUnreported(one.txId)) transactions.set(one.txId, one)
+  }
+  return { known, transactions }
 }

@@ -1,31 +1,61 @@
-/** Polls the whole mempool: the node has no notification for it. */
+/**
+ * Polls the whole mempool: the node has no notification for it. While transactions flow it is asked as often as the
+ * node bears: the answer and its application may take a quarter of the time, down to one poll per block and up to
+ * `flowMs`. A node that needs longer than that is asked half of the time.
+ */
 import type { Clock } from '../kit/clock.ts'
 import type { ChainQueries } from '../relay/chain-queries.ts'
 import type { Indexer } from './indexer.ts'
+
+export interface MempoolPace {
+  /** Between the starts of two polls while transactions flow: at least, and at most while the node answers in time. */
+  readonly minMs: number
+  readonly flowMs: number
+  readonly quietMs: number
+}
+
+/** Ten blocks come per second: between two of them there is little to see. */
+export const MEMPOOL_PACE: MempoolPace = { minMs: 100, flowMs: 200, quietMs: 500 }
+
+const TIMES_ITS_COST = 4
+const TIMES_WHEN_SLOW = 2
 
 export interface FollowMempoolOptions {
   indexer: Indexer
   queries: ChainQueries
   clock: Clock
   signal: AbortSignal
-  everyMs: number
+  pace: MempoolPace
+  /** The name of a node's mempool; another one after a restart. */
+  mempoolOf: (node: string) => string
   prefer: () => string | undefined
   onWritten: (newestSeq: number) => void
   onTrouble: (detail: string) => void
 }
 
 export async function followMempool(options: FollowMempoolOptions): Promise<void> {
-  const { indexer, queries, clock, signal } = options
+  const { indexer, queries, clock, signal, pace } = options
   while (!signal.aborted) {
+    const startedMs = clock.now()
+    let isFlowing = false
     try {
       const answer = await queries.mempool(options.prefer())
       if (answer.kind === 'bytes') {
-        const newestSeq = await indexer.applyMempool(answer.bytes)
-        if (newestSeq !== undefined) options.onWritten(newestSeq)
+        const applied = await indexer.applyMempool(answer.bytes, options.mempoolOf(answer.node))
+        if (applied.newestSeq !== undefined) options.onWritten(applied.newestSeq)
+        isFlowing = applied.isFlowing
       } else if (answer.kind === 'unavailable') options.onTrouble(answer.detail)
     } catch (error) {
       if (!signal.aborted) options.onTrouble(error instanceof Error ? error.message : String(error))
     }
-    await clock.sleep(options.everyMs, signal).catch(() => {})
+    const tookMs = Math.max(0, clock.now() - startedMs)
+    await clock.sleep(pauseMs(pace, tookMs, isFlowing), signal).catch(() => {})
   }
+}
+
+/** From the end of a poll that took so long to the start of the next one. */
+export function pauseMs({ minMs, flowMs, quietMs }: MempoolPace, tookMs: number, isFlowing: boolean): number {
+  if (!isFlowing) return quietMs
+  if (tookMs >= flowMs) return (TIMES_WHEN_SLOW - 1) * tookMs
+  return Math.min(flowMs, Math.max(minMs, TIMES_ITS_COST * tookMs)) - tookMs
 }

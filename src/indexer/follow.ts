@@ -9,7 +9,7 @@ import type { ChainGap } from '../store/chain.ts'
 import type { Upstreams } from '../upstreams/pool.ts'
 import { followBlocks } from './follow-blocks.ts'
 import { followChain } from './follow-chain.ts'
-import { followMempool } from './follow-mempool.ts'
+import { followMempool, MEMPOOL_PACE, type MempoolPace } from './follow-mempool.ts'
 import type { ChainApplied, Indexer } from './indexer.ts'
 import { keepPruning, type RetentionSettings } from './prune.ts'
 
@@ -20,7 +20,7 @@ export interface FollowingOptions {
   clock: Clock
   random: () => number
   keep: RetentionSettings
-  mempoolEveryMs?: number
+  mempoolPace?: MempoolPace
   /** The log has grown up to this number. */
   onWritten: (newestSeq: number) => void
   onApplied?: (applied: ChainApplied) => void
@@ -32,7 +32,6 @@ export interface Following {
   close(): Promise<void>
 }
 
-const MEMPOOL_EVERY_MS = 500
 /**
  * How long notifications are gathered before they are acted upon: a little more than the time between two blocks, so
  * that two of them share one query and one write each, and an event waits for a twentieth of a second on average.
@@ -55,6 +54,8 @@ export async function startFollowing(options: FollowingOptions): Promise<Followi
   const chainWake = createWake(clock)
   const blocksWake = createWake(clock)
   let node: string | undefined
+  /** Counts the times that the subscriptions came up: a node that was restarted has another mempool. */
+  let lives = 0
   const trail = createTrail((await indexer.chainBlockBelow(RESTART_MARGIN_BLOCKS))?.hash)
   let lastNotificationMs = clock.now()
   /** From this chain block on, blocks may not have been recorded. */
@@ -88,6 +89,7 @@ export async function startFollowing(options: FollowingOptions): Promise<Followi
     },
     onLive: (at) => {
       node = at
+      lives++
       chainWake.ring()
       blocksWake.ring()
     },
@@ -129,7 +131,8 @@ export async function startFollowing(options: FollowingOptions): Promise<Followi
     }),
     followMempool({
       ...common,
-      everyMs: options.mempoolEveryMs ?? MEMPOOL_EVERY_MS,
+      pace: options.mempoolPace ?? MEMPOOL_PACE,
+      mempoolOf: (answering) => `${answering}#${lives}`,
       onTrouble: trouble('mempool'),
     }),
     keepPruning({ indexer, clock, signal, keep: options.keep, onTrouble: trouble('prune') }),

@@ -23,8 +23,9 @@ import type { NotificationBatch } from '../relay/notification-queue.ts'
 import type { ChainBlock, ChainGap, ChainStore, ChainWrite, IndexRetention } from '../store/chain.ts'
 import type { EventStore, Retention } from '../store/events.ts'
 import { applyChain } from './apply-chain.ts'
-import { applyMempool, type MempoolState } from './apply-mempool.ts'
+import { applyMempool, type MempoolApplied } from './apply-mempool.ts'
 import { applyBlocks, applyNotifications, type BlocksApplied } from './apply-notifications.ts'
+import { PendingTransactions } from './pending-transactions.ts'
 
 export interface ChainApplied {
   readonly checkpoint: ChainBlock | undefined
@@ -44,7 +45,8 @@ export interface Indexer {
   /** Records what is missing beside the followed chain. */
   recordGap(gap: ChainGap): Promise<void>
   applyChain(startHash: string, bytes: Uint8Array, force: boolean): Promise<ChainApplied>
-  applyMempool(bytes: Uint8Array): Promise<number | undefined>
+  /** `mempool` names whose it is: a node that was restarted has another one. */
+  applyMempool(bytes: Uint8Array, mempool: string): Promise<MempoolApplied>
   applyNotifications(notifications: NotificationBatch): Promise<number | undefined>
   applyBlocks(bytes: Uint8Array): Promise<BlocksApplied>
   /** One bounded step. */
@@ -65,12 +67,13 @@ const MAX_PENDING = 1_000_000
 
 export async function createIndexer(options: IndexerOptions): Promise<Indexer> {
   const { chain, events, network, now, dropAfterMs } = options
-  const context = { store: chain, network, now }
   const onUnreadable = options.onUnreadable ?? (() => {})
-  const startedMs = now()
-  const state: MempoolState = {
-    pending: new Map((await chain.pending(MAX_PENDING)).map((txId) => [txId, startedMs])),
-  }
+  const pending = new PendingTransactions({
+    txIds: await chain.pending(MAX_PENDING),
+    atMs: now(),
+    dropAfterMs,
+  })
+  const context = { store: chain, network, now, pending }
   const scores = { daaScore: -1, blueScore: -1 }
   let last: Promise<unknown> = Promise.resolve()
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
@@ -90,8 +93,9 @@ export async function createIndexer(options: IndexerOptions): Promise<Indexer> {
     for await (const step of applyChain({ ...context, startHash, bytes, force, onUnreadable })) {
       if (step === undefined) return { ...applied, behind: true }
       const atMs = now()
-      for (const txId of step.unconfirmed) state.pending.set(txId, atMs)
-      for (const txId of step.confirmed) state.pending.delete(txId)
+      for (const { txId, spends } of step.unconfirmed) pending.inBlock(txId, atMs, spends)
+      for (const txId of step.confirmed) pending.leave(txId)
+      for (const { txId } of step.dropped) pending.leave(txId)
       applied = {
         checkpoint: step.checkpoint,
         added: applied.added + step.added,
@@ -114,7 +118,7 @@ export async function createIndexer(options: IndexerOptions): Promise<Indexer> {
     startAt: (start, gap) => inTurn(() => write({ start, ...gapRows(gap ? [gap] : []) })),
     recordGap: (gap) => inTurn(() => write(gapRows([gap]))),
     applyChain: (startHash, bytes, force) => inTurn(() => applyAnswer(startHash, bytes, force)),
-    applyMempool: (bytes) => inTurn(() => applyMempool({ ...context, state, dropAfterMs, bytes })),
+    applyMempool: (bytes, mempool) => inTurn(() => applyMempool({ ...context, mempool, bytes })),
     applyNotifications: (notifications) => inTurn(() => applyNotifications(notifications, scores, context)),
     applyBlocks: (bytes) => inTurn(() => applyBlocks(bytes, context)),
     prune: (retention, index) =>

@@ -1,6 +1,6 @@
 /** Answers of the node about its chain and its blocks, as far as the index needs them. */
 
-import type { SpentOutput, Transaction } from '../core/chain/transaction.ts'
+import { isCoinbase, type SpentOutput, type Transaction } from '../core/chain/transaction.ts'
 import { readSpentOutputs, readTransaction } from '../core/chain/transaction-json.ts'
 import { parseExact } from '../kit/exact-json.ts'
 import type { ChainBlock } from '../store/chain.ts'
@@ -71,6 +71,18 @@ export function readDagBlock(block: unknown): ReadDagBlock {
     transactionIds: hashes(verboseData.transactionIds, 'transactionIds'),
     isChainBlock: verboseData.isChainBlock === true,
   }
+}
+
+/** What a block carries besides its coinbase, read exactly; transactions in an unknown form are left out. */
+export function readBlockTransactions(block: unknown): { txId: string; transaction: Transaction }[] {
+  const { transactions } = block as { transactions?: unknown }
+  if (!Array.isArray(transactions)) return []
+  return (transactions as Members[]).flatMap((json) => {
+    const read = readTransaction(json)
+    if (!read.ok || isCoinbase(read.transaction)) return []
+    const txId = String((json.verboseData as Members).transactionId)
+    return [{ txId, transaction: read.transaction }]
+  })
 }
 
 export function parseLoose(bytes: Uint8Array): Members {

@@ -18,7 +18,7 @@ export interface BlockFacts {
 export interface ChainQueries {
   /** The node's chain relative to a block: what left, what joined, and what the joined blocks accepted. */
   chainFrom(hash: string, prefer: string | undefined): Promise<ChainAnswer>
-  /** Blocks of the DAG from a block on, without their transactions. */
+  /** Blocks of the DAG from a block on, with their transactions. */
   blocksFrom(hash: string, prefer: string | undefined): Promise<ChainAnswer>
   mempool(prefer: string | undefined): Promise<ChainAnswer>
   /** The end of the chain and the oldest block that a node still has; undefined when no synced node answers. */
@@ -62,7 +62,7 @@ export function createChainQueries(upstreams: Upstreams, signal: AbortSignal): C
     chainFrom: (hash, prefer) =>
       ask('getVirtualChainFromBlockV2', { startHash: hash, dataVerbosityLevel: 'Full' }, prefer),
     blocksFrom: (hash, prefer) =>
-      ask('getBlocks', { lowHash: hash, includeBlocks: true, includeTransactions: false }, prefer),
+      ask('getBlocks', { lowHash: hash, includeBlocks: true, includeTransactions: true }, prefer),
     mempool: (prefer) =>
       ask('getMempoolEntries', { includeOrphanPool: true, filterTransactionPool: false }, prefer),
     async ends(prefer) {

@@ -37,6 +37,12 @@ export interface AcceptedTransaction extends TransactionRecord {
   readonly blockTimeMs: number
 }
 
+export interface DroppedTransaction {
+  readonly txId: string
+  /** The transaction that spends the same output, where one is known. */
+  readonly replacedBy: string | null
+}
+
 export interface ChainBlock {
   readonly hash: string
   readonly blueScore: number
@@ -75,9 +81,10 @@ export interface ChainWrite {
   /** Chain blocks that left, tip first: what they accepted is pending again. */
   readonly removed?: readonly string[]
   readonly added?: readonly AddedBlock[]
-  /** New in the mempool. A known one keeps its stored state. */
+  /** Seen before they were accepted. Of a known one only its being pending again is written. */
   readonly entered?: readonly TransactionRecord[]
-  readonly dropped?: readonly string[]
+  /** Only pending ones become dropped. */
+  readonly dropped?: readonly DroppedTransaction[]
   /** Blocks of the DAG, in the chain or not; remembered for a while, so that each is reported once. */
   readonly seen?: readonly string[]
   readonly events?: readonly NewEvent[]
@@ -107,6 +114,8 @@ export interface TransactionRow {
   readonly acceptingBlockHash: string | null
   readonly acceptingBlockTimeMs: number | null
   readonly acceptingBlueScore: number | null
+  /** Of a dropped one, where it is known. */
+  readonly replacedBy: string | null
   readonly firstSeenMs: number
 }
 
@@ -128,13 +137,37 @@ export interface AddressRow {
   readonly counterparty: string | null
   readonly status: TransactionStatus
   readonly blockTimeMs: number | null
-  /** The row's place in the address's history; never changes, newer rows have higher ones. */
-  readonly order: number
+  readonly place: HistoryPlace
+}
+
+/**
+ * A row's place in the history of its address; newer ones are higher, by time and then by rank. Confirmed ones have
+ * the time of their block and their rank in the order of acceptance, pending ones come after all of those in the order
+ * in which they were first seen, dropped ones have the time at which they were first seen.
+ */
+export interface HistoryPlace {
+  readonly timeMs: number
+  readonly rank: number
 }
 
 export interface AddressPage {
   readonly rows: readonly AddressRow[]
   readonly hasMore: boolean
+}
+
+export interface AddressMovedQuery {
+  readonly address: string
+  readonly afterMs: number
+  readonly after?: HistoryPlace
+  readonly limit: number
+}
+
+export interface AddressMoved {
+  readonly received: bigint
+  readonly sent: bigint
+  readonly rows: number
+  /** Where the next step begins; undefined after the last one. */
+  readonly next: HistoryPlace | undefined
 }
 
 export interface KnownTransaction {
@@ -191,8 +224,13 @@ export interface ChainStore {
   /** Outputs of indexed transactions, in the order asked, for inputs that the node did not resolve. */
   outputs(points: readonly OutputPoint[]): Promise<(IndexedOutput | undefined)[]>
   transaction(txId: string): Promise<TransactionRow | undefined>
-  /** Newest first; `before` is the order of the last row of the page before. */
-  addressPage(query: { address: string; limit: number; before?: number }): Promise<AddressPage>
+  /** Newest first; `before` is the place of the last row of the page before. */
+  addressPage(query: { address: string; limit: number; before?: HistoryPlace }): Promise<AddressPage>
+  /**
+   * What confirmed transactions with blocks after a time have moved, in steps: of at most `limit` rows, oldest first,
+   * after the place at which the step before ended.
+   */
+  addressMoved(query: AddressMovedQuery): Promise<AddressMoved>
   prune(retention: IndexRetention): Promise<{ deleted: number; more: boolean }>
 }
 

@@ -79,7 +79,7 @@ export async function startChainRig(
         clock: systemClock,
         random: Math.random,
         keep: { eventDays: 365, eventBytes: 1e12, indexDays: null },
-        mempoolEveryMs: 100,
+        mempoolPace: { minMs: 100, flowMs: 100, quietMs: 100 },
         onWritten: () => {},
         onGap: (gap) => gaps.push(gap),
         onTrouble: (part, detail) => troubles.push(`${part}: ${detail}`),

@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict'
 import { decodeAddress, scriptOfAddress } from '../../sandbox/node/consensus/address.ts'
 import type { RunningSandboxChain, RunningSandboxNode } from '../../sandbox/node/run.ts'
-import type { AddressRow, ChainStores } from '../../src/store/chain.ts'
+import type { AddressRow, ChainStores, HistoryPlace } from '../../src/store/chain.ts'
 import type { StoredEvent } from '../../src/store/events.ts'
 
 interface UtxosData {
   address: string
   tx_id: string
+  removed: unknown[]
   retracted: boolean
   retracts: string | null
 }
@@ -16,10 +17,10 @@ const dataOf = <T>(event: StoredEvent): T => (JSON.parse(event.text) as { data: 
 
 export async function historyOf(database: ChainStores, address: string, limit = 100): Promise<AddressRow[]> {
   const rows: AddressRow[] = []
-  for (let before: number | undefined; ; ) {
+  for (let before: HistoryPlace | undefined; ; ) {
     const page = await database.chain.addressPage({ address, limit, ...(before ? { before } : {}) })
     rows.push(...page.rows)
-    before = page.rows.at(-1)?.order
+    before = page.rows.at(-1)?.place
     if (!page.hasMore) return rows
   }
 }
@@ -101,12 +102,19 @@ export function assertLog(
   const standing = new Map<string, string>()
   const chain: string[] = []
   const blocks = new Set<string>()
+  const reported = new Set<string>()
   let retractions = 0
   for (const [index, event] of events.entries()) {
     assert.equal(event.seq, index + 1, 'numbers without gaps')
     assert.equal((JSON.parse(event.text) as { id: string }).id, event.id)
-    if (event.kind === 'block_added') {
-      const { hash } = dataOf<{ hash: string }>(event)
+    if (event.kind === 'mempool_entry') {
+      const { tx_id } = dataOf<{ tx_id: string }>(event)
+      assert.ok(!reported.has(tx_id), `${tx_id} enters twice`)
+      reported.add(tx_id)
+    } else if (event.kind === 'block_added') {
+      const { hash, transaction_ids } = dataOf<{ hash: string; transaction_ids: string[] }>(event)
+      for (const txId of transaction_ids.slice(1))
+        assert.ok(reported.has(txId), `block ${hash} is recorded before the mempool_entry of ${txId}`)
       assert.ok(!blocks.has(hash), `block ${hash} is recorded twice`)
       blocks.add(hash)
     } else if (event.kind === 'virtual_chain_changed') {
@@ -114,8 +122,12 @@ export function assertLog(
       // Below its beginning the log knows nothing.
       for (const hash of removed) assert.equal(chain.pop() ?? hash, hash, 'the tip leaves first')
       chain.push(...added)
+    } else if (event.text.includes('"stage":"accepted"')) {
+      const { tx_id } = dataOf<{ tx_id: string }>(event)
+      assert.ok(reported.has(tx_id), `${tx_id} is accepted before its mempool_entry`)
     } else if (event.kind === 'utxos_changed') {
-      const { address, tx_id, retracted, retracts } = dataOf<UtxosData>(event)
+      const { address, tx_id, retracted, retracts, removed } = dataOf<UtxosData>(event)
+      if (removed.length > 0) assert.ok(reported.has(tx_id), `${tx_id} is confirmed before its mempool_entry`)
       assert.deepEqual(event.addresses, [address])
       const key = `${tx_id} ${address}`
       if (retracted) {

@@ -28,7 +28,7 @@ await startFollowing({
   clock: systemClock,
   random: Math.random,
   keep: { eventDays: 365, eventBytes: 1e12, indexDays: null },
-  mempoolEveryMs: 100,
+  mempoolPace: { minMs: 100, flowMs: 100, quietMs: 100 },
   onWritten: () => {},
   onApplied: ({ checkpoint }) => {
     if (checkpoint) process.stdout.write(`${checkpoint.hash}\n`)

@@ -106,7 +106,10 @@ function writesOf(random: Random): (step: number) => ChainWrite {
       removed: removed.reverse().map((one) => hash(one.number)),
       added,
       entered,
-      dropped: numbers(3).map(() => hash(1 + random.below(txs + 1))),
+      dropped: numbers(3).map(() => ({
+        txId: hash(1 + random.below(txs + 1)),
+        replacedBy: random.below(2) === 0 ? null : hash(random.below(txs + 1)),
+      })),
       seen: numbers(4).map(() => hash(random.below(50))),
       events: newEvents,
     }
@@ -120,6 +123,7 @@ async function prune(stores: readonly ChainStores[]): Promise<void> {
 
 async function compare(stores: readonly ChainStores[], random: Random): Promise<void> {
   const hashes = Array.from({ length: 150 }, (_, i) => hash(i))
+  const afterMs = random.below(6_000)
   const filters = [
     { kinds: [random.pick(KINDS)] },
     { kinds: KINDS, addresses: [address(random.below(ADDRESSES)), address(random.below(ADDRESSES))] },
@@ -147,6 +151,11 @@ async function compare(stores: readonly ChainStores[], random: Random): Promise<
         transactions: await Promise.all(hashes.map((txId) => chain.transaction(txId))),
         pages: await Promise.all(
           Array.from({ length: ADDRESSES }, (_, i) => chain.addressPage({ address: address(i), limit: 40 })),
+        ),
+        moved: await Promise.all(
+          Array.from({ length: ADDRESSES }, (_, i) =>
+            chain.addressMoved({ address: address(i), afterMs, limit: 1 + i * 9 }),
+          ),
         ),
         log: known(await readAll(events)),
         filtered: known(await readAll(events, { filters })),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CheckpointMovedError } from '../chain.ts'
+import { CheckpointMovedError, type HistoryPlace } from '../chain.ts'
 import {
   address,
   block,
@@ -12,6 +12,7 @@ import {
   readAll,
   writeNext,
 } from './chain-engine.ts'
+import { seeded } from './engine.ts'
 
 /** What every engine's chain index has to hold. */
 export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
@@ -71,10 +72,12 @@ export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
     assert.equal(await statusOf(), 'pending')
     assert.equal((await chain.transaction(hash(1)))?.acceptingBlockHash, null)
     assert.equal((await chain.checkpoint())?.hash, hash(1))
-    await writeNext(chain, { atMs: 5, dropped: [hash(1)] })
+    await writeNext(chain, { atMs: 5, dropped: [{ txId: hash(1), replacedBy: hash(3) }] })
     assert.equal(await statusOf(), 'dropped')
+    assert.equal((await chain.transaction(hash(1)))?.replacedBy, hash(3))
     await writeNext(chain, { atMs: 6, entered: [{ ...record, effects: [] }] })
     assert.equal(await statusOf(), 'pending')
+    assert.equal((await chain.transaction(hash(1)))?.replacedBy, null)
     assert.deepEqual((await chain.known([hash(1), hash(2)])).get(hash(1)), {
       status: 'pending',
       hasMempoolEvent: true,
@@ -136,49 +139,125 @@ export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
     await open.remove()
   })
 
-  test(`${engine.name}: a walk gives each row once, in order, while rows arrive, leave the chain and return`, async () => {
+  test(`${engine.name}: a history is in the order of block times, then of acceptance, with pending ones first`, async () => {
     const open = await engine.open()
     const { chain } = open
-    let state = 3
-    const pick = (below: number) => {
-      state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-      return Math.floor((state / 2 ** 32) * below)
+    const pick = seeded(3).below
+    await writeNext(chain, { atMs: 1, start: block(1) })
+    let next = 2
+    let tx = 1
+    /** What the chain has accepted, in its order; what is pending, in the order in which it was seen. */
+    const accepted: { tx: number; timeMs: number; by: number }[] = []
+    const pending: number[] = []
+    const pay = (number: number, timeMs: number) => ({ ...payment(number, 1, 5n), blockTimeMs: timeMs })
+    const grow = async () => {
+      const blockTimes = () => next * 10 - pick(4) * 20
+      const entered = Array.from({ length: pick(3) }, () => tx++)
+      await writeNext(chain, {
+        atMs: next,
+        entered: entered.map((number) => {
+          const { blockHash: _, blockTimeMs: __, ...record } = pay(number, 0)
+          return record
+        }),
+      })
+      pending.push(...entered)
+      const removed = pick(4) === 0 ? accepted.filter(({ by }) => by === next - 1) : []
+      accepted.splice(accepted.length - removed.length)
+      const tip = (await chain.checkpoint())?.hash ?? ''
+      pending.push(...removed.map((one) => one.tx))
+      const taken = pending.filter(() => pick(2) === 0)
+      const fresh = Array.from({ length: pick(3) }, () => tx++)
+      const now = [...taken, ...fresh].map((number) => ({ tx: number, timeMs: blockTimes(), by: next }))
+      accepted.push(...now)
+      for (const number of taken) pending.splice(pending.indexOf(number), 1)
+      pending.sort((a, b) => a - b)
+      await writeNext(chain, {
+        atMs: next,
+        removed: removed.length > 0 ? [tip] : [],
+        added: [
+          block(
+            next++,
+            now.map((one) => pay(one.tx, one.timeMs)),
+          ),
+        ],
+      })
     }
+    for (let round = 0; round < rounds + 5; round++) {
+      for (let i = 0; i < 5; i++) await grow()
+      const byTime = accepted.map((one, order) => ({ ...one, order }))
+      byTime.sort((a, b) => b.timeMs - a.timeMs || b.order - a.order)
+      const expected = [...pending.toReversed(), ...byTime.map((one) => one.tx)]
+      const walked: number[] = []
+      for (let before: HistoryPlace | undefined; ; ) {
+        const page = await chain.addressPage({
+          address: address(1),
+          limit: 1 + pick(9),
+          ...(before ? { before } : {}),
+        })
+        walked.push(...page.rows.map((row) => Number.parseInt(row.txId, 16)))
+        before = page.rows.at(-1)?.place
+        if (!page.hasMore) break
+      }
+      assert.deepEqual(walked, expected)
+      const afterMs = next * 10 - 300
+      let moved = 0n
+      for (let after: HistoryPlace | undefined; ; ) {
+        const step = await chain.addressMoved({
+          ...{ address: address(1), afterMs, limit: 1 + pick(20) },
+          ...(after ? { after } : {}),
+        })
+        moved += step.received - step.sent
+        after = step.next
+        if (after === undefined) break
+      }
+      assert.equal(moved, BigInt(accepted.filter(({ timeMs }) => timeMs > afterMs).length) * 5n)
+    }
+    await open.remove()
+  })
+
+  test(`${engine.name}: a walk misses no row that stays in the chain, while others arrive, leave and return`, async () => {
+    const open = await engine.open()
+    const { chain } = open
+    const pick = seeded(5).below
     await writeNext(chain, { atMs: 1, start: block(1) })
     let next = 2
     let tx = 1
     const grow = async () => {
-      const fresh = Array.from({ length: pick(3) }, () => payment(tx++, 1, BigInt(tx)))
+      const fresh = Array.from({ length: pick(3) }, () => ({
+        ...payment(tx++, 1, 1n),
+        blockTimeMs: next * 10,
+      }))
       await writeNext(chain, { atMs: next, added: [block(next++, fresh)] })
       if (pick(4) === 0) {
         const tip = await chain.checkpoint()
-        const again = await chain.confirmedBy([tip?.hash ?? ''])
-        const back = again.map(({ txId }) => payment(Number.parseInt(txId, 16), 1, BigInt(txId.length)))
-        await writeNext(chain, {
-          atMs: next,
-          removed: [tip?.hash ?? ''],
-          added: [block(next++, back.reverse())],
-        })
+        await writeNext(chain, { atMs: next, removed: [tip?.hash ?? ''], added: [block(next++)] })
       }
     }
     for (let i = 0; i < 20; i++) await grow()
     for (let round = 0; round < rounds; round++) {
-      const there = (await chain.addressPage({ address: address(1), limit: 10_000 })).rows.map(
-        (row) => row.txId,
-      )
+      const there = (await chain.addressPage({ address: address(1), limit: 10_000 })).rows
       const walked: string[] = []
-      for (let before: number | undefined; ; ) {
+      for (let before: HistoryPlace | undefined; ; ) {
         const page = await chain.addressPage({
           address: address(1),
           limit: 1 + pick(9),
           ...(before ? { before } : {}),
         })
         walked.push(...page.rows.map((row) => row.txId))
-        before = page.rows.at(-1)?.order
+        before = page.rows.at(-1)?.place
         if (!page.hasMore) break
         if (pick(2) === 0) await grow()
       }
-      assert.deepEqual(walked, there)
+      const stayed = new Set(
+        (await chain.addressPage({ address: address(1), limit: 10_000 })).rows
+          .filter(({ status }) => status === 'confirmed')
+          .map(({ txId }) => txId),
+      )
+      const expected = there.filter(({ txId, status }) => status === 'confirmed' && stayed.has(txId))
+      assert.deepEqual(
+        walked.filter((txId) => expected.some((row) => row.txId === txId)),
+        expected.map(({ txId }) => txId),
+      )
     }
     await open.remove()
   })

@@ -1,12 +1,16 @@
 /** Reads of the chain index: each is one statement, whatever the length of its list. */
 
+import { afterAll, NEWEST, PENDING_TIME, sumMoved } from '../chain/history-place.ts'
 import { outputOf } from '../chain/indexed-output.ts'
 import { directionOf, PENDING, statusOf } from '../chain/row-codes.ts'
 import type {
+  AddressMoved,
+  AddressMovedQuery,
   AddressPage,
   AddressRow,
   ChainGap,
   Confirmation,
+  HistoryPlace,
   IndexedOutput,
   KnownTransaction,
   OutputPoint,
@@ -47,17 +51,25 @@ const TRANSACTION = statement(
   'chain_transaction',
   `SELECT status, parsed, fee::text, encode(block_hash, 'hex') AS "blockHash", block_time AS "blockTimeMs",
       encode(accepting_hash, 'hex') AS "acceptingBlockHash", accepting_time AS "acceptingBlockTimeMs",
-      accepting_blue_score AS "acceptingBlueScore", first_seen AS "firstSeenMs"
+      accepting_blue_score AS "acceptingBlueScore", encode(replaced_by, 'hex') AS "replacedBy",
+      first_seen AS "firstSeenMs"
     FROM transactions WHERE tx_id = $1`,
 )
 /** The page is complete before it is joined: its transactions may be on other servers. */
 export const ADDRESS_PAGE = statement(
   'chain_address_page',
   `WITH page AS MATERIALIZED (
-      SELECT * FROM address_rows WHERE address = $1 AND place < $2::bigint ORDER BY place DESC LIMIT $3::int)
+      SELECT * FROM address_rows WHERE address = $1 AND (time_ms, rank) < ($2::bigint, $3::bigint)
+        ORDER BY time_ms DESC, rank DESC LIMIT $4::int)
     SELECT encode(p.tx_id, 'hex') AS "txId", p.direction, p.amount::text, p.received::text, p.sent::text,
-        p.counterparty, t.status, t.block_time AS "blockTimeMs", p.place AS "order"
-      FROM page p JOIN transactions t ON t.tx_id = p.tx_id ORDER BY p.place DESC`,
+        p.counterparty, t.status, t.block_time AS "blockTimeMs", p.time_ms AS "timeMs", p.rank
+      FROM page p JOIN transactions t ON t.tx_id = p.tx_id ORDER BY p.time_ms DESC, p.rank DESC`,
+)
+const MOVED = statement(
+  'chain_address_moved',
+  `SELECT time_ms AS "timeMs", rank, received::text, sent::text FROM address_rows
+    WHERE address = $1 AND (time_ms, rank) > ($2::bigint, $3::bigint) AND time_ms < ${PENDING_TIME}
+    ORDER BY time_ms, rank LIMIT $4::int`,
 )
 const LOG_NAME = statement('chain_log_name', 'SELECT log_name AS "logName" FROM chain_state')
 const CONFIRMED_BY = statement(
@@ -127,9 +139,30 @@ export function chainReader(database: Database) {
       const { status, fee, ...rest } = row
       return { txId, ...rest, status: statusOf(status), fee: fee === null ? null : BigInt(fee) }
     },
-    async addressPage(query: { address: string; limit: number; before?: number }): Promise<AddressPage> {
-      const { address, limit, before = Number.MAX_SAFE_INTEGER } = query
-      const rows = await database.rows<StoredAddressRow>(ADDRESS_PAGE, [address, before, limit + 1])
+    async addressMoved({ address, afterMs, after, limit }: AddressMovedQuery): Promise<AddressMoved> {
+      const { timeMs, rank } = after ?? afterAll(afterMs)
+      const rows = await database.rows<HistoryPlace & { received: string; sent: string }>(MOVED, [
+        address,
+        timeMs,
+        rank,
+        limit,
+      ])
+      return sumMoved(
+        rows.map(({ received, sent, ...place }) => ({
+          received: BigInt(received),
+          sent: BigInt(sent),
+          place,
+        })),
+        limit,
+      )
+    },
+    async addressPage(query: {
+      address: string
+      limit: number
+      before?: HistoryPlace
+    }): Promise<AddressPage> {
+      const { address, limit, before: { timeMs, rank } = NEWEST } = query
+      const rows = await database.rows<StoredAddressRow>(ADDRESS_PAGE, [address, timeMs, rank, limit + 1])
       return { hasMore: rows.length > limit, rows: rows.slice(0, limit).map(toAddressRow) }
     },
   }
@@ -167,7 +200,9 @@ type StoredTransaction = Omit<TransactionRow, 'txId' | 'status' | 'fee'> & {
   fee: string | null
 }
 
-type StoredAddressRow = Pick<AddressRow, 'txId' | 'counterparty' | 'blockTimeMs' | 'order'> & {
+type StoredAddressRow = Pick<AddressRow, 'txId' | 'counterparty' | 'blockTimeMs'> & {
+  timeMs: number
+  rank: number
   direction: number
   amount: string
   received: string
@@ -185,6 +220,6 @@ function toAddressRow(row: StoredAddressRow): AddressRow {
     counterparty: row.counterparty,
     status: statusOf(row.status),
     blockTimeMs: row.blockTimeMs,
-    order: row.order,
+    place: { timeMs: row.timeMs, rank: row.rank },
   }
 }

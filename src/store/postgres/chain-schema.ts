@@ -1,3 +1,5 @@
+import { DROPPED_RANK, MIGRATED_RANK, PENDING_TIME } from '../chain/history-place.ts'
+import { CONFIRMED, DROPPED, PENDING } from '../chain/row-codes.ts'
 import type { Migration } from '../migration.ts'
 
 /**
@@ -6,7 +8,7 @@ import type { Migration } from '../migration.ts'
  * would not do.
  *
  * `transactions` and `address_rows` can be distributed by `tx_id` and `address`; everything else stays on one server.
- * A transaction's number (`place`) is given when it is first seen, so it is also the order of an address's history.
+ * A transaction's number (`place`) is given when it is first seen. Rows of an address are in the order of its history.
  */
 export const CHAIN_MIGRATIONS: readonly Migration[] = [
   {
@@ -102,6 +104,23 @@ export const CHAIN_MIGRATIONS: readonly Migration[] = [
       CREATE TABLE seen_blocks (hash bytea PRIMARY KEY, seen_at bigint NOT NULL);
       CREATE INDEX seen_blocks_by_time ON seen_blocks (seen_at);
       CREATE TABLE gaps (id bigint PRIMARY KEY, recorded_at bigint NOT NULL, gap text NOT NULL);
+    `,
+  },
+  {
+    version: 2,
+    name: 'history by block time, what replaced a transaction',
+    sql: `
+      ALTER TABLE transactions ADD COLUMN replaced_by bytea;
+      ALTER TABLE address_rows ADD COLUMN time_ms bigint, ADD COLUMN rank bigint;
+      UPDATE address_rows r SET time_ms = p.time_ms, rank = p.rank
+        FROM (
+          SELECT place, block_time AS time_ms, ${MIGRATED_RANK('place')} AS rank
+            FROM transactions WHERE status = ${CONFIRMED}
+          UNION ALL SELECT place, ${PENDING_TIME}, place FROM transactions WHERE status = ${PENDING}
+          UNION ALL SELECT place, first_seen, place + ${DROPPED_RANK} FROM transactions WHERE status = ${DROPPED}
+        ) p WHERE p.place = r.place;
+      ALTER TABLE address_rows ALTER COLUMN time_ms SET NOT NULL, ALTER COLUMN rank SET NOT NULL,
+        DROP CONSTRAINT address_rows_pkey, ADD PRIMARY KEY (address, time_ms, rank, place);
     `,
   },
 ]

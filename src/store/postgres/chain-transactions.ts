@@ -1,7 +1,14 @@
 /** Writes of transactions and of the rows of their addresses: each list is one statement. */
 
+import { acceptedRank, DROPPED_RANK, PENDING_TIME } from '../chain/history-place.ts'
 import { CONFIRMED, DIRECTIONS, DROPPED, PENDING } from '../chain/row-codes.ts'
-import type { AcceptedTransaction, ChainBlock, TransactionRecord } from '../chain.ts'
+import type {
+  AcceptedTransaction,
+  ChainBlock,
+  DroppedTransaction,
+  HistoryPlace,
+  TransactionRecord,
+} from '../chain.ts'
 import { bytea } from './bytea.ts'
 import { type Queries, statement } from './database.ts'
 
@@ -9,14 +16,14 @@ const CONFIRM = statement(
   'chain_confirm',
   `INSERT INTO transactions AS t (tx_id, place, status, first_seen, changed_at, mempool_event, accepted_event, fee,
       block_hash, block_time, accepting_hash, accepting_time, accepting_blue_score, accepting_daa_score, parsed)
-    SELECT n.tx_id, n.place, ${CONFIRMED}, $1::bigint, $1::bigint, false, true, n.fee, n.block_hash, n.block_time,
+    SELECT n.tx_id, n.place, ${CONFIRMED}, $1::bigint, $1::bigint, true, true, n.fee, n.block_hash, n.block_time,
         n.accepting_hash, n.accepting_time, n.accepting_blue_score, n.accepting_daa_score, n.parsed
       FROM unnest($2::bytea[], $3::bigint[], $4::bigint[], $5::bytea[], $6::bigint[], $7::bytea[], $8::bigint[],
           $9::bigint[], $10::bigint[], $11::text[])
         AS n (tx_id, place, fee, block_hash, block_time, accepting_hash, accepting_time, accepting_blue_score,
           accepting_daa_score, parsed)
     ON CONFLICT (tx_id) DO UPDATE SET status = ${CONFIRMED}, changed_at = excluded.changed_at,
-      accepted_event = true, fee = coalesce(excluded.fee, t.fee), block_hash = excluded.block_hash,
+      mempool_event = true, accepted_event = true, replaced_by = NULL, fee = coalesce(excluded.fee, t.fee), block_hash = excluded.block_hash,
       block_time = excluded.block_time, accepting_hash = excluded.accepting_hash,
       accepting_time = excluded.accepting_time, accepting_blue_score = excluded.accepting_blue_score,
       accepting_daa_score = excluded.accepting_daa_score, parsed = excluded.parsed
@@ -28,29 +35,40 @@ const ENTER = statement(
       parsed)
     SELECT n.tx_id, n.place, ${PENDING}, $1::bigint, $1::bigint, true, false, n.fee, n.parsed
       FROM unnest($2::bytea[], $3::bigint[], $4::bigint[], $5::text[]) AS n (tx_id, place, fee, parsed)
-    ON CONFLICT (tx_id) DO UPDATE SET mempool_event = true, changed_at = excluded.changed_at,
+    ON CONFLICT (tx_id) DO UPDATE SET mempool_event = true, changed_at = excluded.changed_at, replaced_by = NULL,
       status = CASE t.status WHEN ${DROPPED} THEN ${PENDING} ELSE t.status END
-    RETURNING encode(tx_id, 'hex') AS "txId", place`,
+    RETURNING encode(tx_id, 'hex') AS "txId", place, status = ${PENDING} AS "isPending"`,
 )
 const UNCONFIRM = statement(
   'chain_unconfirm',
   `UPDATE transactions SET status = ${PENDING}, changed_at = $1::bigint, block_hash = NULL, block_time = NULL,
       accepting_hash = NULL, accepting_time = NULL, accepting_blue_score = NULL, accepting_daa_score = NULL
-    WHERE accepting_blue_score = ANY($2::bigint[]) AND accepting_hash = ANY($3::bytea[])`,
+    WHERE accepting_blue_score = ANY($2::bigint[]) AND accepting_hash = ANY($3::bytea[])
+    RETURNING place`,
 )
 const DROP = statement(
   'chain_drop',
-  `UPDATE transactions SET status = ${DROPPED}, changed_at = $1::bigint
-    WHERE tx_id = ANY($2::bytea[]) AND status = ${PENDING}`,
+  `UPDATE transactions t SET status = ${DROPPED}, changed_at = $1::bigint, replaced_by = n.replaced_by
+    FROM unnest($2::bytea[], $3::bytea[]) AS n (tx_id, replaced_by)
+    WHERE t.tx_id = n.tx_id AND t.status = ${PENDING}
+    RETURNING t.place, t.first_seen AS "firstSeenMs"`,
 )
 const PUT_ROWS = statement(
   'chain_put_rows',
-  `INSERT INTO address_rows (address, place, tx_id, direction, amount, received, sent, counterparty, event_seq)
+  `INSERT INTO address_rows (address, place, tx_id, direction, amount, received, sent, counterparty, event_seq,
+      time_ms, rank)
     SELECT * FROM unnest($1::text[], $2::bigint[], $3::bytea[], $4::smallint[], $5::bigint[], $6::bigint[],
-      $7::bigint[], $8::text[], $9::bigint[])
-    ON CONFLICT (address, place) DO UPDATE SET direction = excluded.direction, amount = excluded.amount,
-      received = excluded.received, sent = excluded.sent, counterparty = excluded.counterparty,
-      event_seq = excluded.event_seq`,
+      $7::bigint[], $8::text[], $9::bigint[], $10::bigint[], $11::bigint[])`,
+)
+const REMOVE_ROWS = statement(
+  'chain_remove_rows',
+  'DELETE FROM address_rows WHERE -place = ANY($1::bigint[])',
+)
+const MOVE_ROWS = statement(
+  'chain_move_rows',
+  `UPDATE address_rows r SET time_ms = n.time_ms, rank = n.rank
+    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS n (negative_place, time_ms, rank)
+    WHERE -r.place = n.negative_place`,
 )
 
 /** The numbers that a write has been given. */
@@ -61,9 +79,11 @@ export interface WriteNumbers {
   readonly firstPlace: number
 }
 
-interface Accepted {
+export interface Accepted {
   readonly transaction: AcceptedTransaction
   readonly by: ChainBlock
+  /** Its place among those that the block accepted. */
+  readonly index: number
 }
 
 /** A known transaction keeps its number, also in the rows of addresses that are new to it. */
@@ -93,8 +113,14 @@ export async function confirm(
     rows.map(({ by }) => by.daaScore),
     rows.map(({ transaction }) => transaction.parsed),
   ])
-  const transactions = rows.map(({ transaction }) => transaction)
-  await putRows(queries, transactions, { places, firstSeq })
+  // All inputs are resolved now: these rows are the complete ones.
+  const known = places.filter(({ place }) => place < firstPlace)
+  if (known.length > 0) await queries.run(REMOVE_ROWS, [known.map(({ place }) => -place)])
+  const ranked = rows.map(({ transaction, by, index }) => ({
+    transaction,
+    at: { timeMs: transaction.blockTimeMs, rank: acceptedRank(by.blueScore, index) },
+  }))
+  await putRows(queries, ranked, { places, firstSeq })
 }
 
 export async function enter(
@@ -105,14 +131,21 @@ export async function enter(
   if (entered.length === 0) return
   const list = onceEach(entered, ({ txId }) => txId)
   const rows = list.map(({ item }) => item)
-  const places = await queries.rows<TransactionPlace>(ENTER, [
+  const places = await queries.rows<TransactionPlace & { isPending: boolean }>(ENTER, [
     atMs,
     rows.map(({ txId }) => bytea(txId)),
     list.map(({ at }) => firstPlace + at),
     rows.map(({ fee }) => fee),
     rows.map(({ parsed }) => parsed),
   ])
-  await putRows(queries, rows, { places, firstSeq })
+  const placeOf = new Map(places.map(({ txId, place }) => [txId, place]))
+  const fresh = rows.flatMap((transaction) => {
+    const rank = placeOf.get(transaction.txId) ?? 0
+    return rank >= firstPlace ? [{ transaction, at: { timeMs: PENDING_TIME, rank } }] : []
+  })
+  await putRows(queries, fresh, { places, firstSeq })
+  const again = places.filter(({ place, isPending }) => place < firstPlace && isPending)
+  await moveRows(queries, again.map(pendingPlace))
 }
 
 /** What these blocks accepted is pending again. */
@@ -122,21 +155,55 @@ export async function unconfirm(
   atMs: number,
 ): Promise<void> {
   const scores = blocks.map(({ blueScore }) => blueScore)
-  await queries.run(UNCONFIRM, [atMs, scores, blocks.map(({ hash }) => bytea(hash))])
+  const hashes = blocks.map(({ hash }) => bytea(hash))
+  const unconfirmed = await queries.rows<{ place: number }>(UNCONFIRM, [atMs, scores, hashes])
+  await moveRows(queries, unconfirmed.map(pendingPlace))
 }
 
-export async function drop(queries: Queries, txIds: readonly string[], atMs: number): Promise<void> {
-  if (txIds.length > 0) await queries.run(DROP, [atMs, txIds.map(bytea)])
+export async function drop(
+  queries: Queries,
+  transactions: readonly DroppedTransaction[],
+  atMs: number,
+): Promise<void> {
+  if (transactions.length === 0) return
+  const list = onceEach(transactions, ({ txId }) => txId).map(({ item }) => item)
+  const dropped = await queries.rows<{ place: number; firstSeenMs: number }>(DROP, [
+    atMs,
+    list.map(({ txId }) => bytea(txId)),
+    list.map(({ replacedBy }) => (replacedBy === null ? null : bytea(replacedBy))),
+  ])
+  await moveRows(
+    queries,
+    dropped.map(({ place, firstSeenMs }) => ({ place, timeMs: firstSeenMs, rank: place + DROPPED_RANK })),
+  )
+}
+
+function pendingPlace({ place }: { place: number }): MovedRows {
+  return { place, timeMs: PENDING_TIME, rank: place }
+}
+
+/** The rows of the transaction with this number, and where they belong now. */
+interface MovedRows extends HistoryPlace {
+  readonly place: number
+}
+
+async function moveRows(queries: Queries, moved: readonly MovedRows[]): Promise<void> {
+  if (moved.length === 0) return
+  await queries.run(MOVE_ROWS, [
+    moved.map(({ place }) => -place),
+    moved.map(({ timeMs }) => timeMs),
+    moved.map(({ rank }) => rank),
+  ])
 }
 
 async function putRows(
   queries: Queries,
-  transactions: readonly TransactionRecord[],
+  transactions: readonly { readonly transaction: TransactionRecord; readonly at: HistoryPlace }[],
   { places, firstSeq }: { places: readonly TransactionPlace[]; firstSeq: number },
 ): Promise<void> {
   const placeOf = new Map(places.map(({ txId, place }) => [txId, place]))
-  const rows = transactions.flatMap(({ txId, effects }) =>
-    onceEach(effects, ({ address }) => address).map(({ item }) => ({ txId, ...item })),
+  const rows = transactions.flatMap(({ transaction: { txId, effects }, at }) =>
+    onceEach(effects, ({ address }) => address).map(({ item }) => ({ txId, at, ...item })),
   )
   if (rows.length === 0) return
   await queries.run(PUT_ROWS, [
@@ -149,6 +216,8 @@ async function putRows(
     rows.map(({ sent }) => sent),
     rows.map(({ counterparty }) => counterparty),
     rows.map(({ event }) => (event === null ? null : firstSeq + event)),
+    rows.map(({ at }) => at.timeMs),
+    rows.map(({ at }) => at.rank),
   ])
 }
 

@@ -18,7 +18,7 @@ import { type Clock, elapsedMs } from '../../kit/clock.ts'
 import { type ChainGap, type ChainWrite, type ChainWritten, CheckpointMovedError } from '../chain.ts'
 import { bytea } from './bytea.ts'
 import { addBlocks, checkpointOf, removeBlocks, startChainAt } from './chain-blocks.ts'
-import { confirm, drop, enter, unconfirm } from './chain-transactions.ts'
+import { type Accepted, confirm, drop, enter, unconfirm, type WriteNumbers } from './chain-transactions.ts'
 import { type Database, type Queries, statement } from './database.ts'
 import { appendEvents } from './events-write.ts'
 
@@ -116,7 +116,9 @@ async function writeBatch(queries: Queries, batch: ChainWrite, id: string): Prom
   const isOtherServer = state.server !== null && state.server !== state.serverNow
   const firstSeq = state.newestSeq + 1 + (isOtherServer ? SKIPPED_AFTER_FAILOVER : 0)
   const newestSeq = firstSeq + events.length - 1
-  const accepted = added.flatMap((by) => by.transactions.map((transaction) => ({ transaction, by })))
+  const accepted = added.flatMap((by) =>
+    by.transactions.map((transaction, index) => ({ transaction, by, index })),
+  )
   const firstPlace = state.newestPlace + 1
   const log = appendEvents(queries, events, { logName: state.logName, firstSeq })
   await Promise.all([
@@ -128,9 +130,7 @@ async function writeBatch(queries: Queries, batch: ChainWrite, id: string): Prom
   const coverage = coverageAfter(state, batch)
   const [checkpoint] = await Promise.all([
     addBlocks(queries, added).then(() => checkpointOf(queries)),
-    confirm(queries, accepted, { atMs, firstSeq, firstPlace }),
-    enter(queries, entered, { atMs, firstSeq, firstPlace: firstPlace + accepted.length }),
-    drop(queries, batch.dropped ?? [], atMs),
+    writeTransactions(queries, batch, accepted, { atMs, firstSeq, firstPlace }),
     remember(queries, batch.seen ?? [], atMs),
     queries.run(SAVE, [
       newestSeq,
@@ -144,6 +144,19 @@ async function writeBatch(queries: Queries, batch: ChainWrite, id: string): Prom
     ]),
   ])
   return { newestSeq, checkpoint }
+}
+
+/** One list after the other: a transaction may be in two of them. Mostly only one has any. */
+async function writeTransactions(
+  queries: Queries,
+  { atMs, entered = [], dropped = [] }: ChainWrite,
+  accepted: readonly Accepted[],
+  numbers: WriteNumbers,
+): Promise<void> {
+  await confirm(queries, accepted, numbers)
+  // A transaction whose number is below these was known before.
+  await enter(queries, entered, { ...numbers, firstPlace: numbers.firstPlace + accepted.length })
+  await drop(queries, dropped, atMs)
 }
 
 async function recordGaps(queries: Queries, gaps: readonly ChainGap[]): Promise<void> {

@@ -17,12 +17,15 @@ import {
   readAll,
   writeNext,
 } from '../conformance/chain-engine.ts'
+import { OLD_ROWS, OLD_ROWS_IN_ORDER } from '../conformance/chain-upgrade.ts'
 import { LeaseLostError } from '../leases.ts'
 import { openStores, parseStoreAddress } from '../open-stores.ts'
 import { ADDRESS_PAGE } from './chain-read.ts'
+import { CHAIN_MIGRATIONS } from './chain-schema.ts'
 import { connect } from './connection.ts'
 import type { Statement } from './database.ts'
 import { CANDIDATES } from './events-read.ts'
+import { migrate } from './migrate.ts'
 
 const skip = withoutPostgres
 
@@ -166,7 +169,7 @@ test('the plans of lists read index ranges in order, and no more than the list',
         )
         await writeNext(chain, { atMs: n, added: [block(n, transactions)], events })
         if (n === 6) await client.query('ANALYZE address_rows, transactions, events, event_addresses')
-        const page = await planOf(ADDRESS_PAGE, [address(1), 1e9, 11])
+        const page = await planOf(ADDRESS_PAGE, [address(1), 1e15, 0, 11])
         const candidates = await planOf(CANDIDATES, [0, 1e9, ['rare', 'none'], [address(0), address(1)], 100])
         // A small table is read whole.
         if (n < 5) continue
@@ -179,6 +182,39 @@ test('the plans of lists read index ranges in order, and no more than the list',
       await client.end()
       await close()
     }
+  })
+})
+
+test('an index of the first release is in the order of block times after the upgrade', { skip }, async () => {
+  await withPlace(async (place) => {
+    const storeAddress = parseStoreAddress(place.address)
+    assert.ok(storeAddress.engine === 'postgres')
+    const schema = `${storeAddress.schema}_test`
+    const { client } = await connect(storeAddress, [schema, storeAddress.schema])
+    const migrations = CHAIN_MIGRATIONS.slice(0, 1)
+    await migrate(client, { address: storeAddress, schema, label: 'chain', migrations })
+    const bytes = (n: number) => Buffer.from(hash(n), 'hex')
+    for (const [n, status, blockTime, blueScore] of OLD_ROWS) {
+      await client.query(
+        `INSERT INTO transactions (tx_id, place, status, first_seen, changed_at, mempool_event, accepted_event,
+            block_time, accepting_blue_score, parsed)
+          VALUES ($1, $2, $3, 150, 150, true, true, $4, $5, '{}')`,
+        [bytes(n), n, status, blockTime, blueScore],
+      )
+      await client.query(`INSERT INTO address_rows VALUES ($1, $2, $3, 0, 1, 1, 0, NULL, NULL)`, [
+        address(1),
+        n,
+        bytes(n),
+      ])
+    }
+    await client.end()
+    const { chain, close } = storesIn(place.address).chain('test')
+    const { rows } = await chain.addressPage({ address: address(1), limit: 10 })
+    await close()
+    assert.deepEqual(
+      rows.map(({ txId }) => Number.parseInt(txId, 16)),
+      OLD_ROWS_IN_ORDER,
+    )
   })
 })
 

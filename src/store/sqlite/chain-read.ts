@@ -1,12 +1,16 @@
 /** Reads of the chain index: point look-ups and index ranges. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { afterAll, NEWEST, PENDING_TIME, sumMoved } from '../chain/history-place.ts'
 import { outputOf } from '../chain/indexed-output.ts'
 import { directionOf, statusOf } from '../chain/row-codes.ts'
 import type {
+  AddressMoved,
+  AddressMovedQuery,
   AddressPage,
   ChainBlock,
   ChainGap,
   Confirmation,
+  HistoryPlace,
   IndexedOutput,
   KnownTransaction,
   OutputPoint,
@@ -64,7 +68,13 @@ export function chainReader(database: DatabaseSync, addresses: AddressTable) {
     database.prepare(
       `SELECT r.*, c.address AS counterparty_address, t.tx_id, t.status, t.block_time
         FROM address_rows r JOIN transactions t ON t.id = r.tx LEFT JOIN addresses c ON c.id = r.counterparty
-        WHERE r.address = ? AND r.tx < ? ORDER BY r.tx DESC LIMIT ?`,
+        WHERE r.address = ? AND (r.time, r.rank) < (?, ?) ORDER BY r.time DESC, r.rank DESC LIMIT ?`,
+    ),
+  )
+  const moved = exact(
+    database.prepare(
+      `SELECT time, rank, received, sent FROM address_rows
+        WHERE address = ? AND (time, rank) > (?, ?) AND time < ${PENDING_TIME} ORDER BY time, rank LIMIT ?`,
     ),
   )
   const gaps = database.prepare('SELECT gap FROM gaps ORDER BY rowid DESC LIMIT ?')
@@ -151,13 +161,28 @@ export function chainReader(database: DatabaseSync, addresses: AddressTable) {
         acceptingBlockHash: row.accepting_hash === null ? null : hexOf(row.accepting_hash),
         acceptingBlockTimeMs: numberOrNull(row.accepting_time),
         acceptingBlueScore: numberOrNull(row.accepting_blue_score),
+        replacedBy: row.replaced_by === null ? null : hexOf(row.replaced_by),
         firstSeenMs: Number(row.first_seen),
       }
     },
-    addressPage(query: { address: string; limit: number; before?: number }): AddressPage {
+    addressMoved({ address, afterMs, after, limit }: AddressMovedQuery): AddressMoved {
+      const id = addresses.find(address)
+      const { timeMs, rank } = after ?? afterAll(afterMs)
+      const rows = id === undefined ? [] : moved.all(id, timeMs, rank, limit)
+      return sumMoved(
+        rows.map((row) => ({
+          received: row.received as bigint,
+          sent: row.sent as bigint,
+          place: { timeMs: Number(row.time), rank: Number(row.rank) },
+        })),
+        limit,
+      )
+    },
+    addressPage(query: { address: string; limit: number; before?: HistoryPlace }): AddressPage {
       const id = addresses.find(query.address)
       if (id === undefined) return { rows: [], hasMore: false }
-      const rows = page.all(id, query.before ?? Number.MAX_SAFE_INTEGER, query.limit + 1)
+      const { timeMs, rank } = query.before ?? NEWEST
+      const rows = page.all(id, timeMs, rank, query.limit + 1)
       return {
         hasMore: rows.length > query.limit,
         rows: rows.slice(0, query.limit).map((row) => ({
@@ -169,7 +194,7 @@ export function chainReader(database: DatabaseSync, addresses: AddressTable) {
           counterparty: row.counterparty_address === null ? null : String(row.counterparty_address),
           status: statusOf(row.status),
           blockTimeMs: numberOrNull(row.block_time),
-          order: Number(row.tx),
+          place: { timeMs: Number(row.time), rank: Number(row.rank) },
         })),
       }
     },

@@ -1,8 +1,10 @@
+import { DROPPED_RANK, MIGRATED_RANK, PENDING_TIME } from '../chain/history-place.ts'
+import { CONFIRMED, DROPPED, PENDING } from '../chain/row-codes.ts'
 import type { Migration } from '../migration.ts'
 
 /**
  * Ids and hashes are 32-byte blobs; an address is stored once, in a table of its own. A transaction's row id is
- * given in the order in which transactions were first seen, so it is also the order of an address's history.
+ * given in the order in which transactions were first seen. Rows of an address are stored in the order of its history.
  * Events and transaction texts are most of the volume: see `events-blocks.ts` and `chain-texts.ts`.
  */
 export const CHAIN_MIGRATIONS: readonly Migration[] = [
@@ -89,6 +91,37 @@ export const CHAIN_MIGRATIONS: readonly Migration[] = [
       CREATE TABLE seen_blocks (hash BLOB PRIMARY KEY, at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
       CREATE INDEX seen_blocks_by_time ON seen_blocks (at);
       CREATE TABLE gaps (at INTEGER NOT NULL, gap TEXT NOT NULL) STRICT;
+    `,
+  },
+  {
+    version: 2,
+    name: 'history by block time, what replaced a transaction',
+    sql: `
+      ALTER TABLE transactions ADD COLUMN replaced_by BLOB;
+      ALTER TABLE address_rows RENAME TO rows_as_seen;
+      DROP INDEX address_rows_by_tx;
+      CREATE TABLE address_rows (
+        address INTEGER NOT NULL,
+        time INTEGER NOT NULL,
+        rank INTEGER NOT NULL,
+        tx INTEGER NOT NULL,
+        direction INTEGER NOT NULL,
+        amount INTEGER NOT NULL,
+        received INTEGER NOT NULL,
+        sent INTEGER NOT NULL,
+        counterparty INTEGER,
+        event_seq INTEGER,
+        PRIMARY KEY (address, time, rank, tx)
+      ) STRICT, WITHOUT ROWID;
+      INSERT INTO address_rows
+        SELECT r.address, p.time, p.rank, r.tx, r.direction, r.amount, r.received, r.sent, r.counterparty, r.event_seq
+          FROM rows_as_seen r JOIN (
+            SELECT id, block_time AS time, ${MIGRATED_RANK('id')} AS rank FROM transactions WHERE status = ${CONFIRMED}
+            UNION ALL SELECT id, ${PENDING_TIME}, id FROM transactions WHERE status = ${PENDING}
+            UNION ALL SELECT id, first_seen, id + ${DROPPED_RANK} FROM transactions WHERE status = ${DROPPED}
+          ) p ON p.id = r.tx;
+      DROP TABLE rows_as_seen;
+      CREATE INDEX address_rows_by_tx ON address_rows (tx);
     `,
   },
 ]

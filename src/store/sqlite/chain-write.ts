@@ -1,5 +1,6 @@
 /** Writes of the chain index. Each runs inside a transaction that the caller has begun. */
 import type { DatabaseSync } from 'node:sqlite'
+import { acceptedRank, DROPPED_RANK, PENDING_TIME } from '../chain/history-place.ts'
 import { CONFIRMED, DIRECTIONS, DROPPED, PENDING } from '../chain/row-codes.ts'
 import {
   type AcceptedTransaction,
@@ -10,6 +11,8 @@ import {
   type ChainWrite,
   type ChainWritten,
   CheckpointMovedError,
+  type DroppedTransaction,
+  type HistoryPlace,
   type TransactionRecord,
 } from '../chain.ts'
 import type { AddressTable } from './chain-addresses.ts'
@@ -30,8 +33,9 @@ export function chainWriter(
 
   function addBlock(block: AddedBlock, atMs: number, firstSeq: number): void {
     const blockId = followed.put(block)
-    for (const transaction of block.transactions) {
-      followed.accept(blockId, transactions.confirm(transaction, block, atMs, firstSeq))
+    for (const [index, transaction] of block.transactions.entries()) {
+      const rank = acceptedRank(block.blueScore, index)
+      followed.accept(blockId, transactions.confirm(transaction, { block, rank, atMs, firstSeq }))
     }
   }
 
@@ -45,7 +49,7 @@ export function chainWriter(
     for (const hash of batch.removed ?? []) followed.remove(hash, atMs)
     for (const block of batch.added ?? []) addBlock(block, atMs, firstSeq)
     for (const transaction of batch.entered ?? []) transactions.enter(transaction, atMs, firstSeq)
-    for (const txId of batch.dropped ?? []) transactions.drop(txId, atMs)
+    for (const dropped of batch.dropped ?? []) transactions.drop(dropped, atMs)
     for (const hash of batch.seen ?? []) insertSeen.run(blob(hash), atMs)
     if (batch.added?.length || batch.entered?.length) texts.pack()
     return { newestSeq: events.newestSeq(), checkpoint: checkpoint() }
@@ -73,6 +77,10 @@ function followedChain(database: DatabaseSync) {
       accepting_hash = NULL, accepting_time = NULL, accepting_blue_score = NULL, accepting_daa_score = NULL
       WHERE id IN (SELECT tx FROM acceptances WHERE block = ?)`,
   )
+  const unconfirmRows = database.prepare(
+    `UPDATE address_rows SET time = ${PENDING_TIME}, rank = tx
+      WHERE tx IN (SELECT tx FROM acceptances WHERE block = ?)`,
+  )
   const put = ({ hash, blueScore, daaScore, timeMs }: ChainBlock): number =>
     Number(insertBlock.run(blob(hash), blueScore, daaScore, timeMs).lastInsertRowid)
 
@@ -94,6 +102,7 @@ function followedChain(database: DatabaseSync) {
       const id = findBlock.get(blob(hash))?.id
       if (id === undefined) throw new Error(`block ${hash} is not in the followed chain`)
       unconfirm.run(atMs, Number(id))
+      unconfirmRows.run(Number(id))
       removeAcceptances.run(Number(id))
       removeBlock.run(Number(id))
     },
@@ -108,33 +117,44 @@ function transactionWriter(
   const confirm = database.prepare(
     `INSERT INTO transactions (tx_id, status, first_seen, changed_at, mempool_event, accepted_event, fee, block_hash,
         block_time, accepting_hash, accepting_time, accepting_blue_score, accepting_daa_score)
-      VALUES (?1, ${CONFIRMED}, ?2, ?2, 0, 1, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-      ON CONFLICT (tx_id) DO UPDATE SET status = ${CONFIRMED}, changed_at = ?2, accepted_event = 1,
-        fee = coalesce(?3, fee), block_hash = ?4, block_time = ?5, accepting_hash = ?6, accepting_time = ?7,
+      VALUES (?1, ${CONFIRMED}, ?2, ?2, 1, 1, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+      ON CONFLICT (tx_id) DO UPDATE SET status = ${CONFIRMED}, changed_at = ?2, mempool_event = 1, accepted_event = 1,
+        replaced_by = NULL, fee = coalesce(?3, fee), block_hash = ?4, block_time = ?5, accepting_hash = ?6, accepting_time = ?7,
         accepting_blue_score = ?8, accepting_daa_score = ?9
       RETURNING id`,
   )
   const enter = database.prepare(
     `INSERT INTO transactions (tx_id, status, first_seen, changed_at, mempool_event, accepted_event, fee)
       VALUES (?1, ${PENDING}, ?2, ?2, 1, 0, ?3)
-      ON CONFLICT (tx_id) DO UPDATE SET mempool_event = 1, changed_at = ?2,
+      ON CONFLICT (tx_id) DO UPDATE SET mempool_event = 1, changed_at = ?2, replaced_by = NULL,
         status = CASE status WHEN ${DROPPED} THEN ${PENDING} ELSE status END
-      RETURNING id`,
+      RETURNING id, status`,
   )
   const drop = database.prepare(
-    `UPDATE transactions SET status = ${DROPPED}, changed_at = ? WHERE tx_id = ? AND status = ${PENDING}`,
+    `UPDATE transactions SET status = ${DROPPED}, changed_at = ?, replaced_by = ?
+      WHERE tx_id = ? AND status = ${PENDING} RETURNING id, first_seen`,
   )
+  const rowId = database.prepare('SELECT id FROM transactions WHERE tx_id = ?')
   const putRow = database.prepare(
-    `INSERT INTO address_rows VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    `INSERT INTO address_rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT DO UPDATE SET direction = excluded.direction, amount = excluded.amount,
         received = excluded.received, sent = excluded.sent, counterparty = excluded.counterparty,
         event_seq = excluded.event_seq`,
   )
+  const moveRows = database.prepare('UPDATE address_rows SET time = ?, rank = ? WHERE tx = ?')
+  const removeRows = database.prepare('DELETE FROM address_rows WHERE tx = ?')
 
-  function putEffects(tx: number, effects: readonly AddressEffect[], firstSeq: number): void {
+  function putEffects(
+    tx: number,
+    { timeMs, rank }: HistoryPlace,
+    effects: readonly AddressEffect[],
+    firstSeq: number,
+  ): void {
     for (const effect of effects) {
       putRow.run(
         addresses.open(effect.address),
+        timeMs,
+        rank,
         tx,
         DIRECTIONS.indexOf(effect.direction),
         effect.amount,
@@ -147,7 +167,11 @@ function transactionWriter(
   }
 
   return {
-    confirm(transaction: AcceptedTransaction, block: ChainBlock, atMs: number, firstSeq: number): number {
+    confirm(
+      transaction: AcceptedTransaction,
+      { block, rank, atMs, firstSeq }: { block: ChainBlock; rank: number; atMs: number; firstSeq: number },
+    ): number {
+      const known = rowId.get(blob(transaction.txId))?.id
       const row = confirm.get(
         blob(transaction.txId),
         atMs,
@@ -161,14 +185,27 @@ function transactionWriter(
       )
       const tx = Number(row?.id)
       texts.put(tx, transaction.parsed)
-      putEffects(tx, transaction.effects, firstSeq)
+      // All inputs are resolved now: these rows are the complete ones.
+      if (known !== undefined) removeRows.run(tx)
+      putEffects(tx, { timeMs: transaction.blockTimeMs, rank }, transaction.effects, firstSeq)
       return tx
     },
     enter(transaction: TransactionRecord, atMs: number, firstSeq: number): void {
-      const tx = Number(enter.get(blob(transaction.txId), atMs, transaction.fee)?.id)
-      if (texts.read(tx) === undefined) texts.put(tx, transaction.parsed)
-      putEffects(tx, transaction.effects, firstSeq)
+      const known = rowId.get(blob(transaction.txId))?.id
+      const row = enter.get(blob(transaction.txId), atMs, transaction.fee)
+      const tx = Number(row?.id)
+      if (known !== undefined) {
+        if (row?.status === PENDING) moveRows.run(PENDING_TIME, tx, tx)
+        return
+      }
+      texts.put(tx, transaction.parsed)
+      putEffects(tx, { timeMs: PENDING_TIME, rank: tx }, transaction.effects, firstSeq)
     },
-    drop: (txId: string, atMs: number) => void drop.run(atMs, blob(txId)),
+    drop({ txId, replacedBy }: DroppedTransaction, atMs: number): void {
+      const row = drop.get(atMs, replacedBy === null ? null : blob(replacedBy), blob(txId))
+      if (row === undefined) return
+      const tx = Number(row.id)
+      moveRows.run(Number(row.first_seen), tx + DROPPED_RANK, tx)
+    },
   }
 }

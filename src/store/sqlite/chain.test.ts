@@ -4,9 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { systemClock } from '../../kit/clock.ts'
-import { appendEvents, event } from '../conformance/chain-engine.ts'
+import { address, appendEvents, event, hash } from '../conformance/chain-engine.ts'
+import { OLD_ROWS, OLD_ROWS_IN_ORDER } from '../conformance/chain-upgrade.ts'
 import { openSqliteChain } from './chain.ts'
-import { APPLICATION_ID, NewerDatabaseError } from './migrate.ts'
+import { CHAIN_MIGRATIONS } from './chain-schema.ts'
+import { APPLICATION_ID, migrate, NewerDatabaseError } from './migrate.ts'
 import { openDatabase } from './open.ts'
 
 test('sqlite: what the indexing thread has written, another connection reads at once', async () => {
@@ -29,5 +31,31 @@ test('sqlite: a chain file of a newer release is refused', () => {
   database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = 999`)
   database.close()
   assert.throws(() => openSqliteChain({ file, clock: systemClock }), NewerDatabaseError)
+  rmSync(folder, { recursive: true })
+})
+
+test('sqlite: an index of the first release is in the order of block times after the upgrade', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tapeline-chain-'))
+  const file = join(folder, 'chain.db')
+  const database = openDatabase({ file })
+  migrate(database, 'chain', CHAIN_MIGRATIONS.slice(0, 1))
+  database.prepare('INSERT INTO addresses VALUES (1, ?)').run(address(1))
+  for (const [n, status, blockTime, blueScore] of OLD_ROWS) {
+    database
+      .prepare(
+        `INSERT INTO transactions (id, tx_id, status, first_seen, changed_at, mempool_event, accepted_event,
+            block_time, accepting_blue_score) VALUES (?, unhex(?), ?, 150, 150, 1, 1, ?, ?)`,
+      )
+      .run(n, hash(n), status, blockTime, blueScore)
+    database.prepare('INSERT INTO address_rows VALUES (1, ?, 0, 1, 1, 0, NULL, NULL)').run(n)
+  }
+  database.close()
+  const { chain, close } = openSqliteChain({ file, clock: systemClock })
+  const { rows } = await chain.addressPage({ address: address(1), limit: 10 })
+  await close()
+  assert.deepEqual(
+    rows.map(({ txId }) => Number.parseInt(txId, 16)),
+    OLD_ROWS_IN_ORDER,
+  )
   rmSync(folder, { recursive: true })
 })

@@ -15,6 +15,8 @@ interface ArchivedTransaction {
   readonly txId: string
   /** The block whose copy was accepted. */
   readonly blockHash: string
+  readonly blockTimeMs: number
+  readonly isCoinbase: boolean
   readonly movements: ReadonlyMap<string, ArchivedMovement>
 }
 
@@ -77,6 +79,8 @@ export function keepArchive(chain: Chain) {
       accepted: (record.acceptance?.transactions ?? []).map(({ tx, blockHash, spent }) => ({
         txId: tx.id,
         blockHash,
+        blockTimeMs: chain.ledger.record(blockHash)?.block.header.timestamp ?? 0,
+        isCoinbase: tx.inputs.length === 0,
         movements: movementsOf({
           outputs: tx.outputs.map(({ scriptPublicKey, value }) => ({ scriptPublicKey, amount: value })),
           spent,

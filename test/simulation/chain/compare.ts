@@ -2,7 +2,7 @@
  * Laws 6 and 7 once everything has settled: what the log says and what the index has is what the network's own ledger
  * says, for every block, every transaction and every address, except where a gap says that it is missing.
  */
-import type { AddressRow, ChainStores } from '../../../src/store/chain.ts'
+import type { AddressRow, ChainStores, HistoryPlace } from '../../../src/store/chain.ts'
 import type { EventFilter, StoredEvent } from '../../../src/store/events.ts'
 import type { Random } from '../random.ts'
 import type { ArchivedBlock, ArchivedMovement, ChainArchive } from './archive.ts'
@@ -27,10 +27,10 @@ export async function allEvents(stores: ChainStores, afterSeq = 0): Promise<Stor
 
 async function historyOf(stores: ChainStores, address: string, limit = 200): Promise<AddressRow[]> {
   const rows: AddressRow[] = []
-  for (let before: number | undefined; ; ) {
+  for (let before: HistoryPlace | undefined; ; ) {
     const page = await stores.chain.addressPage({ address, limit, ...(before ? { before } : {}) })
     rows.push(...page.rows)
-    before = page.rows.at(-1)?.order
+    before = page.rows.at(-1)?.place
     if (!page.hasMore) return rows
   }
 }
@@ -40,15 +40,21 @@ interface Truth extends ArchivedMovement {
   readonly address: string
   readonly acceptingBlock: ArchivedBlock
   readonly blockHash: string
+  readonly blockTimeMs: number
+  /** Its place among all that the chain accepted. */
+  readonly order: number
 }
 
 /** Every movement of the chain, by transaction and address. */
 function movementsOf(blocks: readonly ArchivedBlock[]): Map<string, Truth> {
   const truth = new Map<string, Truth>()
+  let order = 0
   for (const block of blocks)
-    for (const { txId, blockHash, movements } of block.accepted)
+    for (const { txId, blockHash, blockTimeMs, movements } of block.accepted) {
+      const common = { txId, blockHash, blockTimeMs, acceptingBlock: block, order: order++ }
       for (const [address, movement] of movements)
-        truth.set(`${txId} ${address}`, { txId, address, blockHash, acceptingBlock: block, ...movement })
+        truth.set(`${txId} ${address}`, { ...common, address, ...movement })
+    }
   return truth
 }
 
@@ -78,6 +84,9 @@ export function compareLog(laws: LogLaws, archive: ChainArchive): string[] {
         if (!laws.hasBlock(merged)) wrong.push(`6 block ${merged}, merged by ${hash}, was never logged`)
     }
 
+  for (const { accepted } of covered)
+    for (const { txId, isCoinbase } of accepted)
+      if (!isCoinbase && !laws.isReported(txId)) wrong.push(`6 ${txId} was accepted without a mempool_entry`)
   const truth = movementsOf(covered)
   const standing = new Map(laws.standing().map((logged) => [`${logged.txId} ${logged.address}`, logged]))
   for (const [key, { received, sent, acceptingBlock }] of truth) {
@@ -117,6 +126,7 @@ export async function compareIndex(
     const confirmed = new Map(
       rows.filter(({ status }) => status === 'confirmed').map((row) => [row.txId, row]),
     )
+    wrong.push(...compareOrder(rows, truth, address))
     if (new Set(rows.map(({ txId }) => txId)).size !== rows.length)
       wrong.push(`7 a transaction of ${address} has two rows`)
     for (const expected of truth.values()) {
@@ -136,6 +146,20 @@ export async function compareIndex(
       if (!hidden.has(txId)) wrong.push(`7 ${txId} of ${address} is confirmed, the node has it not`)
   }
   return wrong
+}
+
+/** Pending ones first, then by the time of the block, then in the order of acceptance. */
+function compareOrder(rows: readonly AddressRow[], truth: Map<string, Truth>, address: string): string[] {
+  const firstOther = rows.findIndex(({ status }) => status !== 'pending')
+  if (firstOther >= 0 && rows.slice(firstOther).some(({ status }) => status === 'pending'))
+    return [`7 a pending transaction of ${address} comes after one that is not`]
+  const known = rows.flatMap(({ txId, status }) => {
+    const found = status === 'confirmed' ? truth.get(`${txId} ${address}`) : undefined
+    return found === undefined ? [] : [found]
+  })
+  const sorted = known.toSorted((a, b) => b.blockTimeMs - a.blockTimeMs || b.order - a.order)
+  const wrongAt = known.findIndex((one, at) => one !== sorted[at])
+  return wrongAt < 0 ? [] : [`7 ${known[wrongAt]?.txId} is at the wrong place in the history of ${address}`]
 }
 
 async function compareTransaction(stores: ChainStores, truth: Truth): Promise<string[]> {

@@ -59,6 +59,9 @@ export function createLogLaws() {
   const standing = new Map<string, Confirmed>()
   const blocks = new Set<string>()
   const once = new Set<string>()
+  /** Transactions with a `mempool_entry`; those that were confirmed before they had one. */
+  const reported = new Set<string>()
+  const unreported = new Set<string>()
   const gaps: Gap[] = []
   const segments: Segment[] = [{ from: undefined, chain: [] }]
   let lastSeq = 0
@@ -82,7 +85,7 @@ export function createLogLaws() {
       case 'gap':
         return [...wrong, ...applyGap(data as { reason: string; from: string; to: string })]
       case 'block_added':
-        return [...wrong, ...applyBlock((data as { hash: string }).hash)]
+        return [...wrong, ...applyBlock(data as { hash: string; transaction_ids: string[] })]
       case 'virtual_chain_changed':
         return [...wrong, ...applyChain(event.seq, data as { removed: string[]; added: string[] })]
       case 'utxos_changed':
@@ -93,6 +96,7 @@ export function createLogLaws() {
       const key = `${event.kind} ${stage} ${tx_id}`
       if (once.has(key)) wrong.push(`6 ${key} is logged twice, again as ${event.seq}`)
       once.add(key)
+      wrong.push(...applyStage(event, data as { tx_id: string; stage?: string; first_seen?: string }))
     }
     return wrong
   }
@@ -103,10 +107,24 @@ export function createLogLaws() {
     return []
   }
 
-  function applyBlock(hash: string): string[] {
+  function applyBlock({ hash, transaction_ids }: { hash: string; transaction_ids: string[] }): string[] {
     if (blocks.has(hash)) return [`6 block ${hash} is logged twice`]
     blocks.add(hash)
-    return []
+    // The first one is the coinbase.
+    const late = transaction_ids.slice(1).find((txId) => !reported.has(txId))
+    return late === undefined ? [] : [`6 block ${hash} is logged before the mempool_entry of ${late}`]
+  }
+
+  /** Of a transaction: first its `mempool_entry`, then everything else. */
+  function applyStage(
+    { kind, seq }: StoredEvent,
+    { tx_id, first_seen }: { tx_id: string; first_seen?: string },
+  ): string[] {
+    if (kind !== 'mempool_entry')
+      return reported.has(tx_id) ? [] : [`6 ${kind} ${seq} comes before the mempool_entry of ${tx_id}`]
+    reported.add(tx_id)
+    if (unreported.has(tx_id)) return [`6 the mempool_entry of ${tx_id} comes after its confirmation`]
+    return first_seen === 'mempool' || first_seen === 'block' ? [] : [`6 ${seq} has first_seen ${first_seen}`]
   }
 
   function applyChain(
@@ -133,6 +151,7 @@ export function createLogLaws() {
     if (event.addresses.length !== 1 || event.addresses[0] !== address)
       wrong.push(`6 event ${event.seq} about ${address} is filed under ${event.addresses.join(' ')}`)
     if (!retracted) {
+      if (!reported.has(txId)) unreported.add(txId)
       // What a gap swallowed may have been undone unseen.
       if (before !== undefined && before.segment === segments.length - 1)
         wrong.push(`6 ${key} is confirmed twice, by ${before.eventId} and ${event.id}`)
@@ -162,6 +181,8 @@ export function createLogLaws() {
       return retractions
     },
     standing: (): readonly Confirmed[] => [...standing.values()],
+    /** Whether its `mempool_entry` came before everything else about it. */
+    isReported: (txId: string) => reported.has(txId) && !unreported.has(txId),
     hasBlock: (hash: string) => blocks.has(hash),
     segments: (): readonly Segment[] => segments,
     gaps: (): readonly Gap[] => gaps,

@@ -22,7 +22,7 @@ import { CHAIN_NETWORK, type WorldNode } from './world.ts'
 
 /** Fewer sockets and questions than in production, and a lag that a chain of slow blocks can have. */
 const POOL = { lightSockets: 1, heavySockets: 2, probeEveryMs: 3_000, lagOut: 12, lagIn: 4 }
-const MEMPOOL_EVERY_MS = 4_000
+const MEMPOOL_PACE = { minMs: 4_000, flowMs: 4_000, quietMs: 4_000 }
 const DROP_AFTER_MS = 60_000
 const WARN_EVERY_MS = 60_000
 const KEEP = { eventDays: 365, eventBytes: 1e12, indexDays: null }
@@ -108,7 +108,7 @@ export function startChainService(options: ChainServiceOptions) {
       clock,
       random,
       keep: KEEP,
-      mempoolEveryMs: MEMPOOL_EVERY_MS,
+      mempoolPace: MEMPOOL_PACE,
       onWritten: tail.announce,
       onTrouble: (part, detail) => {
         if (clock.now() - warnedAtMs < WARN_EVERY_MS) return

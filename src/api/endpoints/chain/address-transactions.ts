@@ -6,7 +6,7 @@ import { cursorPage } from '../../../contract/params.ts'
 import { networkInfo } from '../../../core/chain/network.ts'
 import { faultsError } from '../../../core/errors.ts'
 import { flagField, integerField, nullableTextField, textField } from '../../../core/rows/fields.ts'
-import type { AddressRow } from '../../../store/chain.ts'
+import type { AddressRow, HistoryPlace } from '../../../store/chain.ts'
 import { endpoint } from '../services.ts'
 import { type ChainData, nodeTime } from './chain-data.ts'
 import { addressPathParam, requireNetwork } from './chain-params.ts'
@@ -24,7 +24,9 @@ const AddressTransaction = Type.Object({
 
 const AddressTransactions = Type.Object({
   address: textField('The address asked for.'),
-  items: Type.Array(AddressTransaction, { description: 'Newest first; one for each transaction.' }),
+  items: Type.Array(AddressTransaction, {
+    description: 'Pending first, then by block time and acceptance, newest first; one for each transaction.',
+  }),
   next_cursor: nullableTextField('Pass it as `cursor` to get the next page; null on the last.'),
   coverage_from: nullableTextField('From when on every transaction is indexed: after the last gap.'),
   coverage: Type.Object(
@@ -57,7 +59,7 @@ export const addressTransactions = endpoint({
     tag: 'node',
     summary: 'History of an address',
     description:
-      'Every transaction since the index was started, for every address, without registration. A row keeps its place when its status changes; rows that arrive during a walk do not shift it.',
+      'Every transaction since the index was started, for every address, without registration. Pending transactions come first, newest first, then confirmed ones by block time and by the order in which they were accepted; a dropped one stands where it was first seen. Rows that arrive during a walk do not shift it; a transaction that is accepted during a walk moves to the place of its block, and one whose block leaves the chain back to the top.',
   },
   access: { scope: 'node', tier: 'pro', feature: 'address_history' },
   params: {
@@ -83,7 +85,10 @@ export const addressTransactions = endpoint({
     })
     if (dryRun) return previewAnswer(page.rows.length, false)
     const last = page.rows.at(-1)
-    const next = page.hasMore && last !== undefined ? cursors.encode(binding, [last.order]) : null
+    const next =
+      page.hasMore && last !== undefined
+        ? cursors.encode(binding, [last.place.timeMs, last.place.rank])
+        : null
     const { coin } = networkInfo(upstreams.network)
     const coverageFrom = nodeTime((await index.coverageFromMs()) ?? null)
     const coverage = await coverageOf(index)
@@ -127,9 +132,9 @@ function itemText(row: AddressRow, asset: string): string {
   return `{"tx_id":"${row.txId}","direction":"${row.direction}","amount_sompi":${row.amount},"asset":"${asset}","status":"${row.status}","counterparty":${JSON.stringify(row.counterparty)},"block_time":${block},"event_kind":"${kind}"}`
 }
 
-function readCursor(place: readonly (string | number | null)[] | undefined): number {
-  const [order] = place ?? []
-  if (typeof order === 'number') return order
+function readCursor(place: readonly (string | number | null)[] | undefined): HistoryPlace {
+  const [timeMs, rank] = place ?? []
+  if (typeof timeMs === 'number' && typeof rank === 'number') return { timeMs, rank }
   const message = 'cursor does not belong to this address, or was changed.'
   throw faultsError([{ param: 'cursor', error: 'invalid_param', message, reason: 'foreign' }])
 }

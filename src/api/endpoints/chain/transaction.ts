@@ -29,6 +29,9 @@ const TransactionLookup = Type.Object({
   accepting_block_hash: nullableTextField('Chain block that accepted it; null while pending.'),
   accepting_block_time: nullableTextField('Time of that block.'),
   confirmations: integerField('Blue score since acceptance; 0 while pending.'),
+  replaced_by: nullableTextField(
+    'Of a dropped transaction: the one that spends the same output, where it is known.',
+  ),
   fee_sompi: nullableIntegerField('Fee, where all inputs are known.'),
   credits_used: integerField('Credits that this answer cost.'),
 })
@@ -81,6 +84,7 @@ async function indexed(row: TransactionRow, { index }: ChainData): Promise<Membe
     accepting_block_hash: JSON.stringify(row.acceptingBlockHash),
     accepting_block_time: JSON.stringify(nodeTime(row.acceptingBlockTimeMs)),
     confirmations: String(depth),
+    replaced_by: JSON.stringify(row.replacedBy),
     fee_sompi: String(row.fee),
   }
 }
@@ -109,6 +113,7 @@ async function inMempool(txId: string, { upstreams, waitMs }: ChainData): Promis
     accepting_block_hash: 'null',
     accepting_block_time: 'null',
     confirmations: '0',
+    replaced_by: 'null',
     fee_sompi: String(mempoolEntry.fee),
   }
 }

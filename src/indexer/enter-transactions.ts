@@ -1,0 +1,83 @@
+/**
+ * Transactions that are seen for the first time, in a mempool or in a block: a pending row each, and one
+ * `mempool_entry` with the parsed kinds of that stage, before anything that their acceptance causes.
+ */
+import type { Network } from '../core/chain/network.ts'
+import type { SpentOutput, Transaction } from '../core/chain/transaction.ts'
+import { type ParsedTransaction, parseTransaction } from '../parser/parse-transaction.ts'
+import type { ChainStore, KnownTransaction, TransactionRecord } from '../store/chain.ts'
+import { addParsedEvents, type EventBatch } from './batch.ts'
+import { feeOf, movementsOf, transactionAddresses } from './index-address.ts'
+import { parsedText } from './parsed-text.ts'
+
+export interface SeenTransaction {
+  readonly txId: string
+  readonly transaction: Transaction
+  /** As the node gives it; null where it does not. */
+  readonly fee: bigint | null
+  readonly isOrphan: boolean
+  readonly firstSeen: 'mempool' | 'block'
+}
+
+export async function enterTransactions(
+  seen: readonly SeenTransaction[],
+  known: ReadonlyMap<string, KnownTransaction>,
+  { store, network, batch }: { store: ChainStore; network: Network; batch: EventBatch },
+): Promise<TransactionRecord[]> {
+  const spent = await spentOutputs(seen, store)
+  return seen.map((one, place) => {
+    const { txId, transaction } = one
+    const before = known.get(txId)
+    const parsed = parseTransaction(transaction, { network, spent: spent[place] ?? [], txId })
+    const fee = one.fee ?? feeOf(parsed)
+    if (before?.hasMempoolEvent !== true) addMempoolEvents(batch, parsed, { ...one, fee })
+    // The rows of one that was accepted before were made from resolved inputs: they are better than these.
+    const effects =
+      before === undefined ? movementsOf(parsed).map(({ effect }) => ({ ...effect, event: null })) : []
+    return { txId, parsed: parsedText(parsed), fee, effects }
+  })
+}
+
+export function addMempoolEvents(
+  batch: EventBatch,
+  parsed: ParsedTransaction,
+  { fee, isOrphan, firstSeen }: Pick<SeenTransaction, 'fee' | 'isOrphan' | 'firstSeen'>,
+): void {
+  const { tx_id, tags, outputs } = parsed
+  batch.add(
+    'mempool_entry',
+    { tx_id, fee_sompi: fee, is_orphan: isOrphan, first_seen: firstSeen, tags, outputs },
+    transactionAddresses(parsed),
+  )
+  addParsedEvents(batch, parsed, 'mempool')
+}
+
+/** What the inputs of each transaction spend, as far as it is indexed or among them: one read for all of them. */
+async function spentOutputs(
+  seen: readonly SeenTransaction[],
+  store: ChainStore,
+): Promise<(readonly (SpentOutput | null)[])[]> {
+  const points = seen.map(({ transaction }) =>
+    transaction.inputs.map(({ previousOutpoint: { transactionId, index } }) => ({
+      txId: transactionId,
+      index,
+    })),
+  )
+  const flat = points.flat()
+  const indexed = await store.outputs(flat)
+  const own = new Map(seen.map(({ txId, transaction }) => [txId, transaction.outputs]))
+  const found = flat.map(({ txId, index }, at): SpentOutput | null => {
+    const output = indexed[at]
+    const unknown = { isCoinbase: null, blockDaaScore: null }
+    if (output !== undefined) return { ...output, ...unknown }
+    const sibling = own.get(txId)?.[index]
+    if (sibling === undefined) return null
+    const { value, scriptPublicKey, covenant } = sibling
+    return { amount: value, scriptPublicKey, covenantId: covenant?.covenantId ?? null, ...unknown }
+  })
+  let at = 0
+  return points.map(({ length }) => {
+    at += length
+    return found.slice(at - length, at)
+  })
+}
