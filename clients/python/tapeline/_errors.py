@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from typing import Any, Dict, List, Mapping, Optional, Union
+
+
+class TapelineError(Exception):
+    """The service refused. There is a class for every code; ``code`` tells them apart as well."""
+
+    code = "unknown"
+
+    def __init__(self, status: int, details: Mapping[str, Any], retry_after: Optional[float] = None) -> None:
+        super().__init__(details.get("message") or f"The service answered with status {status}.")
+        self.status = status
+        # The whole body: ``param``, ``allowed``, ``required_tier``, ``errors`` … where they help.
+        self.details: Dict[str, Any] = dict(details)
+        self.code = str(details.get("error") or self.code)
+        self.request_id = str(details.get("request_id") or "")
+        self.retry_after = retry_after
+
+
+class ConnectionLost(Exception):
+    """No answer arrived: whether the service took the request is not known."""
+
+
+class CreditLimitError(Exception):
+    """The next page would cost more than ``max_credits`` leaves."""
+
+    def __init__(self, rows: List[Any], credits_used: int, next_page_credits: int, next_cursor: Optional[str]) -> None:
+        super().__init__(f"The next page costs {next_page_credits} credits; {credits_used} are spent.")
+        # What was read so far, and where to go on.
+        self.rows = rows
+        self.credits_used = credits_used
+        self.next_page_credits = next_page_credits
+        self.next_cursor = next_cursor
+
+
+class StreamError(Exception):
+    """The service closed the stream for good, or refused the subscription."""
+
+    def __init__(self, code: Union[int, str], message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class StreamGapError(Exception):
+    """Events are missing, and no ``on_gap`` was given. ``gap["up_to_seq"]`` as ``resume_after`` goes on behind it."""
+
+    def __init__(self, gap: Mapping[str, Any]) -> None:
+        super().__init__(f"Events {gap['after_seq'] + 1} to {gap['up_to_seq']} are missing ({gap['reason']}).")
+        self.gap = dict(gap)
+
+
+class WebhookSignatureError(Exception):
+    """A delivery that was not signed with the secret, was changed, or is too old."""

@@ -1,0 +1,15 @@
+from __future__ import annotations
+
+from typing import NamedTuple, Optional, Tuple
+
+
+class Operation(NamedTuple):
+    """What an operation is on the wire, and which columns its rows have."""
+
+    method: str
+    path: str
+    rows_field: Optional[str] = None
+    cursor_param: Optional[str] = None
+    times: Tuple[str, ...] = ()
+    floats: Tuple[str, ...] = ()
+    integers: Tuple[str, ...] = ()

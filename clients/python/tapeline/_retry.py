@@ -1,0 +1,56 @@
+"""When a request is sent again, and after how long."""
+
+from __future__ import annotations
+
+import random
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
+from typing import Optional
+
+BASE_SECONDS = 0.25
+MAX_BACKOFF_SECONDS = 10.0
+# A longer wait is the caller's decision.
+MAX_RETRY_AFTER_SECONDS = 65.0
+
+# Refused before anything was done.
+NOTHING_DONE = (429, 503)
+# May have been done: repeated only where that does no harm.
+IN_DOUBT = (408, 500, 502, 504)
+# The same Idempotency-Key is still at work: its answer comes with a later attempt.
+IN_PROGRESS = 409
+
+
+def is_repeatable(method: str) -> bool:
+    """A POST carries an Idempotency-Key, so the service does it once; a PATCH sets the same values again."""
+    return method != "DELETE"
+
+
+def should_retry(method: str, status: int) -> bool:
+    if status in NOTHING_DONE:
+        return True
+    if status == IN_PROGRESS:
+        return method == "POST"
+    return status in IN_DOUBT and is_repeatable(method)
+
+
+def delay(attempt: int, retry_after: Optional[float]) -> Optional[float]:
+    """None: too long to wait for. The random part keeps clients from coming back together."""
+    if retry_after is None:
+        return min(MAX_BACKOFF_SECONDS, BASE_SECONDS * 2**attempt) * (0.5 + random.random() / 2)
+    if retry_after > MAX_RETRY_AFTER_SECONDS:
+        return None
+    return retry_after + random.random() * BASE_SECONDS
+
+
+def read_retry_after(value: Optional[str]) -> Optional[float]:
+    """Seconds, or a date."""
+    if value is None or value.strip() == "":
+        return None
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, (parsedate_to_datetime(value) - datetime.now(timezone.utc)).total_seconds())
+    except (TypeError, ValueError):
+        return None

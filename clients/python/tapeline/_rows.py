@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Callable, Dict, Generic, Iterator, List, Mapping, Optional, TypeVar
+
+from . import _frames
+from ._errors import CreditLimitError
+from ._operation import Operation
+from ._transport import Answer
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+    from ._generated import DryRun
+
+Row = TypeVar("Row")
+Meta = TypeVar("Meta")
+Call = Callable[[Mapping[str, Any]], Answer]
+
+
+class Page(Generic[Row, Meta]):
+    def __init__(self, operation: Operation, answer: Answer, decimals: bool = False) -> None:
+        body = json.loads(answer.body, parse_float=Decimal) if decimals else json.loads(answer.body)
+        self.rows: List[Row] = body[operation.rows_field]
+        # What came with the rows: coverage with its gaps, clamping, ignored parameters …
+        self.meta: Meta = body.get("meta", body)
+        # None on the last page.
+        self.next_cursor: Optional[str] = body.get("meta", body).get("next_cursor")
+        self.credits = answer.info.credits
+        # Whether it was unchanged, or sealed, and therefore free.
+        self.from_cache = answer.info.from_cache
+
+
+class Rows(Generic[Row, Meta]):
+    """
+    Rows of a list. Iteration reads page after page and keeps none of them; ``rows()``, ``to_df()``, ``to_polars()``,
+    ``to_arrow()`` and ``gaps`` read everything once and keep it.
+    """
+
+    def __init__(self, operation: Operation, params: Mapping[str, Any], call: Call) -> None:
+        self._operation = operation
+        self._params = params
+        self._call = call
+        self._answers: Optional[List[Answer]] = None
+
+    def page(self, cursor: Optional[str] = None) -> Page[Row, Meta]:
+        """One page: the first one, or the one after a cursor."""
+        return Page(self._operation, self._answer(cursor))
+
+    def pages(self) -> Iterator[Page[Row, Meta]]:
+        if self._answers is not None:
+            for answer in self._answers:
+                yield Page(self._operation, answer)
+            return
+        cursor = None
+        while True:
+            page: Page[Row, Meta] = self.page(cursor)
+            yield page
+            cursor = page.next_cursor
+            if cursor is None:
+                return
+
+    def __iter__(self) -> Iterator[Row]:
+        for page in self.pages():
+            yield from page.rows
+
+    def cost(self, cursor: Optional[str] = None) -> DryRun:
+        """What one page costs; takes no credits."""
+        return json.loads(self._answer(cursor, {"dry_run": True}).body)
+
+    def rows(self, max_credits: Optional[int] = None) -> List[Row]:
+        """
+        All rows. With ``max_credits`` each page is asked for its price first, and one that would exceed it is a
+        ``CreditLimitError``, which holds the rows so far and where to go on. An answer that was lost on its way counts
+        as paid.
+        """
+        return self._parsed(max_credits)
+
+    def to_df(self, numbers: str = "float", max_credits: Optional[int] = None) -> pandas.DataFrame:
+        """A pandas DataFrame with a UTC index; prices as ``float``, or exactly with ``numbers="decimal"``."""
+        decimals = _frames.is_decimal(numbers)
+        return _frames.to_pandas(self._parsed(max_credits, decimals), self._operation, decimals)
+
+    def to_polars(self, max_credits: Optional[int] = None) -> polars.DataFrame:
+        return _frames.to_polars(self._parsed(max_credits), self._operation)
+
+    def to_arrow(self, max_credits: Optional[int] = None) -> pyarrow.Table:
+        return _frames.to_arrow(self._parsed(max_credits), self._operation)
+
+    @property
+    def gaps(self) -> List[Dict[str, Any]]:
+        """What was not recorded in the range, with the reason; a gap that two pages share is there once."""
+        found: List[Dict[str, Any]] = []
+        for answer in self._load(None):
+            body = json.loads(answer.body)
+            coverage = body.get("meta", body).get("coverage") or {}
+            found.extend(gap for gap in coverage.get("gaps", ()) if gap not in found)
+        return merged(found)
+
+    def _answer(self, cursor: Optional[str], more: Optional[Mapping[str, Any]] = None) -> Answer:
+        at = {self._operation.cursor_param: cursor} if cursor is not None and self._operation.cursor_param else {}
+        return self._call({**self._params, **at, **(more or {})})
+
+    def _load(self, max_credits: Optional[int]) -> List[Answer]:
+        if self._answers is None:
+            self._answers = self._download(max_credits)
+        return self._answers
+
+    def _parsed(self, max_credits: Optional[int], decimals: bool = False) -> List[Row]:
+        rows: List[Row] = []
+        for answer in self._load(max_credits):
+            rows.extend(Page[Row, Meta](self._operation, answer, decimals).rows)
+        return rows
+
+    def _download(self, max_credits: Optional[int]) -> List[Answer]:
+        answers: List[Answer] = []
+        used = 0
+        cursor: Optional[str] = None
+        while True:
+            more: Dict[str, Any] = {}
+            price = 0
+            if max_credits is not None:
+                preview = self.cost(cursor)
+                price = preview["credits"]
+                if used + price > max_credits:
+                    rows = [row for each in answers for row in Page[Row, Meta](self._operation, each).rows]
+                    raise CreditLimitError(rows, used, price, cursor)
+                # Rows that arrive between preview and page cannot make it dearer.
+                if preview["rows"] > 0:
+                    more = {"limit": preview["rows"]}
+            answer = self._answer(cursor, more)
+            answers.append(answer)
+            used += answer.info.credits + answer.info.lost_attempts * price
+            cursor = next_cursor_of(answer.body)
+            if cursor is None:
+                return answers
+
+
+def next_cursor_of(body: bytes) -> Optional[str]:
+    """Pages are parsed once, when their rows are wanted; the cursor stands behind the rows."""
+    at = body.rfind(b'"next_cursor":')
+    if at == -1:
+        return None
+    value, _ = json.JSONDecoder().raw_decode(body[at + len(b'"next_cursor":') :].decode().lstrip())
+    return value
+
+
+def merged(gaps: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
+    """Pages list the gaps of their own part of the range, so one gap can come in several pieces."""
+    whole: List[Dict[str, Any]] = []
+    last: Dict[Any, Dict[str, Any]] = {}
+    for gap in sorted(gaps, key=lambda each: (each["from"], each["to"])):
+        before = last.get((gap["source"], gap["reason"]))
+        if before is not None and gap["from"] <= before["to"]:
+            before["to"] = max(before["to"], gap["to"])
+            continue
+        piece = dict(gap)
+        whole.append(piece)
+        last[(gap["source"], gap["reason"])] = piece
+    return whole

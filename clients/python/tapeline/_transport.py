@@ -1,0 +1,240 @@
+"""
+One call: send → answer, error, or nothing → again where that is safe.
+
+    200, 201           the answer; kept with its tag where it has one
+    304                the kept answer, at 0 credits
+    429, 503           again, after Retry-After
+    408, 500, 502, 504, no answer: again where a repetition does no harm (_retry.py)
+    anything else      the error of that code
+"""
+
+from __future__ import annotations
+
+import gzip
+import http.client
+import json
+import ssl
+import threading
+import time
+import uuid
+from datetime import datetime, timezone
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple
+from urllib.parse import quote, urlencode, urlsplit
+
+from . import _retry
+from ._errors import ConnectionLost, TapelineError
+from ._etag_cache import CachedAnswer, EtagCache
+from ._generated import ERROR_CLASSES
+from ._operation import Operation
+
+CHUNK_BYTES = 1 << 18
+MAX_IDLE_CONNECTIONS = 8
+
+
+class AnswerInfo(NamedTuple):
+    """What an answer cost and where it came from."""
+
+    method: str
+    url: str
+    status: int
+    credits: int
+    credits_remaining: Optional[int]
+    request_id: str
+    from_cache: bool
+    # Attempts before it that got no answer. The service may have done, and charged, those.
+    lost_attempts: int
+
+
+class Answer(NamedTuple):
+    body: bytes
+    info: AnswerInfo
+
+
+class Transport:
+    """Safe to use from several threads."""
+
+    def __init__(
+        self,
+        url: str,
+        key: str,
+        *,
+        retries: int,
+        timeout: float,
+        cache_bytes: int,
+        on_answer: Optional[Callable[[AnswerInfo], None]],
+    ) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(f"{url!r} is not an http or https address.")
+        self.url = url.rstrip("/")
+        self.key = key
+        self.timeout = timeout
+        self._host, self._port = parts.hostname, parts.port
+        self._prefix = parts.path.rstrip("/")
+        self._tls = ssl.create_default_context() if parts.scheme == "https" else None
+        self._retries = retries
+        self._cache = EtagCache(cache_bytes)
+        self._on_answer = on_answer
+        self._idle: List[http.client.HTTPConnection] = []
+        self._lock = threading.Lock()
+
+    def call(self, operation: Operation, params: Mapping[str, Any], body: Any = None) -> Answer:
+        method = operation.method
+        target = self._prefix + target_of(operation.path, params)
+        kept = self._cache.get(target) if method == "GET" else None
+        if kept is not None and kept.is_immutable:
+            return self._from_cache(method, target, kept.body, "", None, 0)
+        content = None if body is None else json.dumps(without_none(body)).encode()
+        headers = self._headers(method, kept.etag if kept else None, content is not None)
+        lost = 0
+        attempt = 0
+        while True:
+            may_repeat = attempt < self._retries
+            try:
+                status, got, data = self._attempt(method, target, headers, content)
+            except (OSError, http.client.HTTPException, EOFError, gzip.BadGzipFile) as error:
+                lost += 1
+                if not may_repeat or not _retry.is_repeatable(method):
+                    raise ConnectionLost(f"No answer to {method} {target}: {error!r}") from error
+                time.sleep(_retry.delay(attempt, None) or 0)
+                attempt += 1
+                continue
+            request_id = got.get("x-request-id", "")
+            remaining = int_of(got.get("x-credits-remaining"))
+            if status == 304 and kept is not None:
+                return self._from_cache(method, target, kept.body, request_id, remaining, lost)
+            used = int_of(got.get("x-credits-used")) or 0
+            info = AnswerInfo(method, self.url + target, status, used, remaining, request_id, False, lost)
+            if self._on_answer:
+                self._on_answer(info)
+            if 200 <= status < 300:
+                if method == "GET" and "etag" in got:
+                    immutable = "immutable" in got.get("cache-control", "")
+                    self._cache.set(target, CachedAnswer(got["etag"], data, immutable))
+                return Answer(data, info)
+            failure = error_of(status, got, data)
+            wait = _retry.delay(attempt, failure.retry_after)
+            if not may_repeat or wait is None or not _retry.should_retry(method, status):
+                raise failure
+            time.sleep(wait)
+            attempt += 1
+
+    def close(self) -> None:
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+
+    def _headers(self, method: str, etag: Optional[str], has_body: bool) -> Dict[str, str]:
+        headers = {"Accept": "application/json", "Accept-Encoding": "gzip", "X-API-Key": self.key}
+        if etag is not None:
+            headers["If-None-Match"] = etag
+        if method == "POST":
+            headers["Idempotency-Key"] = str(uuid.uuid4())
+        if has_body:
+            headers["Content-Type"] = "application/json"
+        return headers
+
+    def _attempt(
+        self, method: str, target: str, headers: Mapping[str, str], content: Optional[bytes]
+    ) -> Tuple[int, Dict[str, str], bytes]:
+        deadline = time.monotonic() + self.timeout
+        # A DELETE is not repeated, so it does not risk a connection that the service is about to close.
+        connection = self._connection(fresh=method == "DELETE")
+        try:
+            connection.timeout = self.timeout
+            if connection.sock is None:
+                connection.connect()
+            sock = connection.sock
+            sock.settimeout(max(0.001, deadline - time.monotonic()))
+            connection.request(method, target, content, dict(headers))
+            response = connection.getresponse()
+            chunks = []
+            while True:
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise TimeoutError("the answer took too long")
+                # Closed already where the whole answer has been read.
+                if sock.fileno() != -1:
+                    sock.settimeout(left)
+                chunk = response.read(CHUNK_BYTES)
+                if not chunk:
+                    break
+                chunks.append(chunk)
+            # http.client does not complain about a body that ends early when it is read in parts.
+            if response.length:
+                raise http.client.IncompleteRead(b"".join(chunks), response.length)
+        except BaseException:
+            connection.close()
+            raise
+        got = {name.lower(): value for name, value in response.getheaders()}
+        self._give_back(connection, response)
+        data = b"".join(chunks)
+        return response.status, got, gzip.decompress(data) if got.get("content-encoding") == "gzip" and data else data
+
+    def _connection(self, fresh: bool) -> http.client.HTTPConnection:
+        with self._lock:
+            if self._idle and not fresh:
+                return self._idle.pop()
+        if self._tls is None:
+            return http.client.HTTPConnection(self._host, self._port, timeout=self.timeout)
+        return http.client.HTTPSConnection(self._host, self._port, timeout=self.timeout, context=self._tls)
+
+    def _give_back(self, connection: http.client.HTTPConnection, response: http.client.HTTPResponse) -> None:
+        with self._lock:
+            if not response.will_close and len(self._idle) < MAX_IDLE_CONNECTIONS:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+    def _from_cache(
+        self, method: str, target: str, body: bytes, request_id: str, remaining: Optional[int], lost: int
+    ) -> Answer:
+        info = AnswerInfo(method, self.url + target, 304, 0, remaining, request_id, True, lost)
+        if self._on_answer:
+            self._on_answer(info)
+        return Answer(body, info)
+
+
+def target_of(path: str, params: Mapping[str, Any]) -> str:
+    query = {}
+    for name, value in params.items():
+        if value is None:
+            continue
+        place = "{" + name + "}"
+        if place in path:
+            path = path.replace(place, quote(text_of(value), safe=""))
+        else:
+            query[name] = text_of(value)
+    return f"{path}?{urlencode(query)}" if query else path
+
+
+def text_of(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, datetime):
+        # One without a zone is UTC, as everything here is.
+        aware = value if value.tzinfo else value.replace(tzinfo=timezone.utc)
+        return aware.astimezone(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return str(value)
+
+
+def without_none(body: Any) -> Any:
+    """Arguments that were left out."""
+    return {name: value for name, value in body.items() if value is not None} if isinstance(body, dict) else body
+
+
+def error_of(status: int, headers: Mapping[str, str], data: bytes) -> TapelineError:
+    try:
+        details = json.loads(data)
+    except ValueError:
+        # A proxy in between answers with whatever it likes.
+        details = {}
+    if not isinstance(details, dict):
+        details = {}
+    kind = ERROR_CLASSES.get(str(details.get("error")), TapelineError)
+    return kind(status, details, _retry.read_retry_after(headers.get("retry-after")))
+
+
+def int_of(text: Optional[str]) -> Optional[int]:
+    return int(text) if text else None

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, Optional, Sequence
+
+from ._async_rows import AsyncRows
+from ._generated import OPERATIONS, Api, AsyncApi
+from ._operation import Operation
+from ._rows import Rows
+from ._stream import AsyncEventStream, EventStream
+from ._transport import AnswerInfo, Transport
+
+if TYPE_CHECKING:
+    from ._generated import DryRun, EventKind
+
+
+class _Settings:
+    """What both clients are made of."""
+
+    def __init__(
+        self,
+        url: Optional[str] = None,
+        key: Optional[str] = None,
+        *,
+        retries: int = 5,
+        timeout: float = 30.0,
+        cache_bytes: int = 1 << 24,
+        on_answer: Optional[Callable[[AnswerInfo], None]] = None,
+    ) -> None:
+        """
+        ``url`` and ``key`` come from ``TAPELINE_URL`` and ``TAPELINE_KEY`` where they are left out. ``timeout`` is for
+        the whole answer of one attempt, ``retries`` are the attempts after the first one.
+        """
+        url = url or os.environ.get("TAPELINE_URL")
+        key = key or os.environ.get("TAPELINE_KEY")
+        if not url or not key:
+            raise ValueError("Give url and key, or set TAPELINE_URL and TAPELINE_KEY.")
+        self._transport = Transport(
+            url, key, retries=retries, timeout=timeout, cache_bytes=cache_bytes, on_answer=on_answer
+        )
+
+    def _sync_rows(self, operation: Operation, params: Mapping[str, Any]) -> Rows[Any, Any]:
+        return Rows(operation, params, lambda given: self._transport.call(operation, given))
+
+    def _sync_answer(self, operation: Operation, params: Mapping[str, Any], body: Any = None) -> Any:
+        return json.loads(self._transport.call(operation, params, body).body)
+
+    def _stream_args(
+        self,
+        kinds: Sequence[EventKind],
+        addresses: Optional[Sequence[str]],
+        resume_after: Optional[int],
+        on_gap: Optional[Callable[[Dict[str, Any]], None]],
+        on_reconnect: Optional[Callable[[], None]],
+        retries: int,
+    ) -> tuple[Any, ...]:
+        return (
+            self._transport.url,
+            self._transport.key,
+            kinds,
+            addresses,
+            resume_after,
+            on_gap,
+            on_reconnect,
+            retries,
+        )
+
+
+class Client(_Settings, Api):
+    """The whole API. Methods have the names of the endpoints; arguments and fields those of the reference."""
+
+    def cost(self, name: str, **params: Any) -> DryRun:
+        """What a call would cost, without making it: ``tl.cost("snapshots_at", symbol="BTC", …)``."""
+        return self._sync_answer(OPERATIONS[name], {**params, "dry_run": True})
+
+    def stream(
+        self,
+        kinds: Sequence[EventKind],
+        addresses: Optional[Sequence[str]] = None,
+        resume_after: Optional[int] = None,
+        *,
+        on_gap: Optional[Callable[[Dict[str, Any]], None]] = None,
+        on_reconnect: Optional[Callable[[], None]] = None,
+        retries: int = 20,
+    ) -> EventStream:
+        """Chain events, without loss or repetition over any number of connections."""
+        return EventStream(*self._stream_args(kinds, addresses, resume_after, on_gap, on_reconnect, retries))
+
+    def close(self) -> None:
+        self._transport.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def _rows(self, operation: Operation, params: Mapping[str, Any]) -> Rows[Any, Any]:
+        return self._sync_rows(operation, params)
+
+    def _answer(self, operation: Operation, params: Mapping[str, Any], body: Any = None) -> Any:
+        return self._sync_answer(operation, params, body)
+
+
+class AsyncClient(_Settings, AsyncApi):
+    """The same, to be awaited. Requests run in threads; the stream is a connection of the event loop."""
+
+    async def cost(self, name: str, **params: Any) -> DryRun:
+        """What a call would cost, without making it."""
+        return await self._answer(OPERATIONS[name], {**params, "dry_run": True})
+
+    def stream(
+        self,
+        kinds: Sequence[EventKind],
+        addresses: Optional[Sequence[str]] = None,
+        resume_after: Optional[int] = None,
+        *,
+        on_gap: Optional[Callable[[Dict[str, Any]], None]] = None,
+        on_reconnect: Optional[Callable[[], None]] = None,
+        retries: int = 20,
+    ) -> AsyncEventStream:
+        """Chain events, without loss or repetition over any number of connections."""
+        return AsyncEventStream(*self._stream_args(kinds, addresses, resume_after, on_gap, on_reconnect, retries))
+
+    async def close(self) -> None:
+        self._transport.close()
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(self, *_: Any) -> None:
+        await self.close()
+
+    def _rows(self, operation: Operation, params: Mapping[str, Any]) -> AsyncRows[Any, Any]:
+        return AsyncRows(self._sync_rows(operation, params))
+
+    async def _answer(self, operation: Operation, params: Mapping[str, Any], body: Any = None) -> Any:
+        return await asyncio.to_thread(self._sync_answer, operation, params, body)

@@ -1,0 +1,60 @@
+/** When a request is sent again, and after how long. */
+
+const BASE_MS = 250
+const MAX_BACKOFF_MS = 10_000
+/** A longer wait is the caller's decision. */
+const MAX_RETRY_AFTER_MS = 65_000
+
+/** Refused before anything was done. */
+const NOTHING_DONE = [429, 503]
+/** May have been done: repeated only where that does no harm. */
+const IN_DOUBT = [408, 500, 502, 504]
+/** The same Idempotency-Key is still at work: its answer comes with a later attempt. */
+const IN_PROGRESS = 409
+
+/** A POST carries an Idempotency-Key, so the service does it once; a PATCH sets the same values again. */
+export function isRepeatable(method: string): boolean {
+  return method !== 'DELETE'
+}
+
+export function shouldRetry(method: string, status: number): boolean {
+  if (NOTHING_DONE.includes(status)) return true
+  if (status === IN_PROGRESS) return method === 'POST'
+  return IN_DOUBT.includes(status) && isRepeatable(method)
+}
+
+/** Undefined: too long to wait for. The random part keeps clients from coming back together. */
+export function delayMs(
+  attempt: number,
+  retryAfterS: number | undefined,
+  random: () => number,
+): number | undefined {
+  if (retryAfterS === undefined)
+    return Math.min(MAX_BACKOFF_MS, BASE_MS * 2 ** attempt) * (0.5 + random() / 2)
+  const wanted = retryAfterS * 1_000
+  return wanted > MAX_RETRY_AFTER_MS ? undefined : wanted + random() * BASE_MS
+}
+
+/** Seconds, or a date. */
+export function readRetryAfter(value: string | null, nowMs: number): number | undefined {
+  if (value === null || value.trim() === '') return undefined
+  const seconds = Number(value)
+  if (Number.isFinite(seconds)) return Math.max(0, seconds)
+  const at = Date.parse(value)
+  return Number.isNaN(at) ? undefined : Math.max(0, (at - nowMs) / 1_000)
+}
+
+export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason)
+    const stop = () => {
+      clearTimeout(timer)
+      reject(signal?.reason)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop)
+      resolve()
+    }, ms)
+    signal?.addEventListener('abort', stop, { once: true })
+  })
+}

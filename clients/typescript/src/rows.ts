@@ -1,0 +1,106 @@
+import { CreditLimitError } from './errors.ts'
+import type { CallOptions, DryRun, Operation } from './generated.ts'
+import type { Answer } from './transport.ts'
+
+export interface Page<Row, Meta> {
+  readonly rows: readonly Row[]
+  /** What came with the rows: coverage with its gaps, clamping, ignored parameters … */
+  readonly meta: Meta
+  /** Null on the last page. */
+  readonly nextCursor: string | null
+  readonly credits: number
+  /** Whether it was unchanged, or sealed, and therefore free. */
+  readonly fromCache: boolean
+}
+
+type Call = (params: object, options?: CallOptions) => Promise<Answer>
+
+/** Rows of a list, read when they are asked for. Every use starts at the first page. */
+export class Rows<Row, Meta> implements AsyncIterable<Row> {
+  readonly #operation: Operation
+  readonly #params: object
+  readonly #call: Call
+  readonly #options: CallOptions
+
+  constructor(operation: Operation, params: object, call: Call, options: CallOptions = {}) {
+    this.#operation = operation
+    this.#params = params
+    this.#call = call
+    this.#options = options
+  }
+
+  /** One page: the first one, or the one after a cursor. */
+  async page(cursor?: string | null): Promise<Page<Row, Meta>> {
+    return (await this.#page(cursor ?? null)).page
+  }
+
+  /** What one page costs; takes no credits. */
+  cost(cursor?: string | null): Promise<DryRun> {
+    return this.#cost(cursor ?? null)
+  }
+
+  async *pages(): AsyncGenerator<Page<Row, Meta>, void, void> {
+    for (let cursor: string | null = null; ; ) {
+      const page = await this.page(cursor)
+      yield page
+      if (page.nextCursor === null) return
+      cursor = page.nextCursor
+    }
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Row, void, void> {
+    for await (const page of this.pages()) yield* page.rows
+  }
+
+  /**
+   * All rows. With `maxCredits` each page is asked for its price first, and one that would exceed it is a
+   * `CreditLimitError`, which holds the rows so far and where to go on. An answer that was lost on its way counts as paid.
+   */
+  async all({ maxCredits }: { maxCredits?: number } = {}): Promise<Row[]> {
+    const rows: Row[] = []
+    let creditsUsed = 0
+    for (let cursor: string | null = null; ; ) {
+      const preview = maxCredits === undefined ? undefined : await this.#cost(cursor)
+      if (preview !== undefined && maxCredits !== undefined && creditsUsed + preview.credits > maxCredits)
+        throw new CreditLimitError({
+          rows,
+          creditsUsed,
+          nextPageCredits: preview.credits,
+          nextCursor: cursor,
+        })
+      // Rows that arrive between preview and page cannot make it dearer.
+      const limit = preview === undefined || preview.rows === 0 ? {} : { limit: preview.rows }
+      const { page, lostAttempts } = await this.#page(cursor, limit)
+      creditsUsed += page.credits + lostAttempts * (preview?.credits ?? 0)
+      for (const row of page.rows) rows.push(row)
+      if (page.nextCursor === null) return rows
+      cursor = page.nextCursor
+    }
+  }
+
+  #paramsAt(cursor: string | null): object {
+    const { cursorParam } = this.#operation
+    return cursor === null || cursorParam === undefined
+      ? this.#params
+      : { ...this.#params, [cursorParam]: cursor }
+  }
+
+  async #cost(cursor: string | null): Promise<DryRun> {
+    const { body } = await this.#call({ ...this.#paramsAt(cursor), dry_run: true }, this.#options)
+    return body as DryRun
+  }
+
+  async #page(cursor: string | null, more: object = {}) {
+    const { body, info } = await this.#call({ ...this.#paramsAt(cursor), ...more }, this.#options)
+    const whole = body as Record<string, unknown>
+    const meta = (whole.meta ?? whole) as Meta & { next_cursor?: string | null }
+    const page: Page<Row, Meta> = {
+      rows: whole[this.#operation.rowsField ?? 'data'] as Row[],
+      meta,
+      nextCursor: meta.next_cursor ?? null,
+      credits: info.credits,
+      fromCache: info.fromCache,
+    }
+    return { page, lostAttempts: info.lostAttempts }
+  }
+}

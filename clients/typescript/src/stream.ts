@@ -1,0 +1,219 @@
+/**
+ * Chain events over a WebSocket, as one sequence without loss or repetition:
+ *
+ *   connect → welcome → subscribe after `position` → events → cut → connect again …
+ *
+ * `position` is the number of the last event that was handed out, so a connection that is lost with events on their way
+ * costs nothing but sending them again. A reader that is slower than the events ends its connection when too many wait,
+ * and connects again when it has read them.
+ */
+import { StreamError, type StreamGap, StreamGapError } from './errors.ts'
+import { parseJson } from './exact-json.ts'
+import type { ChainEvent, EventKind } from './generated.ts'
+import { delayMs, sleep } from './retry.ts'
+
+export interface StreamOptions {
+  readonly kinds: readonly EventKind[]
+  /** Narrow the kinds that have addresses; `utxos_changed` needs at least one. */
+  readonly addresses?: readonly string[]
+  /** `seq` of the last event that was processed. Left out: events from now on. */
+  readonly resumeAfter?: number
+  readonly signal?: AbortSignal
+  /** Left out: a gap is a `StreamGapError`. */
+  readonly onGap?: (gap: StreamGap) => void
+  /** Attempts in a row that bring no event; 20. */
+  readonly retries?: number
+  /** Called with every connection, from the second on. */
+  readonly onReconnect?: () => void
+}
+
+interface Frame {
+  readonly type: string
+  readonly event?: ChainEvent
+  readonly seq?: number
+  readonly after_seq?: number
+  readonly up_to_seq?: number
+  readonly reason?: string
+  readonly code?: string
+  readonly message?: string
+}
+
+const RETRIES = 20
+const PING_MS = 20_000
+const SILENCE_MS = 50_000
+const MAX_WAITING = 10_000
+const MAX_WAITING_CHARS = 32 * 2 ** 20
+/** Close codes that another attempt does not help against. */
+const FINAL_CODES: Readonly<Record<number, string>> = {
+  4401: 'The key is missing, malformed, unknown, revoked or expired.',
+  4403: 'The key is paused or may not be used here.',
+}
+const TOO_MANY = 4429
+const TOO_MANY_PAUSE_S = 1
+
+export class EventStream implements AsyncIterable<ChainEvent> {
+  readonly #url: string
+  readonly #options: StreamOptions
+  #position: number | undefined
+
+  constructor(url: string, options: StreamOptions) {
+    this.#url = url
+    this.#options = options
+    this.#position = options.resumeAfter
+  }
+
+  /** Number of the last event that was handed out: `resumeAfter` of the next stream. */
+  get position(): number | undefined {
+    return this.#position
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<ChainEvent, void, void> {
+    const { signal, retries = RETRIES } = this.#options
+    let failures = 0
+    for (let connections = 0; signal?.aborted !== true; connections++) {
+      if (connections > 0) this.#options.onReconnect?.()
+      const connection = new Connection(this.#url, signal)
+      try {
+        for (let frame = await connection.next(); frame !== undefined; frame = await connection.next()) {
+          if (frame.type === 'welcome') connection.send(this.#subscription())
+          const event = this.#read(frame)
+          if (frame.type === 'live' || event !== undefined) failures = 0
+          if (event !== undefined) yield event
+        }
+      } finally {
+        connection.close()
+      }
+      if (signal?.aborted) return
+      const why = FINAL_CODES[connection.closeCode]
+      if (why !== undefined) throw new StreamError(connection.closeCode, why)
+      if (connection.isOverfull) continue
+      if (failures >= retries)
+        throw new StreamError(connection.closeCode, `No connection after ${retries} attempts.`)
+      const wait = delayMs(
+        failures,
+        connection.closeCode === TOO_MANY ? TOO_MANY_PAUSE_S : undefined,
+        Math.random,
+      )
+      failures += 1
+      try {
+        await sleep(wait ?? 0, signal)
+      } catch {
+        return
+      }
+    }
+  }
+
+  #subscription(): object {
+    const { kinds, addresses } = this.#options
+    return {
+      op: 'subscribe',
+      kinds,
+      ...(addresses === undefined ? {} : { addresses }),
+      ...(this.#position === undefined ? {} : { resume_after: this.#position }),
+    }
+  }
+
+  /** Moves the position; returns the event that is to be handed out. */
+  #read(frame: Frame): ChainEvent | undefined {
+    switch (frame.type) {
+      case 'event':
+        if (frame.event === undefined || frame.event.seq <= (this.#position ?? -1)) return undefined
+        this.#position = frame.event.seq
+        return frame.event
+      case 'subscribed':
+        this.#position ??= frame.after_seq
+        return undefined
+      case 'live':
+        this.#position = Math.max(this.#position ?? 0, frame.seq ?? 0)
+        return undefined
+      case 'gap':
+        this.#gap(frame as Frame & StreamGap)
+        return undefined
+      case 'error':
+        throw new StreamError(frame.code ?? 'error', frame.message ?? 'The subscription was refused.')
+      default:
+        return undefined
+    }
+  }
+
+  #gap({ type: _, ...gap }: Frame & StreamGap): void {
+    // A number that the log never gave is higher than those that follow.
+    this.#position =
+      gap.reason === 'unknown_position' ? gap.up_to_seq : Math.max(this.#position ?? 0, gap.up_to_seq)
+    if (this.#options.onGap === undefined) throw new StreamGapError(gap)
+    this.#options.onGap(gap)
+  }
+}
+
+/** One connection: frames that wait to be read, bounded, and a sign of life. */
+class Connection {
+  readonly #socket: WebSocket
+  readonly #waiting: { frame: Frame; chars: number }[] = []
+  readonly #signal: AbortSignal | undefined
+  readonly #timer: ReturnType<typeof setInterval>
+  readonly #onAbort = () => this.close()
+  #chars = 0
+  #wake = () => {}
+  #isClosed = false
+  #lastMs = performance.now()
+  closeCode = 1006
+  /** Ended here, because more waits than may. */
+  isOverfull = false
+
+  constructor(url: string, signal: AbortSignal | undefined) {
+    this.#socket = new WebSocket(url)
+    this.#socket.onmessage = ({ data }) => this.#take(String(data))
+    this.#socket.onclose = ({ code }) => this.#end(code)
+    this.#socket.onerror = () => {}
+    this.#signal = signal
+    signal?.addEventListener('abort', this.#onAbort, { once: true })
+    this.#timer = setInterval(() => {
+      // A browser does not show pings, so a question of our own tells whether the other side is there.
+      if (performance.now() - this.#lastMs > SILENCE_MS) this.close()
+      else this.send({ op: 'ping' })
+    }, PING_MS)
+  }
+
+  send(message: object): void {
+    if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(message))
+  }
+
+  /** Undefined when the connection has ended and everything that it brought was read. */
+  async next(): Promise<Frame | undefined> {
+    while (this.#waiting.length === 0 && !this.#isClosed)
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+    const first = this.#waiting.shift()
+    this.#chars -= first?.chars ?? 0
+    return first?.frame
+  }
+
+  close(): void {
+    this.#end(this.closeCode)
+    // While it connects, some runtimes complain about a close.
+    if (this.#socket.readyState === WebSocket.CONNECTING) this.#socket.onopen = () => this.#socket.close()
+    else this.#socket.close()
+  }
+
+  #take(text: string): void {
+    if (this.#isClosed) return
+    this.#lastMs = performance.now()
+    this.#waiting.push({ frame: parseJson(text) as Frame, chars: text.length })
+    this.#chars += text.length
+    if (this.#waiting.length >= MAX_WAITING || this.#chars >= MAX_WAITING_CHARS) {
+      this.isOverfull = true
+      this.close()
+    }
+    this.#wake()
+  }
+
+  #end(code: number): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.closeCode = code
+    clearInterval(this.#timer)
+    this.#signal?.removeEventListener('abort', this.#onAbort)
+    this.#wake()
+  }
+}

@@ -1,0 +1,214 @@
+/**
+ * One call: send → answer, error, or nothing → again where that is safe.
+ *
+ *   200, 201           the answer; kept with its tag where it has one
+ *   304                the kept answer, at 0 credits
+ *   429, 503           again, after Retry-After
+ *   408, 500, 502, 504, no answer: again where a repetition does no harm (`retry.ts`)
+ *   anything else      the error of that code
+ */
+import { ConnectionError, TapelineError } from './errors.ts'
+import { EtagCache } from './etag-cache.ts'
+import { parseJson, writeJson } from './exact-json.ts'
+import { type CallOptions, ERROR_CLASSES, type ErrorBody, type Operation } from './generated.ts'
+import { delayMs, isRepeatable, readRetryAfter, shouldRetry, sleep } from './retry.ts'
+
+export interface TransportOptions {
+  /** Where the service is, for example `https://data.example.com`. */
+  readonly url: string
+  /** `svc_live_…` or `svc_test_…`. */
+  readonly key: string
+  /** Attempts after the first one; 5. */
+  readonly retries?: number
+  /** For the whole answer of one attempt; 30,000. */
+  readonly timeoutMs?: number
+  /** Characters of answers that are kept with their tags; 16 Mi. 0 keeps none. */
+  readonly cacheChars?: number
+  /** Called with every answer, errors included. */
+  readonly onAnswer?: (answer: AnswerInfo) => void
+  readonly fetch?: typeof globalThis.fetch
+}
+
+/** What an answer cost and where it came from. */
+export interface AnswerInfo {
+  readonly method: string
+  readonly url: string
+  readonly status: number
+  readonly credits: number
+  readonly creditsRemaining: number | undefined
+  readonly requestId: string
+  readonly fromCache: boolean
+  /** Attempts before it that got no answer. The service may have done, and charged, those. */
+  readonly lostAttempts: number
+}
+
+export interface Answer {
+  readonly body: unknown
+  readonly info: AnswerInfo
+}
+
+const RETRIES = 5
+const TIMEOUT_MS = 30_000
+const CACHE_CHARS = 16 * 2 ** 20
+
+export class Transport {
+  readonly #options: TransportOptions
+  readonly #base: string
+  readonly #cache: EtagCache
+
+  constructor(options: TransportOptions) {
+    this.#options = options
+    this.#base = options.url.replace(/\/+$/, '')
+    this.#cache = new EtagCache(options.cacheChars ?? CACHE_CHARS)
+  }
+
+  async call(
+    operation: Operation,
+    params: object,
+    options: CallOptions = {},
+    body?: unknown,
+  ): Promise<Answer> {
+    const url = this.#base + target(operation.path, params)
+    const kept = operation.method === 'GET' ? this.#cache.get(url) : undefined
+    if (kept?.isImmutable) return this.#fromCache(operation, url, kept.text, '', undefined, 0)
+    const request = this.#request(operation.method, options, kept?.etag, body)
+    const retries = this.#options.retries ?? RETRIES
+    let lostAttempts = 0
+    for (let attempt = 0; ; attempt++) {
+      const got = await this.#attempt(url, request, options.signal)
+      const mayRepeat = attempt < retries
+      if (got instanceof ConnectionError) {
+        lostAttempts += 1
+        if (!mayRepeat || !isRepeatable(operation.method)) throw got
+        await sleep(delayMs(attempt, undefined, Math.random) ?? 0, options.signal)
+        continue
+      }
+      const { response, text } = got
+      const requestId = response.headers.get('x-request-id') ?? ''
+      const remaining = numberOf(response.headers.get('x-credits-remaining'))
+      if (response.status === 304 && kept !== undefined)
+        return this.#fromCache(operation, url, kept.text, requestId, remaining, lostAttempts)
+      const info: AnswerInfo = {
+        method: operation.method,
+        url,
+        status: response.status,
+        credits: numberOf(response.headers.get('x-credits-used')) ?? 0,
+        creditsRemaining: remaining,
+        requestId,
+        fromCache: false,
+        lostAttempts,
+      }
+      this.#options.onAnswer?.(info)
+      if (response.ok) {
+        this.#keep(operation.method, url, response.headers, text)
+        return { body: parseJson(text), info }
+      }
+      const error = errorOf(response, text)
+      const wait = delayMs(attempt, error.retryAfter, Math.random)
+      if (!mayRepeat || wait === undefined || !shouldRetry(operation.method, response.status)) throw error
+      await sleep(wait, options.signal)
+    }
+  }
+
+  #request(method: string, options: CallOptions, etag: string | undefined, body: unknown): RequestInit {
+    return {
+      method,
+      // The cache of a browser would answer in place of the service, with the credits of an earlier answer.
+      cache: 'no-store',
+      redirect: 'error',
+      headers: {
+        Accept: 'application/json',
+        'X-API-Key': this.#options.key,
+        ...(etag === undefined ? {} : { 'If-None-Match': etag }),
+        ...(method === 'POST' ? { 'Idempotency-Key': options.idempotencyKey ?? crypto.randomUUID() } : {}),
+        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: writeJson(body) }),
+    }
+  }
+
+  async #attempt(
+    url: string,
+    request: RequestInit,
+    signal: AbortSignal | undefined,
+  ): Promise<{ response: Response; text: string } | ConnectionError> {
+    const timeout = AbortSignal.timeout(this.#options.timeoutMs ?? TIMEOUT_MS)
+    try {
+      const send = this.#options.fetch ?? fetch
+      const response = await send(url, {
+        ...request,
+        signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
+      })
+      return { response, text: await response.text() }
+    } catch (cause) {
+      if (signal?.aborted) throw signal.reason
+      const why = timeout.aborted ? 'No answer arrived in time.' : 'The connection ended without an answer.'
+      return new ConnectionError(`${why} (${request.method} ${url})`, { cause })
+    }
+  }
+
+  #keep(method: string, url: string, headers: Headers, text: string): void {
+    const etag = headers.get('etag')
+    if (method !== 'GET' || etag === null) return
+    const isImmutable = headers.get('cache-control')?.includes('immutable') === true
+    this.#cache.set(url, { etag, text, isImmutable })
+  }
+
+  #fromCache(
+    { method }: Operation,
+    url: string,
+    text: string,
+    requestId: string,
+    creditsRemaining: number | undefined,
+    lostAttempts: number,
+  ): Answer {
+    const info = {
+      method,
+      url,
+      status: 304,
+      credits: 0,
+      creditsRemaining,
+      requestId,
+      fromCache: true,
+      lostAttempts,
+    }
+    this.#options.onAnswer?.(info)
+    return { body: parseJson(text), info }
+  }
+}
+
+function target(path: string, params: object): string {
+  const query = new URLSearchParams()
+  let filled = path
+  for (const [name, value] of Object.entries(params)) {
+    if (value === undefined || value === null) continue
+    const text = value instanceof Date ? value.toISOString() : String(value)
+    const place = `{${name}}`
+    if (path.includes(place)) filled = filled.replace(place, encodeURIComponent(text))
+    else query.set(name, text)
+  }
+  const missing = /\{(\w+)\}/.exec(filled)
+  if (missing !== null) throw new TypeError(`${missing[1]} is missing.`)
+  return query.size === 0 ? filled : `${filled}?${query}`
+}
+
+function errorOf(response: Response, text: string): TapelineError {
+  const details = errorBody(text)
+  const retryAfter = readRetryAfter(response.headers.get('retry-after'), Date.now())
+  const Class = ERROR_CLASSES[details.error ?? ''] ?? TapelineError
+  return new Class(response.status, details, retryAfter)
+}
+
+/** A proxy in between answers with whatever it likes. */
+function errorBody(text: string): Partial<ErrorBody> {
+  try {
+    const body = parseJson(text)
+    return typeof body === 'object' && body !== null ? body : {}
+  } catch {
+    return {}
+  }
+}
+
+function numberOf(text: string | null): number | undefined {
+  return text === null || text === '' ? undefined : Number(text)
+}
