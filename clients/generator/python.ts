@@ -103,7 +103,7 @@ function apiClass(model: ClientModel, isAsync: boolean): string[] {
   const rows = isAsync ? 'AsyncRows' : 'Rows'
   return [
     '',
-    `class ${isAsync ? 'AsyncApi' : 'Api'}:`,
+    `class ${isAsync ? 'AsyncMethods' : 'Methods'}:`,
     `    """A method for every endpoint${isAsync ? ', to be awaited' : ''}."""`,
     '',
     `    def _rows(self, operation: Operation, params: Mapping[str, Any]) -> ${rows}[Any, Any]:`,

@@ -76,7 +76,7 @@ export function createTypeBook(components: Readonly<Record<string, Schema>>): Ty
       return { kind: 'both', members: membersOf(schema.allOf as Schema[], hint, fieldName) }
     const choices = (schema.anyOf ?? schema.oneOf) as Schema[] | undefined
     if (choices !== undefined)
-      return union(choices.map((each, n) => typeOf(each, choiceHint(each, hint, n), fieldName)))
+      return union(choices.map((each, n) => typeOf(each, choiceHint(choices, n, hint), fieldName)))
     if (Array.isArray(schema.type)) {
       const { enum: values, ...rest } = schema
       return union(
@@ -168,15 +168,21 @@ function union(members: readonly TypeNode[]): TypeNode {
   return all.length === 1 && all[0] !== undefined ? all[0] : { kind: 'union', members: all }
 }
 
-/** Members of a union are told apart by the title or the constant that each has. */
-function choiceHint(schema: Schema, hint: string, place: number): string {
-  if (typeof schema.title === 'string') return hint + pascal(schema.title)
-  const fields = Object.values((schema.properties ?? {}) as Record<string, Schema>)
+/** Members of a union are told apart by the title, the constant, or a field that only one of them has. */
+function choiceHint(choices: readonly Schema[], place: number, hint: string): string {
+  const propertiesOf = (schema: Schema | undefined) => (schema?.properties ?? {}) as Record<string, Schema>
+  const title = choices[place]?.title
+  if (typeof title === 'string') return hint + pascal(title)
+  const fields = Object.entries(propertiesOf(choices[place]))
   const constant = fields
-    .map((field) => field.const)
+    .map(([, field]) => field.const)
     .find((value) => typeof value === 'string' && /^[a-z]/.test(value))
   if (typeof constant === 'string') return hint + pascal(constant)
-  return place === 0 ? hint : `${hint}${place + 1}`
+  const others = choices.filter((_, n) => n !== place)
+  const own = fields.find(
+    ([name]) => others.length > 0 && others.every((other) => !(name in propertiesOf(other))),
+  )
+  return own === undefined || others.every((other) => other.type !== 'object') ? hint : hint + pascal(own[0])
 }
 
 export function textOf(value: unknown): string {

@@ -57,7 +57,7 @@ export function renderTypeScript(model: ClientModel): string {
     '}',
     '',
     '/** A method for every endpoint. */',
-    'export abstract class Api {',
+    'export abstract class Methods {',
     '  protected abstract rowsOf<Row, Meta>(operation: Operation, params: object, options?: CallOptions): Rows<Row, Meta>',
     '  protected abstract answerOf<T>(operation: Operation, params: object, options?: CallOptions, body?: unknown): Promise<T>',
     ...model.operations.map(method),

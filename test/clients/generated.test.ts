@@ -76,7 +76,10 @@ before(async () => {
     path: 'GET /v1/market-sentiment',
     doc: { tag: 'market', summary: 'Fear and greed' },
     access: { scope: 'market' },
-    params: { word: text('Which word.', /^[a-z]+$/), ...rowsPage({ default: 5, max: 10 }) },
+    params: {
+      word: text('Which word.', { pattern: /^[a-z]+$/, expected: 'a word' }),
+      ...rowsPage({ default: 5, max: 10 }),
+    },
     cost: flat(1),
     returns: list(
       'Sentiment',

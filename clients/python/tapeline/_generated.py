@@ -834,12 +834,12 @@ class SubmitRequestTransactionOutput(TypedDict):
     # Amount in sompi. A number, or decimal text where a double would lose digits.
     value: Union[int, str]
     # Four hex digits of version and the script; or an object of both.
-    scriptPublicKey: Union[str, SubmitRequestTransactionOutputScriptPublicKey2]
+    scriptPublicKey: Union[str, SubmitRequestTransactionOutputScriptPublicKey]
     # Covenant that the output is bound to; version 1 only.
     covenant: NotRequired[Optional[SubmitRequestTransactionOutputCovenant]]
 
 
-class SubmitRequestTransactionOutputScriptPublicKey2(TypedDict):
+class SubmitRequestTransactionOutputScriptPublicKey(TypedDict):
     version: int
     script: str
 
@@ -1024,10 +1024,10 @@ class FeeEstimatePriority(TypedDict):
     estimated_seconds: float
 
 # An answer, or for a batch a list of answers in the order of the calls.
-RpcResponse = Union["RpcResponse2", "RpcResponse22", List[Union["RpcResponse2", "RpcResponse22"]]]
+RpcResponse = Union["RpcResponseResult", "RpcResponseError", List[Union["RpcResponseResult", "RpcResponseError"]]]
 
 
-class RpcResponse2(TypedDict):
+class RpcResponseResult(TypedDict):
     # Version of the protocol.
     jsonrpc: Literal["2.0"]
     # Chosen by the caller, copied into the answer.
@@ -1036,15 +1036,15 @@ class RpcResponse2(TypedDict):
     result: Any
 
 
-class RpcResponse22(TypedDict):
+class RpcResponseError(TypedDict):
     # Version of the protocol.
     jsonrpc: Literal["2.0"]
     # Chosen by the caller, copied into the answer.
     id: Optional[Union[str, float]]
-    error: RpcResponse22Error
+    error: RpcResponseErrorError
 
 
-class RpcResponse22Error(TypedDict):
+class RpcResponseErrorError(TypedDict):
     # Its kind.
     code: Literal[-32700, -32600, -32601, -32602, -32010, -32000, -32020]
     # A sentence, or the text of the node.
@@ -2555,7 +2555,7 @@ OPERATIONS: Dict[str, Operation] = {
 }
 
 
-class Api:
+class Methods:
     """A method for every endpoint."""
 
     def _rows(self, operation: Operation, params: Mapping[str, Any]) -> Rows[Any, Any]:
@@ -2780,7 +2780,7 @@ class Api:
         """Generated from the kinds of events that the service runs on. Needs no key. `GET /asyncapi.json`"""
         return self._answer(OPERATIONS["asyncapi_json"], {})
 
-class AsyncApi:
+class AsyncMethods:
     """A method for every endpoint, to be awaited."""
 
     def _rows(self, operation: Operation, params: Mapping[str, Any]) -> AsyncRows[Any, Any]:

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, Optional, Sequence
 
 from ._async_rows import AsyncRows
-from ._generated import OPERATIONS, Api, AsyncApi
+from ._generated import OPERATIONS, AsyncMethods, Methods
 from ._operation import Operation
 from ._rows import Rows
 from ._stream import AsyncEventStream, EventStream
@@ -68,7 +68,7 @@ class _Settings:
         )
 
 
-class Client(_Settings, Api):
+class Client(_Settings, Methods):
     """The whole API. Methods have the names of the endpoints; arguments and fields those of the reference."""
 
     def cost(self, name: str, **params: Any) -> DryRun:
@@ -104,7 +104,7 @@ class Client(_Settings, Api):
         return self._sync_answer(operation, params, body)
 
 
-class AsyncClient(_Settings, AsyncApi):
+class AsyncClient(_Settings, AsyncMethods):
     """The same, to be awaited. Requests run in threads; the stream is a connection of the event loop."""
 
     async def cost(self, name: str, **params: Any) -> DryRun:

@@ -1,7 +1,7 @@
 import {
-  Api,
   type CallOptions,
   type DryRun,
+  Methods,
   OPERATIONS,
   type Operation,
   type PricedParams,
@@ -11,7 +11,7 @@ import { EventStream, type StreamOptions } from './stream.ts'
 import { Transport, type TransportOptions } from './transport.ts'
 
 /** The whole API. Methods have the names of the endpoints; parameters and fields those of the reference. */
-export class Tapeline extends Api {
+export class Tapeline extends Methods {
   readonly #transport: Transport
   readonly #options: TransportOptions
 

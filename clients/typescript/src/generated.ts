@@ -874,12 +874,12 @@ export interface SubmitRequestTransactionOutput {
   /** Amount in sompi. A number, or decimal text where a double would lose digits. */
   value: number | string
   /** Four hex digits of version and the script; or an object of both. */
-  scriptPublicKey: string | SubmitRequestTransactionOutputScriptPublicKey2
+  scriptPublicKey: string | SubmitRequestTransactionOutputScriptPublicKey
   /** Covenant that the output is bound to; version 1 only. */
   covenant?: SubmitRequestTransactionOutputCovenant | null
 }
 
-export interface SubmitRequestTransactionOutputScriptPublicKey2 {
+export interface SubmitRequestTransactionOutputScriptPublicKey {
   version: number
   script: string
 }
@@ -1064,9 +1064,12 @@ export interface FeeEstimatePriority {
 }
 
 /** An answer, or for a batch a list of answers in the order of the calls. */
-export type RpcResponse = RpcResponse2 | RpcResponse22 | readonly (RpcResponse2 | RpcResponse22)[]
+export type RpcResponse =
+  | RpcResponseResult
+  | RpcResponseError
+  | readonly (RpcResponseResult | RpcResponseError)[]
 
-export interface RpcResponse2 {
+export interface RpcResponseResult {
   /** Version of the protocol. */
   jsonrpc: '2.0'
   /** Chosen by the caller, copied into the answer. */
@@ -1075,15 +1078,15 @@ export interface RpcResponse2 {
   result: unknown
 }
 
-export interface RpcResponse22 {
+export interface RpcResponseError {
   /** Version of the protocol. */
   jsonrpc: '2.0'
   /** Chosen by the caller, copied into the answer. */
   id: string | number | null
-  error: RpcResponse22Error
+  error: RpcResponseErrorError
 }
 
-export interface RpcResponse22Error {
+export interface RpcResponseErrorError {
   /** Its kind. */
   code: -32700 | -32600 | -32601 | -32602 | -32010 | -32000 | -32020
   /** A sentence, or the text of the node. */
@@ -3423,7 +3426,7 @@ export interface CallOptions {
 }
 
 /** A method for every endpoint. */
-export abstract class Api {
+export abstract class Methods {
   protected abstract rowsOf<Row, Meta>(
     operation: Operation,
     params: object,
