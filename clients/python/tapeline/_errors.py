@@ -21,6 +21,11 @@ class TapelineError(Exception):
 class ConnectionLost(Exception):
     """No answer arrived: whether the service took the request is not known."""
 
+    def __init__(self, message: str, lost_attempts: int) -> None:
+        super().__init__(message)
+        # Attempts that got no answer.
+        self.lost_attempts = lost_attempts
+
 
 class CreditLimitError(Exception):
     """The next page would cost more than ``max_credits`` leaves."""

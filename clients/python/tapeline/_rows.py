@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Callable, Dict, Generic, Iterator, List, Mapping, Optional, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Dict, Generic, Iterator, List, Mapping, Optional, Tuple, TypeVar
 
 from . import _frames
-from ._errors import CreditLimitError
+from ._errors import ConnectionLost, CreditLimitError
 from ._operation import Operation
 from ._transport import Answer
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Row = TypeVar("Row")
 Meta = TypeVar("Meta")
-Call = Callable[[Mapping[str, Any]], Answer]
+Call = Callable[[Mapping[str, Any], Optional[int]], Answer]
 
 
 class Page(Generic[Row, Meta]):
@@ -100,9 +100,11 @@ class Rows(Generic[Row, Meta]):
             found.extend(gap for gap in coverage.get("gaps", ()) if gap not in found)
         return merged(found)
 
-    def _answer(self, cursor: Optional[str], more: Optional[Mapping[str, Any]] = None) -> Answer:
+    def _answer(
+        self, cursor: Optional[str], more: Optional[Mapping[str, Any]] = None, max_lost: Optional[int] = None
+    ) -> Answer:
         at = {self._operation.cursor_param: cursor} if cursor is not None and self._operation.cursor_param else {}
-        return self._call({**self._params, **at, **(more or {})})
+        return self._call({**self._params, **at, **(more or {})}, max_lost)
 
     def _load(self, max_credits: Optional[int]) -> List[Answer]:
         if self._answers is None:
@@ -119,24 +121,39 @@ class Rows(Generic[Row, Meta]):
         answers: List[Answer] = []
         used = 0
         cursor: Optional[str] = None
+
+        def refusal(price: int, lost: int) -> CreditLimitError:
+            rows = [row for each in answers for row in Page[Row, Meta](self._operation, each).rows]
+            return CreditLimitError(rows, used + lost, price, cursor)
+
         while True:
-            more: Dict[str, Any] = {}
-            price = 0
-            if max_credits is not None:
-                preview = self.cost(cursor)
-                price = preview["credits"]
-                if used + price > max_credits:
-                    rows = [row for each in answers for row in Page[Row, Meta](self._operation, each).rows]
-                    raise CreditLimitError(rows, used, price, cursor)
-                # Rows that arrive between preview and page cannot make it dearer.
-                if preview["rows"] > 0:
-                    more = {"limit": preview["rows"]}
-            answer = self._answer(cursor, more)
+            if max_credits is None:
+                answer, price = self._answer(cursor), 0
+            else:
+                answer, price = self._answer_within(cursor, max_credits - used, refusal)
             answers.append(answer)
             used += answer.info.credits + answer.info.lost_attempts * price
             cursor = next_cursor_of(answer.body)
             if cursor is None:
                 return answers
+
+    def _answer_within(
+        self, cursor: Optional[str], left: int, refusal: Callable[[int, int], CreditLimitError]
+    ) -> Tuple[Answer, int]:
+        preview = self.cost(cursor)
+        price = preview["credits"]
+        if price > left:
+            raise refusal(price, 0)
+        # Rows that arrive between price and page cannot make it dearer.
+        more = {"limit": preview["rows"]} if preview["rows"] > 0 else {}
+        # Not repeated when a lost answer and another attempt together would cost more than is left.
+        max_lost = left // price - 1 if price > 0 else None
+        try:
+            return self._answer(cursor, more, max_lost), price
+        except ConnectionLost as error:
+            if max_lost is not None and error.lost_attempts > max_lost:
+                raise refusal(price, error.lost_attempts * price) from error
+            raise
 
 
 def next_cursor_of(body: bytes) -> Optional[str]:

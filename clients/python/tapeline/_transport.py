@@ -78,7 +78,10 @@ class Transport:
         self._idle: List[http.client.HTTPConnection] = []
         self._lock = threading.Lock()
 
-    def call(self, operation: Operation, params: Mapping[str, Any], body: Any = None) -> Answer:
+    def call(
+        self, operation: Operation, params: Mapping[str, Any], body: Any = None, max_lost: Optional[int] = None
+    ) -> Answer:
+        """``max_lost``: how many attempts may get no answer before it gives up, where each may have been charged."""
         method = operation.method
         target = self._prefix + target_of(operation.path, params)
         kept = self._cache.get(target) if method == "GET" else None
@@ -94,8 +97,9 @@ class Transport:
                 status, got, data = self._attempt(method, target, headers, content)
             except (OSError, http.client.HTTPException, EOFError, gzip.BadGzipFile) as error:
                 lost += 1
-                if not may_repeat or not _retry.is_repeatable(method):
-                    raise ConnectionLost(f"No answer to {method} {target}: {error!r}") from error
+                is_over = max_lost is not None and lost > max_lost
+                if not may_repeat or is_over or not _retry.is_repeatable(method):
+                    raise ConnectionLost(f"No answer to {method} {target}: {error!r}", lost) from error
                 time.sleep(_retry.delay(attempt, None) or 0)
                 attempt += 1
                 continue

@@ -42,7 +42,7 @@ class _Settings:
         )
 
     def _sync_rows(self, operation: Operation, params: Mapping[str, Any]) -> Rows[Any, Any]:
-        return Rows(operation, params, lambda given: self._transport.call(operation, given))
+        return Rows(operation, params, lambda given, max_lost: self._transport.call(operation, given, None, max_lost))
 
     def _sync_answer(self, operation: Operation, params: Mapping[str, Any], body: Any = None) -> Any:
         return json.loads(self._transport.call(operation, params, body).body)

@@ -39,7 +39,12 @@ export class Tapeline extends Methods {
     params: object,
     options?: CallOptions,
   ): Rows<Row, Meta> {
-    return new Rows(operation, params, (given, more) => this.#transport.call(operation, given, more), options)
+    return new Rows(
+      operation,
+      params,
+      (given, more, maxLost) => this.#transport.call(operation, given, more, undefined, maxLost),
+      options,
+    )
   }
 
   protected override async answerOf<T>(

@@ -24,6 +24,8 @@ export class TapelineError extends Error {
 /** No answer arrived: whether the service took the request is not known. */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError'
+  /** Attempts that got no answer, this one included. */
+  lostAttempts = 1
 }
 
 /** The next page would cost more than `maxCredits` leaves. */

@@ -1,4 +1,4 @@
-import { CreditLimitError } from './errors.ts'
+import { ConnectionError, CreditLimitError } from './errors.ts'
 import type { CallOptions, DryRun, Operation } from './generated.ts'
 import type { Answer } from './transport.ts'
 
@@ -13,7 +13,7 @@ export interface Page<Row, Meta> {
   readonly fromCache: boolean
 }
 
-type Call = (params: object, options?: CallOptions) => Promise<Answer>
+type Call = (params: object, options: CallOptions, maxLost?: number) => Promise<Answer>
 
 /** Rows of a list, read when they are asked for. Every use starts at the first page. */
 export class Rows<Row, Meta> implements AsyncIterable<Row> {
@@ -60,21 +60,36 @@ export class Rows<Row, Meta> implements AsyncIterable<Row> {
     const rows: Row[] = []
     let creditsUsed = 0
     for (let cursor: string | null = null; ; ) {
-      const preview = maxCredits === undefined ? undefined : await this.#cost(cursor)
-      if (preview !== undefined && maxCredits !== undefined && creditsUsed + preview.credits > maxCredits)
-        throw new CreditLimitError({
-          rows,
-          creditsUsed,
-          nextPageCredits: preview.credits,
-          nextCursor: cursor,
-        })
-      // Rows that arrive between preview and page cannot make it dearer.
-      const limit = preview === undefined || preview.rows === 0 ? {} : { limit: preview.rows }
-      const { page, lostAttempts } = await this.#page(cursor, limit)
-      creditsUsed += page.credits + lostAttempts * (preview?.credits ?? 0)
+      const price = maxCredits === undefined ? undefined : await this.#cost(cursor)
+      const left = (maxCredits ?? 0) - creditsUsed
+      const refusal = (nextPageCredits: number, lost: number) =>
+        new CreditLimitError({ rows, creditsUsed: creditsUsed + lost, nextPageCredits, nextCursor: cursor })
+      if (price !== undefined && price.credits > left) throw refusal(price.credits, 0)
+      const { page, lostAttempts } = await this.#pageWithin(cursor, price, left, refusal)
+      creditsUsed += page.credits + lostAttempts * (price?.credits ?? 0)
       for (const row of page.rows) rows.push(row)
       if (page.nextCursor === null) return rows
       cursor = page.nextCursor
+    }
+  }
+
+  /** Not repeated when a lost answer and another attempt together would cost more than is left. */
+  async #pageWithin(
+    cursor: string | null,
+    price: DryRun | undefined,
+    left: number,
+    refusal: (nextPageCredits: number, lost: number) => Error,
+  ) {
+    if (price === undefined) return this.#page(cursor)
+    // Rows that arrive between price and page cannot make it dearer.
+    const limit = price.rows === 0 ? {} : { limit: price.rows }
+    const maxLost = price.credits === 0 ? Number.POSITIVE_INFINITY : Math.floor(left / price.credits) - 1
+    try {
+      return await this.#page(cursor, limit, maxLost)
+    } catch (error) {
+      if (error instanceof ConnectionError && error.lostAttempts > maxLost)
+        throw refusal(price.credits, error.lostAttempts * price.credits)
+      throw error
     }
   }
 
@@ -90,8 +105,8 @@ export class Rows<Row, Meta> implements AsyncIterable<Row> {
     return body as DryRun
   }
 
-  async #page(cursor: string | null, more: object = {}) {
-    const { body, info } = await this.#call({ ...this.#paramsAt(cursor), ...more }, this.#options)
+  async #page(cursor: string | null, more: object = {}, maxLost?: number) {
+    const { body, info } = await this.#call({ ...this.#paramsAt(cursor), ...more }, this.#options, maxLost)
     const whole = body as Record<string, unknown>
     const meta = (whole.meta ?? whole) as Meta & { next_cursor?: string | null }
     const page: Page<Row, Meta> = {

@@ -62,11 +62,13 @@ export class Transport {
     this.#cache = new EtagCache(options.cacheChars ?? CACHE_CHARS)
   }
 
+  /** `maxLost`: how many attempts may get no answer before it gives up, where each may have been charged. */
   async call(
     operation: Operation,
     params: object,
     options: CallOptions = {},
     body?: unknown,
+    maxLost = Number.POSITIVE_INFINITY,
   ): Promise<Answer> {
     const url = this.#base + target(operation.path, params)
     const kept = operation.method === 'GET' ? this.#cache.get(url) : undefined
@@ -79,7 +81,8 @@ export class Transport {
       const mayRepeat = attempt < retries
       if (got instanceof ConnectionError) {
         lostAttempts += 1
-        if (!mayRepeat || !isRepeatable(operation.method)) throw got
+        got.lostAttempts = lostAttempts
+        if (!mayRepeat || lostAttempts > maxLost || !isRepeatable(operation.method)) throw got
         await sleep(delayMs(attempt, undefined, Math.random) ?? 0, options.signal)
         continue
       }
