@@ -870,6 +870,8 @@ class TransactionLookup(TypedDict):
     accepting_block_time: Optional[str]
     # Blue score since acceptance; 0 while pending.
     confirmations: int
+    # Of a dropped transaction: the one that spends the same output, where it is known.
+    replaced_by: Optional[str]
     # Fee, where all inputs are known.
     fee_sompi: Optional[int]
     # Credits that this answer cost.
@@ -946,7 +948,7 @@ class AddressTransaction(TypedDict):
 class AddressTransactions(TypedDict):
     # The address asked for.
     address: str
-    # Newest first; one for each transaction.
+    # Pending first, then by block time and acceptance, newest first; one for each transaction.
     items: List[AddressTransaction]
     # Pass it as `cursor` to get the next page; null on the last.
     next_cursor: Optional[str]
@@ -2229,9 +2231,11 @@ class MempoolEntryEvent(TypedDict):
 
 class MempoolEntryEventData(TypedDict):
     tx_id: str
-    # sompi
-    fee_sompi: int
+    # sompi; null where an input is not known
+    fee_sompi: Optional[int]
     is_orphan: bool
+    # where it was seen first: block when it left the mempool between two polls
+    first_seen: Literal["mempool", "block"]
     tags: List[str]
     outputs: List[MempoolEntryEventDataOutput]
 
@@ -2709,7 +2713,7 @@ class Methods:
         return self._answer(OPERATIONS["transaction"], {"tx_id": tx_id})
 
     def address_transactions(self, address: str, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> Rows[AddressTransaction, AddressTransactions]:
-        """Every transaction since the index was started, for every address, without registration. A row keeps its place when its status changes; rows that arrive during a walk do not shift it. Costs 10 plus 1 per row credits. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/transactions`"""
+        """Every transaction since the index was started, for every address, without registration. Pending transactions come first, newest first, then confirmed ones by block time and by the order in which they were accepted; a dropped one stands where it was first seen. Rows that arrive during a walk do not shift it; a transaction that is accepted during a walk moves to the place of its block, and one whose block leaves the chain back to the top. Costs 10 plus 1 per row credits. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/transactions`"""
         return self._rows(OPERATIONS["address_transactions"], {"address": address, "limit": limit, "cursor": cursor})
 
     def address_activity(self, address: str, *, limit: Optional[int] = None) -> Rows[AddressActivityItem, AddressActivity]:
@@ -2934,7 +2938,7 @@ class AsyncMethods:
         return await self._answer(OPERATIONS["transaction"], {"tx_id": tx_id})
 
     def address_transactions(self, address: str, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> AsyncRows[AddressTransaction, AddressTransactions]:
-        """Every transaction since the index was started, for every address, without registration. A row keeps its place when its status changes; rows that arrive during a walk do not shift it. Costs 10 plus 1 per row credits. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/transactions`"""
+        """Every transaction since the index was started, for every address, without registration. Pending transactions come first, newest first, then confirmed ones by block time and by the order in which they were accepted; a dropped one stands where it was first seen. Rows that arrive during a walk do not shift it; a transaction that is accepted during a walk moves to the place of its block, and one whose block leaves the chain back to the top. Costs 10 plus 1 per row credits. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/transactions`"""
         return self._rows(OPERATIONS["address_transactions"], {"address": address, "limit": limit, "cursor": cursor})
 
     def address_activity(self, address: str, *, limit: Optional[int] = None) -> AsyncRows[AddressActivityItem, AddressActivity]:

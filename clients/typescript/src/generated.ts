@@ -910,6 +910,8 @@ export interface TransactionLookup {
   accepting_block_time: string | null
   /** Blue score since acceptance; 0 while pending. */
   confirmations: number
+  /** Of a dropped transaction: the one that spends the same output, where it is known. */
+  replaced_by: string | null
   /** Fee, where all inputs are known. */
   fee_sompi: Integer | null
   /** Credits that this answer cost. */
@@ -985,7 +987,7 @@ export interface AddressTransaction {
 export interface AddressTransactions {
   /** The address asked for. */
   address: string
-  /** Newest first; one for each transaction. */
+  /** Pending first, then by block time and acceptance, newest first; one for each transaction. */
   items: readonly AddressTransaction[]
   /** Pass it as `cursor` to get the next page; null on the last. */
   next_cursor: string | null
@@ -2312,9 +2314,11 @@ export interface MempoolEntryEvent {
 
 export interface MempoolEntryEventData {
   tx_id: string
-  /** sompi */
-  fee_sompi: Integer
+  /** sompi; null where an input is not known */
+  fee_sompi: Integer | null
   is_orphan: boolean
+  /** where it was seen first: block when it left the mempool between two polls */
+  first_seen: 'mempool' | 'block'
   tags: readonly string[]
   outputs: readonly MempoolEntryEventDataOutput[]
 }
@@ -3622,7 +3626,7 @@ export abstract class Methods {
     return this.answerOf(OPERATIONS.transaction, params, options)
   }
 
-  /** Every transaction since the index was started, for every address, without registration. A row keeps its place when its status changes; rows that arrive during a walk do not shift it. Costs 10 plus 1 per row credits. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/transactions` */
+  /** Every transaction since the index was started, for every address, without registration. Pending transactions come first, newest first, then confirmed ones by block time and by the order in which they were accepted; a dropped one stands where it was first seen. Rows that arrive during a walk do not shift it; a transaction that is accepted during a walk moves to the place of its block, and one whose block leaves the chain back to the top. Costs 10 plus 1 per row credits. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/transactions` */
   addressTransactions(
     params: AddressTransactionsParams,
     options?: CallOptions,
