@@ -10,6 +10,7 @@ import { acceptances, assertAddress, assertLog } from '../fakes/chain-truth.ts'
 import { storesIn } from '../fakes/stores.ts'
 import { until } from '../until.ts'
 
+const REORGANISED = 10
 const DEATHS = process.env.TAPELINE_SOAK === undefined ? 2 : 30
 
 test('a thread that dies again and again comes back, and the log is as if nothing had happened', async (t) => {
@@ -43,12 +44,16 @@ test('a thread that dies again and again comes back, and the log is as if nothin
     const { state, restarts } = await status()
     return { state, restarts }
   }
-  await until('an index', async () => ((await database.chain.checkpoint())?.blueScore ?? 0) > 20, 20_000)
+  // A reorganisation that goes below the first block of the index brings blocks that are older than it.
+  const indexed = async () => (await database.chain.checkpoint())?.blueScore ?? 0
+  await until('an index', async () => (await indexed()) > 0, 20_000)
+  const enough = (await indexed()) + 2 * REORGANISED
+  await until('a longer index', async () => (await indexed()) > enough, 20_000)
   assert.deepEqual(await shownIndex(), { state: 'running', restarts: 0 })
 
   for (let death = 1; death <= DEATHS; death++) {
     // Deep enough to undo what the index has accepted, however far behind it is.
-    await node.reorganize(10, false)
+    await node.reorganize(REORGANISED, false)
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 300))
     const thread = threads.findLast(({ threadName }) => threadName === INDEX_THREAD)
     assert.ok(thread)
