@@ -1,7 +1,7 @@
 /**
  * How rows and coverage reach the store.
  *
- *   put, observed, gap, final ──▶ waiting (bounded) ──twice a second, or when full──▶ one write of the store
+ *   put, observed, gap, final ──▶ waiting (bounded) ──once a second, or when full──▶ one write of the store
  *
  * Rows, coverage and finality of a flush are written together: there is never coverage without its rows. When the
  * store fails, the same write is tried again; meanwhile `ready` holds the recorders back, which in turn stop reading
@@ -22,7 +22,7 @@ import { createRefusedRows } from './refused-rows.ts'
 import { type CoverageDecision, type RefusedRow, RowBatch } from './row-batch.ts'
 
 export const MAX_WAITING_ROWS = 50_000
-const FLUSH_EVERY_MS = 500
+const FLUSH_EVERY_MS = 1_000
 const FLUSH_AT_ROWS = 4_000
 const RETRY = { baseMs: 100, capMs: 5_000 }
 /** Of many refused rows only the first ones are logged. */
