@@ -7,6 +7,8 @@ import { type Database, statement } from './database.ts'
 /** Rows of each kind that one step deletes at most. */
 const PRUNE_STEP = 1_000
 
+/** Asked for once: where tables lie on several servers, each of those has another clock. */
+const NOW = statement('chain_prune_now', 'SELECT now_ms() AS now')
 const BLOCKS = statement(
   'chain_prune_blocks',
   `DELETE FROM chain_blocks WHERE id IN (SELECT id FROM chain_blocks
@@ -15,17 +17,17 @@ const BLOCKS = statement(
 )
 const SEEN = statement(
   'chain_prune_seen',
-  `DELETE FROM seen_blocks WHERE hash IN (SELECT hash FROM seen_blocks WHERE seen_at < now_ms() - $1::bigint
+  `DELETE FROM seen_blocks WHERE hash IN (SELECT hash FROM seen_blocks WHERE seen_at < $1::bigint
     ORDER BY seen_at LIMIT ${PRUNE_STEP})`,
 )
 const EXPIRED = statement(
   'chain_expired',
-  `SELECT tx_id, place FROM transactions WHERE status <> ${PENDING} AND first_seen < now_ms() - $1::bigint
+  `SELECT tx_id, place FROM transactions WHERE status <> ${PENDING} AND first_seen < $1::bigint
     ORDER BY first_seen LIMIT ${PRUNE_STEP}`,
 )
 const DROPPED_BEFORE = statement(
   'chain_dropped_before',
-  `SELECT tx_id, place FROM transactions WHERE status = ${DROPPED} AND changed_at < now_ms() - $1::bigint
+  `SELECT tx_id, place FROM transactions WHERE status = ${DROPPED} AND changed_at < $1::bigint
     ORDER BY changed_at LIMIT ${PRUNE_STEP}`,
 )
 const DELETE_ROWS = statement(
@@ -36,13 +38,10 @@ const DELETE_TRANSACTIONS = statement(
   'chain_delete_transactions',
   'DELETE FROM transactions WHERE tx_id = ANY($1::bytea[])',
 )
-const RETAINED_FROM = statement(
-  'chain_retained_from',
-  'UPDATE chain_state SET retained_from = now_ms() - $1::bigint',
-)
+const RETAINED_FROM = statement('chain_retained_from', 'UPDATE chain_state SET retained_from = $1::bigint')
 const GAPS = statement(
   'chain_prune_gaps',
-  `DELETE FROM gaps WHERE recorded_at < now_ms() - $1::bigint
+  `DELETE FROM gaps WHERE recorded_at < $1::bigint
     AND id IN (SELECT id FROM gaps ORDER BY id LIMIT ${PRUNE_STEP})`,
 )
 
@@ -54,11 +53,14 @@ interface OldTransaction {
 export function chainPruner(database: Database) {
   return ({ maxTransactionAgeMs, maxDroppedAgeMs, chainBlocks, maxSeenAgeMs }: IndexRetention) =>
     database.write(async (transaction) => {
+      const [clock] = await transaction.rows<{ now: number }>(NOW)
+      const before = (ageMs: number) => (clock?.now ?? 0) - ageMs
+      const oldest = maxTransactionAgeMs === null ? undefined : before(maxTransactionAgeMs)
       const [dropped, expired, blocks, seen] = await Promise.all([
-        transaction.rows<OldTransaction>(DROPPED_BEFORE, [maxDroppedAgeMs]),
-        maxTransactionAgeMs === null ? [] : transaction.rows<OldTransaction>(EXPIRED, [maxTransactionAgeMs]),
+        transaction.rows<OldTransaction>(DROPPED_BEFORE, [before(maxDroppedAgeMs)]),
+        oldest === undefined ? [] : transaction.rows<OldTransaction>(EXPIRED, [oldest]),
         transaction.run(BLOCKS, [chainBlocks]),
-        transaction.run(SEEN, [maxSeenAgeMs]),
+        transaction.run(SEEN, [before(maxSeenAgeMs)]),
       ])
       const old = [...new Map([...dropped, ...expired].map((one) => [one.place, one])).values()]
       if (old.length > 0) {
@@ -67,11 +69,8 @@ export function chainPruner(database: Database) {
           transaction.run(DELETE_TRANSACTIONS, [old.map(({ tx_id }) => tx_id)]),
         ])
       }
-      if (maxTransactionAgeMs !== null) {
-        await Promise.all([
-          transaction.run(RETAINED_FROM, [maxTransactionAgeMs]),
-          transaction.run(GAPS, [maxTransactionAgeMs]),
-        ])
+      if (oldest !== undefined) {
+        await Promise.all([transaction.run(RETAINED_FROM, [oldest]), transaction.run(GAPS, [oldest])])
       }
       const counts = [old.length, blocks, seen]
       return {

@@ -24,6 +24,8 @@ export interface ServerConnection {
   readonly client: Client
   /** Reads only: the server is the primary but does not accept writes now. */
   readonly isReadOnly: boolean
+  /** Tables may lie on several servers (Citus): what one statement or one snapshot reads is not of one moment. */
+  readonly isSpread: boolean
   readonly isBroken: () => boolean
 }
 
@@ -122,8 +124,9 @@ async function connectTo(
   client.on('end', broken)
   try {
     await client.connect()
-    const answer = await client.query<{ standby: boolean; read_only: string }>(
+    const answer = await client.query<{ standby: boolean; read_only: string; is_spread: boolean }>(
       `SELECT pg_is_in_recovery() AS standby, current_setting('transaction_read_only') AS read_only,
+        to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AS is_spread,
         CASE WHEN NOT pg_is_in_recovery() THEN set_config('tapeline.number_base', (${NUMBER_BASE})::text, false) END`,
     )
     const state = answer.rows[0]
@@ -132,7 +135,8 @@ async function connectTo(
       await client.end()
       return 'standby'
     }
-    return { client, isReadOnly: state.read_only === 'on', isBroken: () => isBroken }
+    const [isReadOnly, isSpread] = [state.read_only === 'on', state.is_spread]
+    return { client, isReadOnly, isSpread, isBroken: () => isBroken }
   } catch (error) {
     client.end().catch(() => {})
     throw error

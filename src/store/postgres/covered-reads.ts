@@ -10,6 +10,7 @@ import { pageSpan, rowEnd } from '../order/page-span.ts'
 import type { AtQuery, Finality, Page, SeriesQuery } from '../series.ts'
 import { type CoverageColumns, feedsFor, ReadFeeds, readCoverage } from './coverage-read.ts'
 import type { Database } from './database.ts'
+import { inOneStatement, ofOneMoment } from './one-moment.ts'
 import type { FeedLookup } from './series-lookup.ts'
 import { armsByDataset, EMPTY_PAGE, type PageRow, toPage } from './series-page.ts'
 import { rowQuery, type SeriesReader } from './series-read.ts'
@@ -66,11 +67,16 @@ export function coveredReads(parts: {
   }
 
   /** A page of one dataset and the coverage of its feeds. */
-  const readPlain = async (query: PlainQuery, bounds: Bounds): Promise<{ page: Page; read: ReadFeeds }> => {
-    const near = firstWindow(query, lookup.knownTimes(query.feeds))
-    const found = near && (await readOnce(near, bounds))
-    return found?.page.hasMore === true ? found : readOnce(query, bounds)
-  }
+  const readPlain = (query: PlainQuery, bounds: Bounds): Promise<{ page: Page; read: ReadFeeds }> =>
+    inOneStatement(
+      database,
+      () => idsOf(query.feeds),
+      async () => {
+        const near = firstWindow(query, lookup.knownTimes(query.feeds))
+        const found = near && (await readOnce(near, bounds))
+        return found?.page.hasMore === true ? found : readOnce(query, bounds)
+      },
+    )
 
   /** In one statement, or in a second one where the first shows that more of the coverage is needed. */
   const readOnce = async (query: PlainQuery, bounds: Bounds): Promise<{ page: Page; read: ReadFeeds }> => {
@@ -111,12 +117,16 @@ export function coveredReads(parts: {
             finish: undefined,
           }
         }
-        return database.snapshot(async (tx) => {
-          const unfinished = await reader.composedPage(tx, query)
-          const { from, to } = pageSpan(query, unfinished)
-          const read = await readCoverage(tx, idsOf(feeds), from, Math.min(to, coverageTo, endOf(range)))
-          return { page: unfinished, read, finish: unfinished.finish }
-        })
+        return ofOneMoment(
+          database,
+          () => idsOf(feeds),
+          async (tx) => {
+            const unfinished = await reader.composedPage(tx, query)
+            const { from, to } = pageSpan(query, unfinished)
+            const read = await readCoverage(tx, idsOf(feeds), from, Math.min(to, coverageTo, endOf(range)))
+            return { page: unfinished, read, finish: unfinished.finish }
+          },
+        )
       })()
       noteStates(note, read)
       const covered = pageSpan(query, page)
@@ -143,10 +153,14 @@ export function coveredReads(parts: {
     const to = Math.min(time + 1, coverageTo)
     const asPage = { ...rowQuery(query), separator: ',' }
     if (reader.isComposed(asPage))
-      return database.snapshot(async (tx) => {
-        const row = await reader.composedRow(tx, query)
-        return { row, read: await readCoverage(tx, idsOf(feeds), row?.position.ts ?? coverageFrom, to) }
-      })
+      return ofOneMoment(
+        database,
+        () => idsOf(feeds),
+        async (tx) => {
+          const row = await reader.composedRow(tx, query)
+          return { row, read: await readCoverage(tx, idsOf(feeds), row?.position.ts ?? coverageFrom, to) }
+        },
+      )
     const { page, read } = await readPlain(asPage, { from: coverageFrom, to, rowMs: null, isFromRow: true })
     const row = page.last === undefined ? undefined : { position: page.last, text: page.text }
     return { row, read }

@@ -16,13 +16,20 @@ export interface Queries {
   run(statement: Statement, values?: readonly unknown[]): Promise<number>
 }
 
+export interface Transaction extends Queries {
+  /** Its tables may lie on several servers. */
+  readonly isSpread: boolean
+}
+
 export interface Database extends Queries {
+  /** Whether tables may lie on several servers: statements and snapshots that read several are then not of one moment. */
+  isSpread(): Promise<boolean>
   /**
    * All or nothing. With a fence, the lease is checked in the same transaction: LeaseLostError, and nothing is written.
    * Statements need not be awaited one by one: they are sent at once and executed in order.
    */
-  write<R>(run: (transaction: Queries) => Promise<R>): Promise<R>
-  /** Read only, everything of one moment. */
+  write<R>(run: (transaction: Transaction) => Promise<R>): Promise<R>
+  /** Read only, everything of one moment where the tables lie on one server. */
   snapshot<R>(run: (transaction: Queries) => Promise<R>): Promise<R>
   /** Later calls are rejected with StoreClosedError. */
   close(): Promise<void>

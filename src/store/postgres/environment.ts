@@ -9,6 +9,7 @@ import { coveredReads } from './covered-reads.ts'
 import { ENVIRONMENT_MIGRATIONS } from './environment-schema.ts'
 import { environmentWriter } from './environment-write.ts'
 import { marketReader } from './markets-read.ts'
+import { inOneStatement } from './one-moment.ts'
 import { openDatabase, schemaOf } from './open-database.ts'
 import { partitions as partitionsOf } from './partitions.ts'
 import { feedLookup } from './series-lookup.ts'
@@ -56,8 +57,9 @@ export async function openPostgresEnvironment(
     coverage: {
       async read(feeds, from, to) {
         await lookup.findMissing(database, feeds)
-        const ids = feeds.map(lookup.id).filter((id) => id !== undefined)
-        return (await readCoverage(database, ids, from, to)).coverage(feeds, lookup.id, from, to)
+        const ids = () => feeds.map(lookup.id).filter((id) => id !== undefined)
+        const read = await inOneStatement(database, ids, () => readCoverage(database, ids(), from, to))
+        return read.coverage(feeds, lookup.id, from, to)
       },
     },
     markets: marketReader(database),

@@ -6,7 +6,7 @@ import type { Migration } from '../migration.ts'
 import type { PostgresAddress } from './address.ts'
 import { breaksConnection, type ServerConnection, storeError } from './connection.ts'
 import { type Connections, openConnections } from './connections.ts'
-import { type Database, type Queries, type Statement, statement } from './database.ts'
+import { type Database, type Statement, statement, type Transaction } from './database.ts'
 import { migrate } from './migrate.ts'
 
 export interface DatabaseOptions {
@@ -24,10 +24,14 @@ export interface DatabaseOptions {
 
 const BEGIN = { text: 'BEGIN' }
 const BEGIN_SNAPSHOT = { text: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' }
+/** A snapshot would be that of one of several servers. */
+const BEGIN_READ = { text: 'BEGIN READ ONLY' }
 const COMMIT = { text: 'COMMIT' }
 const ROLLBACK = { text: 'ROLLBACK' }
 /** Held to the end of the transaction: nobody else can take the lease before it has committed. */
 const CHECK_FENCE = statement('fence', 'SELECT 1 FROM leases WHERE part = $1 AND term = $2 FOR KEY SHARE')
+/** Changes nothing, but makes the servers of a transaction commit together (distribute.ts). */
+const COMMIT_TOGETHER = statement('commit_together', 'DELETE FROM commits WHERE id = 0')
 const SET_TIME = statement('set_time', `SELECT set_config('tapeline.now_ms', $1, false)`)
 
 /** Connections are shared by all stores of a schema in this thread. */
@@ -39,6 +43,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const { connections, release } = shareConnections(address, searchPath)
   const isReady = readyOnce(() => withConnection(connections, (one) => migrate(one.client, options)))
   let isClosed = false
+  let isSpread: boolean | undefined
 
   const send = async (
     connection: ServerConnection,
@@ -55,14 +60,15 @@ export function openDatabase(options: DatabaseOptions): Database {
     return withConnection(connections, run)
   }
   const transaction = <R>(
-    begin: { text: string },
-    run: (transaction: Queries) => Promise<R>,
+    kind: 'write' | 'snapshot',
+    run: (transaction: Transaction) => Promise<R>,
     check?: Fence,
   ) =>
     on(async (connection) => {
-      const { client } = connection
-      if (connection.isReadOnly && begin === BEGIN)
+      const { client, isSpread } = connection
+      if (connection.isReadOnly && kind === 'write')
         throw new StoreUnavailableError('PostgreSQL accepts no writes now.')
+      const begin = kind === 'write' ? BEGIN : isSpread ? BEGIN_READ : BEGIN_SNAPSHOT
       const failed = [client.query(begin)] as Promise<unknown>[]
       const fenced =
         check === undefined
@@ -71,6 +77,8 @@ export function openDatabase(options: DatabaseOptions): Database {
               if (rowCount !== 1) throw new LeaseLostError(check)
             })
       if (fenced !== undefined) failed.push(fenced)
+      if (isSpread && kind === 'write' && searchPath.length > 1)
+        failed.push(client.query({ ...COMMIT_TOGETHER }))
       for (const promise of failed) promise.catch(() => {})
       // Of statements that were sent together one may fail while another goes on: what that sends is not part of anything.
       let isOver = false
@@ -78,6 +86,7 @@ export function openDatabase(options: DatabaseOptions): Database {
         isOver ? Promise.reject(new Error('The transaction is over.')) : send(...args)
       try {
         const result = await run({
+          isSpread,
           rows: async (query, values) => (await sendInside(connection, query, values)).rows,
           run: async (query, values) => (await sendInside(connection, query, values)).rowCount ?? 0,
         })
@@ -100,8 +109,12 @@ export function openDatabase(options: DatabaseOptions): Database {
   return {
     rows: (query, values) => on(async (connection) => (await send(connection, query, values)).rows),
     run: (query, values) => on(async (connection) => (await send(connection, query, values)).rowCount ?? 0),
-    write: (run) => transaction(BEGIN, run, fence),
-    snapshot: (run) => transaction(BEGIN_SNAPSHOT, run),
+    write: (run) => transaction('write', run, fence),
+    snapshot: (run) => transaction('snapshot', run),
+    isSpread: async () => {
+      isSpread ??= await on(async (connection) => connection.isSpread)
+      return isSpread
+    },
     async close() {
       if (isClosed) return
       isClosed = true

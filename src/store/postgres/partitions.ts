@@ -34,7 +34,8 @@ export function seriesTable(dataset: Dataset): string {
   return `series_${dataset}`
 }
 
-const TABLES = [...DATASETS.map(seriesTable), BLOCKS]
+export const SERIES_TABLES = DATASETS.map(seriesTable)
+const TABLES = [...SERIES_TABLES, BLOCKS]
 
 export interface Partition {
   readonly table: string

@@ -2,7 +2,8 @@
 import { type Feed, feedName } from '../../core/feed.ts'
 import type { Span } from '../coverage.ts'
 import { arrayOf } from './columns.ts'
-import { type Queries, statement } from './database.ts'
+import { type Queries, statement, type Transaction } from './database.ts'
+import { lockUntilSeen } from './one-moment.ts'
 
 /** Epochs and versions as they are compared outside: those of different servers are apart (connection.ts). */
 export const servedNumber = (column: string) => `${column} + current_setting('tapeline.number_base')::bigint`
@@ -138,11 +139,16 @@ export function finalizeFeed(feed: LockedFeed, before: number): void {
 }
 
 /** Gives the changed feeds their new epochs and versions; the last step of a write. */
-export async function writeChanges(tx: Queries, locked: Iterable<LockedFeed>): Promise<StateRow[]> {
+export async function writeChanges(tx: Transaction, locked: Iterable<LockedFeed>): Promise<StateRow[]> {
   const changed = [...locked].filter(({ isChanged }) => isChanged)
   if (changed.length === 0) return []
   const column = (of: (feed: LockedFeed) => number | null | undefined) =>
     `{${changed.map((feed) => of(feed) ?? 'NULL').join()}}`
+  if (tx.isSpread)
+    await lockUntilSeen(
+      tx,
+      changed.map(({ id }) => id),
+    )
   return tx.rows<StateRow>(CHANGE, [
     column(({ id }) => id),
     column(({ isFinalChanged }) => (isFinalChanged ? 1 : 0)),

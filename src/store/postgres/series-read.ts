@@ -10,6 +10,7 @@ import { takeInTurns } from '../rows/take-in-turns.ts'
 import type { AtQuery, BookRequest, FoundRow, Page, PageQuery, SeriesQuery } from '../series.ts'
 import { type BlockCache, LoadedGroups } from './books-groups.ts'
 import type { Database, Queries } from './database.ts'
+import { ofOneMoment } from './one-moment.ts'
 import type { FeedLookup } from './series-lookup.ts'
 import {
   armsByDataset,
@@ -129,6 +130,7 @@ export function seriesReader(parts: {
     query.feeds.some(isGrouped) ||
     query.feeds.some(({ dataset }) => dataset !== query.feeds[0]?.dataset)
 
+  const idsOf = (feeds: readonly Feed[]) => feeds.map(lookup.id).filter((id) => id !== undefined)
   const find = (feeds: readonly Feed[]) => lookup.findMissing(database, feeds)
 
   return {
@@ -137,7 +139,14 @@ export function seriesReader(parts: {
     composedRow,
     async page(query) {
       await find(query.feeds)
-      if (isComposed(query)) return (await database.snapshot((tx) => composedPage(tx, query))).finish()
+      if (isComposed(query))
+        return (
+          await ofOneMoment(
+            database,
+            () => idsOf(query.feeds),
+            (tx) => composedPage(tx, query),
+          )
+        ).finish()
       const [arms] = armsByDataset(query, lookup.id)
       if (arms === undefined || query.limit < 1) return EMPTY_PAGE
       const near = firstWindow(query, lookup.knownTimes(query.feeds))
@@ -148,15 +157,23 @@ export function seriesReader(parts: {
       await find(query.feeds)
       const isCounted = !query.feeds.some(isGrouped) && query.stepMs === undefined
       if (isCounted && !isComposed(query)) return countRows(database, armsByDataset(query, lookup.id), query)
-      return database.snapshot(async (tx) =>
-        isCounted
-          ? countRows(tx, armsByDataset(query, lookup.id), query)
-          : (await rowsOf(tx, query, query.limit, 0)).rows.length,
+      return ofOneMoment(
+        database,
+        () => idsOf(query.feeds),
+        async (tx) =>
+          isCounted
+            ? countRows(tx, armsByDataset(query, lookup.id), query)
+            : (await rowsOf(tx, query, query.limit, 0)).rows.length,
       )
     },
     async at(query) {
       await find(query.feeds)
-      if (isComposed(rowQuery(query))) return database.snapshot((tx) => composedRow(tx, query))
+      if (isComposed(rowQuery(query)))
+        return ofOneMoment(
+          database,
+          () => idsOf(query.feeds),
+          (tx) => composedRow(tx, query),
+        )
       const arms = armsByDataset(rowQuery(query), lookup.id)
       const near = firstWindow(rowQuery(query), lookup.knownTimes(query.feeds))
       const [found] = near === undefined ? [] : await readStoredRows(database, arms, near, 1)

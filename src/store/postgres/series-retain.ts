@@ -4,7 +4,7 @@ import type { FeedFilter } from '../series.ts'
 import { cutGroups } from './books-cut.ts'
 import { arrayOf } from './columns.ts'
 import { coverageCut, writeCoverage } from './coverage-write.ts'
-import { type Database, type Queries, statement } from './database.ts'
+import { type Database, type Queries, statement, type Transaction } from './database.ts'
 import {
   dropPartition,
   expiredPartitions,
@@ -71,7 +71,9 @@ const edgesOf = (dataset: Dataset) => {
 export function retention(parts: { database: Database; lookup: FeedLookup; partitions: Partitions }) {
   const { database, lookup, partitions } = parts
 
-  const commit = async <R>(run: (tx: Queries) => Promise<{ result: R; states: StateRow[] }>): Promise<R> => {
+  const commit = async <R>(
+    run: (tx: Transaction) => Promise<{ result: R; states: StateRow[] }>,
+  ): Promise<R> => {
     const { result, states } = await database.write(run)
     lookup.noteWritten([], states)
     return result

@@ -20,6 +20,9 @@ export const SHARED_MIGRATIONS: readonly Migration[] = [
       );
       -- Makes the term a key: a new term waits for the transactions of the old one (FOR KEY SHARE), a renewal does not.
       CREATE UNIQUE INDEX leases_term ON leases (part, term);
+      -- Always empty. Where other tables lie on several servers, a transaction that has touched it commits on all of
+      -- them or on none (distribute.ts).
+      CREATE TABLE commits (id int PRIMARY KEY);
     `,
   },
 ]

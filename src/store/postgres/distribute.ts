@@ -1,0 +1,158 @@
+/**
+ * Spreads the big tables over the servers of Citus, the distributed PostgreSQL. All rows of a feed, of a transaction
+ * and of an address lie on one server each, so that a page is read from one. Every other table stays on the
+ * coordinator, where Citus does not know them: what it refuses of its own tables is allowed there.
+ *
+ * A transaction that changes such tables and one other server would be committed there first, and could then be lost
+ * here. Citus commits in two phases when it has seen a change of two servers: so every transaction begins with one of
+ * `commits`, which is known to it and empty.
+ */
+import type { Client } from 'pg'
+import { ENVIRONMENTS } from '../../core/environment.ts'
+import { StoreOpenError } from '../open-error.ts'
+import type { PostgresAddress } from './address.ts'
+import { connect, storeError } from './connection.ts'
+import { schemaOf } from './open-database.ts'
+import { BLOCKS, SERIES_TABLES } from './partitions.ts'
+
+interface Spread {
+  readonly table: string
+  readonly column: string
+}
+
+/** Rows with one value of their column lie together, those of all tables of a list. */
+const TOGETHER: readonly (readonly Spread[])[] = [
+  [...SERIES_TABLES, 'series_revisions', 'book_groups', BLOCKS, 'book_tail', 'coverage_spans'].map(
+    (table) => ({
+      table,
+      column: 'feed_id',
+    }),
+  ),
+  [{ table: 'transactions', column: 'tx_id' }],
+  [{ table: 'address_rows', column: 'address' }],
+]
+/** In the shared schema. */
+const COMMITS = 'commits'
+
+export interface DistributeOptions {
+  /** Into how many pieces a table is cut; those of a month each: as many servers can share it at most. */
+  readonly shards: number
+  readonly onProgress: (progress: { done: number; total: number; step: string }) => void
+}
+
+export interface Distributed {
+  readonly table: string
+  readonly by: string
+  readonly shards: number
+  /** Whether it was spread before this call already. */
+  readonly before: boolean
+}
+
+/** May be stopped and called again. The tables have been created; those with rows are locked while these are moved. */
+export async function distributeTables(
+  address: PostgresAddress,
+  { shards, onProgress }: DistributeOptions,
+): Promise<Distributed[]> {
+  // Rows are moved: that takes as long as it takes.
+  const { client } = await connect({ ...address, statementMs: 7 * 24 * 3_600_000 }, [address.schema])
+  try {
+    await requireCitus(client, address)
+    const done: Distributed[] = []
+    const total = ENVIRONMENTS.length * TOGETHER.flat().length + 1
+    done.push(await makeKnown(client, address.schema, COMMITS))
+    for (const environment of ENVIRONMENTS) {
+      const schema = schemaOf(address, environment)
+      const step = (table: string) => onProgress({ done: done.length, total, step: `${schema}.${table}` })
+      for (const together of TOGETHER) {
+        for (const each of together) {
+          step(each.table)
+          done.push(await spread(client, schema, each, { shards, beside: together[0] }))
+        }
+      }
+    }
+    onProgress({ done: total, total, step: 'done' })
+    return done
+  } catch (error) {
+    throw storeError(error)
+  } finally {
+    await client.end()
+  }
+}
+
+async function makeKnown(client: Client, schema: string, table: string): Promise<Distributed> {
+  const found = await placeOf(client, schema, table)
+  if (found === undefined)
+    await client.query('SELECT citus_add_local_table_to_metadata($1::text::regclass)', [`${schema}.${table}`])
+  return { table: `${schema}.${table}`, by: '', shards: 1, before: found !== undefined }
+}
+
+async function spread(
+  client: Client,
+  schema: string,
+  { table, column }: Spread,
+  { shards, beside }: { shards: number; beside: Spread | undefined },
+): Promise<Distributed> {
+  const name = `${schema}.${table}`
+  const found = await placeOf(client, schema, table)
+  if (found !== undefined) return { table: name, by: column, shards: found, before: true }
+  const isFirst = beside === undefined || beside.table === table
+  await client.query('BEGIN')
+  try {
+    await client.query(
+      isFirst
+        ? `SELECT create_distributed_table($1::text::regclass, $2, colocate_with => 'none', shard_count => $3::int)`
+        : 'SELECT create_distributed_table($1::text::regclass, $2, colocate_with => $3)',
+      [name, column, isFirst ? shards : `${schema}.${beside.table}`],
+    )
+    // The rows have been copied: those that are still here would only take room.
+    await client.query('SELECT truncate_local_data_after_distributing_table($1::text::regclass)', [name])
+    await client.query('COMMIT')
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => {})
+    throw error
+  }
+  return { table: name, by: column, shards: (await placeOf(client, schema, table)) ?? 0, before: false }
+}
+
+/** The number of its pieces; undefined where Citus does not know the table. */
+async function placeOf(client: Client, schema: string, table: string): Promise<number | undefined> {
+  const { rows } = await client.query<{ shards: number | null }>(
+    `SELECT (SELECT count(*) FROM pg_dist_shard s WHERE s.logicalrelid = p.logicalrelid)::int AS shards
+      FROM pg_dist_partition p WHERE p.logicalrelid = $1::text::regclass`,
+    [`${schema}.${table}`],
+  )
+  return rows[0]?.shards ?? undefined
+}
+
+/** One sentence each for what an operator may have forgotten. */
+async function requireCitus(client: Client, { database }: PostgresAddress): Promise<void> {
+  const { rows } = await client.query<{ version: string | null; is_installed: boolean }>(
+    `SELECT (SELECT extversion FROM pg_extension WHERE extname = 'citus') AS version,
+      EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'citus') AS is_installed`,
+  )
+  const { version = null, is_installed = false } = rows[0] ?? {}
+  if (!is_installed)
+    throw new StoreOpenError(
+      "Citus is not installed on this server. Install it there and on the other servers, set shared_preload_libraries = 'citus' and restart them.",
+    )
+  if (version === null)
+    throw new StoreOpenError(
+      `The database ${database} does not use Citus yet: run CREATE EXTENSION citus in it, here and on the other servers.`,
+    )
+  const servers = await client.query<{ own: number; has_coordinator: boolean; workers: number }>(
+    `SELECT (SELECT groupid FROM pg_dist_local_group) AS own,
+      coalesce(bool_or(groupid = 0), false) AS has_coordinator,
+      count(*) FILTER (WHERE shouldhaveshards AND isactive AND noderole = 'primary')::int AS workers FROM pg_dist_node`,
+  )
+  const { own = 0, has_coordinator = false, workers = 0 } = servers.rows[0] ?? {}
+  if (own !== 0)
+    throw new StoreOpenError('This server is a worker of Citus: the store address must name the coordinator.')
+  if (!has_coordinator)
+    throw new StoreOpenError(
+      "Citus does not know this server: run SELECT citus_set_coordinator_host('this host', 5432) with the name by which the other servers reach it.",
+    )
+  if (workers === 0)
+    throw new StoreOpenError(
+      "Citus has no server for rows: run SELECT citus_add_node('worker host', 5432) for each of them.",
+    )
+}

@@ -1,0 +1,83 @@
+/**
+ * Reads of feeds whose parts belong together: rows, coverage, and the versions that they are served with. On one server
+ * they are one snapshot. Where tables lie on several, no snapshot is of all of them, so it is found out whether the feeds
+ * have changed meanwhile:
+ *
+ *   versions ──▶ rows, coverage ──▶ the same versions? ──yes──▶ done
+ *      ▲                                   │ no
+ *      └───────────────────────────────────┘
+ *
+ * A commit is seen here a little earlier than on the other servers. Writers hold a lock of their feeds until it is seen
+ * on all of them (`lockUntilSeen`): while that is held, the read has to wait.
+ */
+import { StoreUnavailableError } from '../../core/store-unavailable.ts'
+import { systemClock } from '../../kit/clock.ts'
+import { arrayOf } from './columns.ts'
+import { type Database, type Queries, statement } from './database.ts'
+
+/** A lock of the feed with this id; feeds of other schemas have others. */
+const LOCK_NAME = 'hashtext(current_schema()), id::int'
+const LOCK = statement(
+  'feeds_lock_until_seen',
+  `SELECT pg_advisory_xact_lock(${LOCK_NAME}) FROM unnest($1::bigint[]) AS id ORDER BY id`,
+)
+const VERSIONS = statement(
+  'feeds_versions',
+  `SELECT id, version, pg_try_advisory_xact_lock_shared(${LOCK_NAME}) AS "isSeen" FROM feeds
+    WHERE id = ANY ($1::bigint[]) ORDER BY id`,
+)
+
+const MAX_TRIES = 100
+const WAIT_MS = 5
+
+/** The last statement before the commit of a write: it is held for as long as that takes on all servers. */
+export async function lockUntilSeen(tx: Queries, ids: readonly number[]): Promise<void> {
+  await tx.rows(LOCK, [arrayOf(ids)])
+}
+
+/** `ids`: those of the feeds that are known by now. `run` makes several statements. */
+export async function ofOneMoment<R>(
+  database: Database,
+  ids: () => readonly number[],
+  run: (queries: Queries) => Promise<R>,
+): Promise<R> {
+  return (await database.isSpread())
+    ? untilUnchanged(database, ids, () => database.snapshot(run))
+    : database.snapshot(run)
+}
+
+/** `run` makes one statement that reads several tables, or several of which the last one counts. */
+export async function inOneStatement<R>(
+  database: Database,
+  ids: () => readonly number[],
+  run: () => Promise<R>,
+): Promise<R> {
+  return (await database.isSpread()) ? untilUnchanged(database, ids, run) : run()
+}
+
+async function untilUnchanged<R>(
+  database: Database,
+  ids: () => readonly number[],
+  run: () => Promise<R>,
+): Promise<R> {
+  const versions = () =>
+    database.rows<{ id: number; version: number; isSeen: boolean }>(VERSIONS, [arrayOf(ids())])
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    if (tries > 0) await systemClock.sleep(WAIT_MS)
+    const before = await versions()
+    if (!before.every(({ isSeen }) => isSeen)) continue
+    const result = await run().then(
+      (value) => ({ value }),
+      (error: unknown) => ({ error }),
+    )
+    const after = await versions()
+    // More of them, if some have got their first rows meanwhile.
+    const isUnchanged =
+      after.length === before.length && after.every(({ version }, i) => version === before[i]?.version)
+    if (!isUnchanged) continue
+    // With parts of two moments it might have failed for that reason alone.
+    if ('error' in result) throw result.error
+    return result.value
+  }
+  throw new StoreUnavailableError('What is asked for changes faster than it can be read.')
+}
