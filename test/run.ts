@@ -8,6 +8,7 @@
  * of the machine; the sandbox has everything that it wants before both.
  */
 import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import {
   chmodSync,
   existsSync,
@@ -38,6 +39,8 @@ const files = globSync(['{src,sandbox,test}/**/*.test.ts'])
 // Once, before many services start at the same time and would each build the page.
 await builtSite(createLogger({ level: 'silent' }))
 
+// Before the first import of what reads it.
+process.env.TAPELINE_TEST_RUN = randomBytes(4).toString('hex')
 // One server for all tests that need PostgreSQL; without it they report themselves as skipped.
 const cluster = await clusterOfRun()
 const packages = await bundledPackages()
@@ -153,6 +156,8 @@ await Promise.all([
 ])
 await runBatches(batches(ALONE))
 
+if (cluster === undefined && process.env.TAPELINE_TEST_POSTGRES)
+  await (await import('./postgres/test-postgres.ts')).dropSchemasOfRun()
 await cluster?.stop()
 
 const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`.padStart(8)

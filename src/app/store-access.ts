@@ -5,6 +5,7 @@ import type { Config } from '../config.ts'
 import type { Clock } from '../kit/clock.ts'
 import {
   checkStore,
+  distributeStore,
   FolderLockedError,
   parseStoreAddress,
   type StoreAddress,
@@ -23,6 +24,7 @@ export function storeAccess(config: Config, clock: Clock): StoreAccess {
     }
   }
   return {
+    distribute: (store, options) => distributeStore(addressOf(store, 'store'), options),
     check: (store) => checkStore(addressOf(store, 'store')),
     async migrate(store) {
       try {

@@ -1,12 +1,14 @@
 /** Commands on a store as a whole. They open the store that they are given, not the accounts in it. */
-import type { Finding, Upgrade } from '../store/maintain.ts'
+import type { Distributed, DistributeOptions, Finding, Upgrade } from '../store/maintain.ts'
 import { CommandError, type CommandForm } from './command.ts'
 import type { Output } from './output.ts'
+import { distribute } from './store-distribute.ts'
 
 /** A store by its address, as in TAPELINE_STORE; undefined: the configured one. */
 export interface StoreAccess {
   check(store: string | undefined): Promise<Finding[]>
   migrate(store: string | undefined): Promise<Upgrade[]>
+  distribute(store: string | undefined, options: DistributeOptions): Promise<Distributed[]>
 }
 
 interface StoreContext {
@@ -19,7 +21,7 @@ const store = {
   about: 'postgres://user@host/database or a data folder; left out: the configured one.',
 }
 
-interface StoreCommand extends CommandForm {
+export interface StoreCommand extends CommandForm {
   run(context: StoreContext): Promise<void>
 }
 
@@ -47,6 +49,7 @@ export const STORE_COMMANDS: readonly StoreCommand[] = [
       )
     },
   },
+  distribute,
 ]
 
 function resultOf(from: number, to: number): string {

@@ -1,4 +1,4 @@
-/** What an operator does with a store as a whole: check it and bring its tables to the version of the program. */
+/** What an operator does with a store as a whole: check it, bring its tables to the version of the program, spread them. */
 
 /** One thing that was looked at. */
 export interface Finding {
@@ -14,4 +14,20 @@ export interface Upgrade {
   /** 0: there were none. */
   readonly from: number
   readonly to: number
+}
+
+export interface DistributeOptions {
+  /** Into how many pieces a table is cut, and each of its months: at most so many servers can share it. */
+  readonly shards: number
+  readonly onProgress: (progress: { done: number; total: number; step: string }) => void
+}
+
+/** A table whose rows lie on several servers. */
+export interface Distributed {
+  readonly table: string
+  /** Rows with the same value of this column lie together. */
+  readonly by: string
+  readonly shards: number
+  /** It was already. */
+  readonly before: boolean
 }

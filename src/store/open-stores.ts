@@ -4,7 +4,8 @@
  */
 import type { Clock } from '../kit/clock.ts'
 import type { RandomBytes } from '../kit/random.ts'
-import type { Finding, Upgrade } from './maintain.ts'
+import type { Distributed, DistributeOptions, Finding, Upgrade } from './maintain.ts'
+import { StoreOpenError } from './open-error.ts'
 import {
   isPostgresAddress,
   type PostgresAddress,
@@ -12,6 +13,7 @@ import {
   shownAddress,
 } from './postgres/address.ts'
 import { checkServer } from './postgres/check.ts'
+import { distributeTables } from './postgres/distribute.ts'
 import { openPostgresStores } from './postgres/stores.ts'
 import { upgradeSchemas } from './postgres/upgrade.ts'
 import { DEFAULT_CACHE_MB } from './sqlite/cache-sizes.ts'
@@ -62,6 +64,16 @@ export function openStores(address: StoreAddress, clock: Clock, ports: StorePort
 /** Looks at the store as a whole; nothing is created or changed. */
 export async function checkStore(address: StoreAddress): Promise<Finding[]> {
   return address.engine === 'sqlite' ? checkFolder(address.folder) : checkServer(address)
+}
+
+/** Spreads the big tables over the servers of a distributed PostgreSQL. */
+export async function distributeStore(
+  address: StoreAddress,
+  options: DistributeOptions,
+): Promise<Distributed[]> {
+  if (address.engine === 'sqlite')
+    throw new StoreOpenError('Only a store in PostgreSQL can be spread over several servers.')
+  return distributeTables(address, options)
 }
 
 /** Brings the tables to the version of this release; StoreOpenError where they are newer. */

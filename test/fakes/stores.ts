@@ -3,14 +3,13 @@
  * TAPELINE_TEST_ENGINE is `postgres`, a folder stands for schemas of its own on the server of this run: the tests of
  * behaviour run on that engine.
  */
-import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Environment } from '../../src/core/environment.ts'
 import { type Clock, systemClock } from '../../src/kit/clock.ts'
 import { openStores, parseStoreAddress, type StoreAddress, type Stores } from '../../src/store/open-stores.ts'
 import { openDatabase } from '../../src/store/sqlite/open.ts'
-import { dropSchemas, postgresAddress, postgresRows, tablesOf } from '../postgres/test-postgres.ts'
+import { dropSchemas, postgresRows, preparedAddress, schemaFor, tablesOf } from '../postgres/test-postgres.ts'
 
 export function storesIn(folder: string, clock: Clock = systemClock): Stores {
   return openStores(storeAddressOf(folder), clock)
@@ -33,7 +32,7 @@ export function storeEnv(folder: string): Record<string, string> {
 
 /** Removes what an environment has stored of its markets; keys and accounts stay. */
 export async function removeEnvironment(folder: string, environment: Environment): Promise<void> {
-  if (isOnPostgres(folder)) return dropSchemas([`${schemaOf(folder)}_${environment}`])
+  if (isOnPostgres(folder)) return dropSchemas([`${schemaFor(folder)}_${environment}`])
   for (const end of ['db', 'db-wal', 'db-shm']) rmSync(join(folder, `${environment}.${end}`), { force: true })
 }
 
@@ -43,7 +42,9 @@ export async function chargesIn(
   endpoint: string,
 ): Promise<{ id: string; credits: number }[]> {
   const rows = isOnPostgres(folder)
-    ? await postgresRows(`SELECT id, credits FROM ${schemaOf(folder)}.ledger WHERE endpoint = $1`, [endpoint])
+    ? await postgresRows(`SELECT id, credits FROM ${schemaFor(folder)}.ledger WHERE endpoint = $1`, [
+        endpoint,
+      ])
     : sqliteRows(join(folder, 'accounts.db'), 'SELECT id, credits FROM ledger WHERE endpoint = ?', [endpoint])
   return rows.map(({ id, credits }) => ({ id: String(id), credits: Number(credits) }))
 }
@@ -62,18 +63,14 @@ export async function storedBytes(folder: string): Promise<{ name: string; bytes
   const files = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map(({ name, parentPath }) => ({ name, bytes: readFileSync(join(parentPath, name)) }))
-  return isOnPostgres(folder) ? [...files, ...(await tablesOf(schemaOf(folder)))] : files
+  return isOnPostgres(folder) ? [...files, ...(await tablesOf(schemaFor(folder)))] : files
 }
 
 /** Undefined where the folder itself is the store. */
 function sharedAddress(folder: string): string | undefined {
-  return isOnPostgres(folder) ? postgresAddress(schemaOf(folder)) : undefined
+  return isOnPostgres(folder) ? preparedAddress(schemaFor(folder)) : undefined
 }
 
 function isOnPostgres(folder: string): boolean {
   return process.env.TAPELINE_TEST_ENGINE === 'postgres' && folder !== ':memory:' && !folder.includes('://')
-}
-
-function schemaOf(folder: string): string {
-  return `t_${createHash('sha256').update(folder).digest('hex').slice(0, 12)}`
 }

@@ -1,5 +1,11 @@
-/** The PostgreSQL server of this run: the one that TAPELINE_TEST_POSTGRES names; `test/run.ts` starts one otherwise. */
-import { randomBytes } from 'node:crypto'
+/**
+ * The PostgreSQL server of this run: the one that TAPELINE_TEST_POSTGRES names; `test/run.ts` starts one otherwise. With
+ * TAPELINE_TEST_DISTRIBUTE the server is a coordinator of Citus, and the tables of every test are spread over its servers
+ * by `tapeline store distribute` before the test begins.
+ */
+import { spawnSync } from 'node:child_process'
+import { createHash, randomUUID } from 'node:crypto'
+import { join } from 'node:path'
 import { Client } from 'pg'
 
 const address = process.env.TAPELINE_TEST_POSTGRES
@@ -16,24 +22,53 @@ export interface PostgresPlace {
   remove(): Promise<void>
 }
 
+/** Whether tables are spread over the servers of Citus. */
+export const isDistributed = Boolean(address && process.env.TAPELINE_TEST_DISTRIBUTE)
+
+const prepared = new Set<string>()
+
 /** Of the server of this run, with a prefix of schemas. */
-export function postgresAddress(schema: string): string {
+export function preparedAddress(schema: string): string {
+  const place = addressOf(schema)
+  if (isDistributed && !prepared.has(schema)) distribute(place)
+  prepared.add(schema)
+  return place
+}
+
+function addressOf(schema: string): string {
   if (address === undefined) throw new Error('no PostgreSQL')
   return `${address}${address.includes('?') ? '&' : '?'}schema=${schema}`
 }
 
-export function postgresPlace(): PostgresPlace {
-  const schema = `t_${randomBytes(6).toString('hex')}`
+/** Schemas of this run begin with it. */
+const PREFIX = `t_${process.env.TAPELINE_TEST_RUN ?? 'single'}_`
+
+/** The name of schemas of this run; the same for the same text. */
+export function schemaFor(text: string): string {
+  return PREFIX + createHash('sha256').update(text).digest('hex').slice(0, 12)
+}
+
+export function postgresPlace({ distribute = isDistributed } = {}): PostgresPlace {
+  const schema = schemaFor(randomUUID())
   return {
-    address: postgresAddress(schema),
+    address: distribute ? preparedAddress(schema) : addressOf(schema),
     remove: () => dropSchemas([`${schema}_live`, `${schema}_test`, schema]),
   }
 }
 
 export function dropSchemas(names: readonly string[]): Promise<void> {
+  for (const name of names) prepared.delete(name.replace(/_(?:live|test)$/, ''))
   return withClient(async (client) => {
     for (const name of names) await client.query(`DROP SCHEMA IF EXISTS ${name} CASCADE`)
   })
+}
+
+/** What tests of this run have left: those that stand for a folder (`test/fakes/stores.ts`), and of tests that were ended. */
+export async function dropSchemasOfRun(): Promise<void> {
+  const left = await postgresRows('SELECT nspname AS name FROM pg_namespace WHERE starts_with(nspname, $1)', [
+    PREFIX,
+  ])
+  await dropSchemas(left.map(({ name }) => String(name)))
 }
 
 /** What the tables of schemas with this beginning hold: their rows as text, and the bytes behind every hexadecimal value. */
@@ -67,4 +102,12 @@ async function withClient<R>(run: (client: Client) => Promise<R>): Promise<R> {
   } finally {
     await client.end()
   }
+}
+
+/** By the command itself, which a caller that returns its result at once has to wait for. */
+function distribute(place: string): void {
+  const program = join(import.meta.dirname, '../../src/main.ts')
+  const args = ['store', 'distribute', '--store', place, '--shards', '4']
+  const { status, stderr } = spawnSync(process.execPath, [program, ...args], { encoding: 'utf8' })
+  if (status !== 0) throw new Error(`store distribute failed: ${stderr}`)
 }

@@ -9,11 +9,13 @@
  */
 import type { Client } from 'pg'
 import { ENVIRONMENTS } from '../../core/environment.ts'
+import type { Distributed, DistributeOptions } from '../maintain.ts'
 import { StoreOpenError } from '../open-error.ts'
 import type { PostgresAddress } from './address.ts'
 import { connect, storeError } from './connection.ts'
 import { schemaOf } from './open-database.ts'
 import { BLOCKS, SERIES_TABLES } from './partitions.ts'
+import { upgradeSchemas } from './upgrade.ts'
 
 interface Spread {
   readonly table: string
@@ -34,32 +36,18 @@ const TOGETHER: readonly (readonly Spread[])[] = [
 /** In the shared schema. */
 const COMMITS = 'commits'
 
-export interface DistributeOptions {
-  /** Into how many pieces a table is cut; those of a month each: as many servers can share it at most. */
-  readonly shards: number
-  readonly onProgress: (progress: { done: number; total: number; step: string }) => void
-}
-
-export interface Distributed {
-  readonly table: string
-  readonly by: string
-  readonly shards: number
-  /** Whether it was spread before this call already. */
-  readonly before: boolean
-}
-
-/** May be stopped and called again. The tables have been created; those with rows are locked while these are moved. */
+/** May be stopped and called again. A table that has rows is locked while they are moved. */
 export async function distributeTables(
   address: PostgresAddress,
   { shards, onProgress }: DistributeOptions,
 ): Promise<Distributed[]> {
-  // Rows are moved: that takes as long as it takes.
-  const { client } = await connect({ ...address, statementMs: 7 * 24 * 3_600_000 }, [address.schema])
+  const { client } = await connect(address, [address.schema], { isUnlimited: true })
   try {
     await requireCitus(client, address)
+    await upgradeSchemas(address)
     const done: Distributed[] = []
-    const total = ENVIRONMENTS.length * TOGETHER.flat().length + 1
-    done.push(await makeKnown(client, address.schema, COMMITS))
+    const total = ENVIRONMENTS.length * TOGETHER.flat().length
+    await makeKnown(client, `${address.schema}.${COMMITS}`)
     for (const environment of ENVIRONMENTS) {
       const schema = schemaOf(address, environment)
       const step = (table: string) => onProgress({ done: done.length, total, step: `${schema}.${table}` })
@@ -79,11 +67,9 @@ export async function distributeTables(
   }
 }
 
-async function makeKnown(client: Client, schema: string, table: string): Promise<Distributed> {
-  const found = await placeOf(client, schema, table)
-  if (found === undefined)
-    await client.query('SELECT citus_add_local_table_to_metadata($1::text::regclass)', [`${schema}.${table}`])
-  return { table: `${schema}.${table}`, by: '', shards: 1, before: found !== undefined }
+async function makeKnown(client: Client, table: string): Promise<void> {
+  if ((await piecesOf(client, table)) !== undefined) return
+  await client.query('SELECT citus_add_local_table_to_metadata($1::text::regclass)', [table])
 }
 
 async function spread(
@@ -93,7 +79,7 @@ async function spread(
   { shards, beside }: { shards: number; beside: Spread | undefined },
 ): Promise<Distributed> {
   const name = `${schema}.${table}`
-  const found = await placeOf(client, schema, table)
+  const found = await piecesOf(client, name)
   if (found !== undefined) return { table: name, by: column, shards: found, before: true }
   const isFirst = beside === undefined || beside.table === table
   await client.query('BEGIN')
@@ -111,15 +97,15 @@ async function spread(
     await client.query('ROLLBACK').catch(() => {})
     throw error
   }
-  return { table: name, by: column, shards: (await placeOf(client, schema, table)) ?? 0, before: false }
+  return { table: name, by: column, shards: (await piecesOf(client, name)) ?? 0, before: false }
 }
 
 /** The number of its pieces; undefined where Citus does not know the table. */
-async function placeOf(client: Client, schema: string, table: string): Promise<number | undefined> {
+async function piecesOf(client: Client, table: string): Promise<number | undefined> {
   const { rows } = await client.query<{ shards: number | null }>(
     `SELECT (SELECT count(*) FROM pg_dist_shard s WHERE s.logicalrelid = p.logicalrelid)::int AS shards
       FROM pg_dist_partition p WHERE p.logicalrelid = $1::text::regclass`,
-    [`${schema}.${table}`],
+    [table],
   )
   return rows[0]?.shards ?? undefined
 }

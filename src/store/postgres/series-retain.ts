@@ -2,7 +2,6 @@ import { type Dataset, type Feed, feedName } from '../../core/feed.ts'
 import { spanOf } from '../books/block.ts'
 import type { FeedFilter } from '../series.ts'
 import { cutGroups } from './books-cut.ts'
-import { arrayOf } from './columns.ts'
 import { coverageCut, writeCoverage } from './coverage-write.ts'
 import { type Database, type Queries, statement, type Transaction } from './database.ts'
 import {
@@ -35,6 +34,12 @@ const deleteOf = (dataset: Dataset) => {
   )
 }
 const SIZE = statement('partition_size', 'SELECT reltuples AS rows FROM pg_class WHERE oid = to_regclass($1)')
+const SIZE_ON_SERVERS = statement(
+  'partition_size_on_servers',
+  `SELECT sum(greatest(s.result::float8, 0)) AS rows FROM pg_dist_partition p,
+      run_command_on_shards(p.logicalrelid, $q$SELECT reltuples FROM pg_class WHERE oid = '%s'::regclass$q$) s
+    WHERE p.logicalrelid = to_regclass($1)`,
+)
 /** Rows of a month that are counted before it is dropped; of more the estimate is enough. */
 const MAX_COUNTED = 1_000_000
 const countOf = (dataset: Dataset) =>
@@ -45,8 +50,7 @@ const countOf = (dataset: Dataset) =>
 const writtenOf = (dataset: Dataset) =>
   statement(
     `written_expired_${dataset}`,
-    `SELECT id FROM feeds WHERE id = ANY ($3::bigint[]) AND EXISTS (
-        SELECT 1 FROM ${seriesTable(dataset)} WHERE feed_id = id AND ts >= $1::bigint AND ts < $2::bigint)`,
+    `SELECT 1 FROM ${seriesTable(dataset)} WHERE feed_id = $1 AND ts >= $2::bigint AND ts < $3::bigint LIMIT 1`,
   )
 const REVISIONS = statement('expire_revisions', 'DELETE FROM series_revisions WHERE feed_id = $1 AND ts < $2')
 const edgesOf = (dataset: Dataset) => {
@@ -98,12 +102,13 @@ export function retention(parts: { database: Database; lookup: FeedLookup; parti
     commit(async (tx) => {
       const { locked } = await lockFeeds(tx, ids)
       await tx.rows(LOCK_WAIT)
-      const written = await tx.rows<{ id: number }>(writtenOf(dataset), [low, high, arrayOf(ids)])
-      for (const { id } of written) {
-        const feed = locked.get(id)
-        if (feed !== undefined) noteChange(feed, 0)
-      }
-      const [size] = await tx.rows<{ rows: number }>(SIZE, [name])
+      const hasRows = writtenOf(dataset)
+      await Promise.all(
+        locked.values().map(async (feed) => {
+          if ((await tx.rows(hasRows, [feed.id, low, high])).length > 0) noteChange(feed, 0)
+        }),
+      )
+      const [size] = await tx.rows<{ rows: number | null }>(tx.isSpread ? SIZE_ON_SERVERS : SIZE, [name])
       let result = size?.rows ?? 0
       if (result < MAX_COUNTED) {
         const [counted] = await tx.rows<{ count: number }>(countOf(dataset), [low, high])
