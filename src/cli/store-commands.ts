@@ -1,8 +1,8 @@
 /** Commands on a store as a whole. They open the store that they are given, not the accounts in it. */
 import type { Distributed, DistributeOptions, Finding, Upgrade } from '../store/maintain.ts'
-import { CommandError, type CommandForm } from './command.ts'
+import { CommandError, type CommandForm, UsageError } from './command.ts'
 import type { Output } from './output.ts'
-import { distribute } from './store-distribute.ts'
+import { progressBar } from './progress-bar.ts'
 
 /** A store by its address, as in TAPELINE_STORE; undefined: the configured one. */
 export interface StoreAccess {
@@ -17,11 +17,13 @@ interface StoreContext {
   readonly stores: StoreAccess
 }
 
+const MAX_SHARDS = 1_024
+
 const store = {
   about: 'postgres://user@host/database or a data folder; left out: the configured one.',
 }
 
-export interface StoreCommand extends CommandForm {
+interface StoreCommand extends CommandForm {
   run(context: StoreContext): Promise<void>
 }
 
@@ -49,7 +51,38 @@ export const STORE_COMMANDS: readonly StoreCommand[] = [
       )
     },
   },
-  distribute,
+  {
+    name: 'store distribute',
+    about:
+      'Spreads the big tables of a PostgreSQL store over the servers of Citus; may be stopped and run again.',
+    options: {
+      store: { about: 'postgres://user@host/database of the coordinator; left out: the configured one.' },
+      shards: {
+        about: 'Pieces of each table, and of each of its months; at most so many servers share it.',
+        fallback: '32',
+      },
+    },
+    async run({ values, output, stores }) {
+      const shards = Number(values.shards)
+      if (!Number.isInteger(shards) || shards < 1 || shards > MAX_SHARDS)
+        throw new UsageError(`--shards must be a whole number from 1 to ${MAX_SHARDS}.`)
+      const bar = progressBar()
+      const tables = await stores.distribute(values.store, {
+        shards,
+        onProgress: ({ done, total, step }) => bar.show(done, total, step),
+      })
+      bar.end()
+      output.print(
+        tables.map(({ table, by, shards: pieces, before }) => ({
+          table,
+          by,
+          shards: pieces,
+          done: before ? 'nothing to do' : 'distributed',
+        })),
+        ['table', 'by', 'shards', 'done'],
+      )
+    },
+  },
 ]
 
 function resultOf(from: number, to: number): string {

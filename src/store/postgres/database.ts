@@ -16,7 +16,7 @@ export interface Queries {
   run(statement: Statement, values?: readonly unknown[]): Promise<number>
 }
 
-export interface Transaction extends Queries {
+export interface WriteTransaction extends Queries {
   /** Its tables may lie on several servers. */
   readonly isSpread: boolean
 }
@@ -28,7 +28,7 @@ export interface Database extends Queries {
    * All or nothing. With a fence, the lease is checked in the same transaction: LeaseLostError, and nothing is written.
    * Statements need not be awaited one by one: they are sent at once and executed in order.
    */
-  write<R>(run: (transaction: Transaction) => Promise<R>): Promise<R>
+  write<R>(run: (transaction: WriteTransaction) => Promise<R>): Promise<R>
   /** Read only, everything of one moment where the tables lie on one server. */
   snapshot<R>(run: (transaction: Queries) => Promise<R>): Promise<R>
   /** Later calls are rejected with StoreClosedError. */

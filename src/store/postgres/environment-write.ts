@@ -19,7 +19,7 @@ import { type EncodedRows, encodeBatch } from '../rows/encode.ts'
 import type { PackedRows } from '../rows/packed.ts'
 import { appendBooks } from './books-write.ts'
 import { feedChange, writeCoverage } from './coverage-write.ts'
-import type { Database, Transaction } from './database.ts'
+import type { Database, WriteTransaction } from './database.ts'
 import { writeMarkets } from './markets-write.ts'
 import { BLOCKS, type Partitions, seriesTable } from './partitions.ts'
 import { appendRows } from './series-append.ts'
@@ -163,7 +163,7 @@ interface Applied {
 }
 
 async function applyPiece(
-  tx: Transaction,
+  tx: WriteTransaction,
   piece: Piece,
   knownId: (feed: Feed) => number | undefined,
 ): Promise<Applied> {

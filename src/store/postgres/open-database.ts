@@ -6,7 +6,7 @@ import type { Migration } from '../migration.ts'
 import type { PostgresAddress } from './address.ts'
 import { breaksConnection, type ServerConnection, storeError } from './connection.ts'
 import { type Connections, openConnections } from './connections.ts'
-import { type Database, type Statement, statement, type Transaction } from './database.ts'
+import { type Database, type Statement, statement, type WriteTransaction } from './database.ts'
 import { migrate } from './migrate.ts'
 
 export interface DatabaseOptions {
@@ -61,7 +61,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
   const transaction = <R>(
     kind: 'write' | 'snapshot',
-    run: (transaction: Transaction) => Promise<R>,
+    run: (transaction: WriteTransaction) => Promise<R>,
     check?: Fence,
   ) =>
     on(async (connection) => {

@@ -2,7 +2,7 @@
 import { type Feed, feedName } from '../../core/feed.ts'
 import type { Span } from '../coverage.ts'
 import { arrayOf } from './columns.ts'
-import { type Queries, statement, type Transaction } from './database.ts'
+import { type Queries, statement, type WriteTransaction } from './database.ts'
 import { lockUntilSeen } from './one-moment.ts'
 
 /** Epochs and versions as they are compared outside: those of different servers are apart (connection.ts). */
@@ -139,7 +139,7 @@ export function finalizeFeed(feed: LockedFeed, before: number): void {
 }
 
 /** Gives the changed feeds their new epochs and versions; the last step of a write. */
-export async function writeChanges(tx: Transaction, locked: Iterable<LockedFeed>): Promise<StateRow[]> {
+export async function writeChanges(tx: WriteTransaction, locked: Iterable<LockedFeed>): Promise<StateRow[]> {
   const changed = [...locked].filter(({ isChanged }) => isChanged)
   if (changed.length === 0) return []
   const column = (of: (feed: LockedFeed) => number | null | undefined) =>

@@ -3,7 +3,7 @@ import { spanOf } from '../books/block.ts'
 import type { FeedFilter } from '../series.ts'
 import { cutGroups } from './books-cut.ts'
 import { coverageCut, writeCoverage } from './coverage-write.ts'
-import { type Database, type Queries, statement, type Transaction } from './database.ts'
+import { type Database, type Queries, statement, type WriteTransaction } from './database.ts'
 import {
   dropPartition,
   expiredPartitions,
@@ -76,7 +76,7 @@ export function retention(parts: { database: Database; lookup: FeedLookup; parti
   const { database, lookup, partitions } = parts
 
   const commit = async <R>(
-    run: (tx: Transaction) => Promise<{ result: R; states: StateRow[] }>,
+    run: (tx: WriteTransaction) => Promise<{ result: R; states: StateRow[] }>,
   ): Promise<R> => {
     const { result, states } = await database.write(run)
     lookup.noteWritten([], states)
