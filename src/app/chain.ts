@@ -1,5 +1,7 @@
 import { join } from 'node:path'
 import type { ServiceStatus } from '../api/endpoints/account/service-status.ts'
+import { createPastBalances } from '../api/endpoints/chain/past-balance.ts'
+import { createUtxoReader } from '../api/endpoints/chain/read-utxos.ts'
 import { createSubmitter } from '../api/endpoints/chain/submit-transaction.ts'
 import type { Network } from '../core/chain/network.ts'
 import type { CursorCodec } from '../core/cursor.ts'
@@ -38,8 +40,12 @@ export async function startChain(parts: EnvironmentParts, cursors: CursorCodec, 
   const index = await startIndexedChain(parts, upstreams, knownSeq)
   const submitter = createSubmitter({ upstreams, index: index.chain, clock })
   const waitMs = config.nodeWaitSeconds * 1000
+  const utxos = createUtxoReader({ upstreams, index: index.chain, waitMs })
+  const pastBalances = createPastBalances({ upstreams, index: index.chain, clock, waitMs })
   return {
-    services: { chain: { upstreams, submitter, index: index.chain, cursors, waitMs } },
+    services: {
+      chain: { upstreams, submitter, index: index.chain, utxos, pastBalances, cursors, waitMs },
+    },
     upstreams,
     index,
     nodes: () => upstreams.nodes().map(shown),

@@ -253,6 +253,21 @@ export const OPERATIONS: Readonly<Record<string, OperationTable>> = {
       limit: { type: 'integer', min: 1, max: 200, default: 50 },
     },
   },
+  'GET /v1/addresses/{address}/balance': {
+    credits: { base: 10, row: 0, other: [5] },
+    tier: 'pro',
+    params: { address: { required: true, type: 'string' }, at: text },
+  },
+  'GET /v1/addresses/{address}/utxos': {
+    credits: { base: 10, row: 1, other: [5] },
+    tier: 'pro',
+    list: true,
+    params: {
+      address: { required: true, type: 'string' },
+      limit: { type: 'integer', min: 1, max: 1_000, default: 100 },
+      cursor: text,
+    },
+  },
   'POST /rpc': { credits: { base: 0, row: 0, other: [1, 5] }, tier: 'free', params: {} },
   'GET /v1/webhooks': {
     credits: { base: 0, row: 0 },

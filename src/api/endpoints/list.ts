@@ -2,7 +2,9 @@ import type { AnyEndpoint } from '../../contract/endpoint.ts'
 import { limits } from './account/limits.ts'
 import { status } from './account/status.ts'
 import { addressActivity } from './chain/address-activity.ts'
+import { addressBalance } from './chain/address-balance.ts'
 import { addressTransactions } from './chain/address-transactions.ts'
+import { addressUtxos } from './chain/address-utxos.ts'
 import { feesEstimate } from './chain/fees.ts'
 import { rpcEndpoint } from './chain/rpc.ts'
 import { submit } from './chain/submit.ts'
@@ -52,6 +54,8 @@ export const ENDPOINTS: readonly AnyEndpoint<Services>[] = [
   transactionEndpoint,
   addressTransactions,
   addressActivity,
+  addressBalance,
+  addressUtxos,
   feesEstimate,
   rpcEndpoint,
   listWebhooks,

@@ -8,8 +8,9 @@ import { faultsError } from '../../../core/errors.ts'
 import { flagField, integerField, nullableTextField, textField } from '../../../core/rows/fields.ts'
 import type { AddressRow, HistoryPlace } from '../../../store/chain.ts'
 import { endpoint } from '../services.ts'
-import { type ChainData, nodeTime } from './chain-data.ts'
+import type { ChainData } from './chain-data.ts'
 import { addressPathParam, requireNetwork } from './chain-params.ts'
+import { nodeTime } from './node-time.ts'
 
 const AddressTransaction = Type.Object({
   tx_id: textField('Transaction id.'),

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { watchTurns } from '../../../../test/fakes/loop-hold.ts'
+import { createUtxoReader, MAX_UTXOS } from './read-utxos.ts'
+
+const entry = (n: number) =>
+  `{"address":null,"outpoint":{"transactionId":"${n.toString(16).padStart(64, '0')}","index":${n % 3}},"utxoEntry":{"amount":18446744073709551615,"scriptPublicKey":"0000aa","blockDaaScore":${n},"isCoinbase":false,"covenantId":null}}`
+const answer = (count: number) =>
+  Buffer.from(`{"entries":[${Array.from({ length: count }, (_, n) => entry(n)).join(',')}]}`)
+
+function readerOf(bytes: Buffer) {
+  const state = { calls: 0, tip: 'a' }
+  const reader = createUtxoReader({
+    upstreams: {
+      callRaw: async () => {
+        state.calls++
+        return { ok: true, bytes, node: 'n', attempts: 1, inDoubt: false }
+      },
+    },
+    index: {
+      checkpoint: async () => ({ hash: state.tip, blueScore: 1, daaScore: 1, timeMs: 1 }),
+    },
+    waitMs: 1_000,
+  })
+  const count = async () => {
+    let found = 0
+    for await (const _ of reader.of('kaspatest:x')) found++
+    return found
+  }
+  return { state, reader, count }
+}
+
+test('a node is asked once per block, also by callers at the same time; amounts keep their digits', async () => {
+  const { state, reader, count } = readerOf(answer(10))
+  assert.deepEqual(await Promise.all([count(), count()]), [10, 10])
+  assert.equal(await count(), 10)
+  assert.equal(state.calls, 1)
+  state.tip = 'b'
+  assert.equal(await count(), 10)
+  assert.equal(state.calls, 2)
+  for await (const { amount } of reader.of('kaspatest:x')) assert.equal(amount, 2n ** 64n - 1n)
+})
+
+test('as many outputs as are served do not hold the loop; more are refused with the reason', async () => {
+  const most = readerOf(answer(MAX_UTXOS))
+  let held = Number.POSITIVE_INFINITY
+  for (let round = 0; round < 3 && held > 20; round++) {
+    const stop = watchTurns()
+    assert.equal(await most.count(), MAX_UTXOS)
+    held = Math.min(held, stop())
+  }
+  assert.ok(held <= 20, `the loop was held for ${held} ms`)
+  const reason = (error: unknown) => (error as { detail: { reason: string } }).detail.reason
+  await assert.rejects(readerOf(answer(MAX_UTXOS + 1)).count(), (error) => reason(error) === 'too_many_utxos')
+  const huge = Buffer.alloc(49 * 1024 * 1024, 0x20)
+  await assert.rejects(readerOf(huge).count(), (error) => reason(error) === 'too_many_utxos')
+})

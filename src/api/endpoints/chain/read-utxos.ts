@@ -1,0 +1,113 @@
+/**
+ * The unspent outputs of an address, as a node has them. The node gives all of them at once: the answer stays bytes,
+ * which are read one output at a time, and the bytes are reused until the chain has moved.
+ */
+import { ApiError } from '../../../core/errors.ts'
+import { parseExact } from '../../../kit/exact-json.ts'
+import { elementsOf } from '../../../kit/json-slices.ts'
+import { Lru } from '../../../kit/lru.ts'
+import { createSingleflight } from '../../../kit/singleflight.ts'
+import type { ChainStore } from '../../../store/chain.ts'
+import type { Upstreams } from '../../../upstreams/pool.ts'
+import { unusableAnswer, upstreamError } from './upstream-error.ts'
+
+export interface Utxo {
+  readonly txId: string
+  readonly index: number
+  readonly amount: number | bigint
+  readonly scriptPublicKey: string
+  readonly blockDaaScore: number | bigint
+  readonly isCoinbase: boolean
+  readonly covenantId: string | null
+}
+
+export interface UtxoReader {
+  /** In the node's order, which is none. */
+  of(address: string): AsyncGenerator<Utxo>
+}
+
+/** Of one address. An output takes about 350 bytes in the node's answer. */
+export const MAX_UTXOS = 100_000
+const MAX_ANSWER_BYTES = 48 * 1024 * 1024
+const CACHED_BYTES = 16 * 1024 * 1024
+const MAX_CACHED_ANSWER_BYTES = 4 * 1024 * 1024
+const MAX_CACHED = 1_000
+
+interface Answer {
+  readonly bytes: Buffer
+  readonly node: string
+  /** The last chain block when it was requested. */
+  readonly at: string | undefined
+}
+
+export function createUtxoReader(deps: {
+  upstreams: Pick<Upstreams, 'callRaw'>
+  index: Pick<ChainStore, 'checkpoint'>
+  waitMs: number
+}): UtxoReader {
+  const { upstreams, index, waitMs } = deps
+  const cache = new Lru<string, Answer>({
+    maxEntries: MAX_CACHED,
+    maxWeight: CACHED_BYTES,
+    weigh: ({ bytes }) => bytes.length,
+  })
+  const flights = createSingleflight<Answer>()
+
+  async function answerFor(address: string): Promise<Answer> {
+    const at = (await index.checkpoint())?.hash
+    const cached = cache.get(address)
+    if (cached !== undefined && at !== undefined && cached.at === at) return cached
+    return flights.run(`${at} ${address}`, async () => {
+      const outcome = await upstreams.callRaw(
+        'getUtxosByAddresses',
+        { addresses: [address] },
+        { deadlineMs: waitMs },
+      )
+      if (!outcome.ok) throw upstreamError(outcome.failure)
+      const { bytes, node } = outcome
+      if (bytes.length > MAX_ANSWER_BYTES) throw tooMany()
+      const isSmall = bytes.length <= MAX_CACHED_ANSWER_BYTES
+      // The answer may be a window on a larger read from the socket, which must not be kept alive.
+      const answer = { bytes: isSmall ? Buffer.from(bytes) : bytes, node, at }
+      if (isSmall) cache.set(address, answer)
+      else cache.delete(address)
+      return answer
+    })
+  }
+
+  return {
+    async *of(address) {
+      const { bytes, node } = await answerFor(address)
+      let count = 0
+      for await (const text of elementsOf(bytes, 'entries')) {
+        if (++count > MAX_UTXOS) throw tooMany()
+        yield readUtxo(text, node)
+      }
+    },
+  }
+}
+
+function tooMany(): ApiError {
+  const message = `address has more than ${MAX_UTXOS.toLocaleString('en')} unspent outputs: a node cannot list them in parts.`
+  return new ApiError('invalid_param', message, { param: 'address', reason: 'too_many_utxos' })
+}
+
+function readUtxo(text: string, node: string): Utxo {
+  const read = parseExact(text)
+  if (!read.ok) throw unusableAnswer(node, read.message)
+  const { outpoint, utxoEntry } = (read.value ?? {}) as {
+    outpoint?: { transactionId: string; index: number }
+    utxoEntry?: Omit<Utxo, 'txId' | 'index' | 'covenantId'> & { covenantId?: string | null }
+  }
+  if (!outpoint || !utxoEntry) throw unusableAnswer(node, 'unspent outputs')
+  const { amount, scriptPublicKey, blockDaaScore, isCoinbase, covenantId } = utxoEntry
+  return {
+    txId: outpoint.transactionId,
+    index: outpoint.index,
+    amount,
+    scriptPublicKey,
+    blockDaaScore,
+    isCoinbase,
+    covenantId: covenantId ?? null,
+  }
+}
