@@ -1,40 +1,54 @@
 /**
  * Several processes of the service on one PostgreSQL store, in roles of their own, before one simulated world that
- * belongs to none of them: a spot exchange and a node.
+ * belongs to none of them and whose truth is known: a spot exchange, and a chain with a node.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { startSandboxExchanges } from '../../sandbox/exchanges/run.ts'
+import {
+  type RunningSandboxChain,
+  type RunningSandboxNode,
+  startSandboxChain,
+  startSandboxNode,
+} from '../../sandbox/node/run.ts'
 import { type AccountsParts, openAccounts } from '../../src/app/open-accounts.ts'
 import { loadConfig } from '../../src/config.ts'
 import { systemClock } from '../../src/kit/clock.ts'
 import type { LeaseRecord } from '../../src/store/leases.ts'
 import { openStores, parseStoreAddress } from '../../src/store/open-stores.ts'
+import type { Stores } from '../../src/store/stores.ts'
 import { type KeyRequest, makeKey } from '../fakes/keys.ts'
 import { type ChildService, dataFolder, spawnService, WIDE_PLAN } from '../fakes/service.ts'
-import { postgresPlace } from '../postgres/test-postgres.ts'
+import { type PostgresPlace, postgresPlace } from '../postgres/test-postgres.ts'
+import { startTestExchanges, type TestExchanges } from '../sandbox/start.ts'
 
-const NODE = join(import.meta.dirname, '../../sandbox/node/process.ts')
 const NETWORK = 'testnet-10'
 const SECRET = 'shared by all processes of a test'
+const TRANSACTIONS_PER_SECOND = 5
+/** More than a long test makes: what is compared must still be there. */
+const KEEP_BLOCKS = 50_000
 
 export const WORKER = 'record,index,deliver,upkeep'
 
 export interface Machines {
   readonly accounts: AccountsParts
+  /** Beside the processes, as the command line opens them. */
+  readonly stores: Stores
+  readonly exchanges: TestExchanges
+  readonly chain: RunningSandboxChain
+  readonly node: RunningSandboxNode
   start(roles: string): Promise<ChildService>
   key(request?: KeyRequest): Promise<string>
   leases(): Promise<LeaseRecord[]>
   close(): Promise<void>
 }
 
-export async function startMachines(): Promise<Machines> {
-  const place = postgresPlace()
-  const exchanges = await startSandboxExchanges({ seed: 7 })
-  const node = await startNode()
+export async function startMachines(place: PostgresPlace = postgresPlace()): Promise<Machines> {
+  const exchanges = await startTestExchanges({ seed: 7 })
+  const chain = await startSandboxChain({
+    ...{ seed: 41, network: NETWORK, keepBlocks: KEEP_BLOCKS, coinbaseMaturity: 50 },
+    transactionsPerSecond: TRANSACTIONS_PER_SECOND,
+  })
+  const node = await startSandboxNode({ chain, name: 'node' })
   const { restUrl, wsUrl } = exchanges.spot
   const shared = { TAPELINE_STORE: place.address, TAPELINE_SECRET: SECRET }
   const env = {
@@ -64,10 +78,10 @@ export async function startMachines(): Promise<Machines> {
     loadConfig({ TAPELINE_DATA: ownFolder(), ...shared, TAPELINE_PLANS: plansOf(ownFolder()) }).config,
     systemClock,
   )
-  const leases = openStores(parseStoreAddress(place.address), systemClock).leases()
+  const stores = openStores(parseStoreAddress(place.address), systemClock)
+  const leases = stores.leases()
   return {
-    accounts,
-    start,
+    ...{ accounts, stores, exchanges, chain, node, start },
     key: (request = {}) => makeKey(accounts.accounts, { environment: 'live', ...request }),
     leases: () => leases.list(),
     async close() {
@@ -75,7 +89,8 @@ export async function startMachines(): Promise<Machines> {
       await Promise.all(running.map((service) => service.kill('SIGKILL')))
       await leases.close()
       await accounts.store.close()
-      node.child.kill('SIGKILL')
+      await node.close()
+      await chain.close()
       await exchanges.close()
       await place.remove()
       for (const folder of folders) folder.remove()
@@ -87,14 +102,6 @@ function plansOf(folder: string): string {
   const file = join(folder, 'plans.json')
   writeFileSync(file, JSON.stringify({ plans: [WIDE_PLAN] }))
   return file
-}
-
-async function startNode(): Promise<{ url: string; child: ChildProcess }> {
-  const args = [NODE, '--name', 'node', '--network', NETWORK, '--tps', '5', '--with-parent']
-  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
-  const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string]
-  const ready = JSON.parse(line) as { nodes: { url: string }[] }
-  return { url: ready.nodes[0]?.url ?? '', child }
 }
 
 /** Which of these processes leads a part; undefined while nobody does. */

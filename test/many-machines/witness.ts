@@ -1,0 +1,263 @@
+/**
+ * A caller who notes what was acknowledged, and at the end demands all of it, once:
+ *
+ *   paid requests ──▶ the balance            webhooks that were created ──▶ the list of webhooks
+ *   stream        ──▶ the event log          deliveries                 ──▶ the event log
+ *   the venue and the chain themselves ──▶ rows, coverage and index
+ */
+import assert from 'node:assert/strict'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { StoredEvent } from '../../src/store/events.ts'
+import { allEvents } from '../fakes/chain-rig.ts'
+import { acceptances, assertAddress, assertLog } from '../fakes/chain-truth.ts'
+import { type Answer, ask } from '../fakes/client.ts'
+import { testAddress } from '../fakes/event-writer.ts'
+import { startReceiver } from '../fakes/receiver.ts'
+import { connectStream } from '../fakes/stream-client.ts'
+import { compareAll } from '../ingest/compare.ts'
+import { until } from '../until.ts'
+import type { Machines } from './machines.ts'
+
+const PAID = '/v1/sources'
+const PAID_CREDITS = 25
+const CREATE_CREDITS = 10
+const PAY_EVERY_MS = 40
+const CREATE_EVERY_MS = 250
+/** A caller that heard nothing for so long has been left alone. */
+const MAX_ANSWER_MS = 25_000
+/** 409: an earlier request with the same idempotency key is not over yet. */
+const EXPECTED = [200, 201, 409, 503]
+const KINDS = ['block_added']
+/** Fewer than the plan allows. */
+const MAX_CREATED = 200
+
+export interface Witness {
+  /** Since the last call: how long at a time paid requests were not answered with 200, at most. */
+  takeLongestOutageMs(): number
+  readonly statuses: ReadonlyMap<number, number>
+  /** Ends the load and compares. */
+  judge(range: { fromMs: number }): Promise<{ events: number; deliveries: number; repeated: number }>
+  close(): Promise<void>
+}
+
+export async function startWitness(
+  machines: Machines,
+  urls: () => readonly string[],
+  { mayJump = false }: { mayJump?: boolean } = {},
+): Promise<Witness> {
+  const credits = 100_000_000
+  const accountId = (await machines.accounts.accounts.create({ email: 'witness@example.com', plan: 'wide' }))
+    .id
+  await machines.accounts.accounts.setCredits(accountId, credits)
+  const key = await machines.key({ accountId })
+  const statuses = new Map<number, number>()
+  const odd: string[] = []
+  const stop = new AbortController()
+  let turn = 0
+  const next = () => urls()[turn++ % urls().length] as string
+  const asked = async (path: string, options: Parameters<typeof ask>[1] = {}): Promise<Answer> => {
+    const startedMs = performance.now()
+    const answer = await ask(`${next()}${path}`, { key, ...options })
+    const tookMs = performance.now() - startedMs
+    assert.ok(tookMs < MAX_ANSWER_MS, `${path} took ${Math.round(tookMs)} ms`)
+    statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
+    if (!EXPECTED.includes(answer.status)) odd.push(`${path}: ${answer.status} ${answer.text}`)
+    return answer
+  }
+
+  let paid = 0
+  let lastOkMs = performance.now()
+  let longestMs = 0
+  const pay = async () => {
+    const { status } = await asked(PAID)
+    if (status !== 200) return
+    paid++
+    longestMs = Math.max(longestMs, performance.now() - lastOkMs)
+    lastOkMs = performance.now()
+  }
+
+  const receiver = await startReceiver()
+  const create = (url: string, once: string, more: object = {}) =>
+    asked('/v1/webhooks', {
+      method: 'POST',
+      headers: { 'Idempotency-Key': once, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ url, kinds: KINDS, ...more }),
+    })
+  const created: string[] = []
+  /** Nothing happens at it. */
+  const nobody = testAddress(1)
+  /** Again with the same key until it is acknowledged, as a client does. */
+  const createOne = async (number: number) => {
+    while (!stop.signal.aborted && number < MAX_CREATED) {
+      const answer = await create(`${receiver.url}?${number}`, `create-${number}`, {
+        kinds: ['utxos_changed'],
+        addresses: [nobody],
+      })
+      if (answer.status === 201) return void created.push(String(answer.json.id))
+      await wait(CREATE_EVERY_MS)
+    }
+  }
+
+  const bounds = async () => {
+    const database = machines.stores.chain('live')
+    try {
+      return await database.events.bounds()
+    } finally {
+      await database.close()
+    }
+  }
+  const made = await create(receiver.url, 'deliver')
+  assert.equal(made.status, 201, made.text)
+  const deliverAfter = (await bounds()).newestSeq
+
+  const streamed: { seq: number; id: string }[] = []
+  let stream = connectStream(next(), key)
+  const follow = async () => {
+    while (!stop.signal.aborted) {
+      const from = streamed.at(-1)?.seq
+      stream = connectStream(next(), key, { onEvent: ({ seq, id }) => void streamed.push({ seq, id }) })
+      stream.send({ op: 'subscribe', kinds: KINDS, ...(from === undefined ? {} : { resume_after: from }) })
+      await stream.closed
+      await wait(100)
+    }
+  }
+
+  const repeat = async (everyMs: number, act: (number: number) => Promise<void>) => {
+    for (let number = 0; !stop.signal.aborted; number++) {
+      await act(number)
+      await wait(everyMs)
+    }
+  }
+  const load = [
+    repeat(PAY_EVERY_MS, pay),
+    repeat(PAY_EVERY_MS, pay),
+    repeat(CREATE_EVERY_MS, createOne),
+    follow(),
+  ]
+  // Reported by `judge`; until then a failure must not end the test's process.
+  for (const each of load) each.catch(() => {})
+
+  async function judge({ fromMs }: { fromMs: number }) {
+    // Blocks end, so that the log has an end that can be compared.
+    machines.chain.chain.skipTo(Date.now() + 3_600_000)
+    const chain = machines.stores.chain('live')
+    const store = await machines.stores.environment('live')
+    try {
+      await until(
+        'the index has reached the end of the chain',
+        async () => (await chain.chain.checkpoint())?.hash === machines.node.truth.sink(),
+        60_000,
+      )
+      await wait(1_500)
+      const events = await allEvents(chain)
+      const wanted = events.filter(({ kind }) => KINDS.includes(kind))
+      await until('the stream has brought all', () => streamed.at(-1)?.seq === wanted.at(-1)?.seq)
+      stop.abort()
+      stream.close()
+      await Promise.all(load)
+      judgeStream(wanted)
+      await judgeChain(events, chain)
+      const repeated = await judgeDeliveries(wanted)
+      await judgeRows(store, fromMs)
+      await judgeWebhooks()
+      await judgeBalance(receiver.accepted.size)
+      assert.deepEqual(odd, [])
+      return { events: events.length, deliveries: receiver.accepted.size, repeated }
+    } finally {
+      await store.close()
+      await chain.close()
+    }
+  }
+
+  function judgeStream(wanted: readonly StoredEvent[]): void {
+    const first = streamed[0]?.seq ?? 0
+    const expected = wanted.filter(({ seq }) => seq >= first).map(({ seq, id }) => ({ seq, id }))
+    assert.deepEqual(streamed, expected, 'the stream has brought every event once, in order')
+  }
+
+  async function judgeChain(events: readonly StoredEvent[], chain: ReturnType<typeof machines.stores.chain>) {
+    const { startScore } = assertLog(events, machines.node, { mayJump })
+    assert.deepEqual(await chain.chain.gaps(), [])
+    const truth = { blueScore: startScore, accepted: acceptances(machines.node) }
+    for (const { address } of machines.node.wallets())
+      await assertAddress(chain, machines.node, address, truth)
+  }
+
+  async function judgeDeliveries(wanted: readonly StoredEvent[]): Promise<number> {
+    const due = wanted.filter(({ seq }) => seq > deliverAfter).map(({ id }) => id)
+    await until(
+      'every event is delivered',
+      () => due.every((id) => receiver.accepted.has(id)),
+      // A claim of a worker that died runs out.
+      60_000,
+    )
+    const byEvent = Map.groupBy(receiver.received, ({ events }) => events[0]?.id)
+    for (const [id, attempts] of byEvent) {
+      const names = new Set(attempts.map(({ headers }) => headers['x-svc-delivery']))
+      assert.equal(names.size, 1, `event ${id} is one delivery, however often it was tried`)
+    }
+    return receiver.received.length - byEvent.size
+  }
+
+  async function judgeRows(store: Awaited<ReturnType<typeof machines.stores.environment>>, fromMs: number) {
+    const toMs = Math.floor((Date.now() - 5_000) / 1_000) * 1_000
+    const subject = { store, truth: machines.exchanges.truth, venue: 'spot', symbol: 'BTC' } as const
+    let wrong: string[] = []
+    // What is repaired by request takes a moment.
+    await until(
+      'rows and gaps are what happened',
+      async () => {
+        wrong = await compareAll({ ...subject, range: { fromMs, toMs }, slackMs: 2_000 })
+        return wrong.length === 0
+      },
+      20_000,
+    ).catch(() => assert.deepEqual(wrong, []))
+  }
+
+  async function judgeWebhooks(): Promise<void> {
+    const { json } = await ask(`${next()}/v1/webhooks`, { key })
+    const listed = (json.webhooks as { id: string }[]).map(({ id }) => id)
+    assert.equal(new Set(created).size, created.length)
+    const own = listed.filter((id) => id !== made.json.id)
+    // The last one may have been created without an answer, when the test ended.
+    assert.deepEqual(
+      created.filter((id) => !own.includes(id)),
+      [],
+      'everything that was acknowledged is there',
+    )
+    assert.ok(own.length <= created.length + 1, 'and nothing twice')
+  }
+
+  async function judgeBalance(deliveries: number): Promise<void> {
+    const expected = () =>
+      PAID_CREDITS * paid + CREATE_CREDITS * (created.length + 1) + receiver.accepted.size
+    const account = await machines.accounts.accounts.get(accountId)
+    let used = 0
+    await until(
+      'all charges are settled',
+      async () => {
+        used = (await machines.accounts.accounts.balance(account, 'live')).used
+        return used === expected()
+      },
+      10_000,
+    ).catch(() =>
+      assert.equal(used, expected(), `${paid} paid, ${created.length} created, ${deliveries} delivered`),
+    )
+  }
+
+  return {
+    statuses,
+    takeLongestOutageMs() {
+      const longest = Math.max(longestMs, performance.now() - lastOkMs)
+      longestMs = 0
+      return longest
+    },
+    judge,
+    async close() {
+      stop.abort()
+      stream.cut()
+      await Promise.allSettled(load)
+      await receiver.close()
+    },
+  }
+}
