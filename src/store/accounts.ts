@@ -204,7 +204,7 @@ export interface AccountsStore {
 
   /** From when it resolves; the function ends it. */
   watch(watch: ChangeWatch): Promise<() => void>
-  /** Throws when the store cannot be read. */
+  /** Throws when the store cannot be read, or says that it cannot be written. */
   probe(): Promise<void>
   close(): Promise<void>
 }

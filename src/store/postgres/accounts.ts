@@ -1,3 +1,4 @@
+import { WritesRefusedError } from '../../core/store-unavailable.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { AccountsStore } from '../accounts.ts'
 import type { BillingStore } from '../billing.ts'
@@ -19,7 +20,10 @@ const PRUNED_AT_ONCE = 2_000
 /** Leases and waits of processes that ended are deleted after this time. */
 const DEAD_HOLDER_MS = 24 * 3_600_000
 
-const IS_READABLE = statement('account_is_readable', 'SELECT 1 FROM accounts LIMIT 1')
+const STATE = statement(
+  'account_state',
+  `SELECT current_setting('transaction_read_only') = 'on' AS "isReadOnly", EXISTS (SELECT FROM accounts)`,
+)
 const PRUNE_LEDGER = statement(
   'ledger_prune',
   `DELETE FROM ledger WHERE id IN
@@ -80,7 +84,8 @@ export function openPostgresAccounts({
       }
     },
     async probe() {
-      await db.rows(IS_READABLE)
+      const [state] = await db.rows<{ isReadOnly: boolean }>(STATE)
+      if (state?.isReadOnly) throw new WritesRefusedError('PostgreSQL accepts no writes now.')
     },
     async close() {
       await Promise.all([...watches].map((end) => end()))

@@ -1,6 +1,6 @@
 /** One connection to the host that accepts writes. The only file that knows the driver. */
 import { Client, types } from 'pg'
-import { StoreUnavailableError } from '../../core/store-unavailable.ts'
+import { StoreUnavailableError, WritesRefusedError } from '../../core/store-unavailable.ts'
 import { type PostgresAddress, tlsOptions } from './address.ts'
 
 const CONNECT_MS = 5_000
@@ -22,8 +22,6 @@ export interface ConnectOptions {
 
 export interface ServerConnection {
   readonly client: Client
-  /** Reads only: the server is the primary but does not accept writes now. */
-  readonly isReadOnly: boolean
   /** Tables may lie on several servers (Citus): what one statement or one snapshot reads is not of one moment. */
   readonly isSpread: boolean
   readonly isBroken: () => boolean
@@ -42,15 +40,18 @@ export async function connect(
   options: ConnectOptions = {},
 ): Promise<ServerConnection> {
   const failures: string[] = []
+  /** The server is a primary, but does not accept writes now: reads go on from it. */
   let readOnly: ServerConnection | undefined
   for (const { host, port } of address.hosts) {
     try {
       const found = await connectTo(address, { host, port, searchPath, ...options })
       if (found === 'standby') failures.push(`${host}:${port} is a standby`)
-      else if (!found.isReadOnly) {
+      else if (found.isReadOnly && readOnly === undefined) readOnly = found.connection
+      else if (found.isReadOnly) await found.connection.client.end()
+      else {
         await readOnly?.client.end()
-        return found
-      } else readOnly ??= found
+        return found.connection
+      }
     } catch (error) {
       failures.push(`${host}:${port}: ${reasonOf(error)}`)
     }
@@ -69,7 +70,7 @@ export async function hostStates(
       try {
         const found = await connectTo(address, { host, port, searchPath: [address.schema] })
         if (found === 'standby') return { host: name, state: found, error: '' }
-        await found.client.end()
+        await found.connection.client.end()
         return { host: name, state: found.isReadOnly ? 'read only' : 'primary', error: '' }
       } catch (error) {
         return { host: name, state: undefined, error: reasonOf(error) }
@@ -86,7 +87,7 @@ async function connectTo(
     searchPath,
     isUnlimited = false,
   }: { host: string; port: number; searchPath: readonly string[] } & ConnectOptions,
-): Promise<ServerConnection | 'standby'> {
+): Promise<{ connection: ServerConnection; isReadOnly: boolean } | 'standby'> {
   const client = new Client({
     host,
     port,
@@ -135,8 +136,8 @@ async function connectTo(
       await client.end()
       return 'standby'
     }
-    const [isReadOnly, isSpread] = [state.read_only === 'on', state.is_spread]
-    return { client, isReadOnly, isSpread, isBroken: () => isBroken }
+    const connection = { client, isSpread: state.is_spread, isBroken: () => isBroken }
+    return { connection, isReadOnly: state.read_only === 'on' }
   } catch (error) {
     client.end().catch(() => {})
     throw error
@@ -146,14 +147,19 @@ async function connectTo(
 /** `EPIPE` looks like one too, but all of them contain a digit. */
 const SQLSTATE = /^(?=.*\d)[0-9A-Z]{5}$/
 /** Classes of SQLSTATE after which another try may succeed: connection, resources, operator, system. */
-const UNAVAILABLE = /^(?:08|53|57|58)|^25006$/
+const UNAVAILABLE = /^(?:08|53|57|58)/
 /** The connection is of no use any more. */
-const BROKEN = /^(?:08|57P|58)|^25006$/
+const BROKEN = /^(?:08|57P|58)/
+const READ_ONLY = '25006'
+const DISK_FULL = '53100'
+const FAILED_TRANSACTION = '25P02'
 
 /** What callers see of an error: `StoreUnavailableError` where the server, not the statement, is the reason. */
 export function storeError(error: unknown): Error {
   const { code } = error as { code?: unknown }
   if (error instanceof Error && typeof code === 'string' && SQLSTATE.test(code)) {
+    if (code === READ_ONLY || code === DISK_FULL)
+      return new WritesRefusedError(`PostgreSQL accepts no writes now: ${error.message}`, { cause: error })
     return UNAVAILABLE.test(code)
       ? new StoreUnavailableError(`PostgreSQL: ${error.message}`, { cause: error })
       : error
@@ -161,6 +167,16 @@ export function storeError(error: unknown): Error {
   return isConnectionError(error)
     ? new StoreUnavailableError(`The connection to PostgreSQL failed: ${reasonOf(error)}`, { cause: error })
     : (error as Error)
+}
+
+/** An earlier statement of the transaction is the reason. */
+export function isOfFailedTransaction(error: unknown): boolean {
+  return (error as { code?: unknown }).code === FAILED_TRANSACTION
+}
+
+/** Another host may accept writes: the next connection looks for it. */
+export function isOfReadOnlyServer(error: unknown): boolean {
+  return (error as { code?: unknown }).code === READ_ONLY
 }
 
 export function breaksConnection(error: unknown): boolean {

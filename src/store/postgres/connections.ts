@@ -18,8 +18,11 @@ interface Waiter {
 
 export interface Connections {
   take(): Promise<ServerConnection>
-  /** `isBroken`: it is closed, and the idle ones are closed too: they lead to the same server. */
-  giveBack(connection: ServerConnection, isBroken: boolean): void
+  /**
+   * `broken`: it is closed, and the idle ones are closed too: they lead to the same server. `stale`: it leads to a
+   * server that refuses writes; where the address names others, one of them may accept them.
+   */
+  giveBack(connection: ServerConnection, state: 'good' | 'stale' | 'broken'): void
   close(): Promise<void>
 }
 
@@ -91,10 +94,12 @@ export function openConnections(address: PostgresAddress, searchPath: readonly s
         if (open < address.poolSize) grow()
       })
     },
-    giveBack(connection, isBroken) {
-      if (!isBroken && !connection.isBroken()) return give(connection)
+    giveBack(connection, state) {
+      const isBroken = state === 'broken' || connection.isBroken()
+      const isLeft = state === 'stale' && address.hosts.length > 1
+      if (!isBroken && !isLeft) return give(connection)
       end(connection)
-      closeIdle(Number.POSITIVE_INFINITY)
+      if (isBroken) closeIdle(Number.POSITIVE_INFINITY)
       if (waiting.size > 0 && open < address.poolSize) grow()
     },
     async close() {

@@ -4,7 +4,14 @@ import { StoreClosedError } from '../environment.ts'
 import { type Fence, LeaseLostError } from '../leases.ts'
 import type { Migration } from '../migration.ts'
 import type { PostgresAddress } from './address.ts'
-import { breaksConnection, type ServerConnection, storeError } from './connection.ts'
+import { commitOutcome, TRANSACTION, type TransactionId } from './commit-outcome.ts'
+import {
+  breaksConnection,
+  isOfFailedTransaction,
+  isOfReadOnlyServer,
+  type ServerConnection,
+  storeError,
+} from './connection.ts'
 import { type Connections, openConnections } from './connections.ts'
 import { type Database, type Statement, statement, type WriteTransaction } from './database.ts'
 import { migrate } from './migrate.ts'
@@ -34,6 +41,12 @@ const CHECK_FENCE = statement('fence', 'SELECT 1 FROM leases WHERE part = $1 AND
 const COMMIT_TOGETHER = statement('commit_together', 'DELETE FROM commits WHERE id = 0')
 const SET_TIME = statement('set_time', `SELECT set_config('tapeline.now_ms', $1, false)`)
 
+/** What was to be committed. */
+interface Sent<R> {
+  readonly result: R
+  readonly id: TransactionId | undefined
+}
+
 /** Connections are shared by all stores of a schema in this thread. */
 const shared = new Map<string, { connections: Connections; users: number }>()
 
@@ -62,28 +75,34 @@ export function openDatabase(options: DatabaseOptions): Database {
   const transaction = <R>(
     kind: 'write' | 'snapshot',
     run: (transaction: WriteTransaction) => Promise<R>,
-    check?: Fence,
+    onCommit: (sent: Sent<R>) => void = () => {},
   ) =>
     on(async (connection) => {
       const { client, isSpread } = connection
-      if (connection.isReadOnly && kind === 'write')
-        throw new StoreUnavailableError('PostgreSQL accepts no writes now.')
-      const begin = kind === 'write' ? BEGIN : isSpread ? BEGIN_READ : BEGIN_SNAPSHOT
+      const isWrite = kind === 'write'
+      const begin = isWrite ? BEGIN : isSpread ? BEGIN_READ : BEGIN_SNAPSHOT
       const failed = [client.query(begin)] as Promise<unknown>[]
-      const fenced =
-        check === undefined
-          ? undefined
-          : send(connection, CHECK_FENCE, [check.part, check.term]).then(({ rowCount }) => {
-              if (rowCount !== 1) throw new LeaseLostError(check)
-            })
-      if (fenced !== undefined) failed.push(fenced)
-      if (isSpread && kind === 'write' && searchPath.length > 1)
-        failed.push(client.query({ ...COMMIT_TOGETHER }))
+      const numbered = isWrite ? client.query<TransactionId>(TRANSACTION) : undefined
+      if (numbered !== undefined) failed.push(numbered)
+      if (isWrite && fence !== undefined)
+        failed.push(
+          send(connection, CHECK_FENCE, [fence.part, fence.term]).then(({ rowCount }) => {
+            if (rowCount !== 1) throw new LeaseLostError(fence)
+          }),
+        )
+      if (isSpread && isWrite && searchPath.length > 1) failed.push(client.query({ ...COMMIT_TOGETHER }))
       for (const promise of failed) promise.catch(() => {})
       // Of statements that were sent together one may fail while another goes on: what that sends is not part of anything.
       let isOver = false
-      const sendInside: typeof send = (...args) =>
-        isOver ? Promise.reject(new Error('The transaction is over.')) : send(...args)
+      /** The others then say no more than that the transaction has failed, and one of them may be heard before it. */
+      let firstFailure: unknown
+      const sendInside: typeof send = async (...args) => {
+        if (isOver) throw new Error('The transaction is over.')
+        return send(...args).catch((error) => {
+          firstFailure ??= error
+          throw error
+        })
+      }
       try {
         const result = await run({
           isSpread,
@@ -92,24 +111,38 @@ export function openDatabase(options: DatabaseOptions): Database {
         })
         await Promise.all(failed)
         isOver = true
+        onCommit({ result, id: (await numbered)?.rows[0] })
         await client.query(COMMIT)
         return result
       } catch (error) {
         isOver = true
         // The fence says more than the statement that failed because of it.
         const reason = await Promise.all(failed).then(
-          () => error,
-          (first) => (first instanceof LeaseLostError ? first : error),
+          () => (isOfFailedTransaction(error) ? (firstFailure ?? error) : error),
+          (first) => (first instanceof LeaseLostError || isOfFailedTransaction(error) ? first : error),
         )
         if (!breaksConnection(error)) await client.query(ROLLBACK)
         throw reason
       }
     })
+  const write = async <R>(run: (transaction: WriteTransaction) => Promise<R>): Promise<R> => {
+    let sent: Sent<R> | undefined
+    try {
+      return await transaction('write', run, (each) => {
+        sent = each
+      })
+    } catch (error) {
+      if (sent?.id === undefined || !(error instanceof StoreUnavailableError)) throw error
+      const outcome = await commitOutcome(sent.id, on)
+      if (outcome === 'committed') return sent.result
+      throw new StoreUnavailableError(error.message, { cause: error, mayBeDone: outcome === 'unknown' })
+    }
+  }
 
   return {
     rows: (query, values) => on(async (connection) => (await send(connection, query, values)).rows),
     run: (query, values) => on(async (connection) => (await send(connection, query, values)).rowCount ?? 0),
-    write: (run) => transaction('write', run, fence),
+    write,
     snapshot: (run) => transaction('snapshot', run),
     isSpread: async () => {
       isSpread ??= await on(async (connection) => connection.isSpread)
@@ -133,14 +166,14 @@ async function withConnection<R>(
   run: (connection: ServerConnection) => Promise<R>,
 ): Promise<R> {
   const connection = await connections.take()
-  let isBroken = false
+  let state: 'good' | 'stale' | 'broken' = 'good'
   try {
     return await run(connection)
   } catch (error) {
-    isBroken = breaksConnection(error)
+    state = breaksConnection(error) ? 'broken' : isOfReadOnlyServer(error) ? 'stale' : 'good'
     throw storeError(error)
   } finally {
-    connections.giveBack(connection, isBroken)
+    connections.giveBack(connection, state)
   }
 }
 
