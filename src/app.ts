@@ -157,7 +157,7 @@ async function startParts(
   const gate = createGate<Services>({
     keys,
     ledger,
-    idempotency: createIdempotency({ store, box: secrets.box }),
+    idempotency: createIdempotency({ store, box: secrets.box, clock }),
     allowances,
     authThrottle,
     heavyCalls: limits.active('heavy'),
@@ -242,7 +242,7 @@ async function startAccounts(
 ) {
   const { store, plans, accounts } = openAccounts(config, clock)
   shutdown.add('accounts store', () => store.close())
-  const ledger = new Ledger({ store, holder, clock, log })
+  const ledger = new Ledger({ store, holder, clock, log, processes: limits.processes })
   const keys = new KeyRing({ store, plans, ledger, sharing: limits.rates })
   const onAccountsChanged: ((accountIds: string[]) => void)[] = []
   const stopWatching = await store.watch({

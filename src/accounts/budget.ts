@@ -80,7 +80,7 @@ export class Budget {
   }
 
   spend(credits: number, nowMs: number): BudgetSpec {
-    this.#lease -= credits
+    this.#lease = Math.max(0, this.#lease - credits)
     this.#unsettled += credits
     if (this.#inFlight) this.#spentInFlight += credits
     this.lastSpentMs = nowMs
@@ -114,6 +114,22 @@ export class Budget {
     this.#validUntilMs = sentAtMs + LEASE_VALID_MS
     this.heldByOthers = grant.heldByOthers
     this.wantedByOthers = grant.wantedByOthers
+    this.lastReadMs = sentAtMs
+  }
+
+  /**
+   * The store refuses writes and gives no leases: until it does again, each of the processes may spend its part of
+   * what the store says is left.
+   */
+  takePart(
+    state: { limit: number; used: number } | undefined,
+    { processes, sentAtMs }: { processes: number; sentAtMs: number },
+  ): void {
+    this.#limit = state?.limit ?? this.initialLimit
+    this.#used = state?.used ?? 0
+    const part = Math.floor(Math.max(0, this.#limit - this.#used) / processes)
+    this.#lease = Math.max(0, part - this.#unsettled)
+    this.#validUntilMs = sentAtMs + LEASE_VALID_MS
     this.lastReadMs = sentAtMs
   }
 

@@ -32,6 +32,8 @@ export interface CountExchange {
   use(item: Exchanged): void
   /** The part of a limit that may be used without the others' counts; undefined while they are known. */
   partOf(limit: number): number | undefined
+  /** How many processes there were when they were last seen. */
+  readonly processes: number
   /** The store's clock. */
   storeMs(nowMs: number): number
   close(): void
@@ -117,6 +119,9 @@ export function exchangeCounts(deps: {
     },
     partOf: (limit) =>
       elapsedMs(clock) - exchangedAtMs < MAX_AGE_MS ? undefined : Math.max(1, Math.floor(limit / processes)),
+    get processes() {
+      return processes
+    },
     storeMs: (nowMs) => nowMs + aheadMs,
     close() {
       isClosed = true

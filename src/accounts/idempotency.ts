@@ -2,6 +2,8 @@ import { hash } from 'node:crypto'
 import type { Environment } from '../core/environment.ts'
 import { ApiError } from '../core/errors.ts'
 import type { Plan } from '../core/plan.ts'
+import { StoreUnavailableError } from '../core/store-unavailable.ts'
+import type { Clock } from '../kit/clock.ts'
 import type { SecretBox } from '../kit/secret-box.ts'
 import type { AccountsStore, StoredReply } from '../store/accounts.ts'
 
@@ -23,6 +25,9 @@ const MAX_REPLY_BYTES = 65_536
 const MAX_ENTRIES_PER_RATE = 10_000
 const MAX_BYTES_PER_RATE = 4 * 1024 * 1024
 const RETRY_AFTER_S = 60
+/** While the store is away, the end of a claim is written later, as long as the claim lasts. */
+const WRITE_AGAIN_MS = 500
+const MAX_WRITTEN_LATER = 10_000
 const KEY_FORM = /^[\x21-\x7e]{1,255}$/
 
 export type Idempotency = ReturnType<typeof createIdempotency>
@@ -45,8 +50,31 @@ export interface IdempotencyScope {
   body: Buffer
 }
 
-export function createIdempotency(deps: { store: AccountsStore; box: SecretBox }) {
-  const { store, box } = deps
+export function createIdempotency(deps: { store: AccountsStore; box: SecretBox; clock: Clock }) {
+  const { store, box, clock } = deps
+  let writtenLater = 0
+
+  async function write(act: () => Promise<void>): Promise<void> {
+    try {
+      await act()
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError) || writtenLater >= MAX_WRITTEN_LATER) throw error
+      writtenLater++
+      void writeLater(act).finally(() => writtenLater--)
+    }
+  }
+
+  async function writeLater(act: () => Promise<void>): Promise<void> {
+    for (let waitedMs = 0; waitedMs < CLAIM_MS / 2; waitedMs += WRITE_AGAIN_MS) {
+      await clock.sleep(WRITE_AGAIN_MS)
+      const isWritten = await act().then(
+        () => true,
+        (error) => !(error instanceof StoreUnavailableError),
+      )
+      if (isWritten) return
+    }
+  }
+
   const idOf = (scope: IdempotencyScope) =>
     hash('sha256', JSON.stringify([`${scope.accountId}/${scope.environment}`, scope.route, scope.key]), 'hex')
   const opened = (body: string) => (body.startsWith(SEALED) ? box.open(body.slice(SEALED.length)) : body)
@@ -85,9 +113,10 @@ export function createIdempotency(deps: { store: AccountsStore; box: SecretBox }
       const reply: StoredReply = isTooLarge
         ? { status, headers: [], body: '', omitted: 'too_large' }
         : { status, headers, body: SEALED + box.seal(body()) }
-      return store.finishIdempotency(idOf(scope), reply, MAX_BYTES_PER_RATE * scope.plan.requestsPerSecond)
+      const maxBytes = MAX_BYTES_PER_RATE * scope.plan.requestsPerSecond
+      return write(() => store.finishIdempotency(idOf(scope), reply, maxBytes))
     },
-    release: (scope: IdempotencyScope) => store.releaseIdempotency(idOf(scope)),
+    release: (scope: IdempotencyScope) => write(() => store.releaseIdempotency(idOf(scope))),
   }
 }
 

@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { manualClock } from '../../test/fakes/manual-clock.ts'
 import { setClock } from '../../test/fakes/set-clock.ts'
 import { storesIn } from '../../test/fakes/stores.ts'
+import { WritesRefusedError } from '../core/store-unavailable.ts'
 import { type Clock, systemClock } from '../kit/clock.ts'
 import { createLogger } from '../kit/log.ts'
 import type { AccountsStore } from '../store/accounts.ts'
@@ -270,3 +271,46 @@ for (const seed of SEEDS) {
     })
   })
 }
+
+test('while the store refuses writes each process spends its part of the balance, and writes the charges afterwards', async () => {
+  await withStores(2, async (stores) => {
+    let refuses = false
+    const ledgers = stores.map((store) => {
+      const refusing: AccountsStore = {
+        ...store,
+        settle: async (batch) => {
+          if (refuses) throw new WritesRefusedError('The store accepts no writes now.')
+          return store.settle(batch)
+        },
+      }
+      const holder = randomUUID()
+      return new Ledger({ store: refusing, holder, clock: systemClock, log, processes: () => 2 })
+    })
+    const [first, second] = ledgers
+    const [store] = stores
+    if (first === undefined || second === undefined || store === undefined) return
+    assert.equal(await first.charge(payerOn(first, 100), chargeOf('before', 20)), true)
+    await first.flush()
+    refuses = true
+    // More than the lease of the time before lasts.
+    await sleep(2_100)
+    for (const ledger of ledgers) {
+      const payer = payerOn(ledger, 100)
+      const paid = { first: 0, refused: 0 }
+      for (let i = 0; i < 6; i++)
+        await Promise.resolve(ledger.charge(payer, chargeOf(randomUUID(), 10))).then(
+          () => paid.first++,
+          (error) => {
+            assert.ok(error instanceof WritesRefusedError)
+            paid.refused++
+          },
+        )
+      assert.deepEqual(paid, { first: 4, refused: 2 })
+    }
+    // Carried out already: it is owed, whatever is left.
+    first.owe(payerOn(first, 100), chargeOf('owed', 7))
+    refuses = false
+    for (const ledger of ledgers) await ledger.close()
+    assert.equal(await usageSum(store), 20 + 80 + 7)
+  })
+})

@@ -1,4 +1,5 @@
 import type { Environment } from '../core/environment.ts'
+import { StoreUnavailableError, WritesRefusedError } from '../core/store-unavailable.ts'
 import { type Clock, elapsedMs, runAfter } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { AccountsStore, LedgerEntry, UsageCount } from '../store/accounts.ts'
@@ -10,7 +11,8 @@ import { Budget } from './budget.ts'
  *   charge ──enough leased──▶ spent at once ──▶ journal (≤ SETTLE_DELAY_MS) ──▶ store
  *      └──not enough──▶ wait for the store's answer ──▶ spent, or refused for good
  *
- * A charge is refused only when the store has confirmed that nobody else holds what is missing.
+ * A charge is refused only when the store has confirmed that nobody else holds what is missing. While the store answers
+ * reads and refuses writes, each process spends its part of what is left, and writes the charges afterwards.
  */
 const SETTLE_DELAY_MS = 100
 const IDLE_RELEASE_MS = 1_000
@@ -52,6 +54,7 @@ export class Ledger {
   readonly #clock: Clock
   readonly #log: Logger
   readonly #holder: string
+  readonly #processes: (() => number) | undefined
   readonly #budgets = new Map<string, Budget>()
   readonly #reads = new Map<Budget, { readonly periodStartMs: number; readonly done: Promise<void> }>()
   readonly #dirty = new Set<Budget>()
@@ -71,10 +74,20 @@ export class Ledger {
   #hasFailed = false
   #closed = false
 
-  /** @param deps.holder names this run of this process among those that lease credits */
-  constructor(deps: { store: AccountsStore; holder: string; clock: Clock; log: Logger }) {
+  /**
+   * @param deps.holder names this run of this process among those that lease credits
+   * @param deps.processes how many spend, as last seen; given where they may go on while the store refuses writes
+   */
+  constructor(deps: {
+    store: AccountsStore
+    holder: string
+    clock: Clock
+    log: Logger
+    processes?: (() => number) | undefined
+  }) {
     this.#store = deps.store
     this.#holder = deps.holder
+    this.#processes = deps.processes
     this.#clock = deps.clock
     this.#log = deps.log
   }
@@ -134,12 +147,21 @@ export class Ledger {
   /** True when paid; false when the balance cannot pay; rejects when the store cannot be reached. */
   charge(payer: Payer, charge: Charge): boolean | Promise<boolean> {
     const nowMs = this.#clock.now()
-    if (this.#entries.length >= MAX_UNSETTLED_ENTRIES) throw new Error('too many charges are not yet written')
+    if (this.#entries.length >= MAX_UNSETTLED_ENTRIES)
+      throw new StoreUnavailableError('Too many charges are not yet written.')
     if (!this.#hasWaiterBefore(payer) && this.#spend(payer, charge, nowMs)) return true
     return new Promise((resolve, reject) => {
       this.#waiters.push({ payer, charge, sinceMs: nowMs, resolve, reject })
       this.#kick()
     })
+  }
+
+  /**
+   * For what cannot be undone: it is written when the store takes charges again, whatever the balance is then. Whoever
+   * calls has looked at the balance before.
+   */
+  owe(payer: Payer, charge: Charge): void {
+    this.#enter(payer, charge, this.#clock.now())
   }
 
   /** Counts a request that moves no credits. */
@@ -222,6 +244,11 @@ export class Ledger {
       budget.roll(nowMs)
       if (!budget.canSpend(charge.credits, nowMs)) return false
     }
+    this.#enter(payer, charge, nowMs)
+    return true
+  }
+
+  #enter(payer: Payer, charge: Charge, nowMs: number): void {
     const { accountId, environment, keyId } = payer
     const budgets = payer.budgets.map((budget) => {
       this.#dirty.add(budget)
@@ -230,7 +257,6 @@ export class Ledger {
     this.#entries.push({ ...charge, atMs: nowMs, accountId, environment, keyId, budgets })
     this.#see(keyId)
     this.#schedule(SETTLE_DELAY_MS)
-    return true
   }
 
   /** First come, first served, among those who spend from the same budget. */
@@ -320,6 +346,8 @@ export class Ledger {
       this.#hasFailed = false
       this.#serveWaiters()
     } catch (error) {
+      // Once, and not with every try.
+      if (!this.#hasFailed) this.#log.error({ err: error }, 'charges could not be written')
       this.#hasFailed = true
       // Entry ids are unique, so writing them again after an unclear failure charges nobody twice.
       this.#entries = entries.concat(this.#entries)
@@ -328,10 +356,23 @@ export class Ledger {
         budget.failed()
         this.#dirty.add(budget)
       }
-      this.#log.error({ err: error }, 'charges could not be written')
       const failure = error instanceof Error ? error : new Error(String(error))
-      for (const waiter of this.#waiters.splice(0)) waiter.reject(failure)
+      if (failure instanceof WritesRefusedError) await this.#takeParts(needs.keys(), nowMs)
+      for (const waiter of this.#waiters.splice(0)) {
+        if (this.#spend(waiter.payer, waiter.charge, this.#clock.now())) waiter.resolve(true)
+        else waiter.reject(failure)
+      }
       this.#schedule(RETRY_FAILED_MS)
+    }
+  }
+
+  async #takeParts(budgets: Iterable<Budget>, sentAtMs: number): Promise<void> {
+    const processes = this.#processes?.()
+    if (processes === undefined) return
+    for (const budget of budgets) {
+      const { startMs } = budget.period
+      const state = await this.#store.budget({ id: budget.id, periodStartMs: startMs }).catch(() => null)
+      if (state !== null && budget.period.startMs === startMs) budget.takePart(state, { processes, sentAtMs })
     }
   }
 
@@ -346,7 +387,7 @@ export class Ledger {
       else if (nowMs - waiter.sinceMs <= MAX_WAIT_MS) this.#waiters.push(waiter)
       else if (isHeldByOthers(payer, charge)) waiter.resolve(false)
       // The balance pays for it, but every lease had run out by the time the store's answer was there.
-      else waiter.reject(new Error('the store takes too long to lease credits'))
+      else waiter.reject(new StoreUnavailableError('The store takes too long to lease credits.'))
     }
   }
 

@@ -13,6 +13,8 @@ export interface SharedLimits {
   /** Undefined where this process is the only one that serves the accounts. */
   readonly rates: RateSharing | undefined
   readonly attempts: AttemptCounter
+  /** How many processes serve the accounts, as last seen; undefined where this is the only one, or does not serve. */
+  readonly processes: (() => number) | undefined
   /** What accounts have active at one time, of a kind such as stream connections. */
   active(kind: string): ActiveCounts<string>
 }
@@ -25,13 +27,14 @@ export function openSharedLimits(
 ): SharedLimits {
   if (store === undefined) {
     const active = () => new ActiveCounts<string>()
-    return { rates: undefined, attempts: attemptsInMemory(deps.clock), active }
+    return { rates: undefined, attempts: attemptsInMemory(deps.clock), processes: undefined, active }
   }
   const exchange = exchangeCounts({ store, ...deps })
   shutdown.add('shared limits', () => exchange.close())
   return {
     rates: shareRates(exchange),
     attempts: attemptsInStore(store),
+    processes: () => exchange.processes,
     active: (kind) => new SharedActive(kind, exchange),
   }
 }

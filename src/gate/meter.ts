@@ -5,6 +5,7 @@ import type { Charge, Ledger } from '../accounts/ledger.ts'
 import type { ViewAllowance, ViewAllowances } from '../accounts/view-allowance.ts'
 import type { EndpointAnswer } from '../contract/endpoint.ts'
 import { ApiError } from '../core/errors.ts'
+import { StoreUnavailableError } from '../core/store-unavailable.ts'
 import { ActiveCounts } from '../kit/active-counts.ts'
 import type { Logger } from '../kit/log.ts'
 import { takeHeavySlots } from './heavy-slots.ts'
@@ -153,7 +154,14 @@ export class Meter<Services> {
       throw this.#exhausted(credential, credits)
     }
     const paid = this.#charge(task, credits, answer)
-    return typeof paid === 'boolean' ? settled(paid) : paid.then(settled)
+    if (typeof paid === 'boolean') return settled(paid)
+    // What was carried out is answered and owed. A page that cannot be paid for is not sent.
+    if (route.endpoint.method === 'GET') return paid.then(settled)
+    return paid.then(settled, (error) => {
+      if (!(error instanceof StoreUnavailableError)) throw error
+      this.#deps.ledger.owe(credential, chargeOf(task, credits, answer))
+      return reply()
+    })
   }
 
   #charge(request: ServedRequest<Services>, credits: number, answer: EndpointAnswer) {
@@ -249,7 +257,8 @@ export class Meter<Services> {
       return reply
     } catch (error) {
       reply?.onSent?.()
-      await idempotency.release(scope)
+      // What may have been carried out must not run again at once.
+      if (!(error instanceof StoreUnavailableError && error.mayBeDone)) await idempotency.release(scope)
       throw error
     }
   }

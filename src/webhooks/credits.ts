@@ -3,6 +3,7 @@ import type { Ledger, Payer } from '../accounts/ledger.ts'
 import type { PlanBook } from '../accounts/plans.ts'
 import type { Environment } from '../core/environment.ts'
 import { reaches } from '../core/plan.ts'
+import { StoreUnavailableError } from '../core/store-unavailable.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { AccountsStore, KeyRecord } from '../store/accounts.ts'
 import type { SubscriptionRecord } from '../store/jobs.ts'
@@ -148,13 +149,14 @@ export function createCredits(deps: {
         async charge(deliveryIds) {
           try {
             for (const id of deliveryIds) {
-              const paid = ledger.charge(payer, {
-                id,
-                endpoint: CHARGE_NAME,
-                credits: CREDITS_PER_EVENT,
-                rows: 1,
+              const charge = { id, endpoint: CHARGE_NAME, credits: CREDITS_PER_EVENT, rows: 1 }
+              const paid = ledger.charge(payer, charge)
+              if (typeof paid === 'boolean') continue
+              // It was delivered and cannot be undone: it is owed.
+              await paid.catch((error) => {
+                if (!(error instanceof StoreUnavailableError)) throw error
+                ledger.owe(payer, charge)
               })
-              if (typeof paid !== 'boolean') await paid
             }
           } finally {
             release()

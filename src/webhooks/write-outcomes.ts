@@ -1,11 +1,13 @@
+import { StoreUnavailableError } from '../core/store-unavailable.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { Job, JobOutcome, JobsStore, ReceiverHealth } from '../store/jobs.ts'
 import { jobRef } from './outcomes.ts'
 
 /**
- * Writes outcomes of jobs to the store, one write at a time: what arrives meanwhile is in the next one. What cannot
- * be written is tried again when its claim has run out; the charges have the ids of the deliveries.
+ * Writes outcomes of jobs to the store, one write at a time: what arrives meanwhile is in the next one. While the store
+ * is away they wait, until the claims have run out: then the jobs are tried again. The charges have the ids of the
+ * deliveries.
  */
 export interface OutcomeWriter {
   add(outcomes: readonly JobOutcome[], health?: ReceiverHealth): void
@@ -17,6 +19,9 @@ export interface OutcomeWriter {
 
 /** How long outcomes are gathered for one write; charges are journalled no sooner. */
 const GATHER_MS = 20
+const AGAIN_MS = 500
+/** Shorter than a claim lasts. */
+const MAX_AWAY_MS = 20_000
 
 export function createOutcomeWriter(deps: {
   store: Pick<JobsStore, 'settle'>
@@ -37,11 +42,22 @@ export function createOutcomeWriter(deps: {
       outcomes = []
       health = []
       latest = new Map()
-      await deps.store
-        .settle(group, states)
-        .catch((err) => deps.log.error({ err }, 'outcomes of deliveries could not be stored'))
+      await writeGroup(group, states).catch((err) =>
+        deps.log.error({ err }, 'outcomes of deliveries could not be stored'),
+      )
     }
     writing = undefined
+  }
+
+  async function writeGroup(group: JobOutcome[], states: ReceiverHealth[]): Promise<void> {
+    for (let waitedMs = 0; ; waitedMs += AGAIN_MS) {
+      try {
+        return await deps.store.settle(group, states)
+      } catch (error) {
+        if (!(error instanceof StoreUnavailableError) || waitedMs >= MAX_AWAY_MS) throw error
+      }
+      await deps.clock.sleep(AGAIN_MS)
+    }
   }
 
   function written(): Promise<void> {

@@ -64,7 +64,7 @@ export async function startSmallService<Services>(options: {
   const gate = createGate<Services>({
     keys,
     ledger,
-    idempotency: createIdempotency({ store, box: createSecretBox(Buffer.alloc(32, 5), randomBytes) }),
+    idempotency: createIdempotency({ store, clock, box: createSecretBox(Buffer.alloc(32, 5), randomBytes) }),
     allowances: createViewAllowances({ store, clock }),
     authThrottle: createAuthThrottle(clock),
     clock,

@@ -89,7 +89,7 @@ export function startReaderService(options: ReaderServiceOptions) {
     const services: ApiServices = { events: options.events }
     const gate = createGate<ApiServices>({
       ...{ keys, ledger, authThrottle, clock, log },
-      idempotency: createIdempotency({ store: accounts, box }),
+      idempotency: createIdempotency({ store: accounts, box, clock }),
       allowances: createViewAllowances({ store: accounts, clock }),
       services: { test: services },
       openServices: services,
