@@ -35,6 +35,8 @@ export interface Witness {
   /** Since the last call: how long at a time paid requests were not answered with 200, at most. */
   takeLongestOutageMs(): number
   readonly statuses: ReadonlyMap<number, number>
+  /** How many requests were answered and paid for. */
+  readonly paid: number
   /** Ends the load and compares. */
   judge(range: { fromMs: number }): Promise<{ events: number; deliveries: number; repeated: number }>
   close(): Promise<void>
@@ -247,6 +249,9 @@ export async function startWitness(
 
   return {
     statuses,
+    get paid() {
+      return paid
+    },
     takeLongestOutageMs() {
       const longest = Math.max(longestMs, performance.now() - lastOkMs)
       longestMs = 0
