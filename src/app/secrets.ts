@@ -7,10 +7,12 @@ import type { Environment } from '../core/environment.ts'
 import type { Logger } from '../kit/log.ts'
 import { createSecretBox, type SecretBox } from '../kit/secret-box.ts'
 import type { JobsStore } from '../store/jobs.ts'
-import type { SharedSecrets } from '../store/shared-secrets.ts'
+import type { SharedSecrets, StoredSecrets } from '../store/shared-secrets.ts'
 import { DataFolderError } from './data-folder.ts'
 
 const SECRET_BYTES = 32
+const SECRET_NAMES = ['webhook', 'cursor'] as const
+type SecretName = (typeof SECRET_NAMES)[number]
 
 interface SecretFile {
   readonly file: string
@@ -32,8 +34,8 @@ export function openSecrets(
   folder: string,
   options: { isFirstStart: boolean; log: Logger },
 ): InstallationSecrets {
-  const webhook = openSecret(join(folder, 'webhook.key'))
-  const cursor = openSecret(join(folder, 'cursor.key'))
+  const webhook = openSecret(fileOf(folder, 'webhook'))
+  const cursor = openSecret(fileOf(folder, 'cursor'))
   if (cursor.isNew && !options.isFirstStart) {
     // No data is lost: clients that page through a list start again.
     options.log.warn({ file: cursor.file }, 'a missing secret was created again: earlier cursors are refused')
@@ -61,21 +63,10 @@ export async function openSharedSecrets(
   store: SharedSecrets,
   secret: string | null,
 ): Promise<InstallationSecrets> {
-  if (secret === null)
-    throw new ConfigError(
-      'TAPELINE_SECRET must be set with TAPELINE_STORE: at least 32 characters, the same for all processes.',
-    )
-  const master = createSecretBox(
-    Buffer.from(hkdfSync('sha256', secret, 'tapeline', 'shared secrets', SECRET_BYTES)),
-    randomBytes,
-  )
-  const open = async (name: string): Promise<Buffer> => {
-    const sealed = await store.sharedSecret(name, master.seal(randomBytes(SECRET_BYTES).toString('hex')))
-    if (!canOpen(master, sealed))
-      throw new ConfigError(
-        'TAPELINE_SECRET is not the one that this store was first used with: set it as for the other processes.',
-      )
-    return Buffer.from(master.open(sealed), 'hex')
+  const master = masterBox(secret)
+  const open = async (name: SecretName): Promise<Buffer> => {
+    const proposed = sealed(master, randomBytes(SECRET_BYTES))
+    return opened(master, await store.sharedSecret(name, proposed))
   }
   const box = createSecretBox(await open('webhook'), randomBytes)
   return {
@@ -90,6 +81,78 @@ export async function openSharedSecrets(
     },
     save() {},
   }
+}
+
+/** Where a store has its secrets: as files, or encrypted among its data. */
+interface SecretPlace {
+  readonly folder: string | undefined
+  readonly stored: StoredSecrets | undefined
+}
+
+/** The same secrets for a copy of a store: cursors and the signatures of webhooks go on. */
+export async function copySecrets({
+  from,
+  to,
+  secret,
+}: {
+  from: SecretPlace
+  to: SecretPlace
+  secret: string | null
+}): Promise<void> {
+  const master = masterBox(secret)
+  for (const name of SECRET_NAMES) {
+    const bytes = await readSecret(from, name, master)
+    if (bytes === undefined) continue
+    if (to.stored !== undefined) {
+      await to.stored.put(name, sealed(master, bytes))
+      const found = await to.stored.get(name)
+      if (found === undefined || !opened(master, found).equals(bytes))
+        throw new ConfigError(`The copy has another secret for ${name} already: empty it first.`)
+    } else if (to.folder !== undefined) write({ file: fileOf(to.folder, name), bytes })
+  }
+}
+
+async function readSecret(
+  place: SecretPlace,
+  name: SecretName,
+  master: SecretBox,
+): Promise<Buffer | undefined> {
+  if (place.stored !== undefined) {
+    const found = await place.stored.get(name)
+    return found === undefined ? undefined : opened(master, found)
+  }
+  const { bytes, isNew } = openSecret(fileOf(place.folder ?? '.', name))
+  return isNew ? undefined : bytes
+}
+
+export function assertSecret(secret: string | null): asserts secret is string {
+  if (secret === null)
+    throw new ConfigError(
+      'TAPELINE_SECRET must be set with TAPELINE_STORE: at least 32 characters, the same for all processes.',
+    )
+}
+
+/** Encrypts the secrets of a shared store. */
+function masterBox(secret: string | null): SecretBox {
+  assertSecret(secret)
+  const key = Buffer.from(hkdfSync('sha256', secret, 'tapeline', 'shared secrets', SECRET_BYTES))
+  return createSecretBox(key, randomBytes)
+}
+
+function sealed(master: SecretBox, bytes: Buffer): string {
+  return master.seal(bytes.toString('hex'))
+}
+
+function opened(master: SecretBox, text: string): Buffer {
+  if (!canOpen(master, text))
+    throw new ConfigError(
+      'TAPELINE_SECRET is not the one that this store was first used with: set it as for the other processes.',
+    )
+  return Buffer.from(master.open(text), 'hex')
+}
+
+function fileOf(folder: string, name: SecretName): string {
+  return join(folder, `${name}.key`)
 }
 
 async function countUnreadable(box: SecretBox, store: JobsStore): Promise<number> {
@@ -114,7 +177,7 @@ function openSecret(file: string): SecretFile {
 }
 
 /** Atomically. */
-function write({ file, bytes }: SecretFile): void {
+function write({ file, bytes }: Pick<SecretFile, 'file' | 'bytes'>): void {
   writeFileSync(`${file}.new`, bytes, { mode: 0o600, flush: true })
   renameSync(`${file}.new`, file)
 }

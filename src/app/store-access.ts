@@ -1,17 +1,22 @@
 /** Whole stores for commands, by their addresses. */
-import { UsageError } from '../cli/command.ts'
+import { CommandError, UsageError } from '../cli/command.ts'
 import type { StoreAccess } from '../cli/store-commands.ts'
 import type { Config } from '../config.ts'
 import type { Clock } from '../kit/clock.ts'
 import {
+  CopyRefusedError,
   checkStore,
+  copyStore,
+  describeAddress,
   distributeStore,
   FolderLockedError,
+  openCopy,
   parseStoreAddress,
   type StoreAddress,
   upgradeStore,
 } from '../store/open-stores.ts'
 import { DataFolderError, storeAddress } from './data-folder.ts'
+import { assertSecret, copySecrets } from './secrets.ts'
 
 export function storeAccess(config: Config, clock: Clock): StoreAccess {
   const addressOf = (text: string | undefined, option: string): StoreAddress => {
@@ -34,5 +39,31 @@ export function storeAccess(config: Config, clock: Clock): StoreAccess {
         throw error
       }
     },
+    async copy({ from, to, onProgress }) {
+      const [source, target] = [addressOf(from, 'from'), addressOf(to, 'to')]
+      assertSecret(config.secret)
+      const sides = await openCopy(source, target, clock).catch(refused)
+      const folderOf = (address: StoreAddress) => (address.engine === 'sqlite' ? address.folder : undefined)
+      try {
+        const result = await copyStore({
+          ...sides,
+          onProgress,
+          copySecrets: () =>
+            copySecrets({
+              from: { folder: folderOf(source), stored: sides.source.secrets },
+              to: { folder: folderOf(target), stored: sides.target.secrets },
+              secret: config.secret,
+            }),
+        }).catch(refused)
+        return { ...result, from: describeAddress(source), to: describeAddress(target) }
+      } finally {
+        await Promise.all([sides.source.close(), sides.target.close()])
+      }
+    },
   }
+}
+
+function refused(error: unknown): never {
+  if (error instanceof CopyRefusedError) throw new CommandError(error.message)
+  throw error
 }

@@ -1,6 +1,14 @@
 /** Commands on a store as a whole. They open the store that they are given, not the accounts in it. */
-import type { Distributed, DistributeOptions, Finding, Upgrade } from '../store/maintain.ts'
-import { CommandError, type CommandForm, UsageError } from './command.ts'
+import type {
+  CopyDifference,
+  CopyProgress,
+  Distributed,
+  DistributeOptions,
+  Finding,
+  Upgrade,
+} from '../store/maintain.ts'
+import { CommandError, type CommandForm, needed, UsageError } from './command.ts'
+import { copyProgress } from './copy-progress.ts'
 import type { Output } from './output.ts'
 import { progressBar } from './progress-bar.ts'
 
@@ -9,6 +17,22 @@ export interface StoreAccess {
   check(store: string | undefined): Promise<Finding[]>
   migrate(store: string | undefined): Promise<Upgrade[]>
   distribute(store: string | undefined, options: DistributeOptions): Promise<Distributed[]>
+  copy(request: CopyRequest): Promise<CopySummary>
+}
+
+interface CopyRequest {
+  readonly from: string
+  readonly to: string
+  readonly onProgress: (progress: CopyProgress) => void
+}
+
+interface CopySummary {
+  readonly from: string
+  readonly to: string
+  readonly tables: number
+  readonly rows: number
+  readonly parts: number
+  readonly differences: readonly CopyDifference[]
 }
 
 interface StoreContext {
@@ -80,6 +104,28 @@ export const STORE_COMMANDS: readonly StoreCommand[] = [
           done: before ? 'nothing to do' : 'distributed',
         })),
         ['table', 'by', 'shards', 'done'],
+      )
+    },
+  },
+  {
+    name: 'store copy',
+    about: 'Copies a data folder into PostgreSQL, or back, and compares both; may be stopped and run again.',
+    options: {
+      from: { about: 'A data folder (sqlite:./data) or postgres://user@host/database.', required: true },
+      to: { about: 'The other one of the two, empty or with the same copy unfinished.', required: true },
+    },
+    async run({ values, output, stores }) {
+      const progress = copyProgress()
+      const [from, to] = [needed(values, 'from'), needed(values, 'to')]
+      const { differences, ...summary } = await stores.copy({ from, to, onProgress: progress.show })
+      progress.end()
+      if (differences.length === 0) {
+        output.print({ ...summary, result: 'the same in both' })
+        return
+      }
+      output.print(differences, ['table', 'part', 'sourceRows', 'targetRows'])
+      throw new CommandError(
+        `${differences.length} of ${summary.parts} parts differ: the source was changed while it was copied. Empty the target and copy again.`,
       )
     },
   },

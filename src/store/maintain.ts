@@ -31,3 +31,21 @@ export interface Distributed {
   /** It was already. */
   readonly before: boolean
 }
+
+export interface CopyProgress {
+  readonly step: 'copy' | 'compare'
+  /** The table. */
+  readonly about: string
+  /** Rows of this step. */
+  readonly done: number
+  readonly total: number
+}
+
+/** A part of a table that is not the same in both stores. */
+export interface CopyDifference {
+  readonly table: string
+  /** Feed and day; empty where the table is compared as a whole. */
+  readonly part: string
+  readonly sourceRows: number
+  readonly targetRows: number
+}

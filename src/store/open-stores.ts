@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../kit/clock.ts'
 import type { RandomBytes } from '../kit/random.ts'
+import { CopyRefusedError, type CopySide, type CopyTarget } from './copy/copy-side.ts'
 import type { Distributed, DistributeOptions, Finding, Upgrade } from './maintain.ts'
 import { StoreOpenError } from './open-error.ts'
 import {
@@ -13,15 +14,19 @@ import {
   shownAddress,
 } from './postgres/address.ts'
 import { checkServer } from './postgres/check.ts'
+import { openServerSource, openServerTarget } from './postgres/copy-side.ts'
 import { distributeTables } from './postgres/distribute.ts'
 import { openPostgresStores } from './postgres/stores.ts'
 import { upgradeSchemas } from './postgres/upgrade.ts'
 import { DEFAULT_CACHE_MB } from './sqlite/cache-sizes.ts'
 import { checkFolder } from './sqlite/check.ts'
+import { openFolderSource, openFolderTarget } from './sqlite/copy-side.ts'
 import { openSqliteStores, type SqliteAddress } from './sqlite/stores.ts'
 import { upgradeFolder } from './sqlite/upgrade.ts'
 import type { Stores } from './stores.ts'
 
+export { CopyRefusedError } from './copy/copy-side.ts'
+export { copyStore } from './copy/copy-store.ts'
 export type { FolderLock } from './sqlite/folder-lock.ts'
 export {
   describeHolder,
@@ -79,4 +84,27 @@ export async function distributeStore(
 /** Brings the tables to the version of this release; StoreOpenError where they are newer. */
 export async function upgradeStore(address: StoreAddress, clock: Clock): Promise<Upgrade[]> {
   return address.engine === 'sqlite' ? upgradeFolder(address.folder, clock) : upgradeSchemas(address)
+}
+
+/** Both sides of a copy from one engine to the other; closed by the caller. CopyRefusedError where a service runs. */
+export async function openCopy(
+  from: StoreAddress,
+  to: StoreAddress,
+  clock: Clock,
+): Promise<{ source: CopySide; target: CopyTarget }> {
+  if (from.engine === to.engine)
+    throw new CopyRefusedError(
+      from.engine === 'sqlite'
+        ? 'Both are folders: stop the service and copy the files.'
+        : 'Both are PostgreSQL: pg_dump and pg_restore copy it.',
+    )
+  const source =
+    from.engine === 'sqlite' ? openFolderSource(from.folder, clock) : await openServerSource(from)
+  try {
+    const target = to.engine === 'sqlite' ? openFolderTarget(to.folder, clock) : await openServerTarget(to)
+    return { source, target }
+  } catch (error) {
+    await source.close()
+    throw error
+  }
 }

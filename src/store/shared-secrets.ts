@@ -3,3 +3,10 @@ export interface SharedSecrets {
   /** What was stored first under this name, by whichever process: the proposed value where there was none. */
   sharedSecret(name: string, proposed: string): Promise<string>
 }
+
+/** Secrets as they are stored, for a copy of them. */
+export interface StoredSecrets {
+  get(name: string): Promise<string | undefined>
+  /** The first one under a name stays. */
+  put(name: string, value: string): Promise<void>
+}

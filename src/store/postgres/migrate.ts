@@ -3,8 +3,10 @@
  * transaction. Any number of processes may start at once: the first takes the lock, the others find nothing to do.
  */
 import type { Client } from 'pg'
+import { MARKS_TABLE } from '../copy/copy-side.ts'
 import type { Migration } from '../migration.ts'
 import { StoreOpenError } from '../open-error.ts'
+import { UnfinishedCopyError } from '../unfinished-copy.ts'
 import { SHARED_MIGRATIONS } from './shared-schema.ts'
 
 /** Tables that are created and upgraded together. */
@@ -33,6 +35,7 @@ export async function migrate(
   },
 ): Promise<void> {
   const shared = address.schema
+  if (await isPartlyCopied(client, shared)) throw new UnfinishedCopyError()
   await applyMigrations(client, shared, sharedLabel(shared))
   await applyMigrations(client, shared, { schema, label, migrations })
 }
@@ -74,6 +77,14 @@ export async function applyMigrations(
     await client.query('ROLLBACK').catch(() => {})
     throw error
   }
+}
+
+/** A copy into it is unfinished. */
+export async function isPartlyCopied(client: Client, shared: string): Promise<boolean> {
+  const { rows } = await client.query<{ there: boolean }>('SELECT to_regclass($1) IS NOT NULL AS there', [
+    `${shared}.${MARKS_TABLE}`,
+  ])
+  return rows[0]?.there === true
 }
 
 /** 0 where nothing was created yet. */

@@ -69,22 +69,25 @@ export function partitions(database: Database): Partitions {
   }
 
   return {
-    ensure: (needed) => {
-      const wanted = new Map<string, Partition>()
-      for (const [table, times] of needed) {
-        for (const ts of times) {
-          const partition = partitionAt(table, ts)
-          wanted.set(partition.name, partition)
-        }
-      }
-      return add([...wanted.values()])
-    },
+    ensure: (needed) => add(partitionsOf(needed)),
     async ensureAhead() {
       const [row] = await database.rows<{ now: number }>(NOW)
       await add(partitionsAhead(row?.now ?? 0))
     },
     forget: () => known.clear(),
   }
+}
+
+/** Where rows of these tables and times lie. */
+export function partitionsOf(needed: ReadonlyMap<string, Iterable<number>>): Partition[] {
+  const wanted = new Map<string, Partition>()
+  for (const [table, times] of needed) {
+    for (const ts of times) {
+      const partition = partitionAt(table, ts)
+      wanted.set(partition.name, partition)
+    }
+  }
+  return [...wanted.values()]
 }
 
 /** Those of this month and of the next. */

@@ -1,6 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { MARKS_TABLE } from '../copy/copy-side.ts'
 import type { Migration } from '../migration.ts'
 import { StoreOpenError } from '../open-error.ts'
+import { UnfinishedCopyError } from '../unfinished-copy.ts'
 import { inTransaction } from './open.ts'
 
 export class NewerDatabaseError extends StoreOpenError {
@@ -41,6 +43,7 @@ export function migrate(
   database: DatabaseSync,
   label: string,
   migrations: readonly Migration[],
+  { isCopying = false } = {},
 ): { from: number; to: number } {
   migrations.forEach((migration, index) => {
     if (migration.version !== index + 1) {
@@ -54,11 +57,17 @@ export function migrate(
     const from = schemaVersion(database)
     if (from > 0 && !isReleased(database)) throw new UnreleasedDatabaseError(label)
     if (from > newest) throw new NewerDatabaseError(label, from, newest)
+    if (!isCopying && isPartlyCopied(database)) throw new UnfinishedCopyError()
     for (const migration of migrations.slice(from)) database.exec(migration.sql)
     if (from < newest)
       database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${newest}`)
     return { from, to: newest }
   })
+}
+
+/** A copy into it is unfinished. */
+export function isPartlyCopied(database: DatabaseSync): boolean {
+  return database.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(MARKS_TABLE) !== undefined
 }
 
 function isReleased(database: DatabaseSync): boolean {

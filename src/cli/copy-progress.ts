@@ -1,0 +1,39 @@
+/** How far a copy is: a bar on a terminal, otherwise a line from time to time. */
+import type { CopyProgress } from '../store/maintain.ts'
+import { progressBar } from './progress-bar.ts'
+
+const LINE_EVERY_MS = 10_000
+
+export function copyProgress(
+  terminal: { isTTY?: boolean; write(text: string): unknown } = process.stderr,
+  now: () => number = () => performance.now(),
+) {
+  const bar = progressBar(terminal)
+  let step: { name: CopyProgress['step']; startedMs: number; startedAt: number } | undefined
+  let lineMs = now()
+  return {
+    show({ step: name, about, done, total }: CopyProgress): void {
+      // What an earlier attempt has copied says nothing about the speed of this one.
+      if (step?.name !== name) step = { name, startedMs: now(), startedAt: done }
+      const seconds = (now() - step.startedMs) / 1000
+      const rate = seconds > 0 ? (done - step.startedAt) / seconds : 0
+      const left = rate > 0 ? `, ${timeText((total - done) / rate)} left` : ''
+      const text = `${name} ${about}: ${grouped(done)} of ${grouped(total)} rows, ${grouped(Math.round(rate))} rows/s${left}`
+      bar.show(done, total, text)
+      if (terminal.isTTY === true || now() - lineMs < LINE_EVERY_MS) return
+      lineMs = now()
+      terminal.write(`${text}\n`)
+    },
+    end: () => bar.end(),
+  }
+}
+
+function timeText(seconds: number): string {
+  if (seconds < 90) return `${Math.max(0, Math.round(seconds))} s`
+  const minutes = Math.round(seconds / 60)
+  return minutes < 90 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+}
+
+function grouped(value: number): string {
+  return String(value).replace(/\B(?=(\d{3})+$)/g, ',')
+}

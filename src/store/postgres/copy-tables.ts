@@ -1,0 +1,173 @@
+/** How the tables of this engine look in the form in which a store is copied: what is not said here is the same. */
+import type { Client } from 'pg'
+import { DATASETS } from '../../core/feed.ts'
+import { type Area, type CopiedTable, isBig } from '../copy/copied-table.ts'
+import { seriesTable } from './partitions.ts'
+import { servedNumber } from './series-feeds.ts'
+
+/** Only here: made anew from what is copied, or of no use in another store. */
+const NOT_COPIED: Record<string, string> = {
+  schema_versions: 'of this engine',
+  leases: 'of processes on this store',
+  commits: 'always empty',
+  shared_counts: 'of processes on this store',
+  count_holders: 'of processes on this store',
+  heartbeats: 'of processes on this store',
+  shared_secrets: 'encrypted under a secret of the operator: copied apart',
+  account_changes: 'tells other processes of what they have in memory',
+  subscriptions_version: 'tells other processes of what they have in memory',
+  event_addresses: 'made from the events',
+}
+
+export interface TableRule {
+  /** Columns that only this engine has. */
+  readonly own?: readonly string[]
+  /** What is written into some of them. */
+  readonly written?: Readonly<Record<string, string>>
+  /** Where the rows are read from, as `t`. */
+  readonly from?: string
+  /** How columns of a store that is copied from are read, where it differs from what is stored. */
+  readonly served?: Readonly<Record<string, string>>
+  readonly key?: readonly string[]
+}
+
+const SERVER_NOW = `(SELECT system_identifier FROM pg_control_system()) || '/' || left(pg_walfile_name(pg_current_wal_lsn()), 8)`
+/** As after any failover: readers may know numbers that the server that took over has not seen. */
+const SKIPPED_AFTER_FAILOVER = 1_000_000
+
+export const SERIES_ROWS = 'series_rows'
+
+export const RULES: Record<string, TableRule> = {
+  accounts: { own: ['change_seq'] },
+  feeds: {
+    own: ['first_ts', 'last_ts', 'observed_from', 'covered_to', 'open_from', 'open_to'],
+    served: { epoch: servedNumber('t.epoch'), version: servedNumber('t.version') },
+  },
+  [SERIES_ROWS]: { own: ['writes'], written: { writes: '1' } },
+  book_groups: { own: ['waiting'], written: { waiting: 'tail_rows > 0' } },
+  coverage_spans: {
+    from: `(SELECT feed_id, from_ts, to_ts, state FROM coverage_spans UNION ALL
+      SELECT id, open_from, open_to, 'observed' FROM feeds WHERE open_from IS NOT NULL AND open_to IS NOT NULL) t`,
+  },
+  chain_state: {
+    own: ['only_row', 'oldest_seq', 'last_write', 'server', 'chain_from'],
+    from: `(SELECT * FROM chain_state WHERE newest_seq > 0 OR newest_place > 0 OR coverage_from IS NOT NULL
+      OR indexed_from IS NOT NULL OR retained_from IS NOT NULL) t`,
+    served: {
+      newest_seq: `CASE WHEN t.server <> ${SERVER_NOW} THEN t.newest_seq + ${SKIPPED_AFTER_FAILOVER} ELSE t.newest_seq END`,
+    },
+    key: ['log_name'],
+  },
+  events: { own: ['size'] },
+  chain_blocks: {
+    from: '(SELECT * FROM chain_blocks WHERE id >= (SELECT chain_from FROM chain_state)) t',
+  },
+  transactions: { key: ['place'] },
+  job_position: { own: ['only_row'], key: ['log_id'] },
+  jobs: { own: ['claim'] },
+}
+
+/** The newest numbers that tables have given, whose rows may be gone. */
+const NUMBERS: Partial<Record<Area['label'], { table: string; column: string }>> = {
+  accounts: { table: 'audit', column: 'seq' },
+  jobs: { table: 'jobs', column: 'number' },
+}
+
+type Kind = 'number' | 'big' | 'boolean' | 'text' | 'bytes'
+
+export interface StoredTable extends CopiedTable {
+  readonly schema: string
+  readonly kinds: ReadonlyMap<string, Kind>
+  /** The casts of its own columns. */
+  readonly types: ReadonlyMap<string, string>
+  readonly rule: TableRule
+  /** Of `numbers`: the column whose values they are. */
+  readonly numbered?: { readonly table: string; readonly column: string }
+}
+
+interface ColumnRow {
+  readonly table: string
+  readonly column: string
+  readonly type: string
+  /** The place of the column in the primary key, from 1. */
+  readonly keyed: number | null
+}
+
+/** From the schema as it is stored, with the tables in the order in which they were created. */
+export async function storedTables(
+  client: Client,
+  schema: string,
+  labelOf: (table: string) => Area | undefined,
+): Promise<StoredTable[]> {
+  const { rows } = await client.query<ColumnRow>(
+    `SELECT c.relname AS "table", a.attname AS "column", format_type(a.atttypid, NULL) AS type,
+        array_position(i.indkey::int2[], a.attnum) AS keyed
+      FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+        LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
+      WHERE c.relnamespace = to_regnamespace($1) AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+      ORDER BY c.oid, a.attnum`,
+    [schema],
+  )
+  const series = new Set(DATASETS.map(seriesTable))
+  const found = new Map<string, ColumnRow[]>()
+  for (const row of rows) {
+    const name = series.has(row.table) ? SERIES_ROWS : row.table
+    if (NOT_COPIED[name] !== undefined) continue
+    const columns = found.get(name) ?? []
+    found.set(name, columns)
+    // All series have the same columns.
+    if (!columns.some(({ column }) => column === row.column)) columns.push(row)
+  }
+  const tables = [...found].flatMap(([name, columns]): StoredTable[] => {
+    const area = labelOf(name)
+    return area === undefined ? [] : [storedTable(schema, area, name, columns)]
+  })
+  const areas = new Map(tables.map(({ area }) => [area.label, area]))
+  return [
+    ...tables,
+    ...[...areas.values()].flatMap((area): StoredTable[] => {
+      const numbered = NUMBERS[area.label]
+      if (numbered === undefined) return []
+      const columns = ['name', 'newest']
+      return [
+        {
+          area,
+          schema,
+          name: 'numbers',
+          columns,
+          key: ['name'],
+          kinds: new Map(),
+          types: new Map(),
+          rule: {},
+          numbered,
+        },
+      ]
+    }),
+  ]
+}
+
+function storedTable(schema: string, area: Area, name: string, rows: readonly ColumnRow[]): StoredTable {
+  const rule = RULES[name] ?? {}
+  const copied = rows.filter(({ column }) => rule.own?.includes(column) !== true)
+  const primary = copied
+    .filter(({ keyed }) => keyed !== null)
+    .sort((a, b) => (a.keyed ?? 0) - (b.keyed ?? 0))
+    .map(({ column }) => column)
+  return {
+    area,
+    schema,
+    name,
+    columns: copied.map(({ column }) => column),
+    key: rule.key ?? primary,
+    kinds: new Map(copied.map(({ column, type }) => [column, kindOf(name, column, type)])),
+    types: new Map(copied.map(({ column, type }) => [column, type])),
+    rule,
+  }
+}
+
+function kindOf(table: string, column: string, type: string): Kind {
+  if (isBig(table, column)) return 'big'
+  if (type === 'boolean') return 'boolean'
+  if (type === 'text') return 'text'
+  return type === 'bytea' ? 'bytes' : 'number'
+}

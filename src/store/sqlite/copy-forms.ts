@@ -1,0 +1,198 @@
+/** Tables that this engine stores in a form of its own: packed, split, or as facts. */
+import type { DatabaseSync } from 'node:sqlite'
+import { type CopiedRow, type CopiedTable, type CopiedValue, isBig } from '../copy/copied-table.ts'
+import { addressTable } from './chain-addresses.ts'
+import { transactionTexts } from './chain-texts.ts'
+import { eventBlocks, eventPacker, kindTable, type PackedEvent, toParts } from './events-blocks.ts'
+import { logIdOf } from './events-read.ts'
+
+export interface OwnForm {
+  count?(): number
+  rows?(after: readonly CopiedValue[] | undefined): Iterable<CopiedRow>
+  /** What is missing in a row that was read from its table. */
+  complete?(row: CopiedValue[]): CopiedRow
+  /** Writes rows, which have the columns of the table in its order. */
+  write?(rows: readonly CopiedRow[]): void
+}
+
+const EVENTS_AT_ONCE = 64
+/** What the transaction index and the log remember about themselves, and their names in both engines. */
+const FACTS = ['coverage_from', 'indexed_from', 'kept_from'] as const
+
+type MakeForm = (database: DatabaseSync, table: CopiedTable) => OwnForm
+
+export const OWN_FORM: Record<string, MakeForm> = {
+  numbers: numbersForm,
+  chain_state: stateForm,
+  events: eventsForm,
+  transactions: transactionsForm,
+  address_rows: addressesForm,
+  job_position: positionForm,
+}
+
+/** The newest number that a table has given: it is not given again, also when its row is gone. */
+function numbersForm(database: DatabaseSync): OwnForm {
+  const read = database.prepare(
+    `SELECT name, seq FROM sqlite_sequence WHERE name IN ('audit', 'jobs') AND seq > 0 ORDER BY name`,
+  )
+  return {
+    rows: () => read.all().map(({ name, seq }) => [String(name), Number(seq)]),
+    write(rows) {
+      for (const [name = null, newest = null] of rows) {
+        database.prepare('DELETE FROM sqlite_sequence WHERE name = ?').run(name)
+        database.prepare('INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)').run(name, newest)
+      }
+    },
+  }
+}
+
+function stateForm(database: DatabaseSync): OwnForm {
+  const log = database.prepare('SELECT name, newest_seq, bytes FROM event_log')
+  const place = database.prepare(`SELECT seq FROM sqlite_sequence WHERE name = 'transactions'`)
+  const fact = database.prepare('SELECT CAST(value AS INTEGER) AS value FROM facts WHERE name = ?')
+  return {
+    rows() {
+      const found = log.get()
+      const facts = FACTS.map((name) => fact.get(name)?.value)
+      const values = facts.map((value) => (value === undefined ? null : Number(value)))
+      const [newestSeq, newestPlace] = [Number(found?.newest_seq), Number(place.get()?.seq ?? 0)]
+      const isUsed = newestSeq > 0 || newestPlace > 0 || values.some((value) => value !== null)
+      return isUsed ? [[String(found?.name), newestSeq, Number(found?.bytes), newestPlace, ...values]] : []
+    },
+    write(rows) {
+      for (const [name = null, newestSeq = null, bytes = null, newestPlace = null, ...values] of rows) {
+        database
+          .prepare('UPDATE event_log SET name = ?, newest_seq = ?, bytes = ?')
+          .run(name, newestSeq, bytes)
+        database.prepare(`DELETE FROM sqlite_sequence WHERE name = 'transactions'`).run()
+        database
+          .prepare(`INSERT INTO sqlite_sequence (name, seq) VALUES ('transactions', ?)`)
+          .run(newestPlace)
+        for (const [index, value] of values.entries())
+          if (value !== null)
+            database
+              .prepare('INSERT OR REPLACE INTO facts VALUES (?, ?)')
+              .run(FACTS[index] ?? '', String(value))
+      }
+    },
+  }
+}
+
+function eventsForm(database: DatabaseSync): OwnForm {
+  const kinds = kindTable(database)
+  const blocks = eventBlocks(database, kinds)
+  const tail = database.prepare('SELECT * FROM event_tail WHERE seq > ? ORDER BY seq')
+  const counted = database.prepare(
+    `SELECT (SELECT coalesce(sum(count), 0) FROM event_blocks) + (SELECT count(*) FROM event_tail) AS n`,
+  )
+  const rowOf = ({ seq, kind, createdAtMs, addresses, tail }: PackedEvent): CopiedRow => [
+    seq,
+    kind,
+    createdAtMs,
+    addresses,
+    tail,
+  ]
+  return {
+    count: () => Number(counted.get()?.n),
+    *rows(after) {
+      let last = Number(after?.[0] ?? 0)
+      for (;;) {
+        const list = blocks.from(last + 1, EVENTS_AT_ONCE)
+        if (list.length === 0) break
+        for (const { lastSeq } of list) {
+          for (const event of blocks.unpack(lastSeq)) if (event.seq > last) yield rowOf(event)
+          last = lastSeq
+        }
+      }
+      for (const row of tail.iterate(last)) yield rowOf(toParts(row, kinds))
+    },
+    write(rows) {
+      const pack = eventPacker(database, {
+        ids: logIdOf(database),
+        kinds,
+        addresses: addressTable(database),
+      })
+      const insert = database.prepare('INSERT INTO event_tail VALUES (?, ?, ?, ?, ?)')
+      for (const [seq = null, kind, createdAt = null, addresses = null, text = null] of rows)
+        insert.run(seq, kinds.open(String(kind)), createdAt, addresses, text)
+      const newest = rows.at(-1)?.[0]
+      if (typeof newest === 'number') pack(newest)
+    },
+  }
+}
+
+function transactionsForm(database: DatabaseSync, { columns }: CopiedTable): OwnForm {
+  const texts = transactionTexts(database)
+  const [place, parsed, accepting] = ['place', 'parsed', 'accepting_hash'].map((name) =>
+    columns.indexOf(name),
+  ) as [number, number, number]
+  const stored = columns.filter((column) => column !== 'parsed')
+  const names = stored.map((column) => (column === 'place' ? 'id' : column))
+  const insert = database.prepare(
+    `INSERT INTO transactions (${names.join()}) VALUES (${names.map(() => '?').join()})`,
+  )
+  const accept = database.prepare('INSERT INTO acceptances SELECT id, ? FROM chain_blocks WHERE hash = ?')
+  const indexes = stored.map((column) => columns.indexOf(column))
+  const fee = columns.indexOf('fee')
+  return {
+    complete(row) {
+      row[parsed] = texts.read(row[place] as number) ?? ''
+      return row
+    },
+    write(rows) {
+      for (const row of rows) {
+        const values = indexes.map((index) => {
+          const value = row[index] ?? null
+          return index === fee && value !== null ? BigInt(value as string) : value
+        })
+        insert.run(...values)
+        texts.put(row[place] as number, String(row[parsed]))
+        const hash = row[accepting] ?? null
+        if (hash !== null) accept.run(row[place] as number, hash)
+      }
+      texts.pack()
+    },
+  }
+}
+
+/** Addresses are numbers here, in the row and as its counterparty. */
+function addressesForm(database: DatabaseSync, { columns }: CopiedTable): OwnForm {
+  const stored: Record<string, string> = { place: 'tx', time_ms: 'time' }
+  // Found through the transaction.
+  const written = columns.filter((column) => column !== 'tx_id')
+  const insert = database.prepare(
+    `INSERT INTO address_rows (${written.map((column) => stored[column] ?? column).join()})
+      VALUES (${written.map(() => '?').join()})`,
+  )
+  return {
+    write(rows) {
+      const addresses = addressTable(database)
+      for (const row of rows) {
+        const values = written.map((column) => {
+          const value = row[columns.indexOf(column)] ?? null
+          if (value === null) return null
+          if (column === 'address' || column === 'counterparty') return addresses.open(String(value))
+          return isBig('address_rows', column) ? BigInt(value as string) : value
+        })
+        insert.run(...values)
+      }
+    },
+  }
+}
+
+function positionForm(database: DatabaseSync): OwnForm {
+  const mark = database.prepare(`SELECT value FROM marks WHERE name = 'position'`)
+  const log = database.prepare(`SELECT value FROM facts WHERE name = 'log'`)
+  return {
+    rows() {
+      const [seq, id] = [mark.get()?.value, log.get()?.value]
+      return seq === undefined || id === undefined ? [] : [[String(id), Number(seq)]]
+    },
+    write(rows) {
+      for (const [id = null, seq = null] of rows) {
+        database.prepare(`INSERT OR REPLACE INTO facts VALUES ('log', ?)`).run(id)
+        database.prepare(`INSERT OR REPLACE INTO marks VALUES ('position', ?)`).run(seq)
+      }
+    },
+  }
+}

@@ -1,0 +1,202 @@
+/** How the tables of this engine look in the form in which a store is copied: what is not said here is the same. */
+import type { DatabaseSync } from 'node:sqlite'
+import { type Area, type CopiedTable, isBig } from '../copy/copied-table.ts'
+import { MARKS_TABLE } from '../copy/copy-side.ts'
+
+/** Only here: made anew from what is copied, or of no use in another store. */
+const NOT_COPIED: Record<string, string> = {
+  changes: 'tells other processes of what they have in memory',
+  leases: 'of processes on this store',
+  shared_counts: 'of processes on this store',
+  count_holders: 'of processes on this store',
+  heartbeats: 'of processes on this store',
+  shared_secrets: 'secrets are files beside the databases',
+  series_active: 'made from the rows',
+  addresses: 'the address itself is copied',
+  event_kinds: 'the kind itself is copied',
+  event_log: 'in chain_state',
+  event_tail: 'in events',
+  event_blocks: 'in events',
+  event_addresses: 'made from the events',
+  acceptances: 'made from the transactions and blocks',
+  transaction_texts: 'in transactions',
+  transaction_blocks: 'in transactions',
+  marks: 'in job_position',
+  facts: 'in chain_state and job_position',
+  [MARKS_TABLE]: 'of the copy itself',
+}
+
+export interface TableRule {
+  /** What it is called in both engines. */
+  readonly as?: string
+  /** Columns with another name in both engines. */
+  readonly rename?: Readonly<Record<string, string>>
+  /** Columns that only this engine has. */
+  readonly own?: readonly string[]
+  /** Columns of both engines that this one has no column for: how they are read. They are not written. */
+  readonly derived?: Readonly<Record<string, string>>
+  /** Where the rows are read from, as `t`. */
+  readonly from?: string
+  readonly key?: readonly string[]
+  /** In place of an insert: statement and the columns of its parameters. */
+  readonly write?: { readonly sql: string; readonly columns: readonly string[] }
+}
+
+const groupId = '(SELECT id FROM book_groups WHERE feed = ? AND span = ? AND instrument = ?)'
+
+export const RULES: Record<string, TableRule> = {
+  idempotency_totals: {
+    // Triggers have made the sums already.
+    write: {
+      sql: 'INSERT OR REPLACE INTO idempotency_totals (account_id, entries, bytes) VALUES (?, ?, ?)',
+      columns: ['account_id', 'entries', 'bytes'],
+    },
+  },
+  attempts: { rename: { until: 'until_ms' } },
+  series_rows: { rename: { feed: 'feed_id' } },
+  series_revisions: { rename: { feed: 'feed_id' } },
+  coverage_spans: { rename: { feed: 'feed_id' } },
+  book_groups: {
+    rename: { feed: 'feed_id' },
+    key: ['feed_id', 'span', 'instrument'],
+    own: ['id', 'waiting'],
+    derived: {
+      blocks: '(SELECT count(*) FROM book_blocks WHERE book_group = t.id)',
+      tail_rows: '(SELECT count(*) FROM book_tail WHERE book_group = t.id)',
+      tail_first: '(SELECT coalesce(min(ts), 0) FROM book_tail WHERE book_group = t.id)',
+      tail_last: '(SELECT coalesce(max(ts), 0) FROM book_tail WHERE book_group = t.id)',
+    },
+    write: {
+      sql: `INSERT INTO book_groups (feed, span, instrument, version, first_ts, last_ts, rows, waiting)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ? > 0)`,
+      columns: ['feed_id', 'span', 'instrument', 'version', 'first_ts', 'last_ts', 'rows', 'tail_rows'],
+    },
+  },
+  book_blocks: {
+    own: ['book_group'],
+    derived: { feed_id: 'g.feed', span: 'g.span', instrument: 'g.instrument' },
+    from: 'book_groups g CROSS JOIN book_blocks t ON t.book_group = g.id',
+    key: ['feed_id', 'span', 'instrument', 'part'],
+    write: {
+      sql: `INSERT INTO book_blocks (book_group, part, data) VALUES (${groupId}, ?, ?)`,
+      columns: ['feed_id', 'span', 'instrument', 'part', 'data'],
+    },
+  },
+  book_tail: {
+    own: ['book_group'],
+    derived: { feed_id: 'g.feed', span: 'g.span', instrument: 'g.instrument' },
+    from: 'book_groups g CROSS JOIN book_tail t ON t.book_group = g.id',
+    key: ['feed_id', 'span', 'instrument', 'ts', 'seq'],
+    write: {
+      sql: `INSERT INTO book_tail (book_group, ts, seq, recorded_at, text, sides) VALUES (${groupId}, ?, ?, ?, ?, ?)`,
+      columns: ['feed_id', 'span', 'instrument', 'ts', 'seq', 'recorded_at', 'text', 'sides'],
+    },
+  },
+  chain_blocks: { rename: { time: 'time_ms' } },
+  seen_blocks: { rename: { at: 'seen_at' } },
+  gaps: {
+    rename: { at: 'recorded_at' },
+    derived: { id: 't.rowid' },
+    key: ['id'],
+    write: {
+      sql: 'INSERT INTO gaps (rowid, at, gap) VALUES (?, ?, ?)',
+      columns: ['id', 'recorded_at', 'gap'],
+    },
+  },
+  address_rows: {
+    rename: { tx: 'place', time: 'time_ms' },
+    own: ['address', 'counterparty'],
+    key: ['address', 'time_ms', 'rank', 'place'],
+    derived: { address: 'a.address', tx_id: 'x.tx_id', counterparty: 'c.address' },
+    from: `addresses a CROSS JOIN address_rows t ON t.address = a.id JOIN transactions x ON x.id = t.tx
+      LEFT JOIN addresses c ON c.id = t.counterparty`,
+  },
+  transactions: { rename: { id: 'place' }, derived: { parsed: `''` }, key: ['place'] },
+  payloads: { as: 'job_payloads' },
+  history: { as: 'job_history', key: ['subscription_id', 'number'] },
+  password_resets: { key: ['user_id'] },
+  invitations: { key: ['role'] },
+}
+
+/** Tables of both engines that this one stores in a form of its own: see `copy-forms.ts`. */
+const OWN_FORMS: Record<Area['label'], readonly Omit<CopiedTable, 'area'>[]> = {
+  accounts: [{ name: 'numbers', columns: ['name', 'newest'], key: ['name'] }],
+  environment: [],
+  chain: [
+    {
+      name: 'chain_state',
+      columns: [
+        'log_name',
+        'newest_seq',
+        'bytes',
+        'newest_place',
+        'coverage_from',
+        'indexed_from',
+        'retained_from',
+      ],
+      key: ['log_name'],
+    },
+    { name: 'events', columns: ['seq', 'kind', 'created_at', 'addresses', 'tail'], key: ['seq'] },
+  ],
+  jobs: [
+    { name: 'job_position', columns: ['log_id', 'seq'], key: ['log_id'] },
+    { name: 'numbers', columns: ['name', 'newest'], key: ['name'] },
+  ],
+}
+
+/** A table of this engine, as it is read and written. */
+export interface StoredTable extends CopiedTable {
+  readonly select: (columns: readonly string[]) => string
+  readonly insert: { readonly sql: string; readonly columns: readonly string[] } | undefined
+}
+
+/** From the schema of an open database. */
+export function storedTables(database: DatabaseSync, area: Area): StoredTable[] {
+  const tables = database
+    .prepare(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY rowid`)
+    .all()
+    .map(({ name }) => String(name))
+    .filter((name) => NOT_COPIED[name] === undefined)
+  return [
+    ...OWN_FORMS[area.label].map((form) => ({ ...form, area, select: () => '', insert: undefined })),
+    ...tables.map((name) => storedTable(database, area, name)),
+  ]
+}
+
+function storedTable(database: DatabaseSync, area: Area, stored: string): StoredTable {
+  const {
+    as: name = stored,
+    rename = {},
+    own = [],
+    derived = {},
+    from = `${stored} t`,
+    ...rule
+  } = RULES[stored] ?? {}
+  const info = database.prepare('SELECT name, pk FROM pragma_table_info(?) ORDER BY cid').all(stored)
+  const plain = info
+    .map((column) => String(column.name))
+    .filter((column) => !own.includes(column))
+    .map((column) => ({ column, as: rename[column] ?? column }))
+  const columns = [...plain.map(({ as }) => as), ...Object.keys(derived)]
+  const expression = (column: string) => {
+    const found = plain.find(({ as }) => as === column)
+    const text = derived[column] ?? `t.${found?.column ?? column}`
+    return isBig(name, column) ? `CAST(${text} AS TEXT)` : text
+  }
+  const primary = info
+    .filter(({ pk }) => Number(pk) > 0)
+    .sort((a, b) => Number(a.pk) - Number(b.pk))
+    .map((column) => rename[String(column.name)] ?? String(column.name))
+  return {
+    area,
+    name,
+    columns,
+    key: rule.key ?? primary,
+    select: (wanted) =>
+      `SELECT ${wanted.map((column) => `${expression(column)} AS "${column}"`).join(', ')} FROM ${from}`,
+    insert: rule.write ?? {
+      sql: `INSERT INTO ${stored} (${plain.map(({ column }) => column).join()}) VALUES (${plain.map(() => '?').join()})`,
+      columns: plain.map(({ as }) => as),
+    },
+  }
+}
