@@ -5,11 +5,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { systemClock } from '../../src/kit/clock.ts'
+import type { CopyProgress } from '../../src/store/maintain.ts'
 import {
   copyStore,
+  lockFolder,
   openCopy,
   openStores,
   parseStoreAddress,
+  SERVICE_LOCK,
+  type SqliteAddress,
   type StoreAddress,
 } from '../../src/store/open-stores.ts'
 import { manualClock } from '../fakes/manual-clock.ts'
@@ -19,11 +23,12 @@ import { drawn, START_MS } from './drawn-data.ts'
 import { fillStores, servedOf } from './filled-store.ts'
 
 const READS = 60
+const NO_SYNC = { sync: 'off' } as const
 
-async function copy(from: StoreAddress, to: StoreAddress) {
+async function copy(from: StoreAddress, to: StoreAddress, onProgress = (_: CopyProgress) => {}) {
   const sides = await openCopy(from, to, systemClock)
   try {
-    return await copyStore({ ...sides, onProgress: () => {}, copySecrets: async () => {} })
+    return await copyStore({ ...sides, onProgress, copySecrets: async () => {} })
   } finally {
     await Promise.all([sides.source.close(), sides.target.close()])
   }
@@ -41,7 +46,7 @@ test('a store is copied to the other engine and back: the same rows, the same an
   ) as [StoreAddress, StoreAddress, StoreAddress]
   try {
     mkdirSync(join(folder, 'a'))
-    await fillStores(openStores(first, clock), random, clock)
+    await fillStores(openStores({ ...first, ...NO_SYNC }, clock), random, clock)
     const there = await copy(first, second)
     assert.deepEqual(there.differences, [])
     assert.ok(there.rows > 3_000, `${there.rows} rows`)
@@ -79,3 +84,103 @@ test('a store is copied to the other engine and back: the same rows, the same an
     rmSync(folder, { recursive: true })
   }
 })
+
+const account = { id: 'acc', email: 'a@example.com', plan: 'free', billingDay: 1, createdAtMs: 1 }
+const stop = () => {
+  throw new Error('stopped on the way')
+}
+
+/** An account in a folder, an empty PostgreSQL store, and an empty folder. */
+async function withPlaces(run: (places: Record<'full' | 'server' | 'empty', StoreAddress>) => Promise<void>) {
+  const folder = mkdtempSync(join(tmpdir(), 'tapeline-copy-'))
+  const place = postgresPlace()
+  const at = (name: string) => parseStoreAddress(join(folder, name))
+  mkdirSync(join(folder, 'full'))
+  try {
+    const accounts = openStores(at('full'), systemClock).accounts()
+    await accounts.createAccount(account)
+    await accounts.close()
+    await run({ full: at('full'), server: parseStoreAddress(place.address), empty: at('empty') })
+  } finally {
+    await place.remove()
+    rmSync(folder, { recursive: true })
+  }
+}
+
+test(
+  'an unfinished copy cannot be used, and only the same copy goes on with it',
+  {
+    skip: withoutPostgres,
+  },
+  () =>
+    withPlaces(async ({ full, server, empty }) => {
+      await assert.rejects(copy(full, server, stop), /stopped on the way/)
+      const half = openStores(server, systemClock).accounts()
+      await assert.rejects(half.listAccounts(), { name: 'UnfinishedCopyError', message: /store copy` again/ })
+      await half.close()
+      const other = openStores(empty, systemClock)
+      mkdirSync((empty as SqliteAddress).folder)
+      await other.accounts().close()
+      await assert.rejects(copy(empty, server), {
+        name: 'CopyRefusedError',
+        message: /unfinished copy of .*full/,
+      })
+      assert.deepEqual((await copy(full, server)).differences, [])
+      const whole = openStores(server, systemClock).accounts()
+      assert.equal((await whole.listAccounts()).length, 1)
+      await whole.close()
+      await assert.rejects(copy(full, server), {
+        name: 'CopyRefusedError',
+        message: /is not empty \(shared\/accounts/,
+      })
+      await assert.rejects(copy(server, full), { name: 'CopyRefusedError', message: /is not empty/ })
+
+      rmSync((empty as SqliteAddress).folder, { recursive: true })
+      await assert.rejects(copy(server, empty, stop), /stopped on the way/)
+      assert.throws(() => openStores(empty, systemClock).accounts(), { name: 'UnfinishedCopyError' })
+      assert.deepEqual((await copy(server, empty)).differences, [])
+      await openStores(empty, systemClock).accounts().close()
+    }),
+)
+
+test('what was changed in the source behind the copy is found and named', { skip: withoutPostgres }, () =>
+  withPlaces(async ({ full, server }) => {
+    await assert.rejects(
+      copy(full, server, ({ step }) => (step === 'compare' ? stop() : undefined)),
+      /stopped on the way/,
+    )
+    const accounts = openStores(full, systemClock).accounts()
+    await accounts.createAccount({ ...account, id: 'later', email: 'later@example.com' })
+    await accounts.close()
+    const { differences } = await copy(full, server)
+    assert.deepEqual(differences, [{ table: 'shared/accounts', part: '', sourceRows: 2, targetRows: 1 }])
+    const half = openStores(server, systemClock).accounts()
+    await assert.rejects(half.listAccounts(), { name: 'UnfinishedCopyError' })
+    await half.close()
+  }),
+)
+
+test('nothing is copied while a service runs on either side', { skip: withoutPostgres }, () =>
+  withPlaces(async ({ full, server, empty }) => {
+    const holder = { pid: process.pid, since: 'now' }
+    const lock = lockFolder((full as SqliteAddress).folder, { name: SERVICE_LOCK, holder })
+    await assert.rejects(copy(full, server), {
+      name: 'CopyRefusedError',
+      message: /in use by another process/,
+    })
+    lock.release()
+    const leases = openStores(server, systemClock).leases()
+    const coordination = openStores(server, systemClock).coordination()
+    const fence = await leases.take({ part: 'index/live', holder: 'one', durationMs: 10_000 })
+    await assert.rejects(copy(full, server), {
+      name: 'CopyRefusedError',
+      message: /index\/live is led by one/,
+    })
+    if (fence !== undefined) await leases.release(fence)
+    await coordination.exchangeCounts({ holder: 'api process', counts: [] })
+    await assert.rejects(copy(server, empty), { name: 'CopyRefusedError', message: /api process/ })
+    await Promise.all([leases.close(), coordination.close()])
+    await assert.rejects(copy(full, full), { message: /copy the files/ })
+    await assert.rejects(copy(server, server), { message: /pg_dump/ })
+  }),
+)

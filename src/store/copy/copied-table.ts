@@ -28,7 +28,7 @@ export interface CopiedTable {
 }
 
 /** What differs between the tables of two engines, by their own rules. */
-export class TablesDifferError extends Error {
+class TablesDifferError extends Error {
   override readonly name = 'TablesDifferError'
 }
 

@@ -4,7 +4,7 @@ import type { Finding } from '../maintain.ts'
 import { type PostgresAddress, shownAddress } from './address.ts'
 import { connect, hostStates, storeError } from './connection.ts'
 import { storeLabels } from './labels.ts'
-import { type Label, versionOf } from './migrate.ts'
+import { isPartlyCopied, type Label, versionOf } from './migrate.ts'
 import { partitionsAhead } from './partitions.ts'
 
 const MIN_SERVER = 15
@@ -89,6 +89,8 @@ const checkTables: Check = async (client, address) => {
         JOIN pg_namespace n ON n.oid = c.relnamespace WHERE NOT i.indisvalid AND n.nspname = ANY ($1)) AS invalid`,
     [[...new Set(labels.map(({ schema }) => schema))]],
   )
+  if (await isPartlyCopied(client, address.schema))
+    findings.push(problem('copy', 'a copy into it is unfinished: run the same tapeline store copy again'))
   if (rows[0]?.may === false)
     findings.push(problem('rights', 'the user may not create schemas: GRANT CREATE ON DATABASE'))
   if (rows[0]?.invalid) findings.push(problem('indexes', `not valid: ${rows[0].invalid}; REINDEX them`))

@@ -2,6 +2,7 @@
 import type { Client } from 'pg'
 import { DATASETS } from '../../core/feed.ts'
 import { type Area, type CopiedTable, isBig } from '../copy/copied-table.ts'
+import { MARKS_TABLE } from '../copy/copy-side.ts'
 import { seriesTable } from './partitions.ts'
 import { servedNumber } from './series-feeds.ts'
 
@@ -17,9 +18,10 @@ const NOT_COPIED: Record<string, string> = {
   account_changes: 'tells other processes of what they have in memory',
   subscriptions_version: 'tells other processes of what they have in memory',
   event_addresses: 'made from the events',
+  [MARKS_TABLE]: 'of the copy itself',
 }
 
-export interface TableRule {
+interface TableRule {
   /** Columns that only this engine has. */
   readonly own?: readonly string[]
   /** What is written into some of them. */
@@ -37,7 +39,7 @@ const SKIPPED_AFTER_FAILOVER = 1_000_000
 
 export const SERIES_ROWS = 'series_rows'
 
-export const RULES: Record<string, TableRule> = {
+const RULES: Record<string, TableRule> = {
   accounts: { own: ['change_seq'] },
   feeds: {
     own: ['first_ts', 'last_ts', 'observed_from', 'covered_to', 'open_from', 'open_to'],

@@ -6,7 +6,7 @@ import type { Finding } from '../maintain.ts'
 import { assertWhole } from './damaged.ts'
 import { type DatabaseFile, databaseFiles } from './files.ts'
 import { describeHolder, readHolder, SERVICE_LOCK } from './folder-lock.ts'
-import { schemaVersion } from './migrate.ts'
+import { isPartlyCopied, schemaVersion } from './migrate.ts'
 
 const MAX_FAULTS = 5
 const OTHERS = 0o077
@@ -61,6 +61,12 @@ function fileFindings(file: DatabaseFile): Finding[] {
 
 function versionFinding(about: string, database: DatabaseSync, { migrations }: DatabaseFile): Finding {
   const [found, known] = [schemaVersion(database), migrations.length]
+  if (isPartlyCopied(database))
+    return {
+      state: 'problem',
+      about,
+      finding: 'a copy into it is unfinished: run the same tapeline store copy again',
+    }
   if (found === known) return { state: 'ok', about, finding: `schema version ${found}` }
   return found > known
     ? {

@@ -26,7 +26,7 @@ const NOT_COPIED: Record<string, string> = {
   [MARKS_TABLE]: 'of the copy itself',
 }
 
-export interface TableRule {
+interface TableRule {
   /** What it is called in both engines. */
   readonly as?: string
   /** Columns with another name in both engines. */
@@ -44,7 +44,7 @@ export interface TableRule {
 
 const groupId = '(SELECT id FROM book_groups WHERE feed = ? AND span = ? AND instrument = ?)'
 
-export const RULES: Record<string, TableRule> = {
+const RULES: Record<string, TableRule> = {
   idempotency_totals: {
     // Triggers have made the sums already.
     write: {
