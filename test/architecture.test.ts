@@ -207,6 +207,7 @@ const ENGINE_FILES: Record<string, string> = {
   'bench/figures/store.ts': 'measures against a bare insert loop',
   'bench/figures/books.ts': 'measures the pages of a file',
   'bench/figures/predictions.ts': 'measures the tables of a file',
+  'bench/figures/chain-index.ts': 'counts the rows of a file',
 }
 
 test('tests and benches open stores by their address; those that need the engine say why', () => {
