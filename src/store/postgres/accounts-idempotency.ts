@@ -1,5 +1,6 @@
+import { StoreUnavailableError } from '../../core/store-unavailable.ts'
 import { claimOf, storedForm } from '../accounts/idempotency-rules.ts'
-import type { AccountsStore } from '../accounts.ts'
+import type { AccountsStore, IdempotencyClaim } from '../accounts.ts'
 import { type Database, type Queries, statement } from './database.ts'
 
 /** A claim waits while old entries of its account are deleted, so that is done a little at a time. */
@@ -77,12 +78,43 @@ type Idempotency = Pick<AccountsStore, 'claimIdempotency' | 'finishIdempotency' 
   pruneIdempotency(): Promise<void>
 }
 
+/**
+ * Those of an account wait for each other's lock: one at a time, so that the others do not wait with a connection each
+ * and leave none to other accounts.
+ */
+const MAX_WAITING = 1_000
+
+function turns() {
+  const queues = new Map<string, { last: Promise<unknown>; length: number }>()
+  return <R>(accountId: string, run: () => Promise<R>): Promise<R> => {
+    const queue = queues.get(accountId) ?? { last: Promise.resolve(), length: 0 }
+    if (queue.length >= MAX_WAITING)
+      return Promise.reject(new StoreUnavailableError('Too many calls of this account wait for each other.'))
+    queues.set(accountId, queue)
+    queue.length++
+    const turn = queue.last.then(run).finally(() => {
+      queue.length--
+      if (queue.length === 0) queues.delete(accountId)
+    })
+    queue.last = turn.catch(() => {})
+    return turn
+  }
+}
+
 export function idempotencyEntries(db: Database): Idempotency {
+  const inTurn = turns()
+  /** Of the claims that this process has to finish or release. */
+  const accountOf = new Map<string, string>()
+  const settle = <R>(id: string, run: () => Promise<R>): Promise<R> => {
+    const accountId = accountOf.get(id)
+    accountOf.delete(id)
+    return accountId === undefined ? run() : inTurn(accountId, run)
+  }
   const forget = (tx: Queries, accountId: string, limit: number) =>
     Promise.all([tx.run(LOCK_ACCOUNT, [accountId]), tx.run(FORGET, [accountId, limit])])
   return {
-    claimIdempotency: ({ id, accountId, bodyHash, claimMs, rememberedMs, maxEntries }) =>
-      db.write(async (tx) => {
+    async claimIdempotency({ id, accountId, bodyHash, claimMs, rememberedMs, maxEntries }) {
+      const claimIn = async (tx: Queries): Promise<IdempotencyClaim> => {
         const [, [row]] = await Promise.all([
           forget(tx, accountId, FORGOTTEN_AT_ONCE),
           tx.rows<EntryRow>(FIND, [id]),
@@ -94,18 +126,26 @@ export function idempotencyEntries(db: Database): Idempotency {
           tx.run(PUT, [id, accountId, bodyHash, claimMs, rememberedMs, maxEntries]),
         ])
         return claimed === 1 ? { state: 'fresh' } : { state: 'full' }
-      }),
+      }
+      const claim = await inTurn(accountId, () => db.write(claimIn))
+      if (claim.state === 'fresh') accountOf.set(id, accountId)
+      return claim
+    },
     finishIdempotency: (id, reply, maxBytes) =>
-      db.write(async (tx) => {
-        const [totals] = await tx.rows<{ bytes: number }>(LOCK_ACCOUNT_OF, [id])
-        if (totals === undefined) return
-        const { text, bytes } = storedForm(reply, { usedBytes: totals.bytes, maxBytes })
-        await tx.run(FINISH, [id, text, bytes])
-      }),
+      settle(id, () =>
+        db.write(async (tx) => {
+          const [totals] = await tx.rows<{ bytes: number }>(LOCK_ACCOUNT_OF, [id])
+          if (totals === undefined) return
+          const { text, bytes } = storedForm(reply, { usedBytes: totals.bytes, maxBytes })
+          await tx.run(FINISH, [id, text, bytes])
+        }),
+      ),
     releaseIdempotency: (id) =>
-      db.write(async (tx) => {
-        await Promise.all([tx.rows(LOCK_ACCOUNT_OF, [id]), tx.run(RELEASE, [id])])
-      }),
+      settle(id, () =>
+        db.write(async (tx) => {
+          await Promise.all([tx.rows(LOCK_ACCOUNT_OF, [id]), tx.run(RELEASE, [id])])
+        }),
+      ),
     async pruneIdempotency() {
       for (;;) {
         const [oldest] = await db.rows<{ accountId: string }>(OLDEST_EXPIRED)

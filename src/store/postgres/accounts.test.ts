@@ -147,3 +147,42 @@ test('text with a character that PostgreSQL cannot store is stored without it, a
     await place.remove()
   }
 })
+
+test('calls with keys of one account that wait for each other leave connections to other accounts', {
+  skip,
+}, async () => {
+  const place = postgresPlace()
+  const accounts = storesIn(`${place.address}&pool_size=3`).accounts()
+  const schema = /schema=(\w+)/.exec(place.address)?.[1]
+  const claim = (accountId: string, id: string) =>
+    accounts.claimIdempotency({
+      id,
+      accountId,
+      bodyHash: 'body',
+      claimMs: 60_000,
+      rememberedMs: 60_000,
+      maxEntries: 100,
+    })
+  const reply = { status: 200, headers: [], body: 'done' }
+  try {
+    await Promise.all([claim('acc_1', 'first'), claim('acc_2', 'other')])
+    await onServer(place, async (client) => {
+      await client.query(
+        `BEGIN; SELECT FROM ${schema}.idempotency_totals WHERE account_id = 'acc_1' FOR UPDATE`,
+      )
+      const waiting = [
+        accounts.finishIdempotency('first', reply, 1_000),
+        ...Array.from({ length: 20 }, (_, i) => claim('acc_1', `waits ${i}`)),
+      ]
+      assert.deepEqual(await claim('acc_2', 'second'), { state: 'fresh' })
+      await accounts.finishIdempotency('second', reply, 1_000)
+      await client.query('COMMIT')
+      const [, ...claims] = await Promise.all(waiting)
+      assert.deepEqual(claims, new Array(20).fill({ state: 'fresh' }))
+    })
+    assert.equal((await claim('acc_1', 'first')).state, 'done')
+  } finally {
+    await accounts.close()
+    await place.remove()
+  }
+})
