@@ -212,7 +212,7 @@ async function startParts(
     url: http.url,
     metricsUrl: http.metricsUrl,
     firstKey,
-    operatorToken: await inviteOperator(),
+    operatorToken: does('api') ? await inviteOperator(secrets.invitation) : undefined,
     notice: nothingToRecord(config),
     failed,
     stop: () => shutdown.run(config.shutdownSeconds * 1000),

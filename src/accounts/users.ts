@@ -91,10 +91,10 @@ export function createUsers(deps: {
     },
     closeSession: (token: string) => store.deleteSession(hashToken(token)),
     closeOtherSessions: (userId: string, token: string) => store.deleteSessionsOf(userId, hashToken(token)),
-    /** A new one-time token for the operator; undefined when there is an operator already. */
-    async inviteOperator(accountId: string | null): Promise<string | undefined> {
+    /** A one-time token for the operator, a new one unless it is given; undefined when there is an operator already. */
+    async inviteOperator(accountId: string | null, bytes?: Buffer): Promise<string | undefined> {
       if ((await store.listUsers()).some(({ role }) => role === 'operator')) return undefined
-      const token = newToken(randomBytes)
+      const token = newToken(bytes === undefined ? randomBytes : () => bytes)
       await store.putInvitation({ hash: hashToken(token), role: 'operator', accountId })
       return token
     },

@@ -139,11 +139,11 @@ export function startDashboard(deps: DashboardDeps) {
     dashboard,
     /** Admits signed-in browsers of our own origin to the stream. */
     sessionGate: sessionGate(dashboard, deps),
-    /** A new one-time token while there is no operator. The first one gets the demo account, where there is one. */
-    async inviteOperator() {
+    /** A one-time token while there is no operator. The first one gets the demo account, where there is one. */
+    async inviteOperator(bytes?: Buffer) {
       const [first] = await accounts.list()
       const isFree = first !== undefined && !(await users.list()).some((user) => user.accountId === first.id)
-      return users.inviteOperator(isFree ? first.id : null)
+      return users.inviteOperator(isFree ? first.id : null, bytes)
     },
   }
 }

@@ -24,6 +24,8 @@ export interface InstallationSecrets {
   /** Encrypts what is stored and has to be read again: signing secrets of webhooks, answers to repeat. */
   readonly box: SecretBox
   readonly cursorKey: Buffer
+  /** Of the invitation that every process on a store shows; undefined where each start makes a new one. */
+  readonly invitation: Buffer | undefined
   /** Throws when the store was encrypted with another key. */
   checkWebhooks(environment: Environment, store: JobsStore): Promise<void>
   /** Writes new secrets to disk, after everything that is stored was checked against them. */
@@ -44,6 +46,7 @@ export function openSecrets(
   return {
     box,
     cursorKey: cursor.bytes,
+    invitation: undefined,
     async checkWebhooks(environment, store) {
       const unreadable = await countUnreadable(box, store)
       if (unreadable === 0) return
@@ -72,6 +75,7 @@ export async function openSharedSecrets(
   return {
     box,
     cursorKey: await open('cursor'),
+    invitation: await open('invitation'),
     async checkWebhooks(environment, jobs) {
       const unreadable = await countUnreadable(box, jobs)
       if (unreadable > 0)

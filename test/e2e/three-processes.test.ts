@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { hashToken } from '../../src/accounts/users.ts'
 import { type AccountsParts, openAccounts } from '../../src/app/open-accounts.ts'
 import { loadConfig } from '../../src/config.ts'
 import { systemClock } from '../../src/kit/clock.ts'
@@ -10,6 +11,7 @@ import { ask } from '../fakes/client.ts'
 import { makeAccount, makeKey } from '../fakes/keys.ts'
 import { type ChildService, dataFolder, spawnService, WIDE_PLAN } from '../fakes/service.ts'
 import { type PostgresPlace, postgresPlace, withoutPostgres } from '../postgres/test-postgres.ts'
+import { until } from '../until.ts'
 
 const skip = withoutPostgres
 const PRICE = 25
@@ -60,6 +62,15 @@ async function payer(credits: number): Promise<{ id: string; key: string }> {
   await parts.accounts.setCredits(id, credits)
   return { id, key: await makeKey(parts.accounts, { accountId: id }) }
 }
+
+test('every process shows the same link to become the operator', { skip }, async () => {
+  const linkOf = (service: ChildService) => /#\/welcome\/(\S+)/.exec(service.printed())?.[1]
+  await until('the links', () => processes.every((each) => linkOf(each) !== undefined))
+  const links = new Set(processes.map(linkOf))
+  assert.equal(links.size, 1)
+  const [token] = links
+  assert.equal((await parts.store.findInvitation(hashToken(token ?? '')))?.role, 'operator')
+})
 
 test('2,000 parallel requests over three processes against a balance for 500 give exactly 500 successes', {
   skip,
