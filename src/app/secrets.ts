@@ -11,6 +11,7 @@ import type { SharedSecrets, StoredSecrets } from '../store/shared-secrets.ts'
 import { DataFolderError } from './data-folder.ts'
 
 const SECRET_BYTES = 32
+/** Those without which what is stored could not be used. */
 const SECRET_NAMES = ['webhook', 'cursor'] as const
 type SecretName = (typeof SECRET_NAMES)[number]
 
@@ -67,7 +68,7 @@ export async function openSharedSecrets(
   secret: string | null,
 ): Promise<InstallationSecrets> {
   const master = masterBox(secret)
-  const open = async (name: SecretName): Promise<Buffer> => {
+  const open = async (name: SecretName | 'invitation'): Promise<Buffer> => {
     const proposed = sealed(master, randomBytes(SECRET_BYTES))
     return opened(master, await store.sharedSecret(name, proposed))
   }

@@ -105,7 +105,7 @@ test('after its connection was lost a process takes every account for changed, a
       onServer(place, async (client) => {
         const { rows } = await client.query(LISTENERS, [`LISTEN ${schema}_accounts`])
         assert.ok(rows.length > 0, 'nobody listens')
-        for (const { pid } of rows) await client.query('SELECT pg_terminate_backend($1)', [pid])
+        for (const { pid } of rows) await client.query('SELECT pg_terminate_backend($1::int)', [pid])
       }),
     )
     assert.deepEqual(heard, [['acc_1'], ['acc_1']])
