@@ -28,6 +28,7 @@ export function startIndexWorker({
     indexer: {
       checkpoint: () => call('checkpoint', []),
       chainBlockBelow: (steps) => call('chainBlockBelow', [steps]),
+      seenTo: () => call('seenTo', []),
       startAt: (block, gap) => call('startAt', [block, gap]),
       recordGap: (gap) => call('recordGap', [gap]),
       applyChain: (startHash, given, force) => {
@@ -38,9 +39,9 @@ export function startIndexWorker({
         const bytes = own(given)
         return call('applyMempool', [bytes, mempool], { transfer: [bytes.buffer] })
       },
-      applyNotifications: (given) => {
+      applyNotifications: (given, seenTo) => {
         const { batch, transfer } = ownBatch(given)
-        return call('applyNotifications', [batch], { transfer })
+        return call('applyNotifications', [batch, seenTo], { transfer })
       },
       applyBlocks: (given) => {
         const bytes = own(given)

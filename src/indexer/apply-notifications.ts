@@ -5,7 +5,7 @@
 import type { Network } from '../core/chain/network.ts'
 import type { Transaction } from '../core/chain/transaction.ts'
 import type { NotificationBatch } from '../relay/notification-queue.ts'
-import type { ChainStore } from '../store/chain.ts'
+import type { ChainPlace, ChainStore } from '../store/chain.ts'
 import { type EventBatch, eventBatch } from './batch.ts'
 import { enterTransactions } from './enter-transactions.ts'
 import type { PendingTransactions } from './pending-transactions.ts'
@@ -40,6 +40,7 @@ export async function applyNotifications(
   notifications: NotificationBatch,
   scores: ScoreState,
   context: Context,
+  seenTo?: ChainPlace,
 ): Promise<number | undefined> {
   const blocks = notifications.blocks.map(
     (bytes): CarryingBlock => ({
@@ -60,7 +61,7 @@ export async function applyNotifications(
       daaScore = score
     }
   }
-  const newestSeq = await recordBlocks(blocks, context, addScores)
+  const newestSeq = await recordBlocks(blocks, context, { add: addScores, seenTo })
   // Only after the write: a score that could not be written is new again when it is tried again.
   Object.assign(scores, { blueScore, daaScore })
   return newestSeq
@@ -70,7 +71,7 @@ export interface BlocksApplied {
   readonly newestSeq: number | undefined
   readonly count: number
   /** The last block of the answer that is in the chain: where the next query starts. */
-  readonly lastChainBlock: string | undefined
+  readonly lastChainBlock: ChainPlace | undefined
 }
 
 /** The answer of getBlocks with blocks and their transactions. */
@@ -87,25 +88,32 @@ export async function applyBlocks(bytes: Uint8Array, context: Context): Promise<
       transactions: () => readBlockTransactions(exactBlock(index)),
     }),
   )
+  const last = blocks.findLast((block) => block.isChainBlock)
+  const lastChainBlock = last && { hash: last.hash, blueScore: last.blueScore }
   return {
-    newestSeq: await recordBlocks(blocks, context),
+    newestSeq: await recordBlocks(blocks, context, { seenTo: lastChainBlock }),
     count: blocks.length,
-    lastChainBlock: blocks.findLast((block) => block.isChainBlock)?.hash,
+    lastChainBlock,
   }
 }
 
-/** `addLast` adds to the last write. */
+/** What belongs to the last write. */
+interface LastWrite {
+  readonly add?: (batch: EventBatch) => void
+  readonly seenTo?: ChainPlace | undefined
+}
+
 async function recordBlocks(
   blocks: readonly CarryingBlock[],
   context: Context,
-  addLast: (batch: EventBatch) => void = () => {},
+  last: LastWrite,
 ): Promise<number | undefined> {
   const unseen = new Set(await context.store.unseen(blocks.map((block) => block.hash)))
   const groups = groupsOf(blocks.filter((block) => unseen.delete(block.hash)))
   let newestSeq: number | undefined
   for (const [at, group] of groups.entries()) {
     const isLast = at === groups.length - 1
-    newestSeq = (await recordGroup(group, context, isLast ? addLast : () => {})) ?? newestSeq
+    newestSeq = (await recordGroup(group, context, isLast ? last : {})) ?? newestSeq
   }
   return newestSeq
 }
@@ -130,7 +138,7 @@ function groupsOf(blocks: readonly CarryingBlock[]): CarryingBlock[][] {
 async function recordGroup(
   blocks: readonly CarryingBlock[],
   { store, network, pending, now }: Context,
-  addLast: (batch: EventBatch) => void,
+  { add, seenTo }: LastWrite,
 ): Promise<number | undefined> {
   const atMs = now()
   const batch = eventBatch(network, atMs)
@@ -147,14 +155,16 @@ async function recordGroup(
       transaction_ids: [...block.transactionIds],
     })
   }
-  addLast(batch)
-  if (batch.events.length === 0) return undefined
+  add?.(batch)
+  // Also where nothing is new: a later start need not ask for these blocks again.
+  if (batch.events.length === 0 && seenTo === undefined) return undefined
   const { newestSeq } = await store.write({
     atMs,
     expects: (await store.checkpoint())?.hash ?? null,
     entered,
     seen: blocks.map(({ hash }) => hash),
     events: batch.events,
+    ...(seenTo === undefined ? {} : { seenTo }),
   })
   for (const { txId, transaction } of fresh)
     pending.inBlock(
@@ -164,7 +174,7 @@ async function recordGroup(
     )
   for (const { transactionIds } of blocks) for (const txId of transactionIds) pending.inBlock(txId, atMs)
   if (blocks.length > 0) pending.blocksRecorded(atMs)
-  return newestSeq
+  return batch.events.length === 0 ? undefined : newestSeq
 }
 
 /** Transactions of these blocks that no event has reported, each once. */

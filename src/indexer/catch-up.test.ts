@@ -74,6 +74,35 @@ test('after a long absence the index catches up in steps: nothing is missing and
   assert.ok(longest <= 50, `${longest} blocks in one step`)
 })
 
+test('blocks of an absence are recorded even if the indexer dies again before it has read them', async (t) => {
+  const rig = await startChainRig({
+    ...{ seed: 9, paced: false, warmUpBlocks: 150, coinbaseMaturity: 30, reorgsPerMinute: 0 },
+  })
+  t.after(() => rig.close())
+  const [node] = rig.nodes
+  assert.ok(node)
+  const first = await rig.follow()
+  for (let i = 0; i < 30; i++) rig.chain.chain.step()
+  await caughtUp(first.database, () => node.truth.sink())
+  await settled(first.database)
+  await first.stop()
+  for (let i = 0; i < 300; i++) rig.chain.chain.step()
+  const second = await rig.follow({
+    wrap: (indexer) => ({
+      ...indexer,
+      applyBlocks: () => Promise.reject(new Error('too early')),
+      applyNotifications: () => Promise.reject(new Error('too early')),
+    }),
+  })
+  await caughtUp(second.database, () => node.truth.sink(), 20_000)
+  await second.stop()
+  const third = await rig.follow()
+  rig.chain.chain.step()
+  await caughtUp(third.database, () => node.truth.sink(), 20_000)
+  await settled(third.database)
+  assertLog(await allEvents(third.database), node)
+})
+
 for (const followedFirst of [true, false]) {
   const when = followedFirst ? 'whose blocks are followed' : 'of which only the last block is followed'
   test(`a node that falls behind retracts nothing (${when})`, async (t) => {

@@ -5,7 +5,7 @@ import { systemClock } from '../kit/clock.ts'
 import { createWake } from '../kit/wake.ts'
 import type { ChainQueries } from '../relay/chain-queries.ts'
 import { createNotificationQueue } from '../relay/notification-queue.ts'
-import type { ChainGap } from '../store/chain.ts'
+import type { ChainGap, ChainPlace } from '../store/chain.ts'
 import { writeNext } from '../store/conformance/chain-engine.ts'
 import { followBlocks } from './follow-blocks.ts'
 import { createIndexer } from './indexer.ts'
@@ -40,7 +40,7 @@ async function fillOver(oldestBlueScore: number) {
   const stop = new AbortController()
   const gaps: ChainGap[] = []
   const troubles: string[] = []
-  let missing: string | undefined = hash('0')
+  let missing: ChainPlace | undefined = { hash: hash('0'), blueScore: 50 }
   await followBlocks({
     indexer,
     queries,
@@ -57,6 +57,7 @@ async function fillOver(oldestBlueScore: number) {
       missing = undefined
       return taken
     },
+    notifiedTo: () => undefined,
     recover: () => undefined,
     onWritten: () => {},
     onGap: (gap) => gaps.push(gap),

@@ -12,7 +12,7 @@ import type { Clock } from '../kit/clock.ts'
 import type { Wake } from '../kit/wake.ts'
 import type { BlockFacts, ChainQueries } from '../relay/chain-queries.ts'
 import type { NotificationBatch, NotificationQueue } from '../relay/notification-queue.ts'
-import type { ChainBlock, ChainGap } from '../store/chain.ts'
+import type { ChainBlock, ChainGap, ChainPlace } from '../store/chain.ts'
 import type { Indexer } from './indexer.ts'
 
 export interface FollowBlocksOptions {
@@ -27,9 +27,11 @@ export interface FollowBlocksOptions {
   gatherMs: number
   prefer: () => string | undefined
   /** From where blocks may be missing; taken once. Undefined: none are. */
-  takeMissing: () => string | undefined
+  takeMissing: () => ChainPlace | undefined
+  /** Below which block of the chain all blocks have been notified; undefined: not known. */
+  notifiedTo: () => ChainPlace | undefined
   /** From where to query again when notifications had to be dropped. */
-  recover: () => string | undefined
+  recover: () => ChainPlace | undefined
   onWritten: (newestSeq: number) => void
   /** No node has these blocks any more: they were not recorded. */
   onGap: (gap: ChainGap) => void
@@ -47,8 +49,13 @@ const MAX_ROUNDS = 100_000
 export async function followBlocks(options: FollowBlocksOptions): Promise<void> {
   const { indexer, queue, clock, wake, signal } = options
   let failures = 0
-  let missing: string | undefined
-  let unwritten: NotificationBatch | undefined
+  let missing: ChainPlace | undefined
+  let unwritten: { batch: NotificationBatch; seenTo: ChainPlace | undefined } | undefined
+  const take = () => {
+    const notifiedTo = options.notifiedTo()
+    const batch = queue.take()
+    return batch && { batch, seenTo: queue.isDrained ? notifiedTo : undefined }
+  }
   while (!signal.aborted) {
     missing = options.takeMissing() ?? missing
     try {
@@ -56,8 +63,8 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
         await fill(missing)
         missing = undefined
       }
-      for (unwritten ??= queue.take(); unwritten !== undefined && !signal.aborted; unwritten = queue.take()) {
-        const newestSeq = await indexer.applyNotifications(unwritten)
+      for (unwritten ??= take(); unwritten !== undefined && !signal.aborted; unwritten = take()) {
+        const newestSeq = await indexer.applyNotifications(unwritten.batch, unwritten.seenTo)
         if (newestSeq !== undefined) options.onWritten(newestSeq)
         failures = 0
       }
@@ -95,13 +102,14 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
     options.onGap(gap)
   }
 
-  async function fill(from: string): Promise<void> {
-    let low = from
+  async function fill(from: ChainPlace): Promise<void> {
+    let low = from.hash
     for (let round = 0; round < MAX_ROUNDS && !signal.aborted; round++) {
       const answer = await options.queries.blocksFrom(low, options.prefer())
       if (answer.kind === 'unavailable') throw new Error(answer.detail)
       if (answer.kind === 'unknown_block') {
-        const older = await indexer.chainBlockBelow(OLDER_BLOCKS)
+        const above = ((await indexer.checkpoint())?.blueScore ?? 0) - from.blueScore
+        const older = await indexer.chainBlockBelow(OLDER_BLOCKS + Math.max(0, above))
         if (older === undefined || older.hash === low || round > 0) {
           const oldest = await lostUpTo(older)
           if (older === undefined || oldest === undefined) {
@@ -118,8 +126,8 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
       }
       const { newestSeq, lastChainBlock } = await indexer.applyBlocks(answer.bytes)
       if (newestSeq !== undefined) options.onWritten(newestSeq)
-      if (lastChainBlock === undefined || lastChainBlock === low) return
-      low = lastChainBlock
+      if (lastChainBlock === undefined || lastChainBlock.hash === low) return
+      low = lastChainBlock.hash
     }
   }
 }

@@ -5,7 +5,7 @@ import type { WatchedAddresses } from '../relay/addresses.ts'
 import { createChainQueries } from '../relay/chain-queries.ts'
 import { createNotificationQueue } from '../relay/notification-queue.ts'
 import { subscribe } from '../relay/subscribe.ts'
-import type { ChainGap } from '../store/chain.ts'
+import type { ChainGap, ChainPlace } from '../store/chain.ts'
 import type { Upstreams } from '../upstreams/pool.ts'
 import { followBlocks } from './follow-blocks.ts'
 import { followChain } from './follow-chain.ts'
@@ -56,12 +56,14 @@ export async function startFollowing(options: FollowingOptions): Promise<Followi
   let node: string | undefined
   /** Counts the times that the subscriptions came up: a node that was restarted has another mempool. */
   let lives = 0
-  const trail = createTrail((await indexer.chainBlockBelow(RESTART_MARGIN_BLOCKS))?.hash)
+  const trail = createTrail(
+    (await indexer.seenTo()) ?? (await indexer.chainBlockBelow(RESTART_MARGIN_BLOCKS)),
+  )
   let lastNotificationMs = clock.now()
   /** From this chain block on, blocks may not have been recorded. */
   let missingFrom = trail.before(lastNotificationMs)
 
-  const mayMiss = (from: string) => {
+  const mayMiss = (from: ChainPlace) => {
     missingFrom ??= from
     blocksWake.ring()
   }
@@ -103,13 +105,13 @@ export async function startFollowing(options: FollowingOptions): Promise<Followi
       ...common,
       wake: chainWake,
       onApplied: (applied) => {
-        if (applied.checkpoint) trail.add(applied.checkpoint.hash, clock.now())
+        if (applied.checkpoint) trail.add(applied.checkpoint, clock.now())
         if (applied.newestSeq !== undefined) options.onWritten(applied.newestSeq)
         options.onApplied?.(applied)
       },
-      onStarted: (block) => mayMiss(block.hash),
+      onStarted: mayMiss,
       onGap: (gap) => {
-        mayMiss(gap.toHash)
+        mayMiss({ hash: gap.toHash, blueScore: gap.fromBlueScore })
         options.onGap?.(gap)
       },
       onTrouble: trouble('chain'),
@@ -125,6 +127,8 @@ export async function startFollowing(options: FollowingOptions): Promise<Followi
         missingFrom = undefined
         return taken
       },
+      notifiedTo: () =>
+        missingFrom === undefined ? trail.at(lastNotificationMs - NOTIFICATION_DELAY_MS) : undefined,
       onGap: (gap) => options.onGap?.(gap),
       recover: () => trail.before(lastNotificationMs - QUEUE_DELAY_MS),
       onTrouble: trouble('blocks'),
@@ -147,17 +151,18 @@ export async function startFollowing(options: FollowingOptions): Promise<Followi
 }
 
 /** Which chain block was the last one at which time. */
-function createTrail(first: string | undefined) {
-  const places: { hash: string; atMs: number }[] = []
+function createTrail(first: ChainPlace | undefined) {
+  const places: { place: ChainPlace; atMs: number }[] = []
+  const at = (timeMs: number): ChainPlace | undefined => places.findLast(({ atMs }) => atMs <= timeMs)?.place
   return {
-    add(hash: string, atMs: number): void {
+    at,
+    add({ hash, blueScore }: ChainPlace, atMs: number): void {
       const newest = places.at(-1)
       if (newest !== undefined && atMs - newest.atMs < 200) return
-      places.push({ hash, atMs })
+      places.push({ place: { hash, blueScore }, atMs })
       if (places.length > TRAIL) places.shift()
     },
-    before(timeMs: number): string | undefined {
-      return places.findLast((place) => place.atMs <= timeMs)?.hash ?? first ?? places[0]?.hash
-    },
+    /** Where that is not known, a place as early as possible. */
+    before: (timeMs: number): ChainPlace | undefined => at(timeMs) ?? first ?? places[0]?.place,
   }
 }

@@ -20,7 +20,14 @@
 import type { Network } from '../core/chain/network.ts'
 import { gapEvent } from '../events/gap-event.ts'
 import type { NotificationBatch } from '../relay/notification-queue.ts'
-import type { ChainBlock, ChainGap, ChainStore, ChainWrite, IndexRetention } from '../store/chain.ts'
+import type {
+  ChainBlock,
+  ChainGap,
+  ChainPlace,
+  ChainStore,
+  ChainWrite,
+  IndexRetention,
+} from '../store/chain.ts'
 import type { EventStore, Retention } from '../store/events.ts'
 import { applyChain } from './apply-chain.ts'
 import { applyMempool, type MempoolApplied } from './apply-mempool.ts'
@@ -40,6 +47,8 @@ export interface Indexer {
   checkpoint(): Promise<ChainBlock | undefined>
   /** A followed block that many steps below the checkpoint; the oldest stored one where it is further. */
   chainBlockBelow(steps: number): Promise<ChainBlock | undefined>
+  /** Below which block of the chain all blocks were recorded. */
+  seenTo(): Promise<ChainPlace | undefined>
   /** Follows from this block on, as the first start or after a gap. */
   startAt(block: ChainBlock, gap: ChainGap | undefined): Promise<void>
   /** Records what is missing beside the followed chain. */
@@ -47,7 +56,8 @@ export interface Indexer {
   applyChain(startHash: string, bytes: Uint8Array, force: boolean): Promise<ChainApplied>
   /** `mempool` names whose it is: a node that was restarted has another one. */
   applyMempool(bytes: Uint8Array, mempool: string): Promise<MempoolApplied>
-  applyNotifications(notifications: NotificationBatch): Promise<number | undefined>
+  /** With them, all blocks below `seenTo` are recorded. */
+  applyNotifications(notifications: NotificationBatch, seenTo?: ChainPlace): Promise<number | undefined>
   applyBlocks(bytes: Uint8Array): Promise<BlocksApplied>
   /** One bounded step. */
   prune(events: Retention, index: IndexRetention): Promise<boolean>
@@ -115,11 +125,13 @@ export async function createIndexer(options: IndexerOptions): Promise<Indexer> {
   return {
     checkpoint: () => inTurn(() => chain.checkpoint()),
     chainBlockBelow: (steps) => inTurn(() => chain.chainBlockBelow(steps)),
+    seenTo: () => inTurn(() => chain.seenTo()),
     startAt: (start, gap) => inTurn(() => write({ start, ...gapRows(gap ? [gap] : []) })),
     recordGap: (gap) => inTurn(() => write(gapRows([gap]))),
     applyChain: (startHash, bytes, force) => inTurn(() => applyAnswer(startHash, bytes, force)),
     applyMempool: (bytes, mempool) => inTurn(() => applyMempool({ ...context, mempool, bytes })),
-    applyNotifications: (notifications) => inTurn(() => applyNotifications(notifications, scores, context)),
+    applyNotifications: (notifications, seenTo) =>
+      inTurn(() => applyNotifications(notifications, scores, context, seenTo)),
     applyBlocks: (bytes) => inTurn(() => applyBlocks(bytes, context)),
     prune: (retention, index) =>
       inTurn(async () => {

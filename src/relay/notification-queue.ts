@@ -19,6 +19,8 @@ export interface NotificationQueue {
   blueScore(bytes: Uint8Array): void
   /** What has come, at most so many blocks; undefined when nothing has. */
   take(): NotificationBatch | undefined
+  /** Everything that came was taken, and nothing was lost. */
+  readonly isDrained: boolean
   /** Whether blocks were lost since the last call. */
   wasBroken(): boolean
   clear(): void
@@ -47,6 +49,8 @@ export function createNotificationQueue(
   const daaScores = new Scores(clock)
   const blueScores = new Scores(clock)
 
+  const isEmpty = () => blocks.length === 0 && daaScores.isEmpty && blueScores.isEmpty
+
   function clear(): void {
     blocks = []
     bytesWaiting = 0
@@ -55,6 +59,9 @@ export function createNotificationQueue(
   }
 
   return {
+    get isDrained() {
+      return !broken && isEmpty()
+    },
     block(bytes) {
       blocks.push(bytes)
       bytesWaiting += bytes.length
@@ -65,7 +72,7 @@ export function createNotificationQueue(
     daaScore: (bytes) => daaScores.add(bytes),
     blueScore: (bytes) => blueScores.add(bytes),
     take() {
-      if (blocks.length === 0 && daaScores.isEmpty && blueScores.isEmpty) return undefined
+      if (isEmpty()) return undefined
       const taken = {
         blocks: blocks.splice(0, limits.perTake),
         daaScores: daaScores.take(),

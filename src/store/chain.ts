@@ -70,6 +70,9 @@ export interface ChainGap {
   readonly txIds?: readonly string[]
 }
 
+/** A block of the followed chain, by which its place is found again when the block itself has left the chain. */
+export type ChainPlace = Pick<ChainBlock, 'hash' | 'blueScore'>
+
 /** Everything of one step; either all of it is written or nothing. Applied in the order of the members. */
 export interface ChainWrite {
   readonly atMs: number
@@ -87,6 +90,8 @@ export interface ChainWrite {
   readonly dropped?: readonly DroppedTransaction[]
   /** Blocks of the DAG, in the chain or not; remembered for a while, so that each is reported once. */
   readonly seen?: readonly string[]
+  /** All blocks of the DAG below this one were seen. */
+  readonly seenTo?: ChainPlace
   readonly events?: readonly NewEvent[]
 }
 
@@ -202,6 +207,8 @@ export interface ChainStore {
   write(batch: ChainWrite): Promise<ChainWritten>
   /** The last chain block that was applied. */
   checkpoint(): Promise<ChainBlock | undefined>
+  /** Below which block of the chain all blocks of the DAG were seen; undefined until that is written. */
+  seenTo(): Promise<ChainPlace | undefined>
   /** From when on every transaction is indexed: after the last gap of the chain. Undefined before the first start. */
   coverageFromMs(): Promise<number | undefined>
   /** From when on transactions are indexed, but for the gaps; undefined before the first start. */

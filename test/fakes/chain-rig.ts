@@ -10,7 +10,7 @@ import {
   startSandboxNode,
 } from '../../sandbox/node/run.ts'
 import { startFollowing } from '../../src/indexer/follow.ts'
-import { createIndexer } from '../../src/indexer/indexer.ts'
+import { createIndexer, type Indexer } from '../../src/indexer/indexer.ts'
 import { systemClock } from '../../src/kit/clock.ts'
 import { createWatchedAddresses } from '../../src/relay/addresses.ts'
 import type { ChainGap, ChainStores } from '../../src/store/chain.ts'
@@ -33,7 +33,12 @@ export interface ChainRig {
   readonly chain: RunningSandboxChain
   readonly nodes: RunningSandboxNode[]
   /** Starts an indexer on the rig's folder, in this thread. */
-  follow(options?: { urls?: readonly string[]; dropAfterMs?: number }): Promise<FollowedChain>
+  follow(options?: {
+    urls?: readonly string[]
+    dropAfterMs?: number
+    /** Takes part of its work away from the indexer. */
+    wrap?: (indexer: Indexer) => Indexer
+  }): Promise<FollowedChain>
   close(): Promise<void>
 }
 
@@ -53,7 +58,11 @@ export async function startChainRig(
     folder,
     chain,
     nodes,
-    async follow({ urls = nodes.map((node) => node.url), dropAfterMs = 60_000 } = {}) {
+    async follow({
+      urls = nodes.map((node) => node.url),
+      dropAfterMs = 60_000,
+      wrap = (indexer: Indexer) => indexer,
+    } = {}) {
       const upstreams = createUpstreams({
         network: NETWORK,
         nodes: urls.map((url, i) => ({ name: `node-${i + 1}`, url, tier: 'primary' })),
@@ -74,7 +83,7 @@ export async function startChainRig(
       })
       const loops = await startFollowing({
         upstreams,
-        indexer,
+        indexer: wrap(indexer),
         watched: createWatchedAddresses({ network: NETWORK, cap: 100 }),
         clock: systemClock,
         random: Math.random,

@@ -23,6 +23,7 @@ export interface Cluster {
   /** `postgres://postgres@127.0.0.1:…/postgres`. */
   readonly address: string
   readonly port: number
+  readonly pid: number
   /** `kill -9` of the server: resolves when nothing of it runs any more. */
   crash(): Promise<void>
   /** After a crash. */
@@ -122,6 +123,9 @@ export async function startCluster({ from }: { from?: Cluster } = {}): Promise<C
   return {
     address,
     port,
+    get pid() {
+      return server.pid ?? 0
+    },
     async crash() {
       const children = childrenOf(server.pid)
       await end('SIGKILL')

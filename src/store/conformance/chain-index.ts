@@ -286,6 +286,22 @@ export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
     await open.remove()
   })
 
+  test(`${engine.name}: up to where all blocks were seen is kept, with the write that says so`, async () => {
+    const open = await engine.open()
+    const { chain } = open
+    assert.equal(await chain.seenTo(), undefined)
+    const seenTo = { hash: hash(10), blueScore: 10 }
+    await writeNext(chain, { atMs: 1, start: block(10), seen: [hash(10)], seenTo })
+    await writeNext(chain, { atMs: 2, added: [block(11)] })
+    assert.deepEqual(await chain.seenTo(), seenTo)
+    await assert.rejects(
+      chain.write({ atMs: 3, expects: hash(99), seenTo: { hash: hash(11), blueScore: 11 } }),
+    )
+    const reopened = await open.reopen()
+    assert.deepEqual(await reopened.chain.seenTo(), seenTo)
+    await open.remove()
+  })
+
   test(`${engine.name}: a write that expects another checkpoint is refused and leaves nothing behind`, async () => {
     const open = await engine.open()
     const { chain, events } = open

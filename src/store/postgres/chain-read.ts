@@ -9,6 +9,7 @@ import type {
   AddressPage,
   AddressRow,
   ChainGap,
+  ChainPlace,
   Confirmation,
   HistoryPlace,
   IndexedOutput,
@@ -27,6 +28,10 @@ const COVERAGE = statement(
       greatest(coalesce(indexed_from, coverage_from), retained_from) AS "indexedFrom",
       coverage_from IS NOT NULL AS "isStarted"
     FROM chain_state`,
+)
+const SEEN_TO = statement(
+  'chain_seen_to_read',
+  `SELECT encode(seen_to, 'hex') AS hash, seen_to_score AS "blueScore" FROM chain_state WHERE seen_to IS NOT NULL`,
 )
 const GAPS = statement('chain_gaps', 'SELECT gap FROM gaps ORDER BY id DESC LIMIT $1::int')
 const KNOWN = statement(
@@ -97,6 +102,7 @@ export function chainReader(database: Database) {
   return {
     ...blockReader(database),
     coverageFromMs: async (): Promise<number | undefined> => (await coverage())?.coverageFrom,
+    seenTo: async (): Promise<ChainPlace | undefined> => (await database.rows<ChainPlace>(SEEN_TO))[0],
     indexedFromMs: async (): Promise<number | undefined> => (await coverage())?.indexedFrom,
     async gaps(limit = MAX_GAPS): Promise<ChainGap[]> {
       const rows = await database.rows<{ gap: string }>(GAPS, [limit])

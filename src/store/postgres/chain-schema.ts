@@ -123,4 +123,12 @@ export const CHAIN_MIGRATIONS: readonly Migration[] = [
         DROP CONSTRAINT address_rows_pkey, ADD PRIMARY KEY (address, time_ms, rank, place);
     `,
   },
+  {
+    version: 3,
+    name: 'where all blocks were seen',
+    sql: `
+      -- Below this block of the chain all blocks of the DAG were seen.
+      ALTER TABLE chain_state ADD COLUMN seen_to bytea, ADD COLUMN seen_to_score bigint;
+    `,
+  },
 ]

@@ -43,6 +43,10 @@ const INSERT_GAPS = statement(
     SELECT (SELECT coalesce(max(id), 0) FROM gaps) + g.n, g.recorded_at, g.gap
       FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS g (recorded_at, gap, n)`,
 )
+const SEEN_TO = statement(
+  'chain_seen_to',
+  'UPDATE chain_state SET seen_to = $1::bytea, seen_to_score = $2::bigint',
+)
 const INSERT_SEEN = statement(
   'chain_insert_seen',
   `INSERT INTO seen_blocks (hash, seen_at) SELECT hash, $1::bigint FROM unnest($2::bytea[]) AS hash
@@ -131,7 +135,7 @@ async function writeBatch(queries: Queries, batch: ChainWrite, id: string): Prom
   const [checkpoint] = await Promise.all([
     addBlocks(queries, added).then(() => checkpointOf(queries)),
     writeTransactions(queries, batch, accepted, { atMs, firstSeq, firstPlace }),
-    remember(queries, batch.seen ?? [], atMs),
+    remember(queries, batch, atMs),
     queries.run(SAVE, [
       newestSeq,
       log.size,
@@ -168,8 +172,9 @@ async function leaveBlocks(queries: Queries, removed: readonly string[], atMs: n
   if (removed.length > 0) await unconfirm(queries, await removeBlocks(queries, removed), atMs)
 }
 
-async function remember(queries: Queries, seen: readonly string[], atMs: number): Promise<void> {
+async function remember(queries: Queries, { seen = [], seenTo }: ChainWrite, atMs: number): Promise<void> {
   if (seen.length > 0) await queries.run(INSERT_SEEN, [atMs, seen.map(bytea)])
+  if (seenTo !== undefined) await queries.run(SEEN_TO, [bytea(seenTo.hash), seenTo.blueScore])
 }
 
 /** A transaction that could not be read is missing in the rows of its addresses, which nobody knows. */

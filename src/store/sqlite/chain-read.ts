@@ -9,6 +9,7 @@ import type {
   AddressPage,
   ChainBlock,
   ChainGap,
+  ChainPlace,
   Confirmation,
   HistoryPlace,
   IndexedOutput,
@@ -49,6 +50,7 @@ export function chainReader(database: DatabaseSync, addresses: AddressTable) {
   const ids = logIdOf(database)
   const texts = transactionTexts(database)
   const fact = database.prepare('SELECT CAST(value AS INTEGER) AS value FROM facts WHERE name = ?')
+  const seenTo = database.prepare("SELECT value FROM facts WHERE name = 'seen_to'")
   const confirmed = database.prepare(
     `SELECT h.value AS block, t.id, t.tx_id, t.accepting_daa_score, d.address, r.event_seq
       FROM json_each(?) h JOIN chain_blocks b ON b.hash = unhex(h.value) JOIN acceptances a ON a.block = b.id
@@ -92,6 +94,12 @@ export function chainReader(database: DatabaseSync, addresses: AddressTable) {
     coverageFromMs(): number | undefined {
       const from = factOf('coverage_from')
       return from === undefined ? undefined : Math.max(from, factOf('kept_from') ?? 0)
+    },
+    seenTo(): ChainPlace | undefined {
+      const row = seenTo.get()
+      if (row === undefined) return undefined
+      const [blueScore, hash = ''] = String(row.value).split(' ')
+      return { hash, blueScore: Number(blueScore) }
     },
     indexedFromMs(): number | undefined {
       const from = factOf('indexed_from') ?? factOf('coverage_from')

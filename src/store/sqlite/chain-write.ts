@@ -8,6 +8,7 @@ import {
   type AddressEffect,
   type ChainBlock,
   type ChainGap,
+  type ChainPlace,
   type ChainWrite,
   type ChainWritten,
   CheckpointMovedError,
@@ -51,6 +52,7 @@ export function chainWriter(
     for (const transaction of batch.entered ?? []) transactions.enter(transaction, atMs, firstSeq)
     for (const dropped of batch.dropped ?? []) transactions.drop(dropped, atMs)
     for (const hash of batch.seen ?? []) insertSeen.run(blob(hash), atMs)
+    if (batch.seenTo) followed.seenTo(batch.seenTo)
     if (batch.added?.length || batch.entered?.length) texts.pack()
     return { newestSeq: events.newestSeq(), checkpoint: checkpoint() }
   }
@@ -86,6 +88,7 @@ function followedChain(database: DatabaseSync) {
 
   return {
     put,
+    seenTo: ({ hash, blueScore }: ChainPlace) => void setFact.run('seen_to', `${blueScore} ${hash}`),
     accept: (block: number, tx: number) => void insertAcceptance.run(block, tx),
     startAt(block: ChainBlock): void {
       database.exec('DELETE FROM acceptances; DELETE FROM chain_blocks')
