@@ -357,8 +357,11 @@ export class Ledger {
         this.#dirty.add(budget)
       }
       const failure = error instanceof Error ? error : new Error(String(error))
-      if (failure instanceof WritesRefusedError) await this.#takeParts(needs.keys(), nowMs)
-      for (const waiter of this.#waiters.splice(0)) {
+      // Those that come meanwhile are served by the next round trip.
+      const waiting = this.#waiters.splice(0)
+      if (failure instanceof WritesRefusedError)
+        await this.#takeParts(new Set(waiting.flatMap(({ payer }) => payer.budgets)))
+      for (const waiter of waiting) {
         if (this.#spend(waiter.payer, waiter.charge, this.#clock.now())) waiter.resolve(true)
         else waiter.reject(failure)
       }
@@ -366,9 +369,10 @@ export class Ledger {
     }
   }
 
-  async #takeParts(budgets: Iterable<Budget>, sentAtMs: number): Promise<void> {
+  async #takeParts(budgets: Iterable<Budget>): Promise<void> {
     const processes = this.#processes?.()
     if (processes === undefined) return
+    const sentAtMs = this.#clock.now()
     for (const budget of budgets) {
       const { startMs } = budget.period
       const state = await this.#store.budget({ id: budget.id, periodStartMs: startMs }).catch(() => null)

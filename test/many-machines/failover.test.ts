@@ -1,37 +1,57 @@
-/** Two processes that record and index, one of which leads: whatever happens to it, the other goes on. */
+/**
+ * Two processes that record, index and deliver, of which one leads each part: whatever happens to it, the other goes on.
+ * No row, event or delivery is lost, none is there twice, and only the leader writes.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { ask } from '../fakes/client.ts'
 import type { ChildService } from '../fakes/service.ts'
-import { withoutPostgres } from '../postgres/test-postgres.ts'
+import { postgresPlace, withoutPostgres } from '../postgres/test-postgres.ts'
+import { type SeededRandom, seededRandom } from '../seeded-random.ts'
 import { until } from '../until.ts'
 import { leaderOf, type Machines, startMachines, WORKER } from './machines.ts'
+import { startWitness, type Witness } from './witness.ts'
+import { logWrites, type WriteLog } from './write-log.ts'
 
 const SOAK = process.env.TAPELINE_SOAK !== undefined
-const RECORDS = 'record:cexa/live'
-const PARTS = [RECORDS, 'index/live']
+const ROUNDS = SOAK ? 20 : 0
+const PARTS = ['record:cexa/live', 'index/live']
+/** Longer than a lease, by which another process has taken it. */
 const PAUSE_MS = SOAK ? 30_000 : 13_000
+const skip = withoutPostgres
 
 let machines: Machines
 let workers: ChildService[]
 let api: ChildService
 let key: string
+let witness: Witness
+let log: WriteLog
+let fromMs = 0
 
 before(
   async () => {
-    if (withoutPostgres !== false) return
-    machines = await startMachines()
-    api = await machines.start('api')
-    workers = await Promise.all([WORKER, WORKER].map(machines.start))
+    if (skip !== false) return
+    const place = postgresPlace()
+    machines = await startMachines(place)
+    ;[api, ...workers] = (await Promise.all(['api', WORKER, WORKER].map(machines.start))) as [
+      ChildService,
+      ...ChildService[],
+    ]
     key = await machines.key()
     for (const part of PARTS)
       await until(`${part} is led`, async () => (await leaderOf(machines, part, workers)) !== undefined)
+    witness = await startWitness(machines, () => [api.url], { kills: 2 * (ROUNDS + 3) })
     await until('rows arrive', async () => (await newestMs()) > Date.now() - 10_000, 60_000)
+    log = await logWrites(new URL(place.address).searchParams.get('schema') ?? '')
+    fromMs = Math.ceil((Date.now() + 2_000) / 1_000) * 1_000
   },
   { timeout: 180_000 },
 )
-after(() => machines?.close())
+after(async () => {
+  await witness?.close()
+  await machines?.close()
+})
 
 /** Time up to which seconds are observed. */
 async function newestMs(): Promise<number> {
@@ -40,75 +60,84 @@ async function newestMs(): Promise<number> {
   return row === undefined ? 0 : Date.parse(row.timestamp)
 }
 
-async function leaders(among: readonly ChildService[]): Promise<(ChildService | undefined)[]> {
-  return Promise.all(PARTS.map((part) => leaderOf(machines, part, among)))
+async function areLed(among: readonly ChildService[]): Promise<boolean> {
+  const leaders = await Promise.all(PARTS.map((part) => leaderOf(machines, part, among)))
+  return leaders.every((leader) => leader !== undefined)
 }
 
-/** Rows go on to arrive, and the minutes since then become complete. */
-async function isWhole(fromMs: number): Promise<void> {
-  const toMs = Date.now()
-  await until('rows arrive again', async () => (await newestMs()) > toMs, 60_000)
-  const start = new Date(Math.floor(fromMs / 60_000) * 60_000).toISOString()
-  const end = new Date(Math.floor(toMs / 60_000) * 60_000).toISOString()
-  if (start === end) return
-  const path = `/v1/candles?symbol=BTC&source=cexa&interval=1m&start=${start}&end=${end}`
-  await until(
-    'the minutes are repaired',
-    async () => {
-      const { json } = await ask(`${api.url}${path}`, { key })
-      return Object(Object(json.meta).coverage).complete === true
-    },
-    90_000,
-  )
-}
-
-test('kill -9: the other leads within 15 s, and what was missed is repaired', {
-  skip: withoutPostgres,
-}, async () => {
-  const fromMs = Date.now()
-  const [leader] = await leaders(workers)
+/** The process that leads a part, at any moment of its work. */
+async function victim(random: SeededRandom): Promise<{ leader: ChildService; rest: ChildService[] }> {
+  await wait(random.int(0, 1_500))
+  const leader = await leaderOf(machines, random.pick(PARTS), workers)
   assert.ok(leader !== undefined)
+  return { leader, rest: workers.filter((worker) => worker !== leader) }
+}
+
+async function rowsArrive(): Promise<void> {
+  const sinceMs = Date.now()
+  await until('rows arrive again', async () => (await newestMs()) > sinceMs, 180_000)
+}
+
+async function kill(random: SeededRandom): Promise<string> {
+  const { leader, rest } = await victim(random)
   await leader.kill('SIGKILL')
   const killedAt = performance.now()
-  const rest = workers.filter((worker) => worker !== leader)
-  await until(
-    'the other leads',
-    async () => (await leaders(rest)).every((each) => each !== undefined),
-    15_000,
-  )
-  assert.ok(performance.now() - killedAt <= 15_000)
-  await isWhole(fromMs)
-  workers = [...rest, await machines.start(WORKER)]
-})
+  await until('the other leads', () => areLed(rest), 15_000)
+  const tookMs = Math.round(performance.now() - killedAt)
+  const replaced = machines.start(WORKER)
+  await rowsArrive()
+  workers = [...rest, await replaced]
+  return `killed: led again after ${tookMs} ms, rows after ${Math.round(performance.now() - killedAt)} ms`
+}
 
-test('a clean stop: the other leads within 2 s of its end', { skip: withoutPostgres }, async () => {
-  const [leader] = await leaders(workers)
-  assert.ok(leader !== undefined)
-  const rest = workers.filter((worker) => worker !== leader)
+async function stop(random: SeededRandom): Promise<string> {
+  const { leader, rest } = await victim(random)
   await leader.kill('SIGTERM')
   const endedAt = performance.now()
-  await until(
-    'the other leads',
-    async () => (await leaders(rest)).every((each) => each !== undefined),
-    10_000,
-  )
-  assert.ok(performance.now() - endedAt <= 2_000, `${performance.now() - endedAt} ms`)
+  await until('the other leads', () => areLed(rest), 10_000)
+  const tookMs = Math.round(performance.now() - endedAt)
+  assert.ok(tookMs <= 2_000, `${tookMs} ms`)
   workers = [...rest, await machines.start(WORKER)]
-})
+  return `stopped: led again after ${tookMs} ms`
+}
 
-test('a leader that was stopped and wakes up writes nothing more', { skip: withoutPostgres }, async () => {
-  const fromMs = Date.now()
-  const [leader] = await leaders(workers)
-  assert.ok(leader !== undefined)
-  const rest = workers.filter((worker) => worker !== leader)
+async function pause(random: SeededRandom): Promise<string> {
+  const { leader, rest } = await victim(random)
+  const heard = leader.printed().length
   leader.child.kill('SIGSTOP')
   await wait(PAUSE_MS)
-  assert.ok((await leaders(rest)).every((each) => each !== undefined))
+  assert.ok(await areLed(rest))
   leader.child.kill('SIGCONT')
-  await until('it notices', () => leader.printed().includes('does not lead any more'), 15_000)
-  await isWhole(fromMs)
-  assert.ok(
-    (await leaders(rest)).every((each) => each !== undefined),
-    'it did not take them back',
-  )
+  await until('it notices', () => leader.printed().slice(heard).includes('does not lead any more'), 15_000)
+  await rowsArrive()
+  assert.ok(await areLed(rest), 'it did not take them back')
+  return `paused for ${PAUSE_MS} ms`
+}
+
+test('kill -9: the other leads within 15 s', { skip }, async (t) => t.diagnostic(await kill(seededRandom(t))))
+
+test('a clean stop: the other leads within 2 s of its end', { skip }, async (t) =>
+  t.diagnostic(await stop(seededRandom(t))),
+)
+
+test('a leader that was stopped for longer than its lease notices it when it wakes up', { skip }, async (t) =>
+  t.diagnostic(await pause(seededRandom(t))),
+)
+
+test(`${ROUNDS} rounds of leaders that are killed, stopped and paused`, {
+  skip: skip === false && ROUNDS === 0 ? 'only in the long size' : skip,
+}, async (t) => {
+  const random = seededRandom(t)
+  for (let round = 0; round < ROUNDS; round++) {
+    // Each in turn, most often the hardest.
+    const act = round % 5 === 4 ? stop : round % 5 === 2 ? pause : kill
+    t.diagnostic(await act(random))
+  }
+})
+
+test('only leaders have written; no row, event or delivery is lost, and none is there twice', {
+  skip,
+}, async (t) => {
+  t.diagnostic(JSON.stringify(await witness.judge({ fromMs })))
+  t.diagnostic(JSON.stringify(await log.judge()))
 })

