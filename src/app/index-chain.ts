@@ -164,6 +164,7 @@ async function startOnce(
     clock,
     random: Math.random,
     keep: keepOf(parts),
+    isIdle: () => tail.isIdle,
     onWritten: tail.announce,
     onApplied: ({ added, removed, checkpoint }) => {
       counts.blocks.inc({ environment, change: 'added' }, added)

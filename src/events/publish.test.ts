@@ -91,7 +91,9 @@ test('without listeners the log is not read; a later listener gets the events fr
   tail.listen(() => places.push(tail.seq), { isIdle: () => true })
   for (const kind of ['a', 'b']) tail.announce(await appendEvents(database.chain, [event(kind), event(kind)]))
   assert.deepEqual([tail.seq, reads, got.length, places], [4, 0, 0, [2, 4]])
+  assert.equal(tail.isIdle, true)
   isIdle = false
+  assert.equal(tail.isIdle, false)
   tail.announce(await appendEvents(database.chain, [event('c'), event('d')]))
   while (tail.seq < 6) await new Promise((resolve) => setImmediate(resolve))
   assert.deepEqual(

@@ -11,6 +11,8 @@ import type { EventStore, StoredEvent } from '../store/events.ts'
 export interface EventTail {
   /** The last number that was passed to the listeners; earlier events are in the store. */
   readonly seq: number
+  /** No listener needs events now. */
+  readonly isIdle: boolean
   /** The log has events up to this number. */
   announce(seq: number): void
   /** Every event after `seq`, in order, in batches. A listener must not throw or block. */
@@ -102,6 +104,9 @@ export async function createEventTail(options: EventTailOptions): Promise<EventT
   return {
     get seq() {
       return seq
+    },
+    get isIdle() {
+      return areAllIdle()
     },
     announce(newest) {
       known = Math.max(known, newest)

@@ -49,7 +49,7 @@ async function fillOver(oldestBlueScore: number) {
     random: Math.random,
     wake: createWake(systemClock),
     signal: stop.signal,
-    gatherMs: 1,
+    gatherMs: () => 1,
     prefer: () => undefined,
     takeMissing: () => {
       if (missing === undefined) stop.abort()

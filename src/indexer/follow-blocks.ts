@@ -24,7 +24,7 @@ export interface FollowBlocksOptions {
   wake: Wake
   signal: AbortSignal
   /** Notifications of this long are written together. */
-  gatherMs: number
+  gatherMs: () => number
   prefer: () => string | undefined
   /** From where blocks may be missing; taken once. Undefined: none are. */
   takeMissing: () => ChainPlace | undefined
@@ -80,7 +80,7 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
       continue
     }
     await wake.wait(MAX_WAIT_MS, signal)
-    await wake.gather(options.gatherMs, signal)
+    await wake.gather(options.gatherMs(), signal)
   }
 
   /**

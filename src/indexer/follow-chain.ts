@@ -24,7 +24,7 @@ export interface FollowChainOptions {
   wake: Wake
   signal: AbortSignal
   /** Chain blocks of this long are requested together. */
-  gatherMs: number
+  gatherMs: () => number
   /** The node whose view is followed as long as it is healthy. */
   prefer: () => string | undefined
   /** The chain is followed for the first time, from this block on. */
@@ -73,7 +73,7 @@ export async function followChain(options: FollowChainOptions): Promise<void> {
     }
     if (again) continue
     await wake.wait(MAX_WAIT_MS, signal)
-    await wake.gather(options.gatherMs, signal)
+    await wake.gather(options.gatherMs(), signal)
   }
 
   async function step(from: ChainBlock): Promise<boolean> {

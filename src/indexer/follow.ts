@@ -21,6 +21,8 @@ export interface FollowingOptions {
   random: () => number
   keep: RetentionSettings
   mempoolPace?: MempoolPace
+  /** Whether nobody listens to events now; left out: somebody may. */
+  isIdle?: () => boolean
   /** The log has grown up to this number. */
   onWritten: (newestSeq: number) => void
   onApplied?: (applied: ChainApplied) => void
@@ -37,6 +39,8 @@ export interface Following {
  * that two of them share one query and one write each, and an event waits for a twentieth of a second on average.
  */
 const GATHER_MS = 110
+/** While nobody listens to events: what is requested by a call is at most so much older. */
+const GATHER_IDLE_MS = 500
 /** Blocks that may have been received and not written when the process ended. */
 const RESTART_MARGIN_BLOCKS = 100
 /** A chain block can be known by a call before the notifications of the blocks it merges have arrived. */
@@ -75,7 +79,7 @@ export async function startFollowing(options: FollowingOptions): Promise<Followi
     clock,
     random: options.random,
     signal,
-    gatherMs: GATHER_MS,
+    gatherMs: () => (options.isIdle?.() === true ? GATHER_IDLE_MS : GATHER_MS),
     prefer: () => node,
     onWritten: options.onWritten,
   }
