@@ -129,6 +129,11 @@ class Transport:
         for connection in idle:
             connection.close()
 
+    def __del__(self) -> None:
+        # One whose address was refused has no connections.
+        if hasattr(self, "_lock"):
+            self.close()
+
     def _headers(self, method: str, etag: Optional[str], has_body: bool) -> Dict[str, str]:
         headers = {"Accept": "application/json", "Accept-Encoding": "gzip", "X-API-Key": self.key}
         if etag is not None:

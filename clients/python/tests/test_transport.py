@@ -1,0 +1,147 @@
+"""Retries, errors, the cache of tags, and what is sent."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import time
+import unittest
+from datetime import datetime, timedelta, timezone
+
+import tapeline
+from tapeline import _retry
+
+from .stub_service import StubService
+
+PAGE = {"data": [{"n": 1}], "meta": {"next_cursor": None, "coverage": None}}
+
+
+def client(stub: StubService, **more: object) -> tapeline.Client:
+    return tapeline.Client(stub.url, "svc_test_k", **{"timeout": 5, **more})  # type: ignore[arg-type]
+
+
+class Retries(unittest.TestCase):
+    def setUp(self) -> None:
+        self._base = _retry.BASE_SECONDS
+        _retry.BASE_SECONDS = 0.01
+
+    def tearDown(self) -> None:
+        _retry.BASE_SECONDS = self._base
+
+    def test_waits_as_long_as_the_service_says(self) -> None:
+        with StubService(lambda n, _: (429, {"Retry-After": "1"}, {}) if n == 0 else (200, {}, {"plan": "free"})) as stub:
+            before = time.monotonic()
+            client(stub).limits()
+            self.assertGreaterEqual(time.monotonic() - before, 1)
+
+    def test_a_wait_that_is_too_long_is_the_callers_decision(self) -> None:
+        body = {"error": "rate_limited", "message": "Later.", "request_id": "req_1"}
+        with StubService(lambda *_: (429, {"Retry-After": "3600"}, body)) as stub:
+            with self.assertRaises(tapeline.RateLimitedError) as caught:
+                client(stub).limits()
+            self.assertEqual(caught.exception.retry_after, 3600)
+            self.assertEqual(len(stub.asked), 1)
+
+    def test_a_post_is_repeated_under_the_same_idempotency_key(self) -> None:
+        with StubService(lambda n, _: None if n < 2 else (201, {}, {"id": "wh_1"})) as stub:
+            client(stub).create_webhook(url="https://example.com", kinds=["block_added"])
+            client(stub).create_webhook(url="https://example.com", kinds=["block_added"])
+            keys = [asked.headers["idempotency-key"] for asked in stub.asked]
+            self.assertEqual(keys[0], keys[2])
+            self.assertNotEqual(keys[2], keys[3])
+            self.assertEqual(json.loads(stub.asked[0].body), {"url": "https://example.com", "kinds": ["block_added"]})
+
+    def test_a_delete_whose_answer_was_lost_is_not_repeated(self) -> None:
+        with StubService(lambda *_: None) as stub:
+            with self.assertRaises(tapeline.ConnectionLost):
+                client(stub).delete_webhook("wh_1")
+            self.assertEqual(len(stub.asked), 1)
+        with StubService(lambda n, _: (503, {}, {}) if n == 0 else (200, {}, {"deleted": True})) as stub:
+            self.assertEqual(client(stub).delete_webhook("wh_1"), {"deleted": True})
+
+    def test_an_answer_that_ends_early_is_no_answer(self) -> None:
+        half = (200, {"Content-Length": "1000"}, b'{"plan":')
+        with StubService(lambda n, _: half if n == 0 else (200, {}, {"plan": "free"})) as stub:
+            self.assertEqual(client(stub).limits(), {"plan": "free"})
+            self.assertEqual(len(stub.asked), 2)
+
+    def test_an_answer_that_never_ends_runs_into_the_limit(self) -> None:
+        with StubService(lambda *_: time.sleep(1)) as stub:  # type: ignore[func-returns-value]
+            before = time.monotonic()
+            with self.assertRaises(tapeline.ConnectionLost):
+                client(stub, timeout=0.1, retries=1).limits()
+            self.assertLess(time.monotonic() - before, 0.9)
+
+    def test_refusals_are_not_repeated(self) -> None:
+        body = {"error": "credits_exhausted", "message": "None left.", "request_id": "req_2", "resets_at": "x"}
+        with StubService(lambda *_: (402, {}, body)) as stub:
+            with self.assertRaises(tapeline.CreditsExhaustedError) as caught:
+                client(stub).sources()
+            self.assertEqual((caught.exception.status, caught.exception.request_id), (402, "req_2"))
+            self.assertEqual(caught.exception.details["resets_at"], "x")
+            self.assertEqual(len(stub.asked), 1)
+
+    def test_an_unknown_refusal_is_an_error_all_the_same(self) -> None:
+        with StubService(lambda *_: (418, {}, b"<html>teapot</html>")) as stub:
+            with self.assertRaises(tapeline.TapelineError) as caught:
+                client(stub).sources()
+            self.assertEqual((caught.exception.status, caught.exception.code), (418, "unknown"))
+
+
+class Requests(unittest.TestCase):
+    def test_times_flags_and_path_parameters(self) -> None:
+        with StubService(lambda *_: (200, {}, PAGE)) as stub:
+            at = datetime(2026, 6, 10, 14, tzinfo=timezone(timedelta(hours=2)))
+            tl = client(stub)
+            tl.snapshots("BTC", source="predmkt_a", start=at, end=datetime(2026, 6, 11), include_orderbook=True).page()
+            tl.market("a/b ?")
+            self.assertEqual(
+                [asked.path for asked in stub.asked],
+                [
+                    "/v1/snapshots?source=predmkt_a&symbol=BTC&include_orderbook=true"
+                    "&start=2026-06-10T12%3A00%3A00.000Z&end=2026-06-11T00%3A00%3A00.000Z",
+                    "/v1/markets/a%2Fb%20%3F",
+                ],
+            )
+            self.assertEqual(stub.asked[0].headers["x-api-key"], "svc_test_k")
+
+    def test_large_integers_and_packed_answers(self) -> None:
+        text = b'{"fee_sompi": 2870000000000000001}'
+        with StubService(lambda *_: (200, {"Content-Encoding": "gzip"}, gzip.compress(text))) as stub:
+            self.assertEqual(client(stub).transaction("ab")["fee_sompi"], 2870000000000000001)
+
+    def test_an_unchanged_page_is_asked_for_with_its_tag_and_a_sealed_one_not_at_all(self) -> None:
+        with StubService(lambda n, _: (304, {"ETag": '"a"'}, b"") if n else (200, {"ETag": '"a"'}, PAGE)) as stub:
+            tl = client(stub)
+            pages = [tl.candles("BTC").page() for _ in range(2)]
+            self.assertEqual([page.from_cache for page in pages], [False, True])
+            self.assertEqual(pages[0].rows, pages[1].rows)
+            self.assertEqual(stub.asked[1].headers["if-none-match"], '"a"')
+        sealed = {"ETag": '"b"', "Cache-Control": "private, max-age=31536000, immutable"}
+        with StubService(lambda *_: (200, sealed, PAGE)) as stub:
+            tl = client(stub)
+            self.assertEqual([tl.candles("BTC").page().rows for _ in range(3)], [PAGE["data"]] * 3)
+            self.assertEqual(len(stub.asked), 1)
+            uncached = client(stub, cache_bytes=0)
+            uncached.candles("BTC").page()
+            uncached.candles("BTC").page()
+            self.assertEqual(len(stub.asked), 3)
+
+    def test_gaps_of_several_pages_are_joined(self) -> None:
+        def gap(start: str, end: str) -> dict:
+            return {"source": "cexa", "from": start, "to": end, "reason": "venue_down"}
+
+        def page(gaps: list, cursor: object) -> tuple:
+            return (200, {}, {"data": [{"n": 1}], "meta": {"coverage": {"gaps": gaps}, "next_cursor": cursor}})
+
+        with StubService(
+            lambda n, _: page([gap("t1", "t2")], "c") if n == 0 else page([gap("t2", "t3"), gap("t5", "t6")], None)
+        ) as stub:
+            rows = client(stub).candles("BTC")
+            self.assertEqual(rows.gaps, [gap("t1", "t3"), gap("t5", "t6")])
+            self.assertEqual(len(rows.rows()), 2)
+            self.assertEqual(len(stub.asked), 2, "read once")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,301 @@
+/** The TypeScript client: retries, errors, exact integers, the cache of tags, streams, webhooks. */
+import assert from 'node:assert/strict'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { type TestContext, test } from 'node:test'
+import { WebSocketServer } from 'ws'
+import {
+  ConnectionError,
+  CreditsExhaustedError,
+  RateLimitedError,
+  StreamError,
+  StreamGapError,
+  Tapeline,
+  TapelineError,
+  verifyWebhook,
+  WebhookSignatureError,
+} from '../../clients/typescript/src/index.ts'
+import { portOf } from './port-of.ts'
+import { signedDeliveries } from './signed-deliveries.ts'
+
+interface Asked {
+  readonly method: string
+  readonly url: string
+  readonly headers: IncomingMessage['headers']
+  readonly body: string
+}
+
+/** Status, headers, body; undefined closes the connection without an answer. */
+type Reply = { status?: number; headers?: Record<string, string>; body: unknown } | undefined
+
+async function stub(t: TestContext, reply: (n: number, asked: Asked) => Reply) {
+  const asked: Asked[] = []
+  const server = createServer(async (request: IncomingMessage, response: ServerResponse) => {
+    let body = ''
+    for await (const chunk of request) body += chunk
+    const { method = '', url = '', headers } = request
+    asked.push({ method, url, headers, body })
+    const answer = reply(asked.length - 1, asked.at(-1) as Asked)
+    if (answer === undefined) {
+      request.socket.destroy()
+      return
+    }
+    response.writeHead(answer.status ?? 200, answer.headers)
+    response.end(typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const url = `http://127.0.0.1:${portOf(server)}/`
+  return { asked, url, client: new Tapeline({ url, key: 'svc_test_k' }) }
+}
+
+const PAGE = { data: [{ n: 1 }], meta: { next_cursor: null } }
+
+test('a refusal with Retry-After is asked again when it says', async (t) => {
+  const { client } = await stub(t, (n) =>
+    n === 0 ? { status: 429, headers: { 'Retry-After': '1' }, body: {} } : { body: { plan: 'free' } },
+  )
+  const before = performance.now()
+  assert.equal((await client.limits()).plan, 'free')
+  assert.ok(performance.now() - before >= 1_000)
+})
+
+test('a wait that is too long is the decision of the caller', async (t) => {
+  const body = { error: 'rate_limited', message: 'Later.', request_id: 'req_1' }
+  const { client, asked } = await stub(t, () => ({ status: 429, headers: { 'Retry-After': '3600' }, body }))
+  await assert.rejects(client.limits(), (error: unknown) => {
+    assert.ok(error instanceof RateLimitedError)
+    assert.deepEqual([error.retryAfter, error.requestId, error.code], [3_600, 'req_1', 'rate_limited'])
+    return true
+  })
+  assert.equal(asked.length, 1)
+})
+
+test('a POST is repeated under the same Idempotency-Key; the next one has another', async (t) => {
+  const { client, asked } = await stub(t, (n) => (n < 2 ? undefined : { status: 201, body: { id: 'wh_1' } }))
+  const webhook = { url: 'https://example.com', kinds: ['block_added'] }
+  assert.equal((await client.createWebhook(webhook)).id, 'wh_1')
+  await client.createWebhook(webhook)
+  await client.createWebhook(webhook, { idempotencyKey: 'mine' })
+  const keys = asked.map(({ headers }) => headers['idempotency-key'])
+  assert.equal(keys[0], keys[2])
+  assert.notEqual(keys[2], keys[3])
+  assert.equal(keys[4], 'mine')
+})
+
+test('a DELETE whose answer was lost is not repeated, one that was refused is', async (t) => {
+  const lost = await stub(t, () => undefined)
+  await assert.rejects(lost.client.deleteWebhook({ id: 'wh_1' }), ConnectionError)
+  assert.equal(lost.asked.length, 1)
+  const refused = await stub(t, (n) => (n === 0 ? { status: 503, body: {} } : { body: { deleted: true } }))
+  assert.equal((await refused.client.deleteWebhook({ id: 'wh_1' })).deleted, true)
+})
+
+test('errors have the class of their code; an unknown one is an error all the same', async (t) => {
+  const body = { error: 'credits_exhausted', message: 'None left.', request_id: 'req_2', resets_at: 'soon' }
+  const { client, asked } = await stub(t, (n) =>
+    n === 0 ? { status: 402, body } : { status: 418, body: '<html>teapot</html>' },
+  )
+  await assert.rejects(client.sources(), (error: unknown) => {
+    assert.ok(error instanceof CreditsExhaustedError && error instanceof TapelineError)
+    assert.equal(error.details.resets_at, 'soon')
+    return true
+  })
+  await assert.rejects(client.sources(), { name: 'TapelineError', code: 'unknown', status: 418 })
+  assert.equal(asked.length, 2)
+})
+
+test('integers keep their digits in both directions', async (t) => {
+  const answer =
+    '{"jsonrpc":"2.0","id":1,"result":{"a":18446744073709551615,"b":9007199254740991,"c":0.12345678901234566,"d":["9007199254740993"]}}'
+  const { client, asked } = await stub(t, () => ({ body: answer }))
+  const found = await client.rpc({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'getDaaScoreTimestampEstimate',
+    params: { daaScores: [18_446_744_073_709_551_615n as unknown as number] },
+  })
+  assert.deepEqual((found as { result: unknown }).result, {
+    a: 18_446_744_073_709_551_615n,
+    b: 9_007_199_254_740_991,
+    c: 0.12345678901234566,
+    d: ['9007199254740993'],
+  })
+  assert.match(asked[0]?.body ?? '', /"daaScores":\[18446744073709551615\]/)
+})
+
+test('times, flags and path parameters', async (t) => {
+  const { client, asked } = await stub(t, () => ({ body: PAGE }))
+  await client
+    .snapshots({
+      source: 'predmkt_a',
+      symbol: 'BTC',
+      start: new Date(0),
+      include_orderbook: true,
+      limit: undefined,
+    })
+    .page()
+  await client.market({ identifier: 'a/b ?' })
+  assert.deepEqual(
+    asked.map(({ url }) => url),
+    [
+      '/v1/snapshots?source=predmkt_a&symbol=BTC&start=1970-01-01T00%3A00%3A00.000Z&include_orderbook=true',
+      '/v1/markets/a%2Fb%20%3F',
+    ],
+  )
+  // @ts-expect-error: a path without its parameter.
+  await assert.rejects(client.market({}), TypeError)
+})
+
+test('an unchanged page is asked for with its tag, a sealed one not at all, and the cache has a limit', async (t) => {
+  const unchanged = await stub(t, (n) =>
+    n === 0 ? { headers: { ETag: '"a"' }, body: PAGE } : { status: 304, headers: { ETag: '"a"' }, body: '' },
+  )
+  const pages = [
+    await unchanged.client.candles({ symbol: 'BTC' }).page(),
+    await unchanged.client.candles({ symbol: 'BTC' }).page(),
+  ]
+  assert.deepEqual(
+    pages.map(({ fromCache, rows }) => [fromCache, rows]),
+    [
+      [false, PAGE.data],
+      [true, PAGE.data],
+    ],
+  )
+  assert.equal(unchanged.asked[1]?.headers['if-none-match'], '"a"')
+  const sealed = { ETag: '"b"', 'Cache-Control': 'private, max-age=31536000, immutable' }
+  const { url, asked, client } = await stub(t, () => ({ headers: sealed, body: PAGE }))
+  for (let n = 0; n < 3; n++) await client.candles({ symbol: 'BTC' }).page()
+  assert.equal(asked.length, 1)
+  // Room for one page: the other one pushes it out.
+  const small = new Tapeline({ url, key: 'k', cacheChars: JSON.stringify(PAGE).length })
+  for (const symbol of ['BTC', 'ETH', 'ETH', 'BTC'] as const) await small.candles({ symbol }).page()
+  assert.equal(asked.length, 4)
+})
+
+test('a caller can give up while the client waits', async (t) => {
+  const { client } = await stub(t, () => ({ status: 503, headers: { 'Retry-After': '60' }, body: {} }))
+  const { signal } = withTimeout(50)
+  await assert.rejects(client.limits({ signal }), { name: 'TimeoutError' })
+})
+
+function withTimeout(ms: number) {
+  return { signal: AbortSignal.timeout(ms) }
+}
+
+/** A service with a log of `events`, and what it does beside sending them. */
+async function streamStub(t: TestContext, events: number, refuse?: { code: number } | { frame: object }) {
+  const server = new WebSocketServer({ host: '127.0.0.1', port: 0 })
+  let connections = 0
+  server.on('connection', (socket) => {
+    connections += 1
+    socket.on('error', () => {})
+    socket.send(JSON.stringify({ type: 'welcome', seq: events }))
+    socket.on('message', (text) => {
+      const message = JSON.parse(String(text)) as { op: string; resume_after?: number }
+      if (message.op !== 'subscribe') return
+      if (refuse !== undefined && 'code' in refuse) return socket.close(refuse.code)
+      if (refuse !== undefined) return socket.send(JSON.stringify(refuse.frame))
+      const after = message.resume_after ?? events
+      socket.send(JSON.stringify({ type: 'subscribed', after_seq: after }))
+      for (let seq = after + 1; seq <= events; seq++)
+        socket.send(JSON.stringify({ type: 'event', event: { seq, kind: 'block_added' } }))
+      socket.send(JSON.stringify({ type: 'live', seq: events }))
+    })
+  })
+  await new Promise((resolve) => server.once('listening', resolve))
+  t.after(() => {
+    for (const socket of server.clients) socket.terminate()
+    server.close()
+  })
+  const { port } = server.address() as { port: number }
+  const client = new Tapeline({ url: `http://127.0.0.1:${port}`, key: 'k' })
+  return { client, connections: () => connections }
+}
+
+test('a reader that is slower than the events loses none and repeats none', async (t) => {
+  const { client, connections } = await streamStub(t, 25_000)
+  const seen: number[] = []
+  const stream = client.stream({ kinds: ['block_added'], resumeAfter: 0 })
+  for await (const { seq } of stream) {
+    if (seen.length % 5_000 === 0) await new Promise((resolve) => setTimeout(resolve, 50))
+    seen.push(seq)
+    if (seq === 25_000) break
+  }
+  assert.deepEqual(
+    seen,
+    Array.from({ length: 25_000 }, (_, n) => n + 1),
+  )
+  assert.ok(connections() > 1, 'what waits has a bound')
+  assert.equal(stream.position, 25_000)
+})
+
+test('a stream ends with an error where another attempt does not help', async (t) => {
+  const first = async (stream: AsyncIterable<unknown>) => {
+    for await (const event of stream) return event
+    return undefined
+  }
+  const kinds = ['block_added'] as const
+  const unauthorised = await streamStub(t, 1, { code: 4401 })
+  await assert.rejects(first(unauthorised.client.stream({ kinds })), { name: 'StreamError', code: 4401 })
+  assert.equal(unauthorised.connections(), 1)
+  const refusal = { frame: { type: 'error', code: 'invalid_param', message: 'No.' } }
+  const refused = await streamStub(t, 1, refusal)
+  await assert.rejects(first(refused.client.stream({ kinds })), {
+    name: 'StreamError',
+    code: 'invalid_param',
+  })
+  const nobody = new Tapeline({ url: 'http://127.0.0.1:9', key: 'k' })
+  await assert.rejects(first(nobody.stream({ kinds, retries: 1 })), StreamError)
+})
+
+test('a gap is an error unless the caller takes it, and the position is behind it', async (t) => {
+  const gap = { after_seq: 3, up_to_seq: 9, reason: 'retention' }
+  const { client } = await streamStub(t, 1, { frame: { type: 'gap', ...gap } })
+  const stream = client.stream({ kinds: ['block_added'], resumeAfter: 3 })
+  await assert.rejects(
+    async () => {
+      for await (const _ of stream);
+    },
+    (error: unknown) => error instanceof StreamGapError && error.gap.up_to_seq === 9,
+  )
+  assert.equal(stream.position, 9)
+  const gaps: object[] = []
+  const { signal } = withTimeout(100)
+  for await (const _ of client.stream({
+    kinds: ['block_added'],
+    resumeAfter: 3,
+    signal,
+    onGap: (each) => gaps.push(each),
+  }));
+  assert.deepEqual(gaps, [gap])
+})
+
+test('webhooks: what the service signed is accepted, with either secret of a rotation', async () => {
+  const { headers, body, batch, current, previous, timestamp } = signedDeliveries()
+  const now = { nowMs: timestamp * 1_000 }
+  const [event] = await verifyWebhook(headers, body, current, now)
+  assert.equal(event?.seq as unknown, 9_007_199_254_740_993n)
+  assert.equal((await verifyWebhook(new Headers(headers), Buffer.from(body), previous, now)).length, 1)
+  assert.equal((await verifyWebhook(batch.headers, batch.body, current, now)).length, 2)
+})
+
+test('webhooks: anything else is refused', async () => {
+  const { headers, body, current, other, timestamp } = signedDeliveries()
+  const nowMs = timestamp * 1_000
+  const { 'webhook-signature': _, ...unsigned } = headers
+  const cases: Parameters<typeof verifyWebhook>[] = [
+    [headers, `${body} `, current, { nowMs }],
+    [headers, body, other, { nowMs }],
+    [headers, body, current, { nowMs: nowMs + 301_000 }],
+    [headers, body, current, { nowMs: nowMs - 301_000 }],
+    [unsigned, body, current, { nowMs }],
+    [{ ...headers, 'webhook-id': 'dlv_2' }, body, current, { nowMs }],
+    [{ ...headers, 'webhook-timestamp': String(timestamp + 1) }, body, current, { nowMs }],
+    [{ ...headers, 'webhook-signature': 'v1,AAAA v2,x v1,!' }, body, current, { nowMs }],
+  ]
+  for (const each of cases) await assert.rejects(verifyWebhook(...each), WebhookSignatureError)
+  await assert.rejects(verifyWebhook(headers, body, 'whsec_', { nowMs }), TypeError)
+})
