@@ -66,6 +66,7 @@ const SANDBOX = [
   'test/e2e/recording-status.test.ts',
   'test/e2e/sandbox-nodes.test.ts',
   'test/e2e/try-it.test.ts',
+  'test/clients/readme.test.ts',
   'test/dashboard/browser.test.ts',
   'test/e2e/recording-audits.test.ts',
 ]

@@ -22,7 +22,8 @@ import { type Found, SCENARIOS } from './scenarios.ts'
 const CUTS = process.env.TAPELINE_SOAK === undefined ? 8 : 50
 const TIMEOUT_MS = 2_500
 const RETRIES = 8
-const RUNNER = join(import.meta.dirname, '../../clients/python/tests/run_scenarios.py')
+const PYTHON_CLIENT = join(import.meta.dirname, '../../clients/python')
+const RUNNER = join(PYTHON_CLIENT, 'tests/run_scenarios.py')
 const run = promisify(execFile)
 
 let service: MarketService
@@ -143,6 +144,21 @@ describe('with refusals, cuts and delays in between', { concurrency: true }, () 
       })
     })
   }
+})
+
+test('example: a prediction market against the oracle at its close', { skip: SKIP_PYTHON }, async () => {
+  const file = join(PYTHON_CLIENT, 'examples/market_against_oracle.py')
+  const env = {
+    ...process.env,
+    PYTHONPATH: PYTHON_CLIENT,
+    TAPELINE_URL: service.url,
+    TAPELINE_KEY: await service.key(),
+  }
+  const { stdout } = await run(PYTHON, [file, 'BTC'], { env })
+  assert.match(stdout, /^ {2}closed {5}2026-06-10T12:00:00.000Z$/m)
+  assert.match(stdout, /^ {2}market {5}up at 0\.5 \(2026-06-10T11:59:59\.500Z\)$/m)
+  assert.match(stdout, /^ {2}oracle {5}\d+.* to \d+.*: Up$/m)
+  assert.match(stdout, /^ {2}resolved {3}Up$/m)
 })
 
 const STREAMS = [

@@ -1,0 +1,232 @@
+/** The clients' READMEs and examples work as printed: installed as they say, against a running sandbox. */
+import assert from 'node:assert/strict'
+import { execFile, spawn } from 'node:child_process'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { promisify } from 'node:util'
+import { ask } from '../fakes/client.ts'
+import { testAddress } from '../fakes/event-writer.ts'
+import { type SandboxService, useSandboxService } from '../fakes/sandbox-service.ts'
+import { cliJson } from '../fakes/service.ts'
+import { until } from '../until.ts'
+import { portOf } from './port-of.ts'
+import { FULL_PYTHON, SKIP_FRAMES } from './pythons.ts'
+import { signedDeliveries } from './signed-deliveries.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const CLIENTS = join(ROOT, 'clients')
+const BIN = join(ROOT, 'node_modules/.bin')
+const run = promisify(execFile)
+/** Installed with npm and pip there; elsewhere where those would put it. */
+const SOAK = process.env.TAPELINE_SOAK !== undefined
+
+const sandbox = useSandboxService()
+const folder = mkdtempSync(join(tmpdir(), 'tapeline-readme-'))
+let used: SandboxService
+let env: Record<string, string | undefined>
+
+before(async () => {
+  used = await sandbox()
+  const { NODE_OPTIONS: _, ...rest } = process.env
+  env = { ...rest, TAPELINE_URL: used.service.url, TAPELINE_KEY: used.key, PYTHONPATH: join(folder, 'site') }
+  const path = '/v1/candles?symbol=BTC&source=cexa&interval=1h&limit=1'
+  await until('the first candle', async () => {
+    const { json } = await ask(used.service.url + path, { key: used.key })
+    return (json.data as unknown[] | undefined)?.length === 1
+  })
+})
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+interface Block {
+  readonly file: string
+  readonly text: string
+}
+
+const MARK = '=== next ==='
+const NODE_RUNNER = `for (const file of process.argv.slice(2)) { console.log('${MARK}'); await import(file) }`
+const PYTHON_RUNNER = `import runpy, sys
+for file in sys.argv[1:]:
+    print("${MARK}", flush=True)
+    runpy.run_path(file, run_name="__main__")
+`
+
+function writeBlocks(readme: string, language: string, place: string): Block[] {
+  const found = [...readme.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'))].map(
+    (match) => match[1] ?? '',
+  )
+  assert.ok(found.length >= 5, 'the README has examples')
+  return found.map((text, n) => {
+    const file = join(place, `block-${n}.${language === 'python' ? 'py' : language}`)
+    writeFileSync(file, text)
+    return { file, text }
+  })
+}
+
+/** One that receives webhooks does not end by itself. */
+const isReceiver = (block: string) => block.includes('WEBHOOK_SECRET')
+
+/** One after the other in one process: most of what a short program costs is its start. */
+async function runBlocks(command: string, args: readonly string[], blocks: readonly Block[]): Promise<void> {
+  const ending = blocks.filter(({ text }) => !isReceiver(text))
+  const [{ stdout }] = await Promise.all([
+    run(command, [...args, ...ending.map(({ file }) => file)], { env, cwd: folder, timeout: 120_000 }),
+    ...blocks.filter(({ text }) => isReceiver(text)).map(({ file }) => runReceiver(command, file)),
+  ])
+  const printed = stdout.split(MARK).slice(1)
+  assert.equal(printed.length, ending.length)
+  for (const [n, text] of printed.entries()) {
+    // A line such as `no answer` stands for what must not happen here.
+    assert.doesNotMatch(text, /no answer|undefined/)
+    if (!ending[n]?.text.includes('gaps'))
+      assert.notEqual(text.trim(), '', `${ending[n]?.file} prints something`)
+  }
+}
+
+async function runReceiver(command: string, file: string): Promise<void> {
+  const probe = createServer()
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve))
+  const port = portOf(probe)
+  await new Promise((resolve) => probe.close(resolve))
+  const signed = signedDeliveries(Math.floor(Date.now() / 1_000))
+  const child = spawn(command, [file], {
+    env: { ...env, PORT: String(port), WEBHOOK_SECRET: signed.current },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let printed = ''
+  child.stdout.on('data', (chunk) => {
+    printed += chunk
+  })
+  try {
+    const post = (body: string) =>
+      ask(`http://127.0.0.1:${port}/`, { method: 'POST', headers: signed.headers, body }).catch(
+        () => undefined,
+      )
+    await until('the receiver', async () => (await post(signed.body))?.status === 204)
+    assert.equal((await post(`${signed.body} `))?.status, 400)
+    await until('the event', () => printed.includes('block_added'))
+  } finally {
+    child.kill()
+  }
+}
+
+describe('at the same time', { concurrency: true }, () => {
+  test('TypeScript: built, installed, checked by the compiler and run', async () => {
+    const [repository, project] = [join(folder, 'tapeline/clients/typescript'), join(folder, 'project')]
+    const readme = readFileSync(join(CLIENTS, 'typescript/README.md'), 'utf8')
+    mkdirSync(repository, { recursive: true })
+    mkdirSync(project)
+    for (const file of ['package.json', 'README.md'])
+      cpSync(join(CLIENTS, 'typescript', file), join(repository, file))
+    // `npm run clients:build`, to another place: the tree stays as it is.
+    await run(join(BIN, 'tsc'), ['-p', join(CLIENTS, 'typescript'), '--outDir', join(repository, 'dist')])
+    writeFileSync(
+      join(project, 'package.json'),
+      JSON.stringify({ name: 'project', private: true, type: 'module' }),
+    )
+    const [, install = ''] = /^npm install (\S+)$/m.exec(readme) ?? []
+    if (SOAK)
+      await run('npm', ['install', install, '--offline', '--no-fund', '--no-audit'], { cwd: project, env })
+    else {
+      // What npm does with a folder.
+      mkdirSync(join(project, 'node_modules/@tapeline'), { recursive: true })
+      symlinkSync(join(project, install), join(project, 'node_modules/@tapeline/client'))
+    }
+    const blocks = writeBlocks(readme, 'ts', project)
+    const compilerOptions = {
+      module: 'nodenext',
+      target: 'esnext',
+      strict: true,
+      noEmit: true,
+      types: ['node'],
+      typeRoots: [join(ROOT, 'node_modules/@types')],
+    }
+    const config = { compilerOptions, files: blocks.map(({ file }) => file) }
+    writeFileSync(join(project, 'tsconfig.json'), JSON.stringify(config))
+    const runner = join(project, 'run.mjs')
+    writeFileSync(runner, NODE_RUNNER)
+    const checked = run(join(BIN, 'tsc'), ['-p', project]).catch((error: { stdout: string }) => error)
+    await runBlocks(process.execPath, [runner], blocks)
+    assert.equal((await checked).stdout, '')
+  })
+
+  describe('Python', { skip: SKIP_FRAMES }, () => {
+    before(async () => {
+      const site = join(folder, 'site')
+      if (!SOAK) {
+        cpSync(join(CLIENTS, 'python/tapeline'), join(site, 'tapeline'), { recursive: true })
+        return
+      }
+      // pip builds in the folder that it is given.
+      cpSync(join(CLIENTS, 'python'), join(folder, 'python'), { recursive: true })
+      const args = ['install', '-q', '--no-index', '--no-deps', '--no-build-isolation', '--target', site]
+      await run(FULL_PYTHON, ['-m', 'pip', ...args, join(folder, 'python')])
+    })
+
+    test('every block of the README runs', async () => {
+      assert.ok(existsSync(join(folder, 'site/tapeline/py.typed')))
+      const readme = readFileSync(join(CLIENTS, 'python/README.md'), 'utf8')
+      const runner = join(folder, 'run.py')
+      writeFileSync(runner, PYTHON_RUNNER)
+      await runBlocks(FULL_PYTHON, [runner], writeBlocks(readme, 'python', folder))
+    })
+
+    test('example: candles with gaps shaded', async () => {
+      const file = join(folder, 'candles.svg')
+      const { stdout } = await run(
+        FULL_PYTHON,
+        [join(CLIENTS, 'python/examples/candles_with_gaps.py'), 'BTC', file],
+        { env },
+      )
+      const [, candles, gaps] = /^(\d+) candles, (\d+) gaps/.exec(stdout) ?? []
+      const drawn = readFileSync(file, 'utf8')
+      assert.equal(drawn.split('<line').length - 1, Number(candles))
+      assert.equal(drawn.split('class="gap"').length - 1, Number(gaps))
+      // A day is filled, thirty hours are asked for: the time before has not been recorded.
+      assert.ok(Number(candles) > 0 && Number(gaps) > 0, stdout)
+    })
+
+    test('example: an address is watched, and again from where it stopped', async () => {
+      const address = testAddress(4_711)
+      const watch = (count: number) => {
+        const child = spawn(
+          FULL_PYTHON,
+          [join(CLIENTS, 'python/examples/watch_address.py'), address, String(count)],
+          {
+            env,
+            cwd: folder,
+            stdio: ['ignore', 'pipe', 'inherit'],
+          },
+        )
+        let text = ''
+        child.stdout.on('data', (chunk) => {
+          text += chunk
+        })
+        return { text: () => text, ended: new Promise((resolve) => child.once('close', resolve)) }
+      }
+      const pay = (amount: string) =>
+        cliJson(used.dataInside, ['sandbox', 'pay', '--to', address, '--amount', amount])
+      const first = watch(2)
+      await until('it watches', () => first.text().includes('watching'))
+      await pay('12.5')
+      await first.ended
+      assert.match(first.text(), /confirmed {2}\+12\.50000000/)
+      await pay('3')
+      const second = watch(2)
+      await second.ended
+      assert.match(second.text(), /confirmed {2}\+3\.00000000/)
+      assert.doesNotMatch(second.text(), /12\.5/)
+    })
+  })
+})
