@@ -1000,6 +1000,58 @@ class AddressActivity(TypedDict):
     credits_used: int
 
 
+class AddressBalance(TypedDict):
+    # The address asked for.
+    address: str
+    # KAS, TKAS on test networks.
+    asset: str
+    # The past time asked for; null: now.
+    at: Optional[str]
+    # Sum of its unspent outputs, in sompi.
+    confirmed_sompi: int
+    # What the mempool would change; null for a past time.
+    pending: Optional[AddressBalancePending]
+    # Credits that this answer cost.
+    credits_used: int
+
+
+class AddressBalancePending(TypedDict):
+    # What transactions in the mempool pay to it, in sompi.
+    incoming_sompi: int
+    # What they spend of it, in sompi.
+    outgoing_sompi: int
+    # How many they are.
+    transactions: int
+
+
+class AddressUtxo(TypedDict):
+    # Transaction that created it.
+    tx_id: str
+    # Which of its outputs.
+    index: int
+    # Amount in sompi.
+    amount_sompi: int
+    # Four hex digits of version, then the script.
+    script_public_key: str
+    # DAA score of the block that accepted it.
+    block_daa_score: int
+    # Whether a coinbase created it: it can be spent when it is mature.
+    is_coinbase: bool
+    # The covenant it is bound to; null without one.
+    covenant_id: Optional[str]
+
+
+class AddressUtxos(TypedDict):
+    # The address asked for.
+    address: str
+    # By transaction id and index, ascending.
+    items: List[AddressUtxo]
+    # Pass it as `cursor` to get the next page; null on the last.
+    next_cursor: Optional[str]
+    # Credits that this answer cost.
+    credits_used: int
+
+
 class FeeEstimate(TypedDict):
     # Network of the estimate.
     network: str
@@ -2540,6 +2592,8 @@ OPERATIONS: Dict[str, Operation] = {
     "transaction": Operation("GET", "/v1/transactions/{tx_id}"),
     "address_transactions": Operation("GET", "/v1/addresses/{address}/transactions", rows_field="items", cursor_param="cursor", times=(), floats=(), integers=("amount_sompi", )),
     "address_activity": Operation("GET", "/v1/addresses/{address}/activity", rows_field="items", cursor_param=None, times=(), floats=(), integers=("amount", )),
+    "address_balance": Operation("GET", "/v1/addresses/{address}/balance"),
+    "address_utxos": Operation("GET", "/v1/addresses/{address}/utxos", rows_field="items", cursor_param="cursor", times=(), floats=(), integers=("index", "amount_sompi", "block_daa_score", )),
     "fees_estimate": Operation("GET", "/v1/fees/estimate"),
     "rpc": Operation("POST", "/rpc"),
     "webhooks": Operation("GET", "/v1/webhooks", rows_field="webhooks", cursor_param="cursor", times=("created_at", "disabled_at", "failing_since", "last_success_at", ), floats=(), integers=()),
@@ -2719,6 +2773,14 @@ class Methods:
     def address_activity(self, address: str, *, limit: Optional[int] = None) -> Rows[AddressActivityItem, AddressActivity]:
         """Asked of a node: transactions in the mempool that send from or to the address, then its unspent outputs. The price is 5 for each of the two calls to the node, plus 10, plus 1 per row. Costs 10 plus 5 per upstream call plus 1 per row credits. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/activity`"""
         return self._rows(OPERATIONS["address_activity"], {"address": address, "limit": limit})
+
+    def address_balance(self, address: str, *, at: Optional[Time] = None) -> AddressBalance:
+        """Asked of a node. A past balance is what the node says now, less what the index has recorded since: it counts the confirmed transactions whose `block_time` is `at` or earlier. A time before the index begins, or before a gap in it, is refused. It takes a second or so, since node and index are compared at one moment of the chain; an address that has new transactions all the time may be refused with 503 (`address_busy`). The price is 5 for each of the two calls to the node, plus 10. Costs 10 plus 5 per upstream call credits. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/balance`"""
+        return self._answer(OPERATIONS["address_balance"], {"address": address, "at": at})
+
+    def address_utxos(self, address: str, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> Rows[AddressUtxo, AddressUtxos]:
+        """Asked of a node, in the order of transaction id and index: a walk gives each output once that stays unspent meanwhile. Outputs that the mempool spends are still listed. An address with more than 100,000 of them is refused. The price is 5 for the call to the node, plus 10, plus 1 per row. Costs 10 plus 5 per upstream call plus 1 per row credits. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/utxos`"""
+        return self._rows(OPERATIONS["address_utxos"], {"address": address, "limit": limit, "cursor": cursor})
 
     def fees_estimate(self, *, experimental: Optional[bool] = None) -> FeeEstimate:
         """Costs 1 flat credits. Open from the free plan on. `GET /v1/fees/estimate`"""
@@ -2944,6 +3006,14 @@ class AsyncMethods:
     def address_activity(self, address: str, *, limit: Optional[int] = None) -> AsyncRows[AddressActivityItem, AddressActivity]:
         """Asked of a node: transactions in the mempool that send from or to the address, then its unspent outputs. The price is 5 for each of the two calls to the node, plus 10, plus 1 per row. Costs 10 plus 5 per upstream call plus 1 per row credits. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/activity`"""
         return self._rows(OPERATIONS["address_activity"], {"address": address, "limit": limit})
+
+    async def address_balance(self, address: str, *, at: Optional[Time] = None) -> AddressBalance:
+        """Asked of a node. A past balance is what the node says now, less what the index has recorded since: it counts the confirmed transactions whose `block_time` is `at` or earlier. A time before the index begins, or before a gap in it, is refused. It takes a second or so, since node and index are compared at one moment of the chain; an address that has new transactions all the time may be refused with 503 (`address_busy`). The price is 5 for each of the two calls to the node, plus 10. Costs 10 plus 5 per upstream call credits. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/balance`"""
+        return await self._answer(OPERATIONS["address_balance"], {"address": address, "at": at})
+
+    def address_utxos(self, address: str, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> AsyncRows[AddressUtxo, AddressUtxos]:
+        """Asked of a node, in the order of transaction id and index: a walk gives each output once that stays unspent meanwhile. Outputs that the mempool spends are still listed. An address with more than 100,000 of them is refused. The price is 5 for the call to the node, plus 10, plus 1 per row. Costs 10 plus 5 per upstream call plus 1 per row credits. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/utxos`"""
+        return self._rows(OPERATIONS["address_utxos"], {"address": address, "limit": limit, "cursor": cursor})
 
     async def fees_estimate(self, *, experimental: Optional[bool] = None) -> FeeEstimate:
         """Costs 1 flat credits. Open from the free plan on. `GET /v1/fees/estimate`"""

@@ -1040,6 +1040,58 @@ export interface AddressActivity {
   credits_used: number
 }
 
+export interface AddressBalance {
+  /** The address asked for. */
+  address: string
+  /** KAS, TKAS on test networks. */
+  asset: string
+  /** The past time asked for; null: now. */
+  at: string | null
+  /** Sum of its unspent outputs, in sompi. */
+  confirmed_sompi: Integer
+  /** What the mempool would change; null for a past time. */
+  pending: AddressBalancePending | null
+  /** Credits that this answer cost. */
+  credits_used: number
+}
+
+export interface AddressBalancePending {
+  /** What transactions in the mempool pay to it, in sompi. */
+  incoming_sompi: Integer
+  /** What they spend of it, in sompi. */
+  outgoing_sompi: Integer
+  /** How many they are. */
+  transactions: number
+}
+
+export interface AddressUtxo {
+  /** Transaction that created it. */
+  tx_id: string
+  /** Which of its outputs. */
+  index: number
+  /** Amount in sompi. */
+  amount_sompi: Integer
+  /** Four hex digits of version, then the script. */
+  script_public_key: string
+  /** DAA score of the block that accepted it. */
+  block_daa_score: Integer
+  /** Whether a coinbase created it: it can be spent when it is mature. */
+  is_coinbase: boolean
+  /** The covenant it is bound to; null without one. */
+  covenant_id: string | null
+}
+
+export interface AddressUtxos {
+  /** The address asked for. */
+  address: string
+  /** By transaction id and index, ascending. */
+  items: readonly AddressUtxo[]
+  /** Pass it as `cursor` to get the next page; null on the last. */
+  next_cursor: string | null
+  /** Credits that this answer cost. */
+  credits_used: number
+}
+
 export interface FeeEstimate {
   /** Network of the estimate. */
   network: string
@@ -3225,6 +3277,22 @@ export interface AddressActivityParams {
   limit?: number | undefined
 }
 
+export interface AddressBalanceParams {
+  /** A Kaspa address, with its prefix. */
+  address: string
+  /** A past time. Left out: now. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds. */
+  at?: Time | undefined
+}
+
+export interface AddressUtxosParams {
+  /** A Kaspa address, with its prefix. */
+  address: string
+  /** Rows per page. */
+  limit?: number | undefined
+  /** Cursor from `next_cursor` of the page before. */
+  cursor?: string | undefined
+}
+
 export interface FeesEstimateParams {
   /** Use the experimental estimator of the node. */
   experimental?: boolean | undefined
@@ -3353,6 +3421,13 @@ export const OPERATIONS = {
     cursorParam: 'cursor',
   },
   addressActivity: { method: 'GET', path: '/v1/addresses/{address}/activity', rowsField: 'items' },
+  addressBalance: { method: 'GET', path: '/v1/addresses/{address}/balance' },
+  addressUtxos: {
+    method: 'GET',
+    path: '/v1/addresses/{address}/utxos',
+    rowsField: 'items',
+    cursorParam: 'cursor',
+  },
   feesEstimate: { method: 'GET', path: '/v1/fees/estimate' },
   rpc: { method: 'POST', path: '/rpc' },
   webhooks: { method: 'GET', path: '/v1/webhooks', rowsField: 'webhooks', cursorParam: 'cursor' },
@@ -3415,6 +3490,8 @@ export interface PricedParams {
   transaction: TransactionParams
   addressTransactions: AddressTransactionsParams
   addressActivity: AddressActivityParams
+  addressBalance: AddressBalanceParams
+  addressUtxos: AddressUtxosParams
   feesEstimate: FeesEstimateParams
   webhooks: WebhooksParams
   webhookDeliveries: WebhookDeliveriesParams
@@ -3640,6 +3717,16 @@ export abstract class Methods {
     options?: CallOptions,
   ): Rows<AddressActivityItem, AddressActivity> {
     return this.rowsOf(OPERATIONS.addressActivity, params, options)
+  }
+
+  /** Asked of a node. A past balance is what the node says now, less what the index has recorded since: it counts the confirmed transactions whose `block_time` is `at` or earlier. A time before the index begins, or before a gap in it, is refused. It takes a second or so, since node and index are compared at one moment of the chain; an address that has new transactions all the time may be refused with 503 (`address_busy`). The price is 5 for each of the two calls to the node, plus 10. Costs 10 plus 5 per upstream call credits. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/balance` */
+  addressBalance(params: AddressBalanceParams, options?: CallOptions): Promise<AddressBalance> {
+    return this.answerOf(OPERATIONS.addressBalance, params, options)
+  }
+
+  /** Asked of a node, in the order of transaction id and index: a walk gives each output once that stays unspent meanwhile. Outputs that the mempool spends are still listed. An address with more than 100,000 of them is refused. The price is 5 for the call to the node, plus 10, plus 1 per row. Costs 10 plus 5 per upstream call plus 1 per row credits. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/utxos` */
+  addressUtxos(params: AddressUtxosParams, options?: CallOptions): Rows<AddressUtxo, AddressUtxos> {
+    return this.rowsOf(OPERATIONS.addressUtxos, params, options)
   }
 
   /** Costs 1 flat credits. Open from the free plan on. `GET /v1/fees/estimate` */
