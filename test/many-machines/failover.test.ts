@@ -42,11 +42,11 @@ before(
     for (const part of PARTS)
       await until(`${part} is led`, async () => (await leaderOf(machines, part, workers)) !== undefined)
     witness = await startWitness(machines, () => [api.url], { kills: 2 * (ROUNDS + 3) })
-    await until('rows arrive', async () => (await newestMs()) > Date.now() - 10_000, 60_000)
+    await until('rows arrive', async () => (await newestMs()) > Date.now() - 10_000, 240_000)
     log = await logWrites(new URL(place.address).searchParams.get('schema') ?? '')
     fromMs = Math.ceil((Date.now() + 2_000) / 1_000) * 1_000
   },
-  { timeout: 180_000 },
+  { timeout: 300_000 },
 )
 after(async () => {
   await witness?.close()

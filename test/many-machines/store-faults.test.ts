@@ -43,10 +43,10 @@ before(
     machines = await startMachines({ address, remove: async () => {} })
     ;[api] = await Promise.all([machines.start('api'), machines.start(WORKER)])
     witness = await startWitness(machines, () => [api.url], { mayJump: true })
-    await until('rows arrive', async () => (await newestMs()) > Date.now() - 5_000, 60_000)
+    await until('rows arrive', async () => (await newestMs()) > Date.now() - 5_000, 240_000)
     fromMs = Math.ceil((Date.now() + 2_000) / 1_000) * 1_000
   },
-  { timeout: 180_000 },
+  { timeout: 300_000 },
 )
 after(async () => {
   await witness?.close()

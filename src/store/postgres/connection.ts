@@ -3,6 +3,7 @@ import { hostname } from 'node:os'
 import { Client, types } from 'pg'
 import { StoreUnavailableError, WritesRefusedError } from '../../core/store-unavailable.ts'
 import { type PostgresAddress, tlsOptions } from './address.ts'
+import { findHost } from './find-host.ts'
 
 /** Shows in `pg_stat_activity` which process a connection belongs to. The server cuts longer names. */
 const APPLICATION_NAME = `tapeline ${hostname().slice(0, 40)}:${process.pid}`
@@ -36,30 +37,26 @@ export interface ServerConnection {
  */
 const NUMBER_BASE = `('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint - 1 << 32`
 
-/** Tries the hosts in turn. */
 export async function connect(
   address: PostgresAddress,
   searchPath: readonly string[],
   options: ConnectOptions = {},
 ): Promise<ServerConnection> {
   const failures: string[] = []
-  /** The server is a primary, but does not accept writes now: reads go on from it. */
-  let readOnly: ServerConnection | undefined
-  for (const { host, port } of address.hosts) {
-    try {
-      const found = await connectTo(address, { host, port, searchPath, ...options })
-      if (found === 'standby') failures.push(`${host}:${port} is a standby`)
-      else if (found.isReadOnly && readOnly === undefined) readOnly = found.connection
-      else if (found.isReadOnly) await found.connection.client.end()
-      else {
-        await readOnly?.client.end()
-        return found.connection
+  const found = await findHost<ServerConnection>(address.hosts, {
+    async attempt({ host, port }) {
+      try {
+        const attempt = await connectTo(address, { host, port, searchPath, ...options })
+        if (attempt !== 'standby') return { found: attempt.connection, isWritable: !attempt.isReadOnly }
+        failures.push(`${host}:${port} is a standby`)
+      } catch (error) {
+        failures.push(`${host}:${port}: ${reasonOf(error)}`)
       }
-    } catch (error) {
-      failures.push(`${host}:${port}: ${reasonOf(error)}`)
-    }
-  }
-  if (readOnly !== undefined) return readOnly
+      return undefined
+    },
+    letGo: ({ client }) => void client.end().catch(() => {}),
+  })
+  if (found !== undefined) return found
   throw new StoreUnavailableError(`No PostgreSQL server accepts connections (${failures.join('; ')}).`)
 }
 

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { findHost, type HostAttempt } from './find-host.ts'
+
+/** Hosts of names that no other test uses: what was found last is remembered. */
+let number = 0
+function hostsOf(count: number) {
+  number++
+  return Array.from({ length: count }, (_, port) => ({ host: `h${number}`, port }))
+}
+const writable = (found: string): HostAttempt<string> => ({ found, isWritable: true })
+const readOnly = (found: string): HostAttempt<string> => ({ found, isWritable: false })
+const never = () => new Promise<undefined>(() => {})
+
+function search(
+  hosts: ReturnType<typeof hostsOf>,
+  answers: (() => Promise<HostAttempt<string> | undefined>)[],
+) {
+  const tried: number[] = []
+  const left: string[] = []
+  const found = findHost(hosts, {
+    attempt: ({ port }) => {
+      tried.push(port)
+      return answers[port]?.() ?? Promise.resolve(undefined)
+    },
+    letGo: (each) => void left.push(each),
+  })
+  return { tried, left, found }
+}
+
+test('the first host that accepts writes is taken, and is the first to be tried the next time', async () => {
+  const hosts = hostsOf(3)
+  const answers = [async () => undefined, async () => writable('b'), async () => writable('c')]
+  const first = search(hosts, answers)
+  assert.equal(await first.found, 'b')
+  assert.deepEqual(first.tried, [0, 1])
+  const second = search(hosts, answers)
+  assert.equal(await second.found, 'b')
+  assert.deepEqual(second.tried, [1])
+})
+
+test('a host that does not answer holds up the next one for a moment only', async () => {
+  const startedMs = performance.now()
+  assert.equal(await search(hostsOf(2), [never, async () => writable('b')]).found, 'b')
+  assert.ok(performance.now() - startedMs < 4_000)
+})
+
+test('a slow host that answers after another was taken is let go', async () => {
+  const slow = async () => {
+    await wait(1_300)
+    return writable('a')
+  }
+  const { found, left } = search(hostsOf(2), [slow, async () => writable('b')])
+  assert.equal(await found, 'b')
+  await wait(500)
+  assert.deepEqual(left, ['a'])
+})
+
+test('a host that refuses writes is taken where no other accepts them, and let go where one does', async () => {
+  assert.equal(await search(hostsOf(2), [async () => readOnly('a'), async () => undefined]).found, 'a')
+  const both = search(hostsOf(3), [
+    async () => readOnly('a'),
+    async () => readOnly('b'),
+    async () => writable('c'),
+  ])
+  assert.equal(await both.found, 'c')
+  assert.deepEqual(both.left.sort(), ['a', 'b'])
+  assert.equal(await search(hostsOf(2), []).found, undefined)
+})
