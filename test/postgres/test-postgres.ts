@@ -90,6 +90,11 @@ export function tablesOf(prefix: string): Promise<{ name: string; bytes: Buffer 
   })
 }
 
+/** Several statements. */
+export async function runScript(sql: string): Promise<void> {
+  await withClient((client) => client.query(sql))
+}
+
 export function postgresRows(query: string, values: readonly unknown[]): Promise<Record<string, unknown>[]> {
   return withClient(async (client) => (await client.query(query, [...values])).rows)
 }

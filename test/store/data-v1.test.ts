@@ -5,11 +5,9 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
-import { walk } from '../../src/store/conformance/engine.ts'
-import type { EnvironmentStore } from '../../src/store/environment.ts'
 import { openStores, parseStoreAddress } from '../../src/store/open-stores.ts'
 import { manualClock } from '../fakes/manual-clock.ts'
-import { DATA_V1, writeData } from '../fixtures/data-v1.ts'
+import { contentOf, DATA_V1, writeData } from '../fixtures/data-v1.ts'
 
 const FIXTURE = join(import.meta.dirname, '..', 'fixtures', 'data-v1')
 
@@ -45,27 +43,3 @@ test('a data folder of schema version 1 is opened with all its rows', async () =
     for (const each of [folder, fresh]) rmSync(each, { recursive: true })
   }
 })
-
-async function contentOf(store: EnvironmentStore) {
-  const { startMs: from, endMs: to, feeds } = DATA_V1
-  const range = { from, to }
-  const all = Object.values(feeds)
-  const rows: string[][] = []
-  for (const feed of all)
-    rows.push(
-      await walk(store, {
-        feeds: [feed],
-        range,
-        order: 'asc',
-        limit: 40,
-        ...(feed.dataset === 'snapshots' ? { books: { books: true, diffs: false } } : {}),
-      }),
-    )
-  return {
-    rows,
-    coverage: await store.coverage.read([feeds.candles], from, to),
-    finality: await store.series.finality(all),
-    revisions: await store.series.revisions({ feeds: all, range, limit: 10 }),
-    market: await store.markets.get('up-or-down'),
-  }
-}

@@ -19,7 +19,7 @@ const problemsOf = (findings: readonly Finding[]) =>
 test('a new PostgreSQL store is created by migrate, and check finds nothing wrong with it', {
   skip: withoutPostgres,
 }, async () => {
-  const place = postgresPlace()
+  const place = postgresPlace({ distribute: false })
   const folder = dataFolder()
   const withPassword = place.address.replace('//postgres@', '//postgres:never-shown@')
   try {
@@ -44,7 +44,7 @@ test('a new PostgreSQL store is created by migrate, and check finds nothing wron
 })
 
 test('check knows every table that the service creates', { skip: withoutPostgres }, async () => {
-  const place = postgresPlace()
+  const place = postgresPlace({ distribute: false })
   const address = parseStoreAddress(place.address)
   try {
     const stores = openStores(address, systemClock)
@@ -77,7 +77,7 @@ test('check knows every table that the service creates', { skip: withoutPostgres
 test('tables of a newer release are refused with a sentence, and nothing is changed', {
   skip: withoutPostgres,
 }, async () => {
-  const place = postgresPlace()
+  const place = postgresPlace({ distribute: false })
   const folder = dataFolder()
   const address = parseStoreAddress(place.address)
   assert.ok(address.engine === 'postgres')

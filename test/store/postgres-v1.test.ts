@@ -1,0 +1,57 @@
+/** Every later version upgrades the PostgreSQL store of version 1. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
+import { systemClock } from '../../src/kit/clock.ts'
+import { openStores, parseStoreAddress, upgradeStore } from '../../src/store/open-stores.ts'
+import { manualClock } from '../fakes/manual-clock.ts'
+import { contentOf, DATA_V1 } from '../fixtures/data-v1.ts'
+import { DUMPED_SCHEMA, POSTGRES_V1, writePostgresData } from '../fixtures/postgres-v1.ts'
+import { postgresPlace, runScript, withoutPostgres } from '../postgres/test-postgres.ts'
+
+const DUMP = join(import.meta.dirname, '..', 'fixtures', 'postgres-v1', 'store.sql.gz')
+
+test('a PostgreSQL store of schema version 1 is upgraded with everything in it', {
+  skip: withoutPostgres,
+}, async () => {
+  const [place, fresh] = [postgresPlace({ distribute: false }), postgresPlace()]
+  const address = parseStoreAddress(place.address)
+  assert.ok(address.engine === 'postgres')
+  const clock = manualClock(DATA_V1.startMs)
+  try {
+    const sql = gunzipSync(readFileSync(DUMP)).toString()
+    await runScript(sql.replaceAll(DUMPED_SCHEMA, address.schema))
+    const upgrades = await upgradeStore(address, systemClock)
+    assert.ok(
+      upgrades.every(({ tables, from }) => from === (tables.startsWith(`${address.schema}_live`) ? 0 : 1)),
+    )
+
+    const [old, today] = [openStores(address, clock), openStores(parseStoreAddress(fresh.address), clock)]
+    await writePostgresData(today)
+    const [stored, written] = [await old.environment('test'), await today.environment('test')]
+    assert.deepEqual(await contentOf(stored), await contentOf(written))
+    await Promise.all([stored.close(), written.close()])
+    const [chain, newChain] = [old.chain('test'), today.chain('test')]
+    const history = { address: POSTGRES_V1.payer, limit: 10 }
+    assert.deepEqual(
+      await chain.chain.transaction(POSTGRES_V1.transaction),
+      await newChain.chain.transaction(POSTGRES_V1.transaction),
+    )
+    assert.deepEqual(await chain.chain.addressPage(history), await newChain.chain.addressPage(history))
+    assert.equal((await chain.chain.addressPage(history)).rows.length, 2)
+    assert.equal((await chain.events.bounds()).newestSeq, POSTGRES_V1.events)
+    await Promise.all([chain.close(), newChain.close()])
+    const [accounts, jobs] = [old.accounts(), old.jobs('test')]
+    assert.deepEqual(
+      (await accounts.listAccounts()).map(({ email }) => email),
+      [DATA_V1.email],
+    )
+    assert.equal((await jobs.getSubscription(POSTGRES_V1.subscription))?.secret, 'sealed')
+    assert.equal(await jobs.position(), POSTGRES_V1.events)
+    await Promise.all([accounts.close(), jobs.close()])
+  } finally {
+    await Promise.all([place.remove(), fresh.remove()])
+  }
+})
