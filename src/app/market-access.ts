@@ -30,7 +30,9 @@ export function marketAccess(config: Config, deps: { clock: Clock; log: Logger }
 
   /** Loaded when needed: venues are most of what a command could load, and most read what is stored. */
   function venues(): Promise<VenueAccess> {
-    opening ??= import('./venue-access.ts').then(({ venueAccess }) => venueAccess(config, { ...deps, store }))
+    opening ??= import('./venue-access.ts').then(({ venueAccess }) =>
+      venueAccess(config, { ...deps, stores: saved, store }),
+    )
     return opening
   }
 

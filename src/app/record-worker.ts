@@ -19,6 +19,8 @@ import { releaseMemory } from '../kit/release-memory.ts'
 import { serveCalls } from '../kit/thread-calls.ts'
 import type { Fence } from '../store/leases.ts'
 import { openStores, type StoreAddress } from '../store/open-stores.ts'
+import { answerBackfills } from './backfill-requests.ts'
+import { backfillVenue, venueOfSource } from './backfill-venue.ts'
 import { openVenue, recorderOf, type VenueSetting } from './open-venue.ts'
 
 export interface RecordOptions {
@@ -49,7 +51,8 @@ const options = workerData as RecordOptions
 lowerPriority(RECORDER_NICE)
 const clock = systemClock
 const log = createLogger({ level: options.logLevel, format: options.logFormat })
-const store = await openStores(options.address, clock).environment(options.environment, {
+const stores = openStores(options.address, clock)
+const store = await stores.environment(options.environment, {
   use: 'recorder',
   holdMs: HOLD_MS,
   ...(options.fence === undefined ? {} : { fence: options.fence }),
@@ -58,8 +61,11 @@ const prefix = join(options.dataFolder, 'dead-letters', `${options.environment}-
 const letters = openDeadLetterFile({ prefix, files: letterFilesOnDisk, clock, log })
 const notices = createVenueNotices(log)
 const pace = createBackfillPace(clock)
-const recorders = options.venues.map((setting) => {
-  const venue = openVenue(setting, clock, letters.add)
+const venues = options.venues.map((setting) => ({
+  setting,
+  venue: openVenue(setting, clock, letters.add),
+}))
+const recorders = venues.map(({ setting, venue }) => {
   notices.add(venue)
   const samples = sampleFile(join(options.dataFolder, 'audit', `${options.environment}-${setting.name}.json`))
   return recorderOf(
@@ -69,12 +75,14 @@ const recorders = options.venues.map((setting) => {
   )
 })
 const supervisor = supervise({ recorders, coverage: store.coverage, clock, random: Math.random, log })
+const backfills = options.fence === undefined ? undefined : answerCommands(options.fence)
 const thread = serveCalls(
   {},
   {
     async close() {
       clearInterval(timer)
       try {
+        await backfills?.close()
         await supervisor.close()
         await store.close()
         await letters.close()
@@ -84,6 +92,34 @@ const thread = serveCalls(
     },
   },
 )
+/** Backfills of the venues of this thread, which other processes must not write beside it. */
+function answerCommands({ part }: Fence) {
+  const coordination = stores.coordination()
+  const answering = answerBackfills({
+    ...{ store: coordination, part, clock, log },
+    async run(order, progress) {
+      const found = venues.find(({ setting }) => setting.name === venueOfSource(order.source))
+      if (found === undefined) throw new Error(`${order.source} is not recorded.`)
+      const { setting, venue } = found
+      return backfillVenue(setting.name, {
+        ...order,
+        ...progress,
+        venue,
+        store,
+        clock,
+        random: Math.random,
+        log,
+      })
+    },
+  })
+  return {
+    async close() {
+      await answering.close()
+      await coordination.close()
+    },
+  }
+}
+
 let isFilled = false
 const report = () => {
   const states = supervisor.status()

@@ -6,6 +6,7 @@ import { sumAudits } from '../ingest/audit/audit.ts'
 import { superviseThread } from '../kit/supervise-thread.ts'
 import type { Fence } from '../store/leases.ts'
 import { VENUE_NAMES, VENUES } from '../venues/list.ts'
+import { recordPart, SANDBOX_PART } from './backfill-requests.ts'
 import { ingestMetrics } from './ingest-metrics.ts'
 import { type Leader, type LedPart, leadPart } from './lead.ts'
 import { liveSetting } from './live-setting.ts'
@@ -110,7 +111,7 @@ function recordedGroups(parts: EnvironmentParts): RecordedGroup[] {
       ? [
           {
             name,
-            part: 'record:sandbox/test',
+            part: SANDBOX_PART,
             start: (recorders, fence) => startSandbox(parts, recorders, fence),
           },
         ]
@@ -132,7 +133,7 @@ function recordedGroups(parts: EnvironmentParts): RecordedGroup[] {
   // One thread is cheaper; threads of their own let processes share the venues.
   return leadership.leases === undefined
     ? [group('record/live', venues)]
-    : venues.map((venue) => group(`record:${VENUES[venue].plan.source}/live`, [venue]))
+    : venues.map((venue) => group(recordPart(environment, VENUES[venue].plan.source), [venue]))
 }
 
 /** The simulated world lives in some 40 MB; a small nursery keeps the rest of the heap from growing beside it. */

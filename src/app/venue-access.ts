@@ -2,18 +2,19 @@
 import { type BackfillRequest, type BackfillSummary, type MarketAccess, UsageError } from '../cli/command.ts'
 import type { Config } from '../config.ts'
 import type { Environment } from '../core/environment.ts'
-import { heartbeatOf } from '../ingest/choose-recorder.ts'
-import { backfillRange } from '../ingest/exchange/backfill-exchange.ts'
-import { backfillOracle } from '../ingest/oracle/backfill-oracle.ts'
-import { backfillMarkets } from '../ingest/prediction/backfill-markets.ts'
+import type { ManualBackfill } from '../ingest/shared/manual-backfill.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import { threadCalls } from '../kit/thread-calls.ts'
-import { VENUE_NAMES, VENUES, type VenueName } from '../venues/list.ts'
+import type { Stores } from '../store/stores.ts'
+import { VENUE_NAMES, type VenueName } from '../venues/list.ts'
 import type { Venue } from '../venues/venue.ts'
+import type { BackfillOrder } from './backfill-requests.ts'
+import { backfillVenue, venueOfSource } from './backfill-venue.ts'
 import { liveSetting } from './live-setting.ts'
 import { openVenue, type VenueSetting } from './open-venue.ts'
 import { SANDBOX_FILE, type SandboxReady, sandboxVenues, sandboxWorld } from './sandbox-venues.ts'
+import { backfillShared } from './shared-backfill.ts'
 
 const CHECK_WITHIN_MS = 20_000
 
@@ -23,9 +24,9 @@ export interface VenueAccess extends Pick<MarketAccess, 'backfill' | 'checkVenue
 
 export function venueAccess(
   config: Config,
-  deps: { clock: Clock; log: Logger; store: MarketAccess['store'] },
+  deps: { clock: Clock; log: Logger; stores: Stores; store: MarketAccess['store'] },
 ): VenueAccess {
-  const { clock, log, store } = deps
+  const { clock, log, stores, store } = deps
   const closers: (() => Promise<unknown>)[] = []
   let simulated: Promise<VenueSetting[]> | undefined
 
@@ -55,25 +56,22 @@ export function venueAccess(
     return setting === undefined ? undefined : openVenue(setting, clock)
   }
 
-  async function backfill(request: BackfillRequest): Promise<BackfillSummary> {
-    const name = VENUE_NAMES.find((each) => VENUES[each].plan.source === request.source)
-    const plan = name === undefined ? undefined : VENUES[name].plan
-    if (name === undefined || plan === undefined) throw new UsageError(`No venue records ${request.source}.`)
-    const venue = await venueOf(request.environment, name)
-    if (venue === undefined)
-      throw new UsageError(
-        `${request.source} has no stand-in in the sandbox; --environment live asks the real venue.`,
-      )
-    const opened = await store(request.environment)
-    const parts = { ...request, venue, store: opened, clock, random: Math.random, log }
-    switch (plan.kind) {
-      case 'oracle':
-        return backfillOracle({ ...parts, heartbeatMs: heartbeatOf(venue) })
-      case 'markets':
-        return backfillMarkets({ ...parts, plan })
-      case 'exchange':
-        return backfillRange({ ...parts, plan })
+  async function backfill({ environment, onProgress, ...order }: BackfillRequest): Promise<BackfillSummary> {
+    const name = venueOfSource(order.source)
+    if (name === undefined) throw new UsageError(`No venue records ${order.source}.`)
+    const run = async (
+      part: BackfillOrder,
+      parts: Pick<ManualBackfill, 'onProgress' | 'signal' | 'store'>,
+    ) => {
+      const venue = await venueOf(environment, name)
+      if (venue === undefined)
+        throw new UsageError(
+          `${order.source} has no stand-in in the sandbox; --environment live asks the real venue.`,
+        )
+      return backfillVenue(name, { ...part, ...parts, venue, clock, random: Math.random, log })
     }
+    if (stores.isShared) return backfillShared({ stores, environment, order, clock, onProgress, run })
+    return run(order, { onProgress, store: await store(environment) })
   }
 
   return {

@@ -1,4 +1,7 @@
-/** The storage port of what parts of the service report about themselves: the status must not depend on who is asked. */
+/**
+ * The storage port of what parts of the service report about themselves: the status must not depend on who is asked. What
+ * a command asks of a part, and its answer, are such reports, too.
+ */
 export interface Heartbeat {
   /** Such as `record:cexa/live`. */
   readonly part: string

@@ -36,6 +36,8 @@ export interface Machines {
   readonly exchanges: TestExchanges
   readonly chain: RunningSandboxChain
   readonly node: RunningSandboxNode
+  /** The settings of its processes. */
+  readonly env: Record<string, string>
   start(roles: string): Promise<ChildService>
   key(request?: KeyRequest): Promise<string>
   leases(): Promise<LeaseRecord[]>
@@ -81,7 +83,7 @@ export async function startMachines(place: PostgresPlace = postgresPlace()): Pro
   const stores = openStores(parseStoreAddress(place.address), systemClock)
   const leases = stores.leases()
   return {
-    ...{ accounts, stores, exchanges, chain, node, start },
+    ...{ accounts, stores, exchanges, chain, node, env, start },
     key: (request = {}) => makeKey(accounts.accounts, { environment: 'live', ...request }),
     leases: () => leases.list(),
     async close() {
