@@ -8,6 +8,8 @@ export interface HoldingProxy {
   hold(): void
   /** What was held goes on, as after a disturbance of the network. */
   letGo(): void
+  /** Breaks all connections; new ones are possible. */
+  cut(): void
   close(): Promise<void>
 }
 
@@ -31,6 +33,9 @@ export async function startHoldingProxy(address: string): Promise<HoldingProxy> 
       if (isHeld) from.pause()
     }
   })
+  const cut = () => {
+    for (const socket of sockets) socket.destroy()
+  }
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const own = (server.address() as { port: number }).port
@@ -44,8 +49,9 @@ export async function startHoldingProxy(address: string): Promise<HoldingProxy> 
       isHeld = false
       for (const socket of sockets) socket.resume()
     },
+    cut,
     async close() {
-      for (const socket of sockets) socket.destroy()
+      cut()
       server.close()
       await once(server, 'close')
     },
