@@ -1,7 +1,7 @@
 /**
  * Between a client and the service: answers 429 and 503 by itself, cuts connections before and inside an answer, delays
- * answers beyond the client's patience, and cuts streams. What it does is drawn from the seed. It counts the credits of
- * answers that did not arrive, because the service has charged them.
+ * answers beyond the client's patience, and cuts streams. What it does is drawn from the seed. It
+ * remembers what the service charged, also for answers that did not arrive.
  */
 import { createServer, type IncomingMessage, type ServerResponse, request as send } from 'node:http'
 import { connect, type Socket } from 'node:net'
@@ -16,8 +16,10 @@ export interface FaultProxy {
   readonly url: string
   /** How often each fault was made. */
   readonly counts: Record<Fault, number>
-  /** Charged for answers that no client got. */
-  readonly lostCredits: () => number
+  /** What the service charged for answers other than these, which the client got; by their request id. */
+  readonly lostCredits: (received: readonly string[]) => number
+  /** Whether the service has answered everything. */
+  readonly isIdle: () => boolean
   /** Streams are cut until there were as many. */
   cutStreams(cuts: number): void
   readonly streamCuts: () => number
@@ -42,7 +44,8 @@ export async function startFaultProxy(options: {
   const counts = Object.fromEntries(FAULTS.map((fault) => [fault, 0])) as Record<Fault, number>
   const inARow = new Map<string, number>()
   const sockets = new Set<Socket | Duplex>()
-  let lostCredits = 0
+  const charged = new Map<string, number>()
+  let inFlight = 0
   let cutsLeft = 0
   let streamCuts = 0
   let tooSlowLeft = MAX_TOO_SLOW
@@ -104,10 +107,7 @@ export async function startFaultProxy(options: {
         const chunks: Buffer[] = []
         answer.on('data', (chunk: Buffer) => chunks.push(chunk))
         answer.on('end', () => {
-          const credits = Number(answer.headers['x-credits-used'] ?? 0)
-          response.on('close', () => {
-            if (!response.writableFinished) lostCredits += credits
-          })
+          charged.set(String(answer.headers['x-request-id']), Number(answer.headers['x-credits-used'] ?? 0))
           const body = Buffer.concat(chunks)
           const delayMs = fault === 'too slow' ? timeoutMs * 2 : fault === 'slow' ? timeoutMs / 20 : 0
           const timer = setTimeout(() => reply(response, answer, body, fault), delayMs)
@@ -115,6 +115,10 @@ export async function startFaultProxy(options: {
         })
       },
     )
+    inFlight += 1
+    onward.on('close', () => {
+      inFlight -= 1
+    })
     onward.on('error', () => response.destroy())
     request.pipe(onward)
   }
@@ -169,7 +173,11 @@ export async function startFaultProxy(options: {
   return {
     url: `http://127.0.0.1:${portOf(server)}`,
     counts,
-    lostCredits: () => lostCredits,
+    lostCredits: (received) => {
+      const got = new Set(received)
+      return [...charged].reduce((sum, [id, credits]) => (got.has(id) ? sum : sum + credits), 0)
+    },
+    isIdle: () => inFlight === 0,
     cutStreams: (cuts) => {
       cutsLeft = cuts
     },

@@ -22,12 +22,14 @@ export interface Reached {
 const camel = (name: string) => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
 
 /** Every scenario has a client of its own, so that none finds the pages of another. */
-function open(reached: Reached) {
+function open(reached: Reached & { readonly requestIds?: string[] }) {
   let credits = 0
   const onAnswer = (info: AnswerInfo) => {
     credits += info.credits
+    reached.requestIds?.push(info.requestId)
   }
-  const client = new Tapeline({ ...reached, onAnswer })
+  const { url, key, timeoutMs, retries } = reached
+  const client = new Tapeline({ url, key, timeoutMs, retries, onAnswer })
   const methods = client as unknown as Record<string, (params: object) => unknown>
   return {
     client,
@@ -45,7 +47,9 @@ function open(reached: Reached) {
   }
 }
 
-export async function runScenarios(reached: Reached): Promise<Found> {
+export async function runScenarios(given: Reached): Promise<Found> {
+  const requestIds: string[] = []
+  const reached = { ...given, requestIds }
   const lists = SCENARIOS.lists.map(async ({ operation, params }) => {
     const { rows: call, credits } = open(reached)
     const list = call(operation, params)
@@ -77,6 +81,7 @@ export async function runScenarios(reached: Reached): Promise<Found> {
     return { status: error.status, code: error.code, class_name: error.constructor.name }
   })
   return {
+    request_ids: requestIds,
     lists: await Promise.all(lists),
     objects: await Promise.all(objects),
     errors: await Promise.all(errors),

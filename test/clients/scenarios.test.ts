@@ -4,25 +4,33 @@
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { stripTypeScriptTypes } from 'node:module'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
-
+import { skip as SKIP_BROWSER, startBrowser } from '../dashboard/browser.ts'
 import { exactText } from '../fakes/chain-service.ts'
 import { ask } from '../fakes/client.ts'
 import { openEventWriter } from '../fakes/event-writer.ts'
 import { type MarketService, startMarketService } from '../fakes/market-service.ts'
 import { fillWorld, NOW } from '../fakes/market-world.ts'
 import { type SeededRandom, seededRandom } from '../seeded-random.ts'
+import { until } from '../until.ts'
+import { useClient } from './browser-page.ts'
 import { type FaultProxy, startFaultProxy } from './fault-proxy.ts'
+import { portOf } from './port-of.ts'
 import { PYTHON, SKIP_PYTHON } from './pythons.ts'
 import { type Reached, runScenarios, runStream, WATCHED_ADDRESS } from './run-typescript.ts'
 import { type Found, SCENARIOS } from './scenarios.ts'
+import { signedDeliveries } from './signed-deliveries.ts'
 
 const CUTS = process.env.TAPELINE_SOAK === undefined ? 8 : 50
 const TIMEOUT_MS = 2_500
 const RETRIES = 8
 const PYTHON_CLIENT = join(import.meta.dirname, '../../clients/python')
+const SOURCES = join(import.meta.dirname, '../../clients/typescript/src')
 const RUNNER = join(PYTHON_CLIENT, 'tests/run_scenarios.py')
 const run = promisify(execFile)
 
@@ -31,6 +39,7 @@ let writer: ReturnType<typeof openEventWriter>
 before(async () => {
   service = await startMarketService({ nowMs: NOW, fill: fillWorld })
   writer = openEventWriter(service.folder)
+  await writer.utxos([WATCHED_ADDRESS])
 })
 after(async () => {
   await writer.close()
@@ -87,7 +96,40 @@ async function withProxy<T>(random: SeededRandom, use: (proxy: FaultProxy) => Pr
   }
 }
 
-describe('with refusals, cuts and delays in between', { concurrency: true }, () => {
+/** The sources as a browser runs them: without their types. */
+function serveSources() {
+  return createServer((request, response) => {
+    const name = /^\/([a-z-]+\.ts)$/.exec(request.url ?? '')?.[1]
+    response.setHeader(
+      'Content-Type',
+      name === undefined ? 'text/html; charset=utf-8' : 'text/javascript; charset=utf-8',
+    )
+    response.end(
+      name === undefined
+        ? '<link rel="icon" href="data:,">'
+        : stripTypeScriptTypes(readFileSync(join(SOURCES, name), 'utf8')),
+    )
+  })
+}
+
+const STREAMS = [
+  {
+    language: 'TypeScript',
+    skip: false,
+    stream: (reached: Reached, after: number) => runStream(reached, after),
+  },
+  ...(['stream', 'async-stream'] as const).map((what) => ({
+    language: `Python (${what})`,
+    skip: SKIP_PYTHON,
+    stream: async (reached: Reached, resumeAfter: number) =>
+      (await python(what, { ...reached, resumeAfter, address: WATCHED_ADDRESS })) as Awaited<
+        ReturnType<typeof runStream>
+      >,
+  })),
+]
+
+// Most of it waits: for a pause of a client, or for a cut.
+describe('against the service', { concurrency: true }, () => {
   for (const { language, skip, scenarios } of RUNS) {
     test(`${language}: every row once, and credits as predicted`, { skip }, async (t) => {
       const random = seededRandom(t)
@@ -135,88 +177,110 @@ describe('with refusals, cuts and delays in between', { concurrency: true }, () 
           [found.webhook.id],
           'one webhook, however often its answer was lost',
         )
+        await until('the service has answered everything', proxy.isIdle)
         const limits = (await ask(`${service.url}/v1/limits`, { key })).json as { credits: { used: number } }
-        const { lostCredits, counts } = proxy
-        t.diagnostic(`${JSON.stringify(counts)}, credits ${credits}, of lost answers ${lostCredits()}`)
-        assert.equal(limits.credits.used, credits + lostCredits())
+        const { counts } = proxy
+        const lost = proxy.lostCredits(found.request_ids)
+        t.diagnostic(`${JSON.stringify(counts)}, credits ${credits}, of lost answers ${lost}`)
+        assert.equal(limits.credits.used, credits + lost)
         for (const fault of ['429', '503', 'cut before', 'cut inside'] as const)
           assert.ok(counts[fault] > 0, `the proxy made ${fault}`)
       })
     })
   }
-})
 
-test('example: a prediction market against the oracle at its close', { skip: SKIP_PYTHON }, async () => {
-  const file = join(PYTHON_CLIENT, 'examples/market_against_oracle.py')
-  const env = {
-    ...process.env,
-    PYTHONPATH: PYTHON_CLIENT,
-    TAPELINE_URL: service.url,
-    TAPELINE_KEY: await service.key(),
-  }
-  const { stdout } = await run(PYTHON, [file, 'BTC'], { env })
-  assert.match(stdout, /^ {2}closed {5}2026-06-10T12:00:00.000Z$/m)
-  assert.match(stdout, /^ {2}market {5}up at 0\.5 \(2026-06-10T11:59:59\.500Z\)$/m)
-  assert.match(stdout, /^ {2}oracle {5}\d+.* to \d+.*: Up$/m)
-  assert.match(stdout, /^ {2}resolved {3}Up$/m)
-})
-
-const STREAMS = [
-  {
-    language: 'TypeScript',
-    skip: false,
-    stream: (reached: Reached, after: number) => runStream(reached, after),
-  },
-  ...(['stream', 'async-stream'] as const).map((what) => ({
-    language: `Python (${what})`,
-    skip: SKIP_PYTHON,
-    stream: async (reached: Reached, resumeAfter: number) =>
-      (await python(what, { ...reached, resumeAfter, address: WATCHED_ADDRESS })) as Awaited<
-        ReturnType<typeof runStream>
-      >,
-  })),
-]
-
-test(`a stream that is cut ${CUTS} times brings what the log has, once and in order`, {
-  timeout: 600_000,
-}, async (t) => {
-  const random = seededRandom(t)
-  const start = await writer.blocks(1)
-  let isWriting = true
-  const proxies: FaultProxy[] = []
-  const runs = STREAMS.filter(({ skip }) => skip === false).map(async ({ language, stream }) => {
-    const proxy = await startFaultProxy({ target: service.url, random, timeoutMs: TIMEOUT_MS })
-    proxy.cutStreams(CUTS)
-    proxies.push(proxy)
-    const key = await service.key({ plan: 'enterprise', name: language })
-    const found = await stream({ url: proxy.url, key, timeoutMs: TIMEOUT_MS, retries: RETRIES }, start)
-    await proxy.close()
-    return { language, found, cuts: proxy.streamCuts() }
-  })
-  const writes = (async () => {
-    while (isWriting) {
-      await (random() < 0.5
-        ? writer.blocks(random.int(1, 6))
-        : writer.utxos(Array(random.int(1, 6)).fill(WATCHED_ADDRESS)))
-      await new Promise((resolve) => setTimeout(resolve, random() * 30))
+  test('example: a prediction market against the oracle at its close', { skip: SKIP_PYTHON }, async () => {
+    const file = join(PYTHON_CLIENT, 'examples/market_against_oracle.py')
+    const env = {
+      ...process.env,
+      PYTHONPATH: PYTHON_CLIENT,
+      TAPELINE_URL: service.url,
+      TAPELINE_KEY: await service.key(),
     }
-    await writer.scores(1)
-  })()
-  const isCut = () => proxies.length === runs.length && proxies.every((proxy) => proxy.streamCuts() >= CUTS)
-  while (!isCut()) await new Promise((resolve) => setTimeout(resolve, 20))
-  isWriting = false
-  await writes
-  const stored = await writer.events.after({ afterSeq: start, limit: 1_000_000 })
-  const truth = stored.events.map(({ text }) => JSON.parse(text) as { seq: number })
-  for (const { language, found, cuts } of await Promise.all(runs)) {
-    assert.deepEqual(
-      found.events.map(({ seq }) => seq),
-      truth.map(({ seq }) => seq),
-      language,
-    )
-    assert.deepEqual(JSON.parse(exactText(found.events)), truth, language)
-    assert.equal(cuts, CUTS)
-    assert.ok(found.reconnects >= CUTS, `${language} connected again`)
-    t.diagnostic(`${language}: ${found.events.length} events, ${found.reconnects} more connections`)
-  }
+    const { stdout } = await run(PYTHON, [file, 'BTC'], { env })
+    assert.match(stdout, /^ {2}closed {5}2026-06-10T12:00:00.000Z$/m)
+    assert.match(stdout, /^ {2}market {5}up at 0\.5 \(2026-06-10T11:59:59\.500Z\)$/m)
+    assert.match(stdout, /^ {2}oracle {5}\d+.* to \d+.*: Up$/m)
+    assert.match(stdout, /^ {2}resolved {3}Up$/m)
+  })
+
+  test('in a browser, from another origin: rows, the cache, errors, POST, DELETE, the stream, webhooks', {
+    skip: SKIP_BROWSER,
+  }, async () => {
+    const signed = signedDeliveries()
+    const delivery = {
+      headers: signed.headers,
+      body: signed.body,
+      secret: signed.current,
+      nowMs: signed.timestamp * 1_000,
+    }
+    const input = {
+      url: service.url,
+      key: await service.key({ plan: 'enterprise', name: 'browser' }),
+      address: WATCHED_ADDRESS,
+      delivery,
+    }
+    const server = serveSources()
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const browser = await startBrowser()
+    try {
+      const page = await browser.newPage()
+      await page.goto(`http://127.0.0.1:${portOf(server)}/`)
+      assert.deepEqual(await page.evaluate(useClient, input), {
+        rows: 384,
+        isCached: true,
+        isTyped: true,
+        isDeleted: true,
+        daaScore: 'bigint 18446744073709551615',
+        verified: 1,
+      })
+    } finally {
+      await browser.close()
+      server.close()
+    }
+  })
+
+  test(`a stream that is cut ${CUTS} times brings what the log has, once and in order`, {
+    timeout: 600_000,
+  }, async (t) => {
+    const random = seededRandom(t)
+    const start = await writer.blocks(1)
+    let isWriting = true
+    const proxies: FaultProxy[] = []
+    const runs = STREAMS.filter(({ skip }) => skip === false).map(async ({ language, stream }) => {
+      const proxy = await startFaultProxy({ target: service.url, random, timeoutMs: TIMEOUT_MS })
+      proxy.cutStreams(CUTS)
+      proxies.push(proxy)
+      const key = await service.key({ plan: 'enterprise', name: language })
+      const found = await stream({ url: proxy.url, key, timeoutMs: TIMEOUT_MS, retries: RETRIES }, start)
+      await proxy.close()
+      return { language, found, cuts: proxy.streamCuts() }
+    })
+    const writes = (async () => {
+      while (isWriting) {
+        await (random() < 0.5
+          ? writer.blocks(random.int(1, 6))
+          : writer.utxos(Array(random.int(1, 6)).fill(WATCHED_ADDRESS)))
+        await new Promise((resolve) => setTimeout(resolve, random() * 30))
+      }
+      await writer.scores(1)
+    })()
+    const isCut = () => proxies.length === runs.length && proxies.every((proxy) => proxy.streamCuts() >= CUTS)
+    while (!isCut()) await new Promise((resolve) => setTimeout(resolve, 20))
+    isWriting = false
+    await writes
+    const stored = await writer.events.after({ afterSeq: start, limit: 1_000_000 })
+    const truth = stored.events.map(({ text }) => JSON.parse(text) as { seq: number })
+    for (const { language, found, cuts } of await Promise.all(runs)) {
+      assert.deepEqual(
+        found.events.map(({ seq }) => seq),
+        truth.map(({ seq }) => seq),
+        language,
+      )
+      assert.deepEqual(JSON.parse(exactText(found.events)), truth, language)
+      assert.equal(cuts, CUTS)
+      assert.ok(found.reconnects >= CUTS, `${language} connected again`)
+      t.diagnostic(`${language}: ${found.events.length} events, ${found.reconnects} more connections`)
+    }
+  })
 })

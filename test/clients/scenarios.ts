@@ -28,6 +28,8 @@ export const SCENARIOS = JSON.parse(
 
 /** What a run of all scenarios but the stream found, in the order of the list. */
 export interface Found {
+  /** Of all answers that arrived. */
+  readonly request_ids: readonly string[]
   readonly lists: readonly {
     readonly rows: readonly unknown[]
     readonly credits: number

@@ -15,6 +15,8 @@ sys.path.insert(0, str(ROOT))
 
 import tapeline  # noqa: E402
 
+# Of all answers that arrived.
+REQUEST_IDS: List[str] = []
 SCENARIOS = json.loads((ROOT.parent / "scenarios.json").read_text())
 
 
@@ -35,6 +37,7 @@ class Opened:
     def _count(self, info: tapeline.AnswerInfo) -> None:
         with self._lock:
             self.credits += info.credits
+            REQUEST_IDS.append(info.request_id)
 
     def call(self, operation: str, params: Dict[str, Any]) -> Any:
         return getattr(self.client, operation)(**params)
@@ -134,6 +137,7 @@ def run_lists(reached: Dict[str, Any]) -> Dict[str, Any]:
             "errors": [each.result() for each in errors],
             "budget": budget.result(),
             "webhook": webhook.result(),
+            "request_ids": REQUEST_IDS,
         }
 
 

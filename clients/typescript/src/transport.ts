@@ -123,7 +123,7 @@ export class Transport {
         Accept: 'application/json',
         'X-API-Key': this.#options.key,
         ...(etag === undefined ? {} : { 'If-None-Match': etag }),
-        ...(method === 'POST' ? { 'Idempotency-Key': options.idempotencyKey ?? crypto.randomUUID() } : {}),
+        ...(method === 'POST' ? { 'Idempotency-Key': options.idempotencyKey ?? newKey() } : {}),
         ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
       },
       ...(body === undefined ? {} : { body: writeJson(body) }),
@@ -178,6 +178,12 @@ export class Transport {
     this.#options.onAnswer?.(info)
     return { body: parseJson(text), info }
   }
+}
+
+/** Not `randomUUID`: pages that were loaded without TLS do not have it. */
+function newKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
 function target(path: string, params: object): string {
