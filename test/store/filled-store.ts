@@ -158,6 +158,7 @@ async function fillChain(stores: Stores): Promise<void> {
     atMs: 1e6,
     expects,
     removed,
+    seenTo: block(40),
     dropped: [{ txId: hash(50_000 + 20), replacedBy: hash(777) }],
   })
   await close()
@@ -246,6 +247,7 @@ export async function servedOf(stores: Stores, clock: ManualClock): Promise<Reco
         await chain.chain.indexedFromMs(),
         await chain.chain.gaps(),
       ],
+      seenTo: await chain.chain.seenTo(),
       pending: await chain.chain.pending(100),
       confirmed: (await chain.chain.confirmedBy([hash(33), hash(34)])).map((each) => JSON.stringify(each)),
       transactions: await Promise.all([205, 3_113, 50_040].map((n) => chain.chain.transaction(hash(n)))),

@@ -54,7 +54,7 @@ const RULES: Record<string, TableRule> = {
   chain_state: {
     own: ['only_row', 'oldest_seq', 'last_write', 'server', 'chain_from'],
     from: `(SELECT * FROM chain_state WHERE newest_seq > 0 OR newest_place > 0 OR coverage_from IS NOT NULL
-      OR indexed_from IS NOT NULL OR retained_from IS NOT NULL) t`,
+      OR indexed_from IS NOT NULL OR retained_from IS NOT NULL OR seen_to IS NOT NULL) t`,
     served: {
       newest_seq: `CASE WHEN t.server <> ${SERVER_NOW} THEN t.newest_seq + ${SKIPPED_AFTER_FAILOVER} ELSE t.newest_seq END`,
     },

@@ -16,8 +16,13 @@ export interface OwnForm {
 }
 
 const EVENTS_AT_ONCE = 64
-/** What the transaction index and the log remember about themselves, and their names in both engines. */
-const FACTS = ['coverage_from', 'indexed_from', 'kept_from'] as const
+/** What the index remembers about itself, by the names of both engines. */
+const FACTS: Record<string, string> = {
+  coverage_from: 'coverage_from',
+  indexed_from: 'indexed_from',
+  retained_from: 'kept_from',
+}
+const SEEN_TO = 'seen_to'
 
 type MakeForm = (database: DatabaseSync, table: CopiedTable) => OwnForm
 
@@ -49,17 +54,32 @@ function numbersForm(database: DatabaseSync): OwnForm {
 function stateForm(database: DatabaseSync): OwnForm {
   const log = database.prepare('SELECT name, newest_seq, bytes FROM event_log')
   const place = database.prepare(`SELECT seq FROM sqlite_sequence WHERE name = 'transactions'`)
-  const fact = database.prepare('SELECT CAST(value AS INTEGER) AS value FROM facts WHERE name = ?')
+  const facts = database.prepare('SELECT name, value FROM facts')
   return {
     rows() {
       const found = log.get()
-      const facts = FACTS.map((name) => fact.get(name)?.value)
-      const values = facts.map((value) => (value === undefined ? null : Number(value)))
+      const known = new Map(facts.all().map(({ name, value }) => [String(name), String(value)]))
+      const missed = [...known.keys()].find(
+        (name) => name !== SEEN_TO && !Object.values(FACTS).includes(name),
+      )
+      if (missed !== undefined) throw new Error(`the fact ${missed} of the chain index is not copied`)
+      const times = Object.values(FACTS).map((name) => {
+        const value = known.get(name)
+        return value === undefined ? null : Number(value)
+      })
+      const [score, hash] = known.get(SEEN_TO)?.split(' ') ?? []
+      const seen = [
+        hash === undefined ? null : Buffer.from(hash, 'hex'),
+        score === undefined ? null : Number(score),
+      ]
       const [newestSeq, newestPlace] = [Number(found?.newest_seq), Number(place.get()?.seq ?? 0)]
-      const isUsed = newestSeq > 0 || newestPlace > 0 || values.some((value) => value !== null)
-      return isUsed ? [[String(found?.name), newestSeq, Number(found?.bytes), newestPlace, ...values]] : []
+      const isUsed = newestSeq > 0 || newestPlace > 0 || known.size > 0
+      return isUsed
+        ? [[String(found?.name), newestSeq, Number(found?.bytes), newestPlace, ...times, ...seen]]
+        : []
     },
     write(rows) {
+      const put = database.prepare('INSERT OR REPLACE INTO facts VALUES (?, ?)')
       for (const [name = null, newestSeq = null, bytes = null, newestPlace = null, ...values] of rows) {
         database
           .prepare('UPDATE event_log SET name = ?, newest_seq = ?, bytes = ?')
@@ -68,11 +88,11 @@ function stateForm(database: DatabaseSync): OwnForm {
         database
           .prepare(`INSERT INTO sqlite_sequence (name, seq) VALUES ('transactions', ?)`)
           .run(newestPlace)
-        for (const [index, value] of values.entries())
-          if (value !== null)
-            database
-              .prepare('INSERT OR REPLACE INTO facts VALUES (?, ?)')
-              .run(FACTS[index] ?? '', String(value))
+        const stored = Object.values(FACTS)
+        for (const [index, fact] of stored.entries())
+          if (values[index] !== null) put.run(fact, String(values[index]))
+        const [hash, score] = values.slice(stored.length)
+        if (hash instanceof Uint8Array) put.run(SEEN_TO, `${score} ${Buffer.from(hash).toString('hex')}`)
       }
     },
   }

@@ -97,7 +97,8 @@ function openFolder(folder: string, clock: Clock, isTarget: boolean): CopyTarget
     return made
   }
   const formOf = (table: CopiedTable, database: DatabaseSync): OwnForm | undefined => {
-    const name = nameOfTable(table)
+    // Both sides have their columns in orders of their own.
+    const name = `${nameOfTable(table)} ${table.columns.join()}`
     if (!forms.has(name)) forms.set(name, OWN_FORM[table.name]?.(database, table))
     return forms.get(name)
   }
@@ -108,7 +109,8 @@ function openFolder(folder: string, clock: Clock, isTarget: boolean): CopyTarget
     const database = open(file)
     const form = formOf(table, database)
     if (form?.rows !== undefined) {
-      yield* form.rows(after)
+      const indexes = indexesOf(storedOf(table).columns, table.columns)
+      for (const row of form.rows(after)) yield indexes.map((index) => row[index] ?? null)
       return
     }
     const { select } = storedOf(table)
@@ -125,7 +127,9 @@ function openFolder(folder: string, clock: Clock, isTarget: boolean): CopyTarget
   const insertRows = (table: CopiedTable, database: DatabaseSync, rows: readonly CopiedRow[]) => {
     const form = formOf(table, database)
     if (form?.write !== undefined) {
-      form.write(rows)
+      const own = form.rows === undefined ? table.columns : storedOf(table).columns
+      const indexes = indexesOf(table.columns, own)
+      form.write(rows.map((row) => indexes.map((index) => row[index] ?? null)))
       return
     }
     const { insert } = storedOf(table)
@@ -250,6 +254,11 @@ function lockOf(folder: string, clock: Clock) {
 function areaOf({ name, label }: DatabaseFile): Area {
   const environment = ENVIRONMENTS.find((each) => name === each || name.startsWith(`${each}-`))
   return { label: label as Area['label'], environment }
+}
+
+/** Where in rows with some columns the values of others are. */
+function indexesOf(columns: readonly string[], wanted: readonly string[]): number[] {
+  return wanted.map((column) => columns.indexOf(column))
 }
 
 /** The tables of a file that is not there. */

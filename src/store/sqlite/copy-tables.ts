@@ -133,6 +133,8 @@ const OWN_FORMS: Record<Area['label'], readonly Omit<CopiedTable, 'area'>[]> = {
         'coverage_from',
         'indexed_from',
         'retained_from',
+        'seen_to',
+        'seen_to_score',
       ],
       key: ['log_name'],
     },
