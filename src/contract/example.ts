@@ -11,6 +11,9 @@ export interface ExampleSamples {
   readonly txId?: string
   readonly address?: string
   readonly transaction?: unknown
+  /** A covenant with an unspent output, and the address of that output. */
+  readonly covenantId?: string
+  readonly covenantAddress?: string
 }
 
 /** A value that always works, or one made from samples; undefined where they lack it. */

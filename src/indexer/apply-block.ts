@@ -6,6 +6,7 @@ import type { AcceptedTransaction, AddedBlock, KnownTransaction } from '../store
 import { addParsedEvents, type EventBatch } from './batch.ts'
 import { addMempoolEvents } from './enter-transactions.ts'
 import { feeOf, type Movement, movementsOf } from './index-address.ts'
+import { covenantChangesOf } from './index-covenants.ts'
 import { parsedText } from './parsed-text.ts'
 import type { ReadChainBlock } from './read-chain.ts'
 
@@ -27,7 +28,9 @@ export function applyBlock(block: ReadChainBlock, options: ApplyBlockOptions): A
     if (known.get(txId)?.hasMempoolEvent === true || isCoinbase(transaction)) continue
     addMempoolEvents(batch, parsed, { fee, isOrphan: false, firstSeen: 'block' })
   }
-  const transactions = read.map(({ txId, parsed, fee, blockHash, blockTimeMs }): AcceptedTransaction => {
+  const transactions = read.map((one): AcceptedTransaction => {
+    const { txId, parsed, fee, spent, blockHash, blockTimeMs } = one
+    const covenants = covenantChangesOf(parsed, spent)
     const effects = movementsOf(parsed).map((movement) => ({
       ...movement.effect,
       event: batch.add('utxos_changed', confirmation(parsed, movement, daaScore), [movement.effect.address]),
@@ -38,6 +41,7 @@ export function applyBlock(block: ReadChainBlock, options: ApplyBlockOptions): A
       parsed: parsedText(parsed),
       fee,
       effects,
+      ...(covenants.length > 0 && { covenants }),
       blockHash,
       blockTimeMs,
     }

@@ -8,6 +8,7 @@ import {
   chainBalance,
   historyOf,
 } from '../../test/fakes/chain-truth.ts'
+import { assertCovenants } from '../../test/fakes/covenant-truth.ts'
 import { drawnSeed } from '../../test/seeded-random.ts'
 import { systemClock } from '../kit/clock.ts'
 
@@ -89,6 +90,8 @@ test(`after many reorganisations (seed ${SEED}) every address has the history, s
   }
   assert.ok(compared >= 20, `${compared} addresses that nobody asked for were compared`)
   assert.ok(rows > 100, `${rows} rows were compared`)
+  const covenants = await assertCovenants(database, rig.chain, startScore)
+  assert.ok(covenants > 3, `${covenants} covenants were compared`)
   assert.deepEqual(followed.gaps, [])
   assert.deepEqual(followed.troubles, [])
 })

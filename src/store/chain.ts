@@ -6,6 +6,7 @@
  *   pending ──accepted──▶ confirmed ──its block left the chain──▶ pending
  *   pending ──left the mempool, not accepted──▶ dropped ──seen again──▶ pending
  */
+import type { CovenantChange, CovenantStore } from './covenants.ts'
 import type { EventStore, NewEvent } from './events.ts'
 
 type TransactionStatus = 'pending' | 'confirmed' | 'dropped'
@@ -32,6 +33,8 @@ export interface TransactionRecord {
 }
 
 export interface AcceptedTransaction extends TransactionRecord {
+  /** One for each covenant in it; left out: none. */
+  readonly covenants?: readonly CovenantChange[]
   /** The block whose copy was accepted. */
   readonly blockHash: string
   readonly blockTimeMs: number
@@ -202,7 +205,7 @@ export interface IndexRetention {
   readonly maxSeenAgeMs: number
 }
 
-export interface ChainStore {
+export interface ChainStore extends CovenantStore {
   /** Rejects with `CheckpointMovedError` when the checkpoint is not the expected one. */
   write(batch: ChainWrite): Promise<ChainWritten>
   /** The last chain block that was applied. */

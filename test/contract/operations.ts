@@ -268,6 +268,36 @@ export const OPERATIONS: Readonly<Record<string, OperationTable>> = {
       cursor: text,
     },
   },
+  'GET /v1/addresses/{address}/covenants': {
+    credits: { base: 10, row: 1 },
+    tier: 'pro',
+    list: true,
+    params: {
+      address: { required: true, type: 'string' },
+      limit: { type: 'integer', min: 1, max: 200, default: 50 },
+      cursor: text,
+    },
+  },
+  'GET /v1/covenants/{covenant_id}': {
+    credits: { base: 10, row: 1 },
+    tier: 'pro',
+    list: true,
+    params: {
+      covenant_id: { required: true, type: 'string' },
+      limit: { type: 'integer', min: 1, max: 200, default: 50 },
+      cursor: text,
+    },
+  },
+  'GET /v1/covenants/{covenant_id}/utxos': {
+    credits: { base: 10, row: 1 },
+    tier: 'pro',
+    list: true,
+    params: {
+      covenant_id: { required: true, type: 'string' },
+      limit: { type: 'integer', min: 1, max: 200, default: 50 },
+      cursor: text,
+    },
+  },
   'POST /rpc': { credits: { base: 0, row: 0, other: [1, 5] }, tier: 'free', params: {} },
   'GET /v1/webhooks': {
     credits: { base: 0, row: 0 },

@@ -90,6 +90,8 @@ function samplesOf({ paths }: Document): Record<string, unknown> {
     market: example('/v1/predmkt_a/markets/{identifier}', 'identifier'),
     txId: example('/v1/transactions/{tx_id}', 'tx_id'),
     address: example('/v1/addresses/{address}/transactions', 'address'),
+    covenantId: example('/v1/covenants/{covenant_id}', 'covenant_id'),
+    covenantAddress: example('/v1/addresses/{address}/covenants', 'address'),
     transaction:
       paths['/v1/transactions/submit']?.post?.requestBody?.content['application/json'].example?.transaction,
   }

@@ -7,6 +7,7 @@ import {
   startSandboxChain,
   startSandboxNode,
 } from '../../sandbox/node/run.ts'
+import { DEFAULT_MIX } from '../../sandbox/node/traffic/traffic.ts'
 import { systemClock } from '../../src/kit/clock.ts'
 import { chainBalance } from '../fakes/chain-truth.ts'
 import { type Answer, ask, assertError } from '../fakes/client.ts'
@@ -25,6 +26,7 @@ before(async () => {
     transactionsPerSecond: 2,
     reorgsPerMinute: 0,
     coinbaseMaturity: 50,
+    mix: { ...DEFAULT_MIX, covenant_genesis: 20 },
   })
   node = await startSandboxNode({ chain })
   service = await startTestService({ env: { TAPELINE_NODES: node.url, TAPELINE_NETWORK: 'testnet-10' } })
@@ -123,6 +125,58 @@ test('a walk over the unspent outputs gives each once, by outpoint', async () =>
   assert.equal(new Set(walked).size, walked.length)
 })
 
+/** Covenants that were founded since the index began, by the ledger. */
+function founded(sinceMs: number): { id: string; txId: string }[] {
+  const { ledger } = chain.chain
+  return ledger.chain.flatMap((hash) => {
+    const record = ledger.record(hash)
+    if (record === undefined || record.block.header.timestamp < sinceMs) return []
+    return (record.acceptance?.transactions ?? []).flatMap(({ tx, spent }) =>
+      tx.outputs.flatMap(({ covenant }) =>
+        covenant === null || spent.some(({ covenantId }) => covenantId === covenant.covenantId)
+          ? []
+          : [{ id: covenant.covenantId, txId: tx.id }],
+      ),
+    )
+  })
+}
+
+test('a covenant is served with its lineage, its unspent outputs and to the addresses that hold it', async () => {
+  const { coverage_from } = (await get(`/v1/addresses/${users[0]}/transactions?limit=1`)).json as {
+    coverage_from: string
+  }
+  let one: { id: string; txId: string } | undefined
+  await until(
+    'a covenant',
+    async () => {
+      one = founded(Date.parse(coverage_from) + 1_000).at(0)
+      return one !== undefined && (await get(`/v1/covenants/${one.id}`)).status === 200
+    },
+    40_000,
+  )
+  const { id = '', txId = '' } = one ?? {}
+  const answer = await get(`/v1/covenants/${id.toUpperCase()}?limit=200`)
+  const steps = answer.json.items as { tx_id: string; kind: string }[]
+  assert.equal(credits(answer), 10 + steps.length)
+  assert.deepEqual([answer.json.covenant_id, answer.json.genesis], [id, txId])
+  assert.deepEqual([steps.at(-1)?.tx_id, steps.at(-1)?.kind], [txId, 'genesis'])
+  const unspent = await get(`/v1/covenants/${id}/utxos`)
+  const [utxo] = unspent.json.items as { tx_id: string; index: number; address: string }[]
+  if (utxo !== undefined) {
+    const held = (await get(`/v1/addresses/${utxo.address}/covenants`)).json.items as { tx_id: string }[]
+    const isSpent = !(await get(`/v1/covenants/${id}/utxos`)).text.includes(utxo.tx_id)
+    assert.ok(isSpent || held.some(({ tx_id }) => tx_id === utxo.tx_id))
+  }
+  for (const tail of ['', '/utxos']) {
+    assertError(await get(`/v1/covenants/${'ab'.repeat(32)}${tail}`), 404, 'not_found')
+    assert.equal(
+      assertError(await get(`/v1/covenants/xyz${tail}`), 422, 'invalid_param').param,
+      'covenant_id',
+    )
+    assertError(await get(`/v1/covenants/${id}${tail}?cursor=abc`), 422, 'invalid_param')
+  }
+})
+
 test('what cannot be answered is refused with the reason and costs nothing', async () => {
   const [address = ''] = users
   const other = users[1] ?? ''
@@ -138,7 +192,7 @@ test('what cannot be answered is refused with the reason and costs nothing', asy
   const page = await get(`/v1/addresses/${address}/utxos?limit=1`)
   const foreign = await get(`/v1/addresses/${other}/utxos?cursor=${page.json.next_cursor ?? 'abc'}`)
   assert.equal(assertError(foreign, 422, 'invalid_param').param, 'cursor')
-  for (const tail of ['balance', 'utxos']) {
+  for (const tail of ['balance', 'utxos', 'covenants']) {
     const path = `/v1/addresses/${address}/${tail}`
     assertError(await ask(`${service.url}${path}`), 401, 'unauthorized')
     const free = await service.key({ environment: 'live', plan: 'free' })

@@ -3,8 +3,11 @@ import { limits } from './account/limits.ts'
 import { status } from './account/status.ts'
 import { addressActivity } from './chain/address-activity.ts'
 import { addressBalance } from './chain/address-balance.ts'
+import { addressCovenants } from './chain/address-covenants.ts'
 import { addressTransactions } from './chain/address-transactions.ts'
 import { addressUtxos } from './chain/address-utxos.ts'
+import { covenant } from './chain/covenant.ts'
+import { covenantUtxos } from './chain/covenant-utxos.ts'
 import { feesEstimate } from './chain/fees.ts'
 import { rpcEndpoint } from './chain/rpc.ts'
 import { submit } from './chain/submit.ts'
@@ -56,6 +59,9 @@ export const ENDPOINTS: readonly AnyEndpoint<Services>[] = [
   addressActivity,
   addressBalance,
   addressUtxos,
+  addressCovenants,
+  covenant,
+  covenantUtxos,
   feesEstimate,
   rpcEndpoint,
   listWebhooks,

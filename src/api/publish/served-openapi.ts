@@ -27,7 +27,7 @@ export function servedOpenapi(deps: {
     // The document is served even while a store or node fails.
     const samples: ExampleSamples =
       environment === undefined ? {} : await readSamples(environment, now()).catch(() => ({}))
-    const isComplete = [samples.time, samples.market, samples.transaction].every(
+    const isComplete = [samples.time, samples.market, samples.transaction, samples.covenantId].every(
       (value) => value !== undefined,
     )
     if (known !== undefined && isComplete) known.freshUntilMs += FRESH_MS

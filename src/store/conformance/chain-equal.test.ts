@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '../../../test/fakes/manual-clock.ts'
 import type { AcceptedTransaction, ChainStores, ChainWrite, TransactionRecord } from '../chain.ts'
+import type { CovenantChange } from '../covenants.ts'
 import type { StoredEvent } from '../events.ts'
 import { address, block, event, hash, payment, readAll } from './chain-engine.ts'
 import { type Random, seeded } from './engine.ts'
@@ -59,8 +60,22 @@ function writesOf(random: Random): (step: number) => ChainWrite {
         ? []
         : { ...effect, event: eventCount > 0 && random.below(3) > 0 ? random.below(eventCount) : null },
     )
-    return { ...one, effects, fee: random.below(4) === 0 ? null : BigInt(random.below(1_000)) }
+    const fee = random.below(4) === 0 ? null : BigInt(random.below(1_000))
+    if (random.below(2) === 0) return { ...one, effects, fee }
+    return { ...one, effects, fee, covenants: [covenantChange(tx)] }
   }
+  /** Founds, continues or burns one of a few covenants. */
+  const covenantChange = (tx: number): CovenantChange => ({
+    covenantId: hash(900 + (tx % 3)),
+    text: `{"kind":"continuation","tx":${tx}}`,
+    spent: numbers(3).map((index) => ({ txId: hash(random.below(tx)), index })),
+    created: numbers(3).map((index) => ({
+      index,
+      amount: BigInt(random.below(1e9)),
+      scriptPublicKey: '0000aa',
+      address: random.below(3) === 0 ? null : address(random.below(ADDRESSES)),
+    })),
+  })
   const someTx = () => (txs > 0 && random.below(3) === 0 ? 1 + random.below(txs) : ++txs)
 
   return (step) => {
@@ -151,6 +166,26 @@ async function compare(stores: readonly ChainStores[], random: Random): Promise<
         transactions: await Promise.all(hashes.map((txId) => chain.transaction(txId))),
         pages: await Promise.all(
           Array.from({ length: ADDRESSES }, (_, i) => chain.addressPage({ address: address(i), limit: 40 })),
+        ),
+        covenants: await Promise.all(
+          [900, 901, 902].map(async (n) => ({
+            first: await chain.firstCovenantStep(hash(n)),
+            steps: await chain.covenantSteps({ covenantId: hash(n), limit: 20, before: 60 * 2 ** 20 }),
+            utxos: await chain.covenantUtxos({ covenantId: hash(n), limit: 20 }),
+            later: await chain.covenantUtxos({
+              covenantId: hash(n),
+              limit: 3,
+              after: { txId: hash(20), index: 0 },
+            }),
+          })),
+        ),
+        held: await Promise.all(
+          Array.from({ length: ADDRESSES }, (_, i) =>
+            chain.addressCovenants({
+              ...{ address: address(i), limit: 5 },
+              ...(i % 2 === 0 ? {} : { after: { covenantId: hash(901), txId: hash(9), index: 1 } }),
+            }),
+          ),
         ),
         moved: await Promise.all(
           Array.from({ length: ADDRESSES }, (_, i) =>

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CheckpointMovedError, type HistoryPlace } from '../chain.ts'
+import type { CovenantChange } from '../covenants.ts'
 import {
   address,
   block,
@@ -259,6 +260,87 @@ export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
         expected.map(({ txId }) => txId),
       )
     }
+    await open.remove()
+  })
+
+  test(`${engine.name}: covenants follow the chain, also back, and say nothing about what a gap may have spent`, async () => {
+    const open = await engine.open()
+    const { chain } = open
+    const id = hash(700)
+    const change = (
+      kind: string,
+      spent: readonly (readonly [number, number])[],
+      created: readonly number[],
+    ): CovenantChange => ({
+      covenantId: id,
+      text: `{"kind":"${kind}"}`,
+      spent: spent.map(([tx, index]) => ({ txId: hash(tx), index })),
+      created: created.map((to, index) => ({
+        index,
+        amount: 2n ** 62n,
+        scriptPublicKey: '0000aa',
+        address: address(to),
+      })),
+    })
+    const pay = (tx: number, covenants: readonly CovenantChange[]) => ({ ...payment(tx, 1, 1n), covenants })
+    const unspent = async () =>
+      (await chain.covenantUtxos({ covenantId: id, limit: 10 })).utxos.map(
+        (utxo) => `${Number.parseInt(utxo.txId, 16)}:${utxo.index}`,
+      )
+    await writeNext(chain, { atMs: 1, start: block(10) })
+    await writeNext(chain, { atMs: 2, added: [block(11, [pay(1, [change('genesis', [], [1, 2])])])] })
+    await writeNext(chain, { atMs: 3, added: [block(12, [pay(2, [change('continuation', [[1, 0]], [2])])])] })
+    assert.deepEqual(await unspent(), ['1:1', '2:0'])
+    const held = (await chain.addressCovenants({ address: address(2), limit: 10 })).utxos
+    assert.deepEqual(
+      held.map((utxo) => [utxo.covenantId, utxo.amount]),
+      [
+        [id, 2n ** 62n],
+        [id, 2n ** 62n],
+      ],
+    )
+    assert.deepEqual((await chain.addressCovenants({ address: address(1), limit: 10 })).utxos, [])
+    await writeNext(chain, { atMs: 4, removed: [hash(12)], added: [block(13)] })
+    assert.deepEqual(await unspent(), ['1:0', '1:1'])
+    await writeNext(chain, {
+      atMs: 5,
+      added: [
+        block(14, [
+          pay(3, [
+            change(
+              'burn',
+              [
+                [1, 0],
+                [1, 1],
+              ],
+              [],
+            ),
+          ]),
+          pay(2, []),
+        ]),
+      ],
+    })
+    assert.deepEqual(await unspent(), [])
+    const { steps } = await chain.covenantSteps({ covenantId: id, limit: 10 })
+    assert.deepEqual(
+      steps.map(({ txId, text }) => [Number.parseInt(txId, 16), text]),
+      [
+        [3, '{"kind":"burn"}'],
+        [1, '{"kind":"genesis"}'],
+      ],
+    )
+    assert.equal((await chain.firstCovenantStep(id))?.txId, hash(1))
+    const page = await chain.covenantSteps({ covenantId: id, limit: 1 })
+    assert.ok(page.hasMore)
+    const before = page.steps[0]?.rank ?? 0
+    assert.equal((await chain.covenantSteps({ covenantId: id, limit: 1, before })).steps[0]?.txId, hash(1))
+    await writeNext(chain, { atMs: 6, removed: [hash(14)] })
+    assert.deepEqual(await unspent(), ['1:0', '1:1'])
+    await writeNext(chain, { atMs: 7, start: block(60) })
+    assert.deepEqual(await unspent(), [], 'what was not spent before the gap may be spent after it')
+    const keep = { maxTransactionAgeMs: 0, maxDroppedAgeMs: 0, chainBlocks: 3, maxSeenAgeMs: 0 }
+    while ((await chain.prune(keep)).more);
+    assert.equal(await chain.firstCovenantStep(id), undefined)
     await open.remove()
   })
 

@@ -2,6 +2,7 @@
 
 import { DROPPED, PENDING } from '../chain/row-codes.ts'
 import type { IndexRetention } from '../chain.ts'
+import { PRUNE_SPENT, removeCovenantSteps } from './covenants.ts'
 import { type Database, statement } from './database.ts'
 
 /** Rows of each kind that one step deletes at most. */
@@ -56,23 +57,28 @@ export function chainPruner(database: Database) {
       const [clock] = await transaction.rows<{ now: number }>(NOW)
       const before = (ageMs: number) => (clock?.now ?? 0) - ageMs
       const oldest = maxTransactionAgeMs === null ? undefined : before(maxTransactionAgeMs)
-      const [dropped, expired, blocks, seen] = await Promise.all([
+      const [dropped, expired, blocks, seen, spent] = await Promise.all([
         transaction.rows<OldTransaction>(DROPPED_BEFORE, [before(maxDroppedAgeMs)]),
         oldest === undefined ? [] : transaction.rows<OldTransaction>(EXPIRED, [oldest]),
         transaction.run(BLOCKS, [chainBlocks]),
         transaction.run(SEEN, [before(maxSeenAgeMs)]),
+        transaction.run(PRUNE_SPENT, [PRUNE_STEP]),
       ])
       const old = [...new Map([...dropped, ...expired].map((one) => [one.place, one])).values()]
       if (old.length > 0) {
         await Promise.all([
           transaction.run(DELETE_ROWS, [old.map(({ place }) => -place)]),
           transaction.run(DELETE_TRANSACTIONS, [old.map(({ tx_id }) => tx_id)]),
+          removeCovenantSteps(
+            transaction,
+            old.map(({ tx_id }) => tx_id),
+          ),
         ])
       }
       if (oldest !== undefined) {
         await Promise.all([transaction.run(RETAINED_FROM, [oldest]), transaction.run(GAPS, [oldest])])
       }
-      const counts = [old.length, blocks, seen]
+      const counts = [old.length, blocks, seen, spent]
       return {
         deleted: counts.reduce((sum, count) => sum + count, 0),
         more: counts.some((count) => count >= PRUNE_STEP),

@@ -20,6 +20,7 @@ import type {
 import { eventIds } from '../events/event-id.ts'
 import { bytea } from './bytea.ts'
 import { blockReader, blocksOf } from './chain-blocks.ts'
+import { covenantReader } from './covenants.ts'
 import { type Database, type Queries, statement } from './database.ts'
 
 const COVERAGE = statement(
@@ -101,6 +102,7 @@ export function chainReader(database: Database) {
   }
   return {
     ...blockReader(database),
+    ...covenantReader(database),
     coverageFromMs: async (): Promise<number | undefined> => (await coverage())?.coverageFrom,
     seenTo: async (): Promise<ChainPlace | undefined> => (await database.rows<ChainPlace>(SEEN_TO))[0],
     indexedFromMs: async (): Promise<number | undefined> => (await coverage())?.indexedFrom,

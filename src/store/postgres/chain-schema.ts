@@ -131,4 +131,36 @@ export const CHAIN_MIGRATIONS: readonly Migration[] = [
       ALTER TABLE chain_state ADD COLUMN seen_to bytea, ADD COLUMN seen_to_score bigint;
     `,
   },
+  {
+    version: 4,
+    name: 'covenants',
+    sql: `
+      CREATE TABLE covenant_steps (
+        covenant bytea NOT NULL,
+        rank bigint NOT NULL,
+        tx_id bytea NOT NULL,
+        time_ms bigint NOT NULL,
+        step text NOT NULL,
+        PRIMARY KEY (covenant, rank)
+      );
+      CREATE INDEX covenant_steps_by_tx ON covenant_steps (tx_id);
+      CREATE TABLE covenant_outputs (
+        tx_id bytea NOT NULL,
+        idx int NOT NULL,
+        covenant bytea NOT NULL,
+        amount bigint NOT NULL,
+        script text NOT NULL,
+        address text COLLATE "C",
+        time_ms bigint NOT NULL,
+        spent_by bytea,
+        spent_rank bigint,
+        PRIMARY KEY (tx_id, idx)
+      );
+      CREATE INDEX covenant_outputs_unspent ON covenant_outputs (covenant, tx_id, idx) WHERE spent_by IS NULL;
+      CREATE INDEX covenant_outputs_by_address ON covenant_outputs (address, covenant, tx_id, idx)
+        WHERE spent_by IS NULL;
+      CREATE INDEX covenant_outputs_by_spender ON covenant_outputs (spent_by) WHERE spent_by IS NOT NULL;
+      CREATE INDEX covenant_outputs_by_spending ON covenant_outputs (spent_rank) WHERE spent_rank IS NOT NULL;
+    `,
+  },
 ]

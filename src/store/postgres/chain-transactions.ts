@@ -10,6 +10,7 @@ import type {
   TransactionRecord,
 } from '../chain.ts'
 import { bytea } from './bytea.ts'
+import { applyCovenants, undoCovenants } from './covenants.ts'
 import { type Queries, statement } from './database.ts'
 
 const CONFIRM = statement(
@@ -44,7 +45,7 @@ const UNCONFIRM = statement(
   `UPDATE transactions SET status = ${PENDING}, changed_at = $1::bigint, block_hash = NULL, block_time = NULL,
       accepting_hash = NULL, accepting_time = NULL, accepting_blue_score = NULL, accepting_daa_score = NULL
     WHERE accepting_blue_score = ANY($2::bigint[]) AND accepting_hash = ANY($3::bytea[])
-    RETURNING place`,
+    RETURNING place, tx_id AS "id"`,
 )
 const DROP = statement(
   'chain_drop',
@@ -121,6 +122,21 @@ export async function confirm(
     at: { timeMs: transaction.blockTimeMs, rank: acceptedRank(by.blueScore, index) },
   }))
   await putRows(queries, ranked, { places, firstSeq })
+  await confirmCovenants(queries, ranked, new Set(known.map(({ txId }) => txId)))
+}
+
+async function confirmCovenants(
+  queries: Queries,
+  ranked: readonly { readonly transaction: AcceptedTransaction; readonly at: HistoryPlace }[],
+  known: ReadonlySet<string>,
+): Promise<void> {
+  const applied = ranked.flatMap(({ transaction: { txId, covenants = [] }, at: { timeMs, rank } }) =>
+    covenants.length > 0 ? [{ txId, timeMs, rank, changes: covenants }] : [],
+  )
+  // One that was accepted before a gap: its block left unseen.
+  const again = applied.flatMap(({ txId }) => (known.has(txId) ? [bytea(txId)] : []))
+  await undoCovenants(queries, again)
+  await applyCovenants(queries, applied)
 }
 
 export async function enter(
@@ -156,8 +172,12 @@ export async function unconfirm(
 ): Promise<void> {
   const scores = blocks.map(({ blueScore }) => blueScore)
   const hashes = blocks.map(({ hash }) => bytea(hash))
-  const unconfirmed = await queries.rows<{ place: number }>(UNCONFIRM, [atMs, scores, hashes])
+  const unconfirmed = await queries.rows<{ place: number; id: Buffer }>(UNCONFIRM, [atMs, scores, hashes])
   await moveRows(queries, unconfirmed.map(pendingPlace))
+  await undoCovenants(
+    queries,
+    unconfirmed.map(({ id }) => id),
+  )
 }
 
 export async function drop(

@@ -2,6 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { DROPPED, PENDING } from '../chain/row-codes.ts'
 import type { TransactionTexts } from './chain-texts.ts'
+import { covenantPruner } from './covenants.ts'
 
 /** Rows of each kind that one step deletes at most. */
 const PRUNE_STEP = 300
@@ -36,6 +37,7 @@ export function chainPruner(database: DatabaseSync, texts: TransactionTexts) {
     `SELECT id FROM transactions WHERE status = ${DROPPED} AND changed_at < ? LIMIT ${PRUNE_STEP}`,
   )
   const lowestId = database.prepare('SELECT min(id) AS id FROM transactions')
+  const covenants = covenantPruner(database, PRUNE_STEP)
   const removeRows = database.prepare('DELETE FROM address_rows WHERE tx = ?')
   const removeTransaction = database.prepare('DELETE FROM transactions WHERE id = ?')
 
@@ -51,6 +53,7 @@ export function chainPruner(database: DatabaseSync, texts: TransactionTexts) {
 
   function deleteTransactions(ids: ReadonlySet<number>): void {
     for (const id of ids) {
+      covenants.stepsOf(id)
       removeRows.run(id)
       texts.remove(id)
       removeTransaction.run(id)
@@ -71,6 +74,7 @@ export function chainPruner(database: DatabaseSync, texts: TransactionTexts) {
     const counts = [
       ids.size,
       Number(acceptances.run().changes),
+      covenants.spentOutputs(),
       Number(seen.run(borders.seenBeforeMs).changes),
     ]
     return {

@@ -19,6 +19,7 @@ import type {
 } from '../chain.ts'
 import type { AddressTable } from './chain-addresses.ts'
 import { transactionTexts } from './chain-texts.ts'
+import { covenantReader } from './covenants.ts'
 import { logIdOf } from './events-read.ts'
 import { blob, hexOf } from './hex-blob.ts'
 import { oneStateOf } from './open.ts'
@@ -91,6 +92,7 @@ export function chainReader(database: DatabaseSync, addresses: AddressTable) {
 
   return {
     ...blockReader(database),
+    ...covenantReader(database, addresses),
     coverageFromMs(): number | undefined {
       const from = factOf('coverage_from')
       return from === undefined ? undefined : Math.max(from, factOf('kept_from') ?? 0)

@@ -124,4 +124,36 @@ export const CHAIN_MIGRATIONS: readonly Migration[] = [
       CREATE INDEX address_rows_by_tx ON address_rows (tx);
     `,
   },
+  {
+    version: 3,
+    name: 'covenants',
+    sql: `
+      CREATE TABLE covenant_steps (
+        covenant BLOB NOT NULL,
+        rank INTEGER NOT NULL,
+        tx_id BLOB NOT NULL,
+        time INTEGER NOT NULL,
+        step TEXT NOT NULL,
+        PRIMARY KEY (covenant, rank)
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX covenant_steps_by_tx ON covenant_steps (tx_id);
+      CREATE TABLE covenant_outputs (
+        tx_id BLOB NOT NULL,
+        idx INTEGER NOT NULL,
+        covenant BLOB NOT NULL,
+        amount INTEGER NOT NULL,
+        script TEXT NOT NULL,
+        address INTEGER,
+        time INTEGER NOT NULL,
+        spent_by BLOB,
+        spent_rank INTEGER,
+        PRIMARY KEY (tx_id, idx)
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX covenant_outputs_unspent ON covenant_outputs (covenant, tx_id, idx) WHERE spent_by IS NULL;
+      CREATE INDEX covenant_outputs_by_address ON covenant_outputs (address, covenant, tx_id, idx)
+        WHERE spent_by IS NULL;
+      CREATE INDEX covenant_outputs_by_spender ON covenant_outputs (spent_by) WHERE spent_by IS NOT NULL;
+      CREATE INDEX covenant_outputs_by_spending ON covenant_outputs (spent_rank) WHERE spent_rank IS NOT NULL;
+    `,
+  },
 ]

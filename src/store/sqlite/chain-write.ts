@@ -19,6 +19,7 @@ import {
 import type { AddressTable } from './chain-addresses.ts'
 import { blockReader } from './chain-read.ts'
 import type { TransactionTexts } from './chain-texts.ts'
+import { covenantWriter } from './covenants.ts'
 import type { EventWriter } from './events-write.ts'
 import { blob } from './hex-blob.ts'
 
@@ -29,6 +30,7 @@ export function chainWriter(
   const { texts, events } = parts
   const followed = followedChain(database)
   const transactions = transactionWriter(database, parts)
+  const covenants = covenantWriter(database, parts.addresses)
   const { checkpoint } = blockReader(database)
   const insertSeen = database.prepare('INSERT OR IGNORE INTO seen_blocks VALUES (?, ?)')
 
@@ -36,7 +38,14 @@ export function chainWriter(
     const blockId = followed.put(block)
     for (const [index, transaction] of block.transactions.entries()) {
       const rank = acceptedRank(block.blueScore, index)
-      followed.accept(blockId, transactions.confirm(transaction, { block, rank, atMs, firstSeq }))
+      const { tx, isKnown } = transactions.confirm(transaction, { block, rank, atMs, firstSeq })
+      followed.accept(blockId, tx)
+      if (transaction.covenants !== undefined)
+        covenants.apply(transaction.txId, transaction.covenants, {
+          rank,
+          timeMs: transaction.blockTimeMs,
+          isKnown,
+        })
     }
   }
 
@@ -47,7 +56,7 @@ export function chainWriter(
     const firstSeq = events.append(batch.events ?? [])
     for (const gap of batch.gaps ?? []) followed.recordGap(gap)
     if (batch.start) followed.startAt(batch.start)
-    for (const hash of batch.removed ?? []) followed.remove(hash, atMs)
+    for (const hash of batch.removed ?? []) followed.remove(hash, atMs, covenants.removeBlock)
     for (const block of batch.added ?? []) addBlock(block, atMs, firstSeq)
     for (const transaction of batch.entered ?? []) transactions.enter(transaction, atMs, firstSeq)
     for (const dropped of batch.dropped ?? []) transactions.drop(dropped, atMs)
@@ -101,9 +110,10 @@ function followedChain(database: DatabaseSync) {
       insertGap.run(gap.atMs, JSON.stringify(gap))
       if (gap.reason === 'unreadable') laterFact.run('coverage_from', String(gap.toTimeMs))
     },
-    remove(hash: string, atMs: number): void {
+    remove(hash: string, atMs: number, onRemove: (block: number) => void): void {
       const id = findBlock.get(blob(hash))?.id
       if (id === undefined) throw new Error(`block ${hash} is not in the followed chain`)
+      onRemove(Number(id))
       unconfirm.run(atMs, Number(id))
       unconfirmRows.run(Number(id))
       removeAcceptances.run(Number(id))
@@ -173,7 +183,7 @@ function transactionWriter(
     confirm(
       transaction: AcceptedTransaction,
       { block, rank, atMs, firstSeq }: { block: ChainBlock; rank: number; atMs: number; firstSeq: number },
-    ): number {
+    ): { tx: number; isKnown: boolean } {
       const known = rowId.get(blob(transaction.txId))?.id
       const row = confirm.get(
         blob(transaction.txId),
@@ -191,7 +201,7 @@ function transactionWriter(
       // All inputs are resolved now: these rows are the complete ones.
       if (known !== undefined) removeRows.run(tx)
       putEffects(tx, { timeMs: transaction.blockTimeMs, rank }, transaction.effects, firstSeq)
-      return tx
+      return { tx, isKnown: known !== undefined }
     },
     enter(transaction: TransactionRecord, atMs: number, firstSeq: number): void {
       const known = rowId.get(blob(transaction.txId))?.id

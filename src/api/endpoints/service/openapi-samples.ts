@@ -21,7 +21,14 @@ export async function readSamples(services: Services, nowMs: number): Promise<Ex
     ...((await hasSnapshots(services, nowMs)) ? { time: formatTime(nowMs) } : {}),
     ...(market === undefined ? {} : { market }),
     ...(await readConfirmed(services)),
+    ...(await readCovenant(services)),
   }
+}
+
+async function readCovenant({ chain }: Services): Promise<ExampleSamples> {
+  const found = await chain.index.someCovenantUtxo()
+  if (found?.address == null) return {}
+  return { covenantId: found.covenantId, covenantAddress: found.address }
 }
 
 /**

@@ -1,0 +1,87 @@
+/** What an accepted transaction means for each covenant in it. */
+import type { SpentOutput } from '../core/chain/transaction.ts'
+import { type ExactJson, writeExact } from '../kit/exact-json.ts'
+import type { ParsedTransaction } from '../parser/parse-transaction.ts'
+import { classifyScript } from '../parser/script-class.ts'
+import type { CovenantChange } from '../store/covenants.ts'
+
+export function covenantChangesOf(
+  parsed: ParsedTransaction,
+  spent: readonly (SpentOutput | null)[],
+): CovenantChange[] {
+  const ids = parsed.details.covenant?.covenant_ids ?? []
+  return ids.map((covenantId) => {
+    const inputs = spent.flatMap((output, index) =>
+      output?.covenantId === covenantId ? [{ index, output }] : [],
+    )
+    const created = parsed.outputs.filter((output) => output.covenant?.id === covenantId)
+    const step = {
+      kind: kindOf(parsed, covenantId, created.length),
+      program: programOf(parsed, covenantId, new Set(inputs.map(({ index }) => index))),
+      spent: inputs.map(({ index, output }) => ({
+        input: index,
+        ...pointOf(parsed, index),
+        amount_sompi: output.amount,
+        address: parsed.inputs[index]?.address ?? null,
+        program_hash: programHash(output.scriptPublicKey),
+        token: tokenOf(parsed, covenantId, index),
+      })),
+      created: created.map(({ index, amount_sompi, address, script_public_key }) => ({
+        index,
+        amount_sompi,
+        address,
+        program_hash: programHash(script_public_key),
+      })),
+    }
+    return {
+      covenantId,
+      text: writeExact(step as unknown as ExactJson),
+      spent: inputs.map(({ index }) => {
+        const { tx_id, index: place } = pointOf(parsed, index)
+        return { txId: tx_id, index: place }
+      }),
+      created: created.map(({ index, amount_sompi, script_public_key, address }) => ({
+        index,
+        amount: amount_sompi,
+        scriptPublicKey: script_public_key,
+        address,
+      })),
+    }
+  })
+}
+
+function pointOf(parsed: ParsedTransaction, input: number): { tx_id: string; index: number } {
+  const { tx_id = '', index = 0 } = parsed.inputs[input] ?? {}
+  return { tx_id, index }
+}
+
+function kindOf(parsed: ParsedTransaction, covenantId: string, created: number) {
+  const actions = (parsed.details.covenant_execution?.actions ?? []).filter(
+    (action) => action.covenant_id === covenantId,
+  )
+  if (actions.some(({ kind }) => kind === 'genesis')) return 'genesis'
+  return created > 0 ? 'continuation' : 'burn'
+}
+
+/** What the programs that were revealed show; null where the covenant's outputs are not spent or hide nothing. */
+function programOf(parsed: ParsedTransaction, covenantId: string, inputs: ReadonlySet<number>) {
+  if (parsed.details.native_asset?.assets.some(({ asset_id }) => asset_id === covenantId)) return 'kcc20'
+  if (parsed.details.scriptlang?.programs.some(({ input }) => inputs.has(input))) return 'silverscript'
+  const reveals = parsed.details.covenant_execution?.programs.some(({ input }) => inputs.has(input)) ?? false
+  return reveals ? 'unknown' : null
+}
+
+/** The hash of the program that an output is paid to; the program itself is hidden until it is spent. */
+function programHash(scriptPublicKey: string | null): string | null {
+  if (scriptPublicKey === null || classifyScript(scriptPublicKey) !== 'scripthash') return null
+  return scriptPublicKey.slice(8, -2)
+}
+
+/** The token state that the input has revealed. */
+function tokenOf(parsed: ParsedTransaction, covenantId: string, input: number) {
+  const asset = parsed.details.native_asset?.assets.find(({ asset_id }) => asset_id === covenantId)
+  const state = asset?.inputs.find((one) => one.input === input)
+  if (state === undefined) return null
+  const { owner, owner_type, amount, is_minter } = state
+  return { owner, owner_type, amount, is_minter }
+}
