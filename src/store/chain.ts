@@ -8,6 +8,7 @@
  */
 import type { CovenantChange, CovenantStore } from './covenants.ts'
 import type { EventStore, NewEvent } from './events.ts'
+import type { OutputPoint } from './output-point.ts'
 
 type TransactionStatus = 'pending' | 'confirmed' | 'dropped'
 type Direction = 'receive' | 'send' | 'self'
@@ -183,11 +184,6 @@ export interface KnownTransaction {
   /** An event reported it as `mempool_entry`, and as accepted, at least once. */
   readonly hasMempoolEvent: boolean
   readonly hasAcceptedEvent: boolean
-}
-
-export interface OutputPoint {
-  readonly txId: string
-  readonly index: number
 }
 
 export interface IndexedOutput {

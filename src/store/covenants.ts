@@ -3,7 +3,7 @@
  * order of acceptance, and its outputs that are unspent. Only accepted transactions count; it is written and undone
  * with the chain blocks that accept them.
  */
-import type { OutputPoint } from './chain.ts'
+import type { OutputPoint } from './output-point.ts'
 
 /** What one accepted transaction means for one covenant. */
 export interface CovenantChange {

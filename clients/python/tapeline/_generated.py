@@ -1052,6 +1052,139 @@ class AddressUtxos(TypedDict):
     credits_used: int
 
 
+class AddressCovenant(TypedDict):
+    # The covenant it is bound to.
+    covenant_id: str
+    # Transaction that created it.
+    tx_id: str
+    # Which of its outputs.
+    index: int
+    # Amount in sompi.
+    amount_sompi: int
+    # Address of its script; null for a script without one.
+    address: Optional[str]
+    # Four hex digits of version, then the script.
+    script_public_key: str
+    # Time of the block that carries the transaction.
+    block_time: str
+
+
+class AddressCovenants(TypedDict):
+    # The address asked for.
+    address: str
+    # By covenant, transaction id and index, ascending.
+    items: List[CovenantUtxo]
+    # Pass it as `cursor` to get the next page; null on the last.
+    next_cursor: Optional[str]
+    # Outputs that were created earlier are not listed.
+    coverage_from: Optional[str]
+    # Credits that this answer cost.
+    credits_used: int
+
+
+class CovenantStep(TypedDict):
+    # The transaction.
+    tx_id: str
+    # Time of the block that carries it.
+    block_time: str
+    # genesis, continuation, or burn (no output goes on with it).
+    kind: str
+    # What the revealed programs are: kcc20 (a token), silverscript (a compiled contract, by its frame), unknown; null where none was revealed.
+    program: Optional[str]
+    # Outputs of the covenant that it spent.
+    spent: List[CovenantStepSpent]
+    # Outputs that it bound to the covenant.
+    created: List[CovenantStepCreated]
+
+
+class CovenantStepSpent(TypedDict):
+    # Which input of the transaction.
+    input: int
+    # Transaction that created the spent output.
+    tx_id: str
+    # Which of its outputs.
+    index: int
+    # Amount in sompi.
+    amount_sompi: Optional[int]
+    # Address of its script.
+    address: Optional[str]
+    # Hash of its program; null where it was not paid to a script hash.
+    program_hash: Optional[str]
+    # State of a KCC-20 token that the spending program has revealed; null where it has none. States of outputs that are not spent are hidden.
+    token: Optional[CovenantStepSpentToken]
+
+
+class CovenantStepSpentToken(TypedDict):
+    # Key, script hash or covenant id, as hex.
+    owner: str
+    # pubkey, script_hash, covenant or presence.
+    owner_type: str
+    # In the smallest unit of the token.
+    amount: int
+    # Whether it may mint.
+    is_minter: bool
+
+
+class CovenantStepCreated(TypedDict):
+    # Which output of the transaction.
+    index: int
+    # Amount in sompi.
+    amount_sompi: int
+    # Address of its script.
+    address: Optional[str]
+    # Hash of its program, which is hidden until it is spent.
+    program_hash: Optional[str]
+
+
+class Covenant(TypedDict):
+    # The covenant asked for.
+    covenant_id: str
+    # Transaction that founded it; null where that was before the index began or is no longer stored.
+    genesis: Optional[str]
+    # As the newest revealed program shows it: kcc20, silverscript or unknown.
+    program: Optional[str]
+    # Whether the newest step left no output.
+    is_burnt: bool
+    # Its lineage: every accepted transaction that created or spent it, newest first.
+    items: List[CovenantStep]
+    # Pass it as `cursor` to get the next page; null on the last.
+    next_cursor: Optional[str]
+    # From when on every transaction is indexed: after the last gap.
+    coverage_from: Optional[str]
+    # Credits that this answer cost.
+    credits_used: int
+
+
+class CovenantUtxo(TypedDict):
+    # The covenant it is bound to.
+    covenant_id: str
+    # Transaction that created it.
+    tx_id: str
+    # Which of its outputs.
+    index: int
+    # Amount in sompi.
+    amount_sompi: int
+    # Address of its script; null for a script without one.
+    address: Optional[str]
+    # Four hex digits of version, then the script.
+    script_public_key: str
+    # Time of the block that carries the transaction.
+    block_time: str
+
+
+class CovenantUtxos(TypedDict):
+    # The covenant asked for.
+    covenant_id: str
+    # By transaction id and index, ascending.
+    items: List[CovenantUtxo]
+    # Pass it as `cursor` to get the next page; null on the last.
+    next_cursor: Optional[str]
+    # Outputs that were created earlier are not listed.
+    coverage_from: Optional[str]
+    # Credits that this answer cost.
+    credits_used: int
+
+
 class FeeEstimate(TypedDict):
     # Network of the estimate.
     network: str
@@ -2594,6 +2727,9 @@ OPERATIONS: Dict[str, Operation] = {
     "address_activity": Operation("GET", "/v1/addresses/{address}/activity", rows_field="items", cursor_param=None, times=(), floats=(), integers=("amount", )),
     "address_balance": Operation("GET", "/v1/addresses/{address}/balance"),
     "address_utxos": Operation("GET", "/v1/addresses/{address}/utxos", rows_field="items", cursor_param="cursor", times=(), floats=(), integers=("index", "amount_sompi", "block_daa_score", )),
+    "address_covenants": Operation("GET", "/v1/addresses/{address}/covenants", rows_field="items", cursor_param="cursor", times=(), floats=(), integers=("index", "amount_sompi", )),
+    "covenant": Operation("GET", "/v1/covenants/{covenant_id}", rows_field="items", cursor_param="cursor", times=(), floats=(), integers=()),
+    "covenant_utxos": Operation("GET", "/v1/covenants/{covenant_id}/utxos", rows_field="items", cursor_param="cursor", times=(), floats=(), integers=("index", "amount_sompi", )),
     "fees_estimate": Operation("GET", "/v1/fees/estimate"),
     "rpc": Operation("POST", "/rpc"),
     "webhooks": Operation("GET", "/v1/webhooks", rows_field="webhooks", cursor_param="cursor", times=("created_at", "disabled_at", "failing_since", "last_success_at", ), floats=(), integers=()),
@@ -2781,6 +2917,18 @@ class Methods:
     def address_utxos(self, address: str, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> Rows[AddressUtxo, AddressUtxos]:
         """Asked of a node, in the order of transaction id and index: a walk gives each output once that stays unspent meanwhile. Outputs that the mempool spends are still listed. An address with more than 100,000 of them is refused. The price is 5 for the call to the node, plus 10, plus 1 per row. Costs 10 plus 5 per upstream call plus 1 per row credits. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/utxos`"""
         return self._rows(OPERATIONS["address_utxos"], {"address": address, "limit": limit, "cursor": cursor})
+
+    def address_covenants(self, address: str, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> Rows[AddressCovenant, AddressCovenants]:
+        """Unspent outputs of the address that are bound to a covenant, as the chain has confirmed them, from the index. Whose key may spend them is up to the covenant: an output is not a claim of ownership. Outputs from before `coverage_from` are left out. Costs 10 plus 1 per row credits. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/covenants`"""
+        return self._rows(OPERATIONS["address_covenants"], {"address": address, "limit": limit, "cursor": cursor})
+
+    def covenant(self, covenant_id: str, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> Rows[CovenantStep, Covenant]:
+        """Accepted transactions only, in the order of acceptance; one whose block leaves the chain leaves the lineage with it. What a program is follows from what a spend reveals: a form that is not known is `unknown`, and what is hidden until it is spent is null. Costs 10 plus 1 per row credits. Open from the developer plan (tier pro) on. `GET /v1/covenants/{covenant_id}`"""
+        return self._rows(OPERATIONS["covenant"], {"covenant_id": covenant_id, "limit": limit, "cursor": cursor})
+
+    def covenant_utxos(self, covenant_id: str, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> Rows[CovenantUtxo, CovenantUtxos]:
+        """As the chain has confirmed it, from the index. Outputs from before `coverage_from` are left out: they may have been spent where the index has a gap. Costs 10 plus 1 per row credits. Open from the developer plan (tier pro) on. `GET /v1/covenants/{covenant_id}/utxos`"""
+        return self._rows(OPERATIONS["covenant_utxos"], {"covenant_id": covenant_id, "limit": limit, "cursor": cursor})
 
     def fees_estimate(self, *, experimental: Optional[bool] = None) -> FeeEstimate:
         """Costs 1 flat credits. Open from the free plan on. `GET /v1/fees/estimate`"""
@@ -3014,6 +3162,18 @@ class AsyncMethods:
     def address_utxos(self, address: str, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> AsyncRows[AddressUtxo, AddressUtxos]:
         """Asked of a node, in the order of transaction id and index: a walk gives each output once that stays unspent meanwhile. Outputs that the mempool spends are still listed. An address with more than 100,000 of them is refused. The price is 5 for the call to the node, plus 10, plus 1 per row. Costs 10 plus 5 per upstream call plus 1 per row credits. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/utxos`"""
         return self._rows(OPERATIONS["address_utxos"], {"address": address, "limit": limit, "cursor": cursor})
+
+    def address_covenants(self, address: str, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> AsyncRows[AddressCovenant, AddressCovenants]:
+        """Unspent outputs of the address that are bound to a covenant, as the chain has confirmed them, from the index. Whose key may spend them is up to the covenant: an output is not a claim of ownership. Outputs from before `coverage_from` are left out. Costs 10 plus 1 per row credits. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/covenants`"""
+        return self._rows(OPERATIONS["address_covenants"], {"address": address, "limit": limit, "cursor": cursor})
+
+    def covenant(self, covenant_id: str, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> AsyncRows[CovenantStep, Covenant]:
+        """Accepted transactions only, in the order of acceptance; one whose block leaves the chain leaves the lineage with it. What a program is follows from what a spend reveals: a form that is not known is `unknown`, and what is hidden until it is spent is null. Costs 10 plus 1 per row credits. Open from the developer plan (tier pro) on. `GET /v1/covenants/{covenant_id}`"""
+        return self._rows(OPERATIONS["covenant"], {"covenant_id": covenant_id, "limit": limit, "cursor": cursor})
+
+    def covenant_utxos(self, covenant_id: str, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> AsyncRows[CovenantUtxo, CovenantUtxos]:
+        """As the chain has confirmed it, from the index. Outputs from before `coverage_from` are left out: they may have been spent where the index has a gap. Costs 10 plus 1 per row credits. Open from the developer plan (tier pro) on. `GET /v1/covenants/{covenant_id}/utxos`"""
+        return self._rows(OPERATIONS["covenant_utxos"], {"covenant_id": covenant_id, "limit": limit, "cursor": cursor})
 
     async def fees_estimate(self, *, experimental: Optional[bool] = None) -> FeeEstimate:
         """Costs 1 flat credits. Open from the free plan on. `GET /v1/fees/estimate`"""

@@ -1092,6 +1092,139 @@ export interface AddressUtxos {
   credits_used: number
 }
 
+export interface AddressCovenant {
+  /** The covenant it is bound to. */
+  covenant_id: string
+  /** Transaction that created it. */
+  tx_id: string
+  /** Which of its outputs. */
+  index: number
+  /** Amount in sompi. */
+  amount_sompi: Integer
+  /** Address of its script; null for a script without one. */
+  address: string | null
+  /** Four hex digits of version, then the script. */
+  script_public_key: string
+  /** Time of the block that carries the transaction. */
+  block_time: string
+}
+
+export interface AddressCovenants {
+  /** The address asked for. */
+  address: string
+  /** By covenant, transaction id and index, ascending. */
+  items: readonly CovenantUtxo[]
+  /** Pass it as `cursor` to get the next page; null on the last. */
+  next_cursor: string | null
+  /** Outputs that were created earlier are not listed. */
+  coverage_from: string | null
+  /** Credits that this answer cost. */
+  credits_used: number
+}
+
+export interface CovenantStep {
+  /** The transaction. */
+  tx_id: string
+  /** Time of the block that carries it. */
+  block_time: string
+  /** genesis, continuation, or burn (no output goes on with it). */
+  kind: string
+  /** What the revealed programs are: kcc20 (a token), silverscript (a compiled contract, by its frame), unknown; null where none was revealed. */
+  program: string | null
+  /** Outputs of the covenant that it spent. */
+  spent: readonly CovenantStepSpent[]
+  /** Outputs that it bound to the covenant. */
+  created: readonly CovenantStepCreated[]
+}
+
+export interface CovenantStepSpent {
+  /** Which input of the transaction. */
+  input: number
+  /** Transaction that created the spent output. */
+  tx_id: string
+  /** Which of its outputs. */
+  index: number
+  /** Amount in sompi. */
+  amount_sompi: Integer | null
+  /** Address of its script. */
+  address: string | null
+  /** Hash of its program; null where it was not paid to a script hash. */
+  program_hash: string | null
+  /** State of a KCC-20 token that the spending program has revealed; null where it has none. States of outputs that are not spent are hidden. */
+  token: CovenantStepSpentToken | null
+}
+
+export interface CovenantStepSpentToken {
+  /** Key, script hash or covenant id, as hex. */
+  owner: string
+  /** pubkey, script_hash, covenant or presence. */
+  owner_type: string
+  /** In the smallest unit of the token. */
+  amount: Integer
+  /** Whether it may mint. */
+  is_minter: boolean
+}
+
+export interface CovenantStepCreated {
+  /** Which output of the transaction. */
+  index: number
+  /** Amount in sompi. */
+  amount_sompi: Integer
+  /** Address of its script. */
+  address: string | null
+  /** Hash of its program, which is hidden until it is spent. */
+  program_hash: string | null
+}
+
+export interface Covenant {
+  /** The covenant asked for. */
+  covenant_id: string
+  /** Transaction that founded it; null where that was before the index began or is no longer stored. */
+  genesis: string | null
+  /** As the newest revealed program shows it: kcc20, silverscript or unknown. */
+  program: string | null
+  /** Whether the newest step left no output. */
+  is_burnt: boolean
+  /** Its lineage: every accepted transaction that created or spent it, newest first. */
+  items: readonly CovenantStep[]
+  /** Pass it as `cursor` to get the next page; null on the last. */
+  next_cursor: string | null
+  /** From when on every transaction is indexed: after the last gap. */
+  coverage_from: string | null
+  /** Credits that this answer cost. */
+  credits_used: number
+}
+
+export interface CovenantUtxo {
+  /** The covenant it is bound to. */
+  covenant_id: string
+  /** Transaction that created it. */
+  tx_id: string
+  /** Which of its outputs. */
+  index: number
+  /** Amount in sompi. */
+  amount_sompi: Integer
+  /** Address of its script; null for a script without one. */
+  address: string | null
+  /** Four hex digits of version, then the script. */
+  script_public_key: string
+  /** Time of the block that carries the transaction. */
+  block_time: string
+}
+
+export interface CovenantUtxos {
+  /** The covenant asked for. */
+  covenant_id: string
+  /** By transaction id and index, ascending. */
+  items: readonly CovenantUtxo[]
+  /** Pass it as `cursor` to get the next page; null on the last. */
+  next_cursor: string | null
+  /** Outputs that were created earlier are not listed. */
+  coverage_from: string | null
+  /** Credits that this answer cost. */
+  credits_used: number
+}
+
 export interface FeeEstimate {
   /** Network of the estimate. */
   network: string
@@ -3293,6 +3426,33 @@ export interface AddressUtxosParams {
   cursor?: string | undefined
 }
 
+export interface AddressCovenantsParams {
+  /** A Kaspa address, with its prefix. */
+  address: string
+  /** Rows per page. */
+  limit?: number | undefined
+  /** Cursor from `next_cursor` of the page before. */
+  cursor?: string | undefined
+}
+
+export interface CovenantParams {
+  /** Covenant id. */
+  covenant_id: string
+  /** Steps per page. */
+  limit?: number | undefined
+  /** Cursor from `next_cursor` of the page before. */
+  cursor?: string | undefined
+}
+
+export interface CovenantUtxosParams {
+  /** Covenant id. */
+  covenant_id: string
+  /** Rows per page. */
+  limit?: number | undefined
+  /** Cursor from `next_cursor` of the page before. */
+  cursor?: string | undefined
+}
+
 export interface FeesEstimateParams {
   /** Use the experimental estimator of the node. */
   experimental?: boolean | undefined
@@ -3428,6 +3588,19 @@ export const OPERATIONS = {
     rowsField: 'items',
     cursorParam: 'cursor',
   },
+  addressCovenants: {
+    method: 'GET',
+    path: '/v1/addresses/{address}/covenants',
+    rowsField: 'items',
+    cursorParam: 'cursor',
+  },
+  covenant: { method: 'GET', path: '/v1/covenants/{covenant_id}', rowsField: 'items', cursorParam: 'cursor' },
+  covenantUtxos: {
+    method: 'GET',
+    path: '/v1/covenants/{covenant_id}/utxos',
+    rowsField: 'items',
+    cursorParam: 'cursor',
+  },
   feesEstimate: { method: 'GET', path: '/v1/fees/estimate' },
   rpc: { method: 'POST', path: '/rpc' },
   webhooks: { method: 'GET', path: '/v1/webhooks', rowsField: 'webhooks', cursorParam: 'cursor' },
@@ -3492,6 +3665,9 @@ export interface PricedParams {
   addressActivity: AddressActivityParams
   addressBalance: AddressBalanceParams
   addressUtxos: AddressUtxosParams
+  addressCovenants: AddressCovenantsParams
+  covenant: CovenantParams
+  covenantUtxos: CovenantUtxosParams
   feesEstimate: FeesEstimateParams
   webhooks: WebhooksParams
   webhookDeliveries: WebhookDeliveriesParams
@@ -3727,6 +3903,24 @@ export abstract class Methods {
   /** Asked of a node, in the order of transaction id and index: a walk gives each output once that stays unspent meanwhile. Outputs that the mempool spends are still listed. An address with more than 100,000 of them is refused. The price is 5 for the call to the node, plus 10, plus 1 per row. Costs 10 plus 5 per upstream call plus 1 per row credits. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/utxos` */
   addressUtxos(params: AddressUtxosParams, options?: CallOptions): Rows<AddressUtxo, AddressUtxos> {
     return this.rowsOf(OPERATIONS.addressUtxos, params, options)
+  }
+
+  /** Unspent outputs of the address that are bound to a covenant, as the chain has confirmed them, from the index. Whose key may spend them is up to the covenant: an output is not a claim of ownership. Outputs from before `coverage_from` are left out. Costs 10 plus 1 per row credits. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/covenants` */
+  addressCovenants(
+    params: AddressCovenantsParams,
+    options?: CallOptions,
+  ): Rows<AddressCovenant, AddressCovenants> {
+    return this.rowsOf(OPERATIONS.addressCovenants, params, options)
+  }
+
+  /** Accepted transactions only, in the order of acceptance; one whose block leaves the chain leaves the lineage with it. What a program is follows from what a spend reveals: a form that is not known is `unknown`, and what is hidden until it is spent is null. Costs 10 plus 1 per row credits. Open from the developer plan (tier pro) on. `GET /v1/covenants/{covenant_id}` */
+  covenant(params: CovenantParams, options?: CallOptions): Rows<CovenantStep, Covenant> {
+    return this.rowsOf(OPERATIONS.covenant, params, options)
+  }
+
+  /** As the chain has confirmed it, from the index. Outputs from before `coverage_from` are left out: they may have been spent where the index has a gap. Costs 10 plus 1 per row credits. Open from the developer plan (tier pro) on. `GET /v1/covenants/{covenant_id}/utxos` */
+  covenantUtxos(params: CovenantUtxosParams, options?: CallOptions): Rows<CovenantUtxo, CovenantUtxos> {
+    return this.rowsOf(OPERATIONS.covenantUtxos, params, options)
   }
 
   /** Costs 1 flat credits. Open from the free plan on. `GET /v1/fees/estimate` */

@@ -14,10 +14,10 @@ import type {
   HistoryPlace,
   IndexedOutput,
   KnownTransaction,
-  OutputPoint,
   TransactionRow,
 } from '../chain.ts'
 import { eventIds } from '../events/event-id.ts'
+import type { OutputPoint } from '../output-point.ts'
 import { bytea } from './bytea.ts'
 import { blockReader, blocksOf } from './chain-blocks.ts'
 import { covenantReader } from './covenants.ts'

@@ -1,5 +1,5 @@
 /** The covenants of the chain index. Writes run inside the transaction that applies or removes their block. */
-import type { OutputPoint } from '../chain.ts'
+
 import type {
   CovenantChange,
   CovenantStep,
@@ -7,6 +7,7 @@ import type {
   CovenantUtxo,
   CovenantUtxos,
 } from '../covenants.ts'
+import type { OutputPoint } from '../output-point.ts'
 import { bytea } from './bytea.ts'
 import { type Database, type Queries, statement } from './database.ts'
 

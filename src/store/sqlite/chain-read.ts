@@ -14,9 +14,9 @@ import type {
   HistoryPlace,
   IndexedOutput,
   KnownTransaction,
-  OutputPoint,
   TransactionRow,
 } from '../chain.ts'
+import type { OutputPoint } from '../output-point.ts'
 import type { AddressTable } from './chain-addresses.ts'
 import { transactionTexts } from './chain-texts.ts'
 import { covenantReader } from './covenants.ts'

@@ -1,6 +1,5 @@
 /** The covenants of the chain index. Writes run inside the transaction that applies or removes their block. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { OutputPoint } from '../chain.ts'
 import type {
   CovenantChange,
   CovenantStep,
@@ -8,6 +7,7 @@ import type {
   CovenantUtxo,
   CovenantUtxos,
 } from '../covenants.ts'
+import type { OutputPoint } from '../output-point.ts'
 import type { AddressTable } from './chain-addresses.ts'
 import { blob, hexOf } from './hex-blob.ts'
 import { type Row, recordOf } from './rows.ts'

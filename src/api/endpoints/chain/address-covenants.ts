@@ -4,10 +4,10 @@ import { wrappedList } from '../../../contract/endpoint.ts'
 import { previewAnswer, wrappedPage } from '../../../contract/envelopes.ts'
 import { cursorPage, withExample } from '../../../contract/params.ts'
 import { integerField, nullableTextField, textField } from '../../../core/rows/fields.ts'
-import type { OutputPoint } from '../../../store/chain.ts'
+import type { OutputPoint } from '../../../store/output-point.ts'
 import { endpoint } from '../services.ts'
 import { addressPathParam, requireNetwork } from './chain-params.ts'
-import { CovenantUtxoSchema, foreignCursor, utxoText } from './covenant-items.ts'
+import { CovenantUtxoSchema, otherCursor, utxoText } from './covenant-items.ts'
 import { nodeTime } from './node-time.ts'
 
 const AddressCovenants = Type.Object({
@@ -72,5 +72,5 @@ function readCursor(
   const [covenantId, txId, index] = place ?? []
   if (typeof covenantId === 'string' && typeof txId === 'string' && typeof index === 'number')
     return { covenantId, txId, index }
-  throw foreignCursor()
+  throw otherCursor()
 }

@@ -29,7 +29,7 @@ export function utxoText(utxo: CovenantUtxo): string {
   return `{"covenant_id":"${utxo.covenantId}","tx_id":"${utxo.txId}","index":${utxo.index},"amount_sompi":${utxo.amount},"address":${JSON.stringify(utxo.address)},"script_public_key":${JSON.stringify(utxo.scriptPublicKey)},"block_time":${JSON.stringify(nodeTime(utxo.timeMs))}}`
 }
 
-export function foreignCursor(): Error {
+export function otherCursor(): Error {
   const message = 'cursor does not belong to this path, or was changed.'
   return faultsError([{ param: 'cursor', error: 'invalid_param', message, reason: 'foreign' }])
 }

@@ -4,10 +4,10 @@ import { wrappedList } from '../../../contract/endpoint.ts'
 import { previewAnswer, wrappedPage } from '../../../contract/envelopes.ts'
 import { cursorPage } from '../../../contract/params.ts'
 import { integerField, nullableTextField, textField } from '../../../core/rows/fields.ts'
-import type { OutputPoint } from '../../../store/chain.ts'
+import type { OutputPoint } from '../../../store/output-point.ts'
 import { endpoint } from '../services.ts'
 import { notFound } from './covenant.ts'
-import { CovenantUtxoSchema, covenantIdParam, foreignCursor, utxoText } from './covenant-items.ts'
+import { CovenantUtxoSchema, covenantIdParam, otherCursor, utxoText } from './covenant-items.ts'
 import { nodeTime } from './node-time.ts'
 
 const CovenantUtxos = Type.Object({
@@ -62,5 +62,5 @@ export const covenantUtxos = endpoint({
 function readCursor(place: readonly (string | number | null)[] | undefined): OutputPoint {
   const [txId, index] = place ?? []
   if (typeof txId === 'string' && typeof index === 'number') return { txId, index }
-  throw foreignCursor()
+  throw otherCursor()
 }

@@ -13,7 +13,7 @@ import {
 } from '../../../core/rows/fields.ts'
 import type { CovenantStep } from '../../../store/covenants.ts'
 import { endpoint } from '../services.ts'
-import { covenantIdParam, foreignCursor } from './covenant-items.ts'
+import { covenantIdParam, otherCursor } from './covenant-items.ts'
 import { nodeTime } from './node-time.ts'
 
 const KCC20 =
@@ -162,5 +162,5 @@ export function notFound(covenantId: string): ApiError {
 function readCursor(place: readonly (string | number | null)[] | undefined): number {
   const [rank] = place ?? []
   if (typeof rank === 'number') return rank
-  throw foreignCursor()
+  throw otherCursor()
 }
