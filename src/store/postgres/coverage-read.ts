@@ -67,7 +67,7 @@ function statementFor(size: number): Statement {
   return made
 }
 
-/** The states of the feeds and their spans in [low, high). */
+/** The states of the feeds and their spans in [low, high), of one moment. */
 export async function readCoverage(
   queries: Queries,
   ids: readonly number[],

@@ -10,12 +10,13 @@ import { pageSpan, rowEnd } from '../order/page-span.ts'
 import type { AtQuery, Finality, Page, SeriesQuery } from '../series.ts'
 import { type CoverageColumns, feedsFor, ReadFeeds, readCoverage } from './coverage-read.ts'
 import type { Database } from './database.ts'
-import { inOneStatement, ofOneMoment } from './one-moment.ts'
+import { ofOneMoment, ofOneState } from './one-moment.ts'
 import type { FeedLookup } from './series-lookup.ts'
 import { armsByDataset, EMPTY_PAGE, type PageRow, toPage } from './series-page.ts'
 import { rowQuery, type SeriesReader } from './series-read.ts'
 import { type CoveredBounds, coveredStatement, statedStatement } from './series-statements.ts'
 import { firstWindow } from './series-window.ts'
+import { readCoverageByFeed, readPageByFeed } from './spread-reads.ts'
 
 type PlainQuery = SeriesQuery & { readonly separator: string }
 type Bounds = Omit<CoveredBounds, 'feeds' | 'count'>
@@ -66,17 +67,35 @@ export function coveredReads(parts: {
     return from
   }
 
+  const coverageIn: typeof readCoverage = async (...args) =>
+    (await database.isSpread()) ? readCoverageByFeed(...args) : readCoverage(...args)
+
   /** A page of one dataset and the coverage of its feeds. */
   const readPlain = (query: PlainQuery, bounds: Bounds): Promise<{ page: Page; read: ReadFeeds }> =>
-    inOneStatement(
-      database,
-      () => idsOf(query.feeds),
-      async () => {
+    ofOneState(database, () => idsOf(query.feeds), {
+      together: async () => {
         const near = firstWindow(query, lookup.knownTimes(query.feeds))
         const found = near && (await readOnce(near, bounds))
         return found?.page.hasMore === true ? found : readOnce(query, bounds)
       },
-    )
+      byFeed: () => readByFeed(query, bounds),
+    })
+
+  const readByFeed = async (query: PlainQuery, bounds: Bounds): Promise<{ page: Page; read: ReadFeeds }> => {
+    const [arms] = armsByDataset(query, lookup.id)
+    const near = firstWindow(query, lookup.knownTimes(query.feeds))
+    const read = (part: PlainQuery) =>
+      arms === undefined || query.limit < 1 ? EMPTY_PAGE : readPageByFeed(database, ...arms, part)
+    const found = near && (await read(near))
+    const page = found?.hasMore === true ? found : await read(query)
+    const { from, to, rowMs } = bounds
+    const isFromRow = rowMs === null && (page.hasMore || bounds.isFromRow)
+    const low = isFromRow ? (page.lastTs ?? from) : from
+    const high = rowMs !== null && page.hasMore ? Math.min(to, (page.lastTs ?? to) + rowMs) : to
+    const feeds = await readCoverageByFeed(database, idsOf(query.feeds), low, high)
+    remember(idsOf(query.feeds), bounds, page, feeds)
+    return { page, read: feeds }
+  }
 
   /** In one statement, or in a second one where the first shows that more of the coverage is needed. */
   const readOnce = async (query: PlainQuery, bounds: Bounds): Promise<{ page: Page; read: ReadFeeds }> => {
@@ -123,7 +142,7 @@ export function coveredReads(parts: {
           async (tx) => {
             const unfinished = await reader.composedPage(tx, query)
             const { from, to } = pageSpan(query, unfinished)
-            const read = await readCoverage(tx, idsOf(feeds), from, Math.min(to, coverageTo, endOf(range)))
+            const read = await coverageIn(tx, idsOf(feeds), from, Math.min(to, coverageTo, endOf(range)))
             return { page: unfinished, read, finish: unfinished.finish }
           },
         )
@@ -158,7 +177,7 @@ export function coveredReads(parts: {
         () => idsOf(feeds),
         async (tx) => {
           const row = await reader.composedRow(tx, query)
-          return { row, read: await readCoverage(tx, idsOf(feeds), row?.position.ts ?? coverageFrom, to) }
+          return { row, read: await coverageIn(tx, idsOf(feeds), row?.position.ts ?? coverageFrom, to) }
         },
       )
     const { page, read } = await readPlain(asPage, { from: coverageFrom, to, rowMs: null, isFromRow: true })

@@ -9,12 +9,13 @@ import { coveredReads } from './covered-reads.ts'
 import { ENVIRONMENT_MIGRATIONS } from './environment-schema.ts'
 import { environmentWriter } from './environment-write.ts'
 import { marketReader } from './markets-read.ts'
-import { inOneStatement } from './one-moment.ts'
+import { ofOneState } from './one-moment.ts'
 import { openDatabase, schemaOf } from './open-database.ts'
 import { partitions as partitionsOf } from './partitions.ts'
 import { feedLookup } from './series-lookup.ts'
 import { seriesReader } from './series-read.ts'
 import { retention } from './series-retain.ts'
+import { readCoverageByFeed } from './spread-reads.ts'
 
 const HOLD_MS = 1
 /** The share of the memory for caches that unpacked blocks of books may take. */
@@ -58,7 +59,10 @@ export async function openPostgresEnvironment(
       async read(feeds, from, to) {
         await lookup.findMissing(database, feeds)
         const ids = () => feeds.map(lookup.id).filter((id) => id !== undefined)
-        const read = await inOneStatement(database, ids, () => readCoverage(database, ids(), from, to))
+        const read = await ofOneState(database, ids, {
+          together: () => readCoverage(database, ids(), from, to),
+          byFeed: () => readCoverageByFeed(database, ids(), from, to),
+        })
         return read.coverage(feeds, lookup.id, from, to)
       },
     },

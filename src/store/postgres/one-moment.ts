@@ -46,13 +46,13 @@ export async function ofOneMoment<R>(
     : database.snapshot(run)
 }
 
-/** `run` makes one statement that reads several tables, or several of which the last one counts. */
-export async function inOneStatement<R>(
+/** `together` makes one statement of all; `byFeed` one for each feed and thing. */
+export async function ofOneState<R>(
   database: Database,
   ids: () => readonly number[],
-  run: () => Promise<R>,
+  { together, byFeed }: { together: () => Promise<R>; byFeed: () => Promise<R> },
 ): Promise<R> {
-  return (await database.isSpread()) ? untilUnchanged(database, ids, run) : run()
+  return (await database.isSpread()) ? untilUnchanged(database, ids, byFeed) : together()
 }
 
 async function untilUnchanged<R>(

@@ -22,6 +22,7 @@ import {
 } from './series-page.ts'
 import { readSampledRows } from './series-sample.ts'
 import { firstWindow } from './series-window.ts'
+import { readPageByFeed } from './spread-reads.ts'
 
 /** All of a page is read but for the texts of its rows: making them from books takes long. */
 interface UnfinishedPage extends Omit<Page, 'text' | 'parts'> {
@@ -149,9 +150,10 @@ export function seriesReader(parts: {
         ).finish()
       const [arms] = armsByDataset(query, lookup.id)
       if (arms === undefined || query.limit < 1) return EMPTY_PAGE
+      const read = (await database.isSpread()) ? readPageByFeed : readPage
       const near = firstWindow(query, lookup.knownTimes(query.feeds))
-      const found = near && (await readPage(database, ...arms, near))
-      return found?.hasMore === true ? found : readPage(database, ...arms, query)
+      const found = near && (await read(database, ...arms, near))
+      return found?.hasMore === true ? found : read(database, ...arms, query)
     },
     async count(query) {
       await find(query.feeds)
