@@ -3,6 +3,7 @@ import type { Client } from 'pg'
 import type { Finding } from '../maintain.ts'
 import { type PostgresAddress, shownAddress } from './address.ts'
 import { connect, hostStates, storeError } from './connection.ts'
+import { checkServers } from './distribute.ts'
 import { storeLabels } from './labels.ts'
 import { isPartlyCopied, type Label, versionOf } from './migrate.ts'
 import { partitionsAhead } from './partitions.ts'
@@ -29,7 +30,14 @@ export async function checkServer(address: PostgresAddress): Promise<Finding[]> 
   }
   try {
     const findings = [...hosts, ...(await checkVersion(client, address))]
-    for (const check of [checkTables, checkPartitions, checkReplication, checkSettings, checkUse])
+    for (const check of [
+      checkTables,
+      checkPartitions,
+      checkServers,
+      checkReplication,
+      checkSettings,
+      checkUse,
+    ])
       findings.push(...(await check(client, address)))
     return findings
   } catch (error) {

@@ -10,7 +10,7 @@ import { systemClock } from '../../kit/clock.ts'
 import { appendEvents, block, event, payment, writeNext } from '../conformance/chain-engine.ts'
 import { candle, candleFeed, START } from '../conformance/engine.ts'
 import { observed } from '../coverage.ts'
-import { distributeStore, openStores, parseStoreAddress } from '../open-stores.ts'
+import { checkStore, distributeStore, openStores, parseStoreAddress } from '../open-stores.ts'
 
 const MONTH = 31 * 24 * 3_600_000
 const feeds = [candleFeed('cexa'), candleFeed('perpdex')]
@@ -78,6 +78,10 @@ test('tables with rows are spread over servers while stores are open; later mont
     )
     assert.deepEqual(months, [{ months: 2 }])
     assert.equal(await bytesHere('series_candles'), 0)
+
+    const findings = await checkStore(address)
+    const found = findings.find(({ about }) => about === 'distribution')
+    assert.equal(found?.state, 'ok')
 
     const again = await distributeStore(address, options)
     assert.deepEqual(

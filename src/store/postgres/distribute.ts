@@ -9,7 +9,7 @@
  */
 import type { Client } from 'pg'
 import { ENVIRONMENTS } from '../../core/environment.ts'
-import type { Distributed, DistributeOptions } from '../maintain.ts'
+import type { Distributed, DistributeOptions, Finding } from '../maintain.ts'
 import { StoreOpenError } from '../open-error.ts'
 import type { PostgresAddress } from './address.ts'
 import { connect, storeError } from './connection.ts'
@@ -33,6 +33,8 @@ const TOGETHER: readonly (readonly Spread[])[] = [
   [{ table: 'transactions', column: 'tx_id' }],
   [{ table: 'address_rows', column: 'address' }],
 ]
+/** Any number: one call works at a time. */
+const LOCK = 0x5450_4344
 /** In the shared schema. */
 const COMMITS = 'commits'
 
@@ -44,6 +46,7 @@ export async function distributeTables(
   const { client } = await connect(address, [address.schema], { isUnlimited: true })
   try {
     await requireCitus(client, address)
+    await client.query('SELECT pg_advisory_lock($1)', [LOCK])
     await upgradeSchemas(address)
     const done: Distributed[] = []
     const total = ENVIRONMENTS.length * TOGETHER.flat().length
@@ -141,4 +144,41 @@ async function requireCitus(client: Client, { database }: PostgresAddress): Prom
     throw new StoreOpenError(
       "Citus has no server for rows: run SELECT citus_add_node('worker host', 5432) for each of them.",
     )
+}
+
+/** The servers of a store that is spread, and whether all of it is; nothing where there is no Citus. */
+export async function checkServers(client: Client, address: PostgresAddress): Promise<Finding[]> {
+  const { rows } = await client.query<{ version: string | null }>(
+    `SELECT (SELECT extversion FROM pg_extension WHERE extname = 'citus') AS version`,
+  )
+  const version = rows[0]?.version ?? null
+  if (version === null) return []
+  const servers = await client.query<{ name: string; is_active: boolean }>(
+    `SELECT nodename || ':' || nodeport AS name, isactive AS is_active FROM pg_dist_node
+      WHERE shouldhaveshards AND noderole = 'primary' ORDER BY 1`,
+  )
+  const names = ENVIRONMENTS.flatMap((environment) =>
+    TOGETHER.flat().map(({ table }) => `${schemaOf(address, environment)}.${table}`),
+  )
+  const spread = await client.query<{ count: number }>(
+    'SELECT count(*)::int AS count FROM pg_dist_partition WHERE logicalrelid = ANY (SELECT to_regclass(name) FROM unnest($1::text[]) AS name)',
+    [names],
+  )
+  const count = spread.rows[0]?.count ?? 0
+  const state = count === names.length ? 'ok' : count === 0 ? 'note' : 'problem'
+  const left = state === 'ok' ? '' : ' (tapeline store distribute)'
+  return [
+    ...servers.rows.map(
+      ({ name, is_active }): Finding => ({
+        state: is_active ? 'ok' : 'problem',
+        about: name,
+        finding: is_active ? 'has rows of spread tables' : 'is switched off in Citus',
+      }),
+    ),
+    {
+      state,
+      about: 'distribution',
+      finding: `Citus ${version}: ${count} of ${names.length} tables are spread over ${servers.rows.length} servers${left}`,
+    },
+  ]
 }
