@@ -57,6 +57,7 @@ const OWN_PROCESS = new RegExp(
     'test/e2e/(chain-burst|chain-statuses|loop-hold|stream-floods|webhook-list)',
     // Long, and most of what they run is in processes that they start.
     'test/e2e/(cli|live-credentials|one-service|webhook-kill|whole-service)',
+    'test/many-machines/(failover|store-faults)',
     'test/simulation/simulation',
     'src/ingest/(exchange|prediction)/kill',
   ].join('|')})\\.test\\.ts$`,
@@ -93,6 +94,7 @@ const BATCHES = [
 /** Start first, so that the run does not end with one of them alone on the machine. */
 const LONG = [
   'test/simulation/simulation',
+  'test/many-machines/',
   'src/webhooks/webhooks',
   'test/e2e/whole-service',
   'test/e2e/live-credentials',
