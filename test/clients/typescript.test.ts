@@ -107,6 +107,18 @@ test('errors have the class of their code; an unknown one is an error all the sa
   assert.equal(asked.length, 2)
 })
 
+test('an error of JSON-RPC has its number, and an address that is none is refused at once', async (t) => {
+  const body = { jsonrpc: '2.0', id: 1, error: { code: -32_020, message: 'No node is available.' } }
+  const { url, asked } = await stub(t, () => ({ status: 503, headers: { 'Retry-After': '0' }, body }))
+  const client = new Tapeline({ url, key: 'k', retries: 2 })
+  const call = client.rpc({ jsonrpc: '2.0', id: 1, method: 'ping' })
+  await assert.rejects(call, { name: 'TapelineError', code: '-32020', message: 'No node is available.' })
+  assert.equal(asked.length, 3)
+  for (const wrong of ['localhost', 'localhost:8080', 'ftp://localhost'])
+    assert.throws(() => new Tapeline({ url: wrong, key: 'k' }), TypeError)
+  await assert.rejects(new Tapeline({ url, key: 'two\nlines' }).limits(), TypeError)
+})
+
 test('integers keep their digits in both directions', async (t) => {
   const answer =
     '{"jsonrpc":"2.0","id":1,"result":{"a":18446744073709551615,"b":9007199254740991,"c":0.12345678901234566,"d":["9007199254740993"]}}'

@@ -163,7 +163,8 @@ class EventStream:
                 if not self._is_closed:
                     time.sleep(self._sequence.pause(code))
         finally:
-            self.close()
+            # Not closed: another loop goes on where this one ended.
+            self._disconnect()
 
     def _messages(self) -> Iterator[ws.Message]:
         sequence = self._sequence
@@ -246,7 +247,8 @@ class AsyncEventStream:
                 if not self._is_closed:
                     await asyncio.sleep(self._sequence.pause(code))
         finally:
-            self.close()
+            # Not closed: another loop goes on where this one ended.
+            self._disconnect()
 
     async def _messages(self) -> AsyncIterator[ws.Message]:
         sequence = self._sequence

@@ -225,6 +225,8 @@ def text_of(value: Any) -> str:
         # One without a zone is UTC, as everything here is.
         aware = value if value.tzinfo else value.replace(tzinfo=timezone.utc)
         return aware.astimezone(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
     return str(value)
 
 
@@ -241,6 +243,9 @@ def error_of(status: int, headers: Mapping[str, str], data: bytes) -> TapelineEr
         details = {}
     if not isinstance(details, dict):
         details = {}
+    if isinstance(details.get("error"), dict):
+        # `/rpc` answers with an error of JSON-RPC.
+        details = {"error": str(details["error"].get("code")), "message": details["error"].get("message")}
     kind = ERROR_CLASSES.get(str(details.get("error")), TapelineError)
     return kind(status, details, _retry.read_retry_after(headers.get("retry-after")))
 

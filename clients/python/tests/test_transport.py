@@ -81,6 +81,14 @@ class Retries(unittest.TestCase):
             self.assertEqual(caught.exception.details["resets_at"], "x")
             self.assertEqual(len(stub.asked), 1)
 
+    def test_an_error_of_json_rpc_has_its_number(self) -> None:
+        body = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32020, "message": "No node is available."}}
+        with StubService(lambda *_: (503, {"Retry-After": "0"}, body)) as stub:
+            with self.assertRaisesRegex(tapeline.TapelineError, "No node is available") as caught:
+                client(stub, retries=2).rpc({"jsonrpc": "2.0", "id": 1, "method": "ping"})
+            self.assertEqual(caught.exception.code, "-32020")
+            self.assertEqual(len(stub.asked), 3)
+
     def test_an_unknown_refusal_is_an_error_all_the_same(self) -> None:
         with StubService(lambda *_: (418, {}, b"<html>teapot</html>")) as stub:
             with self.assertRaises(tapeline.TapelineError) as caught:

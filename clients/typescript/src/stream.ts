@@ -75,6 +75,7 @@ export class EventStream implements AsyncIterable<ChainEvent> {
       const connection = new Connection(this.#url, signal)
       try {
         for (let frame = await connection.next(); frame !== undefined; frame = await connection.next()) {
+          if (signal?.aborted) return
           if (frame.type === 'welcome') connection.send(this.#subscription())
           const event = this.#read(frame)
           if (frame.type === 'live' || event !== undefined) failures = 0

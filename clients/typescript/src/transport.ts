@@ -10,7 +10,13 @@
 import { ConnectionError, TapelineError } from './errors.ts'
 import { EtagCache } from './etag-cache.ts'
 import { parseJson, writeJson } from './exact-json.ts'
-import { type CallOptions, ERROR_CLASSES, type ErrorBody, type Operation } from './generated.ts'
+import {
+  type CallOptions,
+  ERROR_CLASSES,
+  type ErrorBody,
+  type ErrorCode,
+  type Operation,
+} from './generated.ts'
 import { delayMs, isRepeatable, readRetryAfter, shouldRetry, sleep } from './retry.ts'
 
 export interface TransportOptions {
@@ -58,7 +64,11 @@ export class Transport {
 
   constructor(options: TransportOptions) {
     this.#options = options
-    this.#base = options.url.replace(/\/+$/, '')
+    // An address that is none is the caller's mistake, not a lost connection.
+    const { protocol, href } = new URL(options.url)
+    if (protocol !== 'http:' && protocol !== 'https:')
+      throw new TypeError(`${options.url} is not an http address.`)
+    this.#base = href.replace(/\/+$/, '')
     this.#cache = new EtagCache(options.cacheChars ?? CACHE_CHARS)
   }
 
@@ -119,13 +129,13 @@ export class Transport {
       // The cache of a browser would answer in place of the service, with the credits of an earlier answer.
       cache: 'no-store',
       redirect: 'error',
-      headers: {
+      headers: new Headers({
         Accept: 'application/json',
         'X-API-Key': this.#options.key,
         ...(etag === undefined ? {} : { 'If-None-Match': etag }),
         ...(method === 'POST' ? { 'Idempotency-Key': options.idempotencyKey ?? newKey() } : {}),
         ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-      },
+      }),
       ...(body === undefined ? {} : { body: writeJson(body) }),
     }
   }
@@ -208,14 +218,19 @@ function errorOf(response: Response, text: string): TapelineError {
   return new Class(response.status, details, retryAfter)
 }
 
-/** A proxy in between answers with whatever it likes. */
+/** A proxy in between answers with whatever it likes, and `/rpc` with an error of JSON-RPC. */
 function errorBody(text: string): Partial<ErrorBody> {
+  let body: unknown
   try {
-    const body = parseJson(text)
-    return typeof body === 'object' && body !== null ? body : {}
+    body = parseJson(text)
   } catch {
     return {}
   }
+  if (typeof body !== 'object' || body === null || !('error' in body)) return {}
+  const { error } = body
+  if (typeof error === 'string') return body as Partial<ErrorBody>
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
+  return { error: String(code ?? 'unknown') as ErrorCode, message: String(message ?? '') }
 }
 
 function numberOf(text: string | null): number | undefined {
