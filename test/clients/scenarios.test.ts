@@ -69,8 +69,19 @@ const pathOf = (operation: string) =>
     market: '/v1/markets/KXBTCD-26JUN1013-T61000',
   })[operation] ?? `/v1/${operation}`
 
+type Truth = { rows: unknown[]; credits: number }
+const truths = new Map<string, Promise<Truth>>()
+
+/** The same for both clients. */
+function truthOf(operation: string, params: object, key: string): Promise<Truth> {
+  const name = JSON.stringify([operation, params])
+  const truth = truths.get(name) ?? readTruth(operation, params, key)
+  truths.set(name, truth)
+  return truth
+}
+
 /** Read page by page with plain requests, without the proxy. */
-async function truthOf(operation: string, params: object, key: string) {
+async function readTruth(operation: string, params: object, key: string): Promise<Truth> {
   const rows: unknown[] = []
   let credits = 0
   for (let cursor: string | null = ''; cursor !== null; ) {

@@ -228,20 +228,20 @@ async function streamStub(t: TestContext, events: number, refuse?: { code: numbe
 }
 
 test('a reader that is slower than the events loses none and repeats none', async (t) => {
-  const { client, connections } = await streamStub(t, 25_000)
+  const { client, connections } = await streamStub(t, 12_000)
   const seen: number[] = []
   const stream = client.stream({ kinds: ['block_added'], resumeAfter: 0 })
   for await (const { seq } of stream) {
     if (seen.length % 5_000 === 0) await new Promise((resolve) => setTimeout(resolve, 50))
     seen.push(seq)
-    if (seq === 25_000) break
+    if (seq === 12_000) break
   }
   assert.deepEqual(
     seen,
-    Array.from({ length: 25_000 }, (_, n) => n + 1),
+    Array.from({ length: 12_000 }, (_, n) => n + 1),
   )
   assert.ok(connections() > 1, 'what waits has a bound')
-  assert.equal(stream.position, 25_000)
+  assert.equal(stream.position, 12_000)
 })
 
 test('a stream ends with an error where another attempt does not help', async (t) => {
