@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { allEvents } from '../../test/fakes/chain-rig.ts'
+import { storesIn } from '../../test/fakes/stores.ts'
+import { createIndexer } from './indexer.ts'
+
+const id = (n: number) => n.toString(16).padStart(64, '0')
+const bytes = (value: object) => Buffer.from(JSON.stringify(value))
+const MEMPOOL = 'node#1'
+
+/** Transaction n spends these outputs; in chain answers they are worth 1,000 each. */
+function transaction(n: number, spends: readonly number[]) {
+  const utxoEntry = { amount: 1_000, scriptPublicKey: '0000aa', blockDaaScore: 1, isCoinbase: false }
+  return {
+    version: 0,
+    inputs: spends.map((spent) => ({
+      previousOutpoint: { transactionId: id(spent), index: 0 },
+      signatureScript: '',
+      sequence: 0,
+      sigOpCount: 1,
+      verboseData: { utxoEntry },
+    })),
+    outputs: [{ value: 900, scriptPublicKey: `000020${id(n)}ac`, covenant: null }],
+    lockTime: 0,
+    subnetworkId: '00'.repeat(20),
+    gas: 0,
+    payload: '',
+    mass: 0,
+    verboseData: { transactionId: id(n), blockHash: id(7_777), blockTime: 5_000 },
+  }
+}
+
+const coinbase = (n: number) => ({
+  ...transaction(n, []),
+  subnetworkId: `01${'00'.repeat(19)}`,
+})
+
+async function rig() {
+  const stores = storesIn(':memory:').chain('test')
+  let nowMs = 1_000
+  const indexer = await createIndexer({
+    ...stores,
+    network: 'testnet-10',
+    now: () => nowMs,
+    dropAfterMs: 60_000,
+  })
+  await indexer.startAt({ hash: id(9_000), blueScore: 1, daaScore: 1, timeMs: 1 }, undefined)
+  let tip = 9_000
+  let parent = 9_000
+  const header = (n: number) => ({
+    hash: id(n),
+    parentsByLevel: [[id(n - 1)]],
+    daaScore: n,
+    blueScore: n,
+    timestamp: n,
+  })
+  return {
+    ...stores,
+    indexer,
+    pass: (ms: number) => {
+      nowMs += ms
+    },
+    poll: (...found: ReturnType<typeof transaction>[]) =>
+      indexer.applyMempool(
+        bytes({ mempoolEntries: found.map((one) => ({ fee: 7, transaction: one, is_orphan: false })) }),
+        MEMPOOL,
+      ),
+    blockAdded: (n: number, ...carried: ReturnType<typeof transaction>[]) => {
+      const transactions = [coinbase(n + 100_000), ...carried]
+      const transactionIds = transactions.map((one) => one.verboseData.transactionId)
+      const block = { header: header(n), transactions, verboseData: { transactionIds, isChainBlock: false } }
+      return indexer.applyNotifications({ blocks: [bytes({ block })], daaScores: [], blueScores: [] })
+    },
+    /** One chain block more, or another one in place of the last. */
+    accept: async (options: { instead?: boolean }, ...accepted: ReturnType<typeof transaction>[]) => {
+      const removed = options.instead === true ? [id(tip)] : []
+      const from = id(tip)
+      if (options.instead !== true) parent = tip
+      tip++
+      const chainBlockHeader = { ...header(tip), parentsByLevel: [[id(parent)]] }
+      await indexer.applyChain(
+        from,
+        bytes({
+          removedChainBlockHashes: removed,
+          addedChainBlockHashes: [id(tip)],
+          chainBlockAcceptedTransactions: [{ chainBlockHeader, acceptedTransactions: accepted }],
+        }),
+        false,
+      )
+    },
+    status: async (n: number) => {
+      const row = await stores.chain.transaction(id(n))
+      return row && [row.status, row.replacedBy]
+    },
+    told: async () =>
+      (await allEvents(stores)).flatMap(({ kind, text }) => {
+        const { tx_id, first_seen, hash } = (JSON.parse(text) as { data: Record<string, string> }).data
+        if (kind === 'mempool_entry') return [`${Number.parseInt(tx_id ?? '', 16)} ${first_seen}`]
+        if (kind === 'utxos_changed') return [`${Number.parseInt(tx_id ?? '', 16)} confirmed or retracted`]
+        return kind === 'block_added' ? [`block ${Number.parseInt(hash ?? '', 16)}`] : []
+      }),
+  }
+}
+
+test('a replaced transaction is dropped by the poll that shows the other, and comes back when it is seen again', async (t) => {
+  const { close, poll, pass, status, told } = await rig()
+  t.after(close)
+  await poll(transaction(1, [50, 51]), transaction(2, [52]))
+  pass(200)
+  await poll(transaction(3, [51]), transaction(2, [52]))
+  assert.deepEqual(await status(1), ['dropped', id(3)])
+  assert.deepEqual(await status(2), ['pending', null])
+  pass(200)
+  await poll(transaction(1, [50, 51]), transaction(2, [52]))
+  assert.deepEqual(await status(1), ['pending', null])
+  assert.deepEqual(await status(3), ['dropped', id(1)])
+  assert.deepEqual(await told(), ['1 mempool', '2 mempool', '3 mempool'], 'each enters once')
+})
+
+test('an evicted transaction is dropped within five seconds, one that left for a block is not', async (t) => {
+  const { close, poll, pass, blockAdded, status } = await rig()
+  t.after(close)
+  await poll(transaction(1, [50]), transaction(2, [51]))
+  await blockAdded(100, transaction(2, [51]))
+  for (let ms = 0; ms < 4_500; ms += 500) {
+    pass(500)
+    await blockAdded(101 + ms)
+    await poll()
+  }
+  assert.deepEqual(await status(1), ['dropped', null])
+  assert.deepEqual(await status(2), ['pending', null])
+})
+
+test('what an accepted transaction spends is lost to the others, also to one whose block has left the chain', async (t) => {
+  const { close, poll, accept, status } = await rig()
+  t.after(close)
+  await poll(transaction(1, [50]))
+  await accept({}, transaction(2, [50]))
+  assert.deepEqual(await status(1), ['dropped', id(2)])
+  await accept({ instead: true }, transaction(3, [50]))
+  assert.deepEqual(await status(2), ['dropped', id(3)])
+  await accept({ instead: true }, transaction(1, [50]))
+  assert.deepEqual(await status(1), ['confirmed', null])
+  assert.deepEqual(await status(3), ['dropped', id(1)])
+})
+
+test('one that a block or the chain shows first enters there, before the events of the block', async (t) => {
+  const { close, poll, blockAdded, accept, told } = await rig()
+  t.after(close)
+  await poll(transaction(1, [50]))
+  await blockAdded(100, transaction(1, [50]), transaction(2, [51]), transaction(3, [2]))
+  await accept({}, coinbase(900), transaction(2, [51]), transaction(4, [52]))
+  await blockAdded(101, transaction(4, [52]), transaction(2, [51]))
+  await poll(transaction(3, [2]), transaction(4, [52]))
+  assert.deepEqual(await told(), [
+    '1 mempool',
+    '2 block',
+    '3 block',
+    'block 100',
+    '4 block',
+    '900 confirmed or retracted',
+    '2 confirmed or retracted',
+    '4 confirmed or retracted',
+    'block 101',
+  ])
+})
