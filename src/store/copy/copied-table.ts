@@ -36,7 +36,13 @@ export function nameOfTable({ area, name }: CopiedTable): string {
   return `${area.environment ?? 'shared'}/${name}`
 }
 
-const BIG = new Set(['address_rows.amount', 'address_rows.received', 'address_rows.sent', 'transactions.fee'])
+const BIG = new Set([
+  'address_rows.amount',
+  'address_rows.received',
+  'address_rows.sent',
+  'covenant_outputs.amount',
+  'transactions.fee',
+])
 
 export function isBig(table: string, column: string): boolean {
   return BIG.has(`${table}.${column}`)

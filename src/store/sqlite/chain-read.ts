@@ -92,7 +92,7 @@ export function chainReader(database: DatabaseSync, addresses: AddressTable) {
 
   return {
     ...blockReader(database),
-    ...covenantReader(database, addresses),
+    ...covenantReader(database),
     coverageFromMs(): number | undefined {
       const from = factOf('coverage_from')
       return from === undefined ? undefined : Math.max(from, factOf('kept_from') ?? 0)

@@ -132,7 +132,7 @@ export const CHAIN_MIGRATIONS: readonly Migration[] = [
         covenant BLOB NOT NULL,
         rank INTEGER NOT NULL,
         tx_id BLOB NOT NULL,
-        time INTEGER NOT NULL,
+        time_ms INTEGER NOT NULL,
         step TEXT NOT NULL,
         PRIMARY KEY (covenant, rank)
       ) STRICT, WITHOUT ROWID;
@@ -143,8 +143,8 @@ export const CHAIN_MIGRATIONS: readonly Migration[] = [
         covenant BLOB NOT NULL,
         amount INTEGER NOT NULL,
         script TEXT NOT NULL,
-        address INTEGER,
-        time INTEGER NOT NULL,
+        address TEXT,
+        time_ms INTEGER NOT NULL,
         spent_by BLOB,
         spent_rank INTEGER,
         PRIMARY KEY (tx_id, idx)

@@ -30,7 +30,7 @@ export function chainWriter(
   const { texts, events } = parts
   const followed = followedChain(database)
   const transactions = transactionWriter(database, parts)
-  const covenants = covenantWriter(database, parts.addresses)
+  const covenants = covenantWriter(database)
   const { checkpoint } = blockReader(database)
   const insertSeen = database.prepare('INSERT OR IGNORE INTO seen_blocks VALUES (?, ?)')
 

@@ -8,11 +8,10 @@ import type {
   CovenantUtxos,
 } from '../covenants.ts'
 import type { OutputPoint } from '../output-point.ts'
-import type { AddressTable } from './chain-addresses.ts'
 import { blob, hexOf } from './hex-blob.ts'
 import { type Row, recordOf } from './rows.ts'
 
-export function covenantWriter(database: DatabaseSync, addresses: AddressTable) {
+export function covenantWriter(database: DatabaseSync) {
   const insertStep = database.prepare('INSERT OR REPLACE INTO covenant_steps VALUES (?, ?, ?, ?, ?)')
   const insertOutput = database.prepare(
     'INSERT OR REPLACE INTO covenant_outputs VALUES (?, ?, ?, ?, ?, ?, ?, NULL, NULL)',
@@ -49,8 +48,7 @@ export function covenantWriter(database: DatabaseSync, addresses: AddressTable) 
         const covenant = blob(covenantId)
         insertStep.run(covenant, rank, tx, timeMs, text)
         for (const { index, amount, scriptPublicKey, address } of created) {
-          const owner = address === null ? null : addresses.open(address)
-          insertOutput.run(tx, index, covenant, amount, scriptPublicKey, owner, timeMs)
+          insertOutput.run(tx, index, covenant, amount, scriptPublicKey, address, timeMs)
         }
         for (const point of spent) spend.run(tx, rank, blob(point.txId), point.index)
       }
@@ -80,29 +78,28 @@ export function covenantPruner(database: DatabaseSync, step: number) {
 
 const BEFORE_ALL: OutputPoint = { txId: '', index: -1 }
 
-export function covenantReader(database: DatabaseSync, addresses: AddressTable) {
+export function covenantReader(database: DatabaseSync) {
   const steps = database.prepare(
     'SELECT * FROM covenant_steps WHERE covenant = ? AND rank < ? ORDER BY rank DESC LIMIT ?',
   )
   const first = database.prepare('SELECT * FROM covenant_steps WHERE covenant = ? ORDER BY rank LIMIT 1')
-  const covered = `o.time >= (SELECT CAST(value AS INTEGER) FROM facts WHERE name = 'coverage_from')`
-  const columns = 'o.*, a.address AS owner FROM covenant_outputs o LEFT JOIN addresses a ON a.id = o.address'
+  const covered = `time_ms >= (SELECT CAST(value AS INTEGER) FROM facts WHERE name = 'coverage_from')`
   const ofCovenant = exact(
     database.prepare(
-      `SELECT ${columns} WHERE o.covenant = ? AND o.spent_by IS NULL AND (o.tx_id, o.idx) > (?, ?) AND ${covered}
-        ORDER BY o.tx_id, o.idx LIMIT ?`,
+      `SELECT * FROM covenant_outputs WHERE covenant = ? AND spent_by IS NULL AND (tx_id, idx) > (?, ?) AND ${covered}
+        ORDER BY tx_id, idx LIMIT ?`,
     ),
   )
   const ofAddress = exact(
     database.prepare(
-      `SELECT ${columns} WHERE o.address = ? AND o.spent_by IS NULL AND (o.covenant, o.tx_id, o.idx) > (?, ?, ?)
+      `SELECT * FROM covenant_outputs WHERE address = ? AND spent_by IS NULL AND (covenant, tx_id, idx) > (?, ?, ?)
           AND ${covered}
-        ORDER BY o.covenant, o.tx_id, o.idx LIMIT ?`,
+        ORDER BY covenant, tx_id, idx LIMIT ?`,
     ),
   )
   const some = exact(
-    database.prepare(`SELECT ${columns} WHERE o.spent_by IS NULL AND o.address > 0 AND ${covered}
-      ORDER BY o.address LIMIT 1`),
+    database.prepare(`SELECT * FROM covenant_outputs WHERE spent_by IS NULL AND address > '' AND ${covered}
+      ORDER BY address LIMIT 1`),
   )
   return {
     covenantSteps(query: { covenantId: string; limit: number; before?: number }): CovenantSteps {
@@ -124,10 +121,8 @@ export function covenantReader(database: DatabaseSync, addresses: AddressTable) 
       after?: OutputPoint & { readonly covenantId: string }
     }): CovenantUtxos {
       const { address, limit, after = { ...BEFORE_ALL, covenantId: '' } } = query
-      const id = addresses.find(address)
-      if (id === undefined) return { utxos: [], hasMore: false }
       const place = [blob(after.covenantId), blob(after.txId), after.index] as const
-      return toUtxos(ofAddress.all(id, ...place, limit + 1), limit)
+      return toUtxos(ofAddress.all(address, ...place, limit + 1), limit)
     },
   }
 }
@@ -141,7 +136,7 @@ function toStep(row: Row): CovenantStep {
   return {
     txId: hexOf(row.tx_id),
     rank: Number(row.rank),
-    timeMs: Number(row.time),
+    timeMs: Number(row.time_ms),
     text: String(row.step),
   }
 }
@@ -155,8 +150,8 @@ function toUtxos(rows: readonly Row[], limit: number): CovenantUtxos {
       index: Number(row.idx),
       amount: row.amount as bigint,
       scriptPublicKey: String(row.script),
-      address: row.owner === null ? null : String(row.owner),
-      timeMs: Number(row.time),
+      address: row.address === null ? null : String(row.address),
+      timeMs: Number(row.time_ms),
     })),
   }
 }
