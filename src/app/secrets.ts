@@ -7,7 +7,7 @@ import type { Environment } from '../core/environment.ts'
 import type { Logger } from '../kit/log.ts'
 import { createSecretBox, type SecretBox } from '../kit/secret-box.ts'
 import type { JobsStore } from '../store/jobs.ts'
-import type { SharedSecrets, StoredSecrets } from '../store/shared-secrets.ts'
+import type { SecretPlace, SharedSecrets } from '../store/shared-secrets.ts'
 import { DataFolderError } from './data-folder.ts'
 
 const SECRET_BYTES = 32
@@ -88,32 +88,31 @@ export async function openSharedSecrets(
   }
 }
 
-/** Where a store has its secrets: as files, or encrypted among its data. */
-interface SecretPlace {
-  readonly folder: string | undefined
-  readonly stored: StoredSecrets | undefined
-}
-
-/** The same secrets for a copy of a store: cursors and the signatures of webhooks go on. */
-export async function copySecrets({
-  from,
-  to,
-  secret,
-}: {
-  from: SecretPlace
-  to: SecretPlace
-  secret: string | null
-}): Promise<void> {
+/**
+ * The secrets of a store, to be written into a copy of it: cursors and the signatures of webhooks go on. They are read
+ * before anything is copied, so that a wrong TAPELINE_SECRET is noticed then.
+ */
+export async function secretsOf(
+  from: SecretPlace,
+  secret: string | null,
+): Promise<{ writeTo(place: SecretPlace): Promise<void> }> {
   const master = masterBox(secret)
+  const found = new Map<SecretName, Buffer>()
   for (const name of SECRET_NAMES) {
     const bytes = await readSecret(from, name, master)
-    if (bytes === undefined) continue
-    if (to.stored !== undefined) {
-      await to.stored.put(name, sealed(master, bytes))
-      const found = await to.stored.get(name)
-      if (found === undefined || !opened(master, found).equals(bytes))
-        throw new ConfigError(`The copy has another secret for ${name} already: empty it first.`)
-    } else if (to.folder !== undefined) write({ file: fileOf(to.folder, name), bytes })
+    if (bytes !== undefined) found.set(name, bytes)
+  }
+  return {
+    async writeTo(to) {
+      for (const [name, bytes] of found) {
+        if (to.stored !== undefined) {
+          await to.stored.put(name, sealed(master, bytes))
+          const stored = await to.stored.get(name)
+          if (stored === undefined || !opened(master, stored).equals(bytes))
+            throw new ConfigError(`The copy has another secret for ${name} already: empty it first.`)
+        } else if (to.folder !== undefined) write({ file: fileOf(to.folder, name), bytes })
+      }
+    },
   }
 }
 

@@ -16,7 +16,7 @@ import {
   upgradeStore,
 } from '../store/open-stores.ts'
 import { DataFolderError, storeAddress } from './data-folder.ts'
-import { assertSecret, copySecrets } from './secrets.ts'
+import { assertSecret, secretsOf } from './secrets.ts'
 
 export function storeAccess(config: Config, clock: Clock): StoreAccess {
   const addressOf = (text: string | undefined, option: string): StoreAddress => {
@@ -43,17 +43,12 @@ export function storeAccess(config: Config, clock: Clock): StoreAccess {
       const [source, target] = [addressOf(from, 'from'), addressOf(to, 'to')]
       assertSecret(config.secret)
       const sides = await openCopy(source, target, clock).catch(refused)
-      const folderOf = (address: StoreAddress) => (address.engine === 'sqlite' ? address.folder : undefined)
       try {
+        const secrets = await secretsOf(sides.source.secrets, config.secret)
         const result = await copyStore({
           ...sides,
           onProgress,
-          copySecrets: () =>
-            copySecrets({
-              from: { folder: folderOf(source), stored: sides.source.secrets },
-              to: { folder: folderOf(target), stored: sides.target.secrets },
-              secret: config.secret,
-            }),
+          copySecrets: () => secrets.writeTo(sides.target.secrets),
         }).catch(refused)
         return { ...result, from: describeAddress(source), to: describeAddress(target) }
       } finally {

@@ -117,8 +117,9 @@ export const STORE_COMMANDS: readonly StoreCommand[] = [
     async run({ values, output, stores }) {
       const progress = copyProgress()
       const [from, to] = [needed(values, 'from'), needed(values, 'to')]
-      const { differences, ...summary } = await stores.copy({ from, to, onProgress: progress.show })
-      progress.end()
+      const { differences, ...summary } = await stores
+        .copy({ from, to, onProgress: progress.show })
+        .finally(progress.end)
       if (differences.length === 0) {
         output.print({ ...summary, result: 'the same in both' })
         return

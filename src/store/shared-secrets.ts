@@ -5,8 +5,14 @@ export interface SharedSecrets {
 }
 
 /** Secrets as they are stored, for a copy of them. */
-export interface StoredSecrets {
+interface StoredSecrets {
   get(name: string): Promise<string | undefined>
   /** The first one under a name stays. */
   put(name: string, value: string): Promise<void>
+}
+
+/** Where a store has its secrets: encrypted among its data, or as files in a folder. */
+export interface SecretPlace {
+  readonly stored?: StoredSecrets
+  readonly folder?: string
 }

@@ -8,7 +8,9 @@ import { systemClock } from '../../src/kit/clock.ts'
 import type { Finding, Upgrade } from '../../src/store/maintain.ts'
 import { checkStore, openStores, parseStoreAddress, upgradeStore } from '../../src/store/open-stores.ts'
 import { cli, dataFolder } from '../fakes/service.ts'
+import { startCluster, withoutPrograms } from '../postgres/cluster.ts'
 import { postgresPlace, postgresRows, withoutPostgres } from '../postgres/test-postgres.ts'
+import { until } from '../until.ts'
 
 /** Tests run on a server that need not survive the machine. */
 const EXPECTED = ['fsync']
@@ -124,5 +126,38 @@ test('a data folder: its files, their versions, damage, and who else can read th
     assert.match((await check())[0]?.finding ?? '', /damaged|malformed/)
   } finally {
     folder.remove()
+  }
+})
+
+test('check names the standbys and what a failover would lose', { skip: withoutPrograms }, async () => {
+  const primary = await startCluster()
+  const standby = await startCluster({ from: primary })
+  const findings = async () => {
+    const hosts = `127.0.0.1:${primary.port},127.0.0.1:${standby.port}`
+    const found = await checkStore(parseStoreAddress(`postgres://postgres@${hosts}/postgres`))
+    return (about: string) => found.find((each) => each.about.startsWith(about))
+  }
+  const settings = async (sql: string) => {
+    await primary.query(sql)
+    await primary.query('SELECT pg_reload_conf()')
+  }
+  try {
+    const before = await findings()
+    assert.deepEqual(before('replication')?.state, 'note')
+    assert.match(before('standby')?.finding ?? '', /^streaming, async, \d+ bytes behind$/)
+    assert.equal(before(`127.0.0.1:${primary.port}`)?.finding, 'primary')
+    assert.equal(before(`127.0.0.1:${standby.port}`)?.finding, 'standby')
+
+    await settings(`ALTER SYSTEM SET synchronous_standby_names = '*'`)
+    await until('it is synchronous', async () => (await findings())('replication')?.state === 'ok', 10_000)
+    await settings(`ALTER SYSTEM SET synchronous_standby_names = 'elsewhere'`)
+    await until('writes wait', async () => (await findings())('replication')?.state === 'problem', 10_000)
+
+    standby.kill()
+    const after = await findings()
+    assert.equal(after(`127.0.0.1:${standby.port}`)?.state, 'problem')
+  } finally {
+    standby.kill()
+    primary.kill()
   }
 })

@@ -1,4 +1,4 @@
-import type { StoredSecrets } from '../shared-secrets.ts'
+import type { SecretPlace } from '../shared-secrets.ts'
 import type { CopiedRow, CopiedTable, CopiedValue } from './copied-table.ts'
 
 /** A store that is copied, or copied to. Nothing else works on it meanwhile. */
@@ -9,8 +9,7 @@ export interface CopySide {
   count(table: CopiedTable): Promise<number>
   /** Rows in the order of their keys, after this one, in batches that fit in memory. */
   read(table: CopiedTable, after?: readonly CopiedValue[]): AsyncIterable<CopiedRow[]>
-  /** Secrets that are stored with the data, encrypted by the caller; undefined where they are files beside it. */
-  readonly secrets?: StoredSecrets
+  readonly secrets: SecretPlace
   /** Throws when a service has worked on it since it was opened. */
   assertUnused(): Promise<void>
   close(): Promise<void>

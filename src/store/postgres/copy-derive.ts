@@ -1,23 +1,14 @@
 /** What follows from copied rows, in the schema of an environment. */
 import type { Client } from 'pg'
-import { DATASETS } from '../../core/feed.ts'
+import type { Dataset } from '../../core/feed.ts'
 import { seriesTable } from './partitions.ts'
 
 export async function deriveTables(client: Client): Promise<void> {
-  const bounds = DATASETS.map(
-    (dataset) =>
-      `WHEN '${dataset}' THEN (SELECT f(ts) FROM ${seriesTable(dataset)} WHERE feed_id = feeds.id)`,
-  ).join(' ')
-  const rowBound = (name: string) => `CASE dataset ${bounds.replaceAll('f(ts)', `${name}(ts)`)} END`
-  await client.query(
-    `UPDATE feeds SET
-      first_ts = least(${rowBound('min')}, (SELECT min(first_ts) FROM book_groups WHERE feed_id = feeds.id AND rows > 0),
-        (SELECT min(tail_first) FROM book_groups WHERE feed_id = feeds.id AND tail_rows > 0)),
-      last_ts = greatest(${rowBound('max')}, (SELECT max(last_ts) FROM book_groups WHERE feed_id = feeds.id AND rows > 0),
-        (SELECT max(tail_last) FROM book_groups WHERE feed_id = feeds.id AND tail_rows > 0)),
-      observed_from = (SELECT min(from_ts) FROM coverage_spans WHERE feed_id = feeds.id AND state = 'observed'),
-      covered_to = coalesce((SELECT max(to_ts) FROM coverage_spans WHERE feed_id = feeds.id), 0)`,
+  const { rows: feeds } = await client.query<{ id: number; dataset: Dataset }>(
+    'SELECT id, dataset FROM feeds',
   )
+  // One by one: where rows lie on several servers, no statement may join them with the feeds, which lie on one.
+  for (const { id, dataset } of feeds) await deriveFeed(client, id, seriesTable(dataset))
   await client.query('UPDATE chain_state SET oldest_seq = (SELECT min(seq) FROM events)')
   for (const table of ['feeds', 'job_payloads'])
     await client.query(
@@ -25,4 +16,23 @@ export async function deriveTables(client: Client): Promise<void> {
         EXISTS (SELECT FROM ${table}))`,
       [table],
     )
+}
+
+async function deriveFeed(client: Client, id: number, table: string): Promise<void> {
+  const { rows } = await client.query<Record<string, number | null>>(
+    `SELECT least((SELECT min(ts) FROM ${table} WHERE feed_id = $1),
+        (SELECT min(first_ts) FROM book_groups WHERE feed_id = $1 AND rows > 0),
+        (SELECT min(tail_first) FROM book_groups WHERE feed_id = $1 AND tail_rows > 0)) AS first,
+      greatest((SELECT max(ts) FROM ${table} WHERE feed_id = $1),
+        (SELECT max(last_ts) FROM book_groups WHERE feed_id = $1 AND rows > 0),
+        (SELECT max(tail_last) FROM book_groups WHERE feed_id = $1 AND tail_rows > 0)) AS last,
+      (SELECT min(from_ts) FROM coverage_spans WHERE feed_id = $1 AND state = 'observed') AS observed,
+      coalesce((SELECT max(to_ts) FROM coverage_spans WHERE feed_id = $1), 0) AS covered`,
+    [id],
+  )
+  const { first, last, observed, covered } = rows[0] ?? {}
+  await client.query(
+    'UPDATE feeds SET first_ts = $2, last_ts = $3, observed_from = $4, covered_to = $5 WHERE id = $1',
+    [id, first, last, observed, covered],
+  )
 }

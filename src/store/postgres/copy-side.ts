@@ -24,13 +24,14 @@ import {
   markText,
   SOURCE_MARK,
 } from '../copy/copy-side.ts'
+import { UnfinishedCopyError } from '../unfinished-copy.ts'
 import { type PostgresAddress, shownAddress } from './address.ts'
 import { connect, storeError } from './connection.ts'
 import { deriveTables } from './copy-derive.ts'
 import { SERIES_ROWS, type StoredTable, storedTables } from './copy-tables.ts'
 import { writeRows } from './copy-write.ts'
 import { storeLabels } from './labels.ts'
-import { applyMigrations } from './migrate.ts'
+import { applyMigrations, isPartlyCopied } from './migrate.ts'
 import { schemaOf } from './open-database.ts'
 import { seriesTable } from './partitions.ts'
 
@@ -54,9 +55,13 @@ async function openServer(address: PostgresAddress, isTarget: boolean): Promise<
   const { client } = await connect(address, [shared], { isUnlimited: true })
   try {
     await lockStore(client, address)
-    const labels = storeLabels(address)
-    if (isTarget) for (const label of labels) await applyMigrations(client, shared, label)
-    await assertNoService(client, address)
+    if (!isTarget) {
+      if (await isPartlyCopied(client, shared)) throw new UnfinishedCopyError()
+      await assertNoService(client, address)
+    }
+    // Also of a source: an environment that was never switched on has no tables yet, and older ones have other columns.
+    for (const label of storeLabels(address)) await applyMigrations(client, shared, label)
+    if (isTarget) await assertNoService(client, address)
     const terms = await leaseTerms(client, shared)
     // Rows and marks are written together: what a crash of the server loses is copied again.
     if (isTarget) await client.query('SET synchronous_commit = off')
@@ -203,18 +208,20 @@ function sideOf({
       }
     },
     secrets: {
-      async get(name) {
-        const { rows } = await client.query<{ value: string }>(
-          `SELECT value FROM ${shared}.shared_secrets WHERE name = $1`,
-          [name],
-        )
-        return rows[0]?.value
-      },
-      async put(name, value) {
-        await client.query(
-          `INSERT INTO ${shared}.shared_secrets (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING`,
-          [name, value],
-        )
+      stored: {
+        async get(name) {
+          const { rows } = await client.query<{ value: string }>(
+            `SELECT value FROM ${shared}.shared_secrets WHERE name = $1`,
+            [name],
+          )
+          return rows[0]?.value
+        },
+        async put(name, value) {
+          await client.query(
+            `INSERT INTO ${shared}.shared_secrets (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING`,
+            [name, value],
+          )
+        },
       },
     },
     async assertUnused() {
@@ -225,11 +232,7 @@ function sideOf({
         )
     },
     async begin(source) {
-      const { rows: there } = await client.query<{ there: boolean }>(
-        'SELECT to_regclass($1) IS NOT NULL AS there',
-        [`${shared}.${MARKS_TABLE}`],
-      )
-      if (there[0]?.there !== true) {
+      if (!(await isPartlyCopied(client, shared))) {
         const filled: string[] = []
         for (const table of stored) if (await hasRows(client, shared, table)) filled.push(nameOfTable(table))
         assertEmpty(filled, shownAddress(address))

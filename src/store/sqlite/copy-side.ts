@@ -173,6 +173,7 @@ function openFolder(folder: string, clock: Clock, isTarget: boolean): CopyTarget
       }
       if (batch.length > 0) yield batch
     },
+    secrets: { folder },
     // The lock is held for as long as it is open.
     assertUnused: async () => {},
     async begin(source) {
