@@ -55,6 +55,7 @@ const storeIn = (cluster: Cluster, schema: string, pool = 20) =>
 async function pageFigures(cluster: Cluster): Promise<Figure[]> {
   const store = storeIn(cluster, 'pages', CONNECTIONS)
   const startMs = await fillCandles(store)
+  await cluster.query('VACUUM ANALYZE')
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-pages-'))
   const embeddedStartMs = await fillCandles(folder)
   const environment = { TAPELINE_SANDBOX: 'off', TAPELINE_STORE: store, TAPELINE_SECRET: 'bench'.repeat(8) }

@@ -46,6 +46,9 @@ const whereOf = (order: 'asc' | 'desc') => `
     AND ($8::bigint IS NULL OR (end_ms ${order === 'asc' ? '>=' : '<='} $8
       AND (end_ms <> $8 OR (source_rank, market_id) > ($9::int, $10::text))))`
 
+/** A plan for any filter would read the whole list for each of its pages. */
+const PLAN_ANEW = statement('markets_plan', "SELECT set_config('plan_cache_mode', 'force_custom_plan', true)")
+
 const LISTS = { asc: listOf('asc'), desc: listOf('desc') }
 const COUNTS = { asc: countOf('asc'), desc: countOf('desc') }
 
@@ -72,6 +75,11 @@ interface ListedMarket {
 }
 
 export function marketReader(database: Database): MarketStore {
+  const plannedRows = <R>(list: Statement, values: readonly unknown[]) =>
+    database.snapshot(async (queries) => {
+      const [, rows] = await Promise.all([queries.rows(PLAN_ANEW), queries.rows<R>(list, values)])
+      return rows
+    })
   return {
     async get(identifier, { source, symbol } = {}) {
       const rank = source === undefined ? null : SOURCES.indexOf(source)
@@ -83,17 +91,12 @@ export function marketReader(database: Database): MarketStore {
       return row && toMarket(row.text)
     },
     async list(query) {
-      const rows = await database.rows<ListedMarket>(
-        LISTS[query.order ?? 'desc'],
-        valuesOf(query, query.limit + 1),
-      )
-      return toPage(rows, query)
+      const values = valuesOf(query, query.limit + 1)
+      return toPage(await plannedRows<ListedMarket>(LISTS[query.order ?? 'desc'], values), query)
     },
     async count(query) {
-      const [row] = await database.rows<{ count: number }>(
-        COUNTS[query.order ?? 'desc'],
-        valuesOf(query, query.limit),
-      )
+      const values = valuesOf(query, query.limit)
+      const [row] = await plannedRows<{ count: number }>(COUNTS[query.order ?? 'desc'], values)
       return row?.count ?? 0
     },
     async holding({ source, symbol, time, limit }) {
