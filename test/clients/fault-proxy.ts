@@ -28,8 +28,8 @@ export interface FaultProxy {
 
 /** Fewer than the attempts of a client, so that each call succeeds in the end. */
 const MAX_FAULTS_IN_A_ROW = 4
-/** Each makes a client wait for its whole limit. */
-const MAX_TOO_SLOW = 2
+/** It makes a client wait for its whole limit. */
+const MAX_TOO_SLOW = 1
 
 export async function startFaultProxy(options: {
   target: string

@@ -27,7 +27,7 @@ import { type Found, SCENARIOS } from './scenarios.ts'
 import { signedDeliveries } from './signed-deliveries.ts'
 
 const CUTS = process.env.TAPELINE_SOAK === undefined ? 8 : 50
-const TIMEOUT_MS = 2_500
+const TIMEOUT_MS = 4_000
 const RETRIES = 8
 const PYTHON_CLIENT = join(import.meta.dirname, '../../clients/python')
 const SOURCES = join(import.meta.dirname, '../../clients/typescript/src')
