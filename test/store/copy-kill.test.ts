@@ -9,7 +9,6 @@ import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
 import type { Feed } from '../../src/core/feed.ts'
 import type { CandleInput } from '../../src/core/rows/candle.ts'
@@ -28,8 +27,10 @@ const isLong = process.env.TAPELINE_SOAK !== undefined
 const ROWS = isLong ? 5_000_000 : 20_000
 const KILLS = isLong ? 10 : 3
 const FEEDS = 4
-/** Later than this a copy can be done before the signal arrives. */
-const MAX_SHARE = 0.8
+const MAX_SHARE = 0.95
+/** From here on too little may be left to do for a delay. */
+const LATE_SHARE = 0.4
+const MAX_DELAY_MS = 30
 const ROWS_PER_WRITE = 5_000
 const SECRET = 'a secret of more than thirty-two characters'
 const ROOT = join(import.meta.dirname, '..', '..')
@@ -58,26 +59,42 @@ async function fillRows(folder: string, count: number): Promise<void> {
   await store.close()
 }
 
-/** Runs in the process that is killed: copies, and prints how many rows it has copied and compared. */
+/**
+ * Runs in a process that ends itself by SIGKILL when this share of the work is done, or a little later: in the middle of
+ * what it does then, and on a slow machine at the same place.
+ */
 const SCRIPT = `
   import { systemClock } from ${JSON.stringify(join(ROOT, 'src/kit/clock.ts'))}
   import { copyStore, openCopy, parseStoreAddress } from ${JSON.stringify(join(ROOT, 'src/store/open-stores.ts'))}
-  const [from, to] = process.argv.slice(1).map((text) => parseStoreAddress(text))
+  const [share, delayMs, ...addresses] = process.argv.slice(1)
+  const [from, to] = addresses.map((text) => parseStoreAddress(text))
   const sides = await openCopy(from, to, systemClock)
-  const onProgress = ({ step, done, total }) =>
-    process.stdout.write((step === 'copy' ? done : total + done) / (2 * total) + '\\n')
+  const kill = () => process.kill(process.pid, 'SIGKILL')
+  const onProgress = ({ step, done, total }) => {
+    if ((step === 'copy' ? done : total + done) / (2 * total) < Number(share)) return
+    if (delayMs === '0') kill()
+    else setTimeout(kill, Number(delayMs))
+  }
   await copyStore({ ...sides, onProgress, copySecrets: async () => {} })
 `
 
-/** True when it was killed at this share of its work, false when it was done before. */
-async function killAt(share: number, from: string, to: string): Promise<boolean> {
-  const child = spawn(process.execPath, ['--input-type=module', '-e', SCRIPT, '--', from, to], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const ended = once(child, 'exit')
-  for await (const line of createInterface({ input: child.stdout }))
-    if (Number(line) >= share) child.kill('SIGKILL')
-  return (await ended)[1] === 'SIGKILL'
+interface KillPoint {
+  /** Of all rows to copy and to compare. */
+  readonly share: number
+  readonly delayMs: number
+}
+
+/** Whether it was killed. */
+async function killAt({ share, delayMs }: KillPoint, from: string, to: string): Promise<boolean> {
+  const args = ['--input-type=module', '-e', SCRIPT, '--', String(share), String(delayMs), from, to]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] })
+  const [, signal] = await once(child, 'exit')
+  return signal === 'SIGKILL'
+}
+
+function drawPoint(random: SeededRandom): KillPoint {
+  const share = random() * MAX_SHARE
+  return { share, delayMs: share < LATE_SHARE ? random.int(0, MAX_DELAY_MS) : 0 }
 }
 
 /** Killed at drawn moments of its work; then it runs to its end. */
@@ -86,9 +103,12 @@ async function copyWithKills(
   random: SeededRandom,
   { from, to }: { from: string; to: string },
 ) {
-  const shares = Array.from({ length: KILLS }, () => random() * MAX_SHARE).sort((a, b) => a - b)
-  t.diagnostic(`killed at ${shares.map((share) => share.toFixed(3)).join(', ')}`)
-  for (const share of shares) assert.equal(await killAt(share, from, to), true, `killed at ${share}`)
+  const points = Array.from({ length: KILLS }, () => drawPoint(random)).sort((a, b) => a.share - b.share)
+  t.diagnostic(
+    `killed at ${points.map(({ share, delayMs }) => `${share.toFixed(3)} + ${delayMs} ms`).join(', ')}`,
+  )
+  for (const point of points)
+    assert.equal(await killAt(point, from, to), true, `killed at ${JSON.stringify(point)}`)
   const args = ['store', 'copy', '--from', from, '--to', to, '--json']
   const startedMs = performance.now()
   const { code, stdout, stderr } = await cli(tmpdir(), args, { TAPELINE_SECRET: SECRET })
