@@ -7,6 +7,7 @@ import { spawnSync } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { Client } from 'pg'
+import { DISTRIBUTE_LOCK } from '../../src/store/postgres/distribute.ts'
 
 const address = process.env.TAPELINE_TEST_POSTGRES
 
@@ -59,6 +60,8 @@ export function postgresPlace({ distribute = isDistributed } = {}): PostgresPlac
 export function dropSchemas(names: readonly string[]): Promise<void> {
   for (const name of names) prepared.delete(name.replace(/_(?:live|test)$/, ''))
   return withClient(async (client) => {
+    // Of several that create and drop spread tables at once, some would have to give up.
+    if (isDistributed) await client.query('SELECT pg_advisory_lock($1)', [DISTRIBUTE_LOCK])
     for (const name of names) await client.query(`DROP SCHEMA IF EXISTS ${name} CASCADE`)
   })
 }

@@ -34,7 +34,7 @@ const TOGETHER: readonly (readonly Spread[])[] = [
   [{ table: 'address_rows', column: 'address' }],
 ]
 /** Any number: one call works at a time. */
-const LOCK = 0x5450_4344
+export const DISTRIBUTE_LOCK = 0x5450_4344
 /** In the shared schema. */
 const COMMITS = 'commits'
 
@@ -46,7 +46,7 @@ export async function distributeTables(
   const { client } = await connect(address, [address.schema], { isUnlimited: true })
   try {
     await requireCitus(client, address)
-    await client.query('SELECT pg_advisory_lock($1)', [LOCK])
+    await client.query('SELECT pg_advisory_lock($1)', [DISTRIBUTE_LOCK])
     await upgradeSchemas(address)
     const done: Distributed[] = []
     const total = ENVIRONMENTS.length * TOGETHER.flat().length
