@@ -7,8 +7,8 @@ import { type Receiver, startReceiver } from '../fakes/receiver.ts'
 import { useSandboxService } from '../fakes/sandbox-service.ts'
 import { type Document, type Tried, tryAll } from '../fakes/try-it.ts'
 
-/** All values are there a few seconds after the start; a loaded machine takes longer. */
-const START_MS = 60_000
+/** All values are there half a minute after the start, a covenant the last; a loaded machine takes longer. */
+const START_MS = 120_000
 
 const sandbox = useSandboxService()
 let receiver: Receiver

@@ -1,6 +1,6 @@
 /** Something in every table of a store, and what is read of it through the ports: the same from every engine. */
 import type { Environment } from '../../src/core/environment.ts'
-import type { ChainGap } from '../../src/store/chain.ts'
+import type { AcceptedTransaction, ChainGap } from '../../src/store/chain.ts'
 import { address, block, event, hash, payment, readAll } from '../../src/store/conformance/chain-engine.ts'
 import type { Stores } from '../../src/store/stores.ts'
 import type { ManualClock } from '../fakes/manual-clock.ts'
@@ -140,7 +140,7 @@ async function fillChain(stores: Stores): Promise<void> {
       ),
     )
     const payments = Array.from({ length: PAYMENTS_PER_BLOCK }, (_, i) =>
-      payment(n * 100 + i, (n + i) % 7, i === 0 ? ABOVE_2_53 : BigInt(i), i),
+      withCovenant(n, i, payment(n * 100 + i, (n + i) % 7, i === 0 ? ABOVE_2_53 : BigInt(i), i)),
     )
     const { effects, txId, parsed, fee } = payment(50_000 + n, 3, 5n, 0)
     const written = await chain.write({
@@ -162,6 +162,14 @@ async function fillChain(stores: Stores): Promise<void> {
     dropped: [{ txId: hash(50_000 + 20), replacedBy: hash(777) }],
   })
   await close()
+}
+
+/** Each block's second payment spends the covenant of the block before. */
+function withCovenant(n: number, i: number, paid: AcceptedTransaction): AcceptedTransaction {
+  if (i !== 1) return paid
+  const created = [{ index: 0, amount: ABOVE_2_53, scriptPublicKey: '0000aa', address: address(n % 3) }]
+  const spent = [{ txId: hash((n - 1) * 100 + 1), index: 0 }]
+  return { ...paid, covenants: [{ covenantId: hash(800), text: `{"kind":"${n}"}`, spent, created }] }
 }
 
 function gapAt(n: number): ChainGap {
@@ -254,6 +262,11 @@ export async function servedOf(stores: Stores, clock: ManualClock): Promise<Reco
       history: await Promise.all(
         [1, 3, 999].map((n) => chain.chain.addressPage({ address: address(n), limit: 300 })),
       ),
+      covenant: [
+        await chain.chain.covenantSteps({ covenantId: hash(800), limit: 300 }),
+        await chain.chain.covenantUtxos({ covenantId: hash(800), limit: 300 }),
+        await chain.chain.addressCovenants({ address: address(1), limit: 300 }),
+      ],
       unseen: await chain.chain.unseen([hash(3), hash(4_444)]),
       subscription: await jobs.getSubscription('wh_a'),
       position: [await jobs.position(), await jobs.highestSeq()],
