@@ -14,7 +14,7 @@ export interface CovenantChange {
   readonly created: readonly CreatedCovenantOutput[]
 }
 
-export interface CreatedCovenantOutput {
+interface CreatedCovenantOutput {
   readonly index: number
   readonly amount: bigint
   readonly scriptPublicKey: string
