@@ -8,6 +8,7 @@ import type { Logger } from '../kit/log.ts'
 import { createSecretBox, type SecretBox } from '../kit/secret-box.ts'
 import type { JobsStore } from '../store/jobs.ts'
 import type { SecretPlace, SharedSecrets } from '../store/shared-secrets.ts'
+import { everySubscription } from '../webhooks/every-subscription.ts'
 import { DataFolderError } from './data-folder.ts'
 
 const SECRET_BYTES = 32
@@ -161,11 +162,7 @@ function fileOf(folder: string, name: SecretName): string {
 
 async function countUnreadable(box: SecretBox, store: JobsStore): Promise<number> {
   let unreadable = 0
-  // One by one: with their addresses they would not all fit in memory.
-  for (const id of await store.subscriptionIds()) {
-    const found = await store.getSubscription(id)
-    if (found !== undefined && !canOpen(box, found.secret)) unreadable++
-  }
+  for await (const { secret } of everySubscription(store)) if (!canOpen(box, secret)) unreadable++
   return unreadable
 }
 

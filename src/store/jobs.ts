@@ -168,12 +168,22 @@ export interface Backlog {
   readonly ofAccount: number
 }
 
+export interface SubscriptionPageQuery {
+  /** Empty: from the beginning. */
+  readonly afterId: string
+  readonly limit: number
+  readonly maxChars: number
+}
+
 export interface JobsStore {
   /** False when the account has that many already. */
   createSubscription(subscription: NewSubscription, maxOfAccount: number): Promise<boolean>
   getSubscription(id: string): Promise<SubscriptionRecord | undefined>
-  /** Of all accounts, oldest first. Ids only: all records with their addresses would be too much for one read. */
-  subscriptionIds(): Promise<string[]>
+  /**
+   * Of all accounts, in the order of their ids. A page ends before the one whose addresses would make it longer than
+   * about `maxChars`, and has at least one as long as there are more.
+   */
+  subscriptionPage(query: SubscriptionPageQuery): Promise<SubscriptionRecord[]>
   /** Those of an account that come after a place in that order. */
   subscriptionPlaces(query: {
     accountId: string

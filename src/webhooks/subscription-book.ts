@@ -3,6 +3,7 @@ import { createMatcher, type Matchable } from '../events/match.ts'
 import type { Logger } from '../kit/log.ts'
 import { nextTurn, Slice } from '../kit/time-slices.ts'
 import type { JobsStore, SubscriptionRecord } from '../store/jobs.ts'
+import { everySubscription } from './every-subscription.ts'
 
 /**
  * All subscriptions in memory, matched by kind and address. The store is authoritative: the book is read
@@ -29,7 +30,7 @@ interface Entry {
 }
 
 export function createSubscriptionBook(deps: {
-  store: Pick<JobsStore, 'subscriptionIds' | 'getSubscription' | 'subscriptionsVersion'>
+  store: Pick<JobsStore, 'subscriptionPage' | 'subscriptionsVersion'>
   watch: WatchAddresses
   log: Logger
 }): SubscriptionBook {
@@ -66,11 +67,8 @@ export function createSubscriptionBook(deps: {
     if (current === version) return false
     const seen = new Set<string>()
     const slice = new Slice()
-    // One by one: each may have thousands of addresses, and other work gets its turn in between.
-    for (const id of await store.subscriptionIds()) {
+    for await (const record of everySubscription(store)) {
       if (slice.isOver) await slice.next()
-      const record = await store.getSubscription(id)
-      if (record === undefined) continue
       seen.add(record.id)
       const known = entries.get(record.id)
       all.set(record.id, record)

@@ -162,7 +162,7 @@ for (const engine of ENGINES) {
       clock.set(1_000)
       assert.equal(await store.deleteSubscription('wh_a'), true)
       assert.deepEqual(await store.due(), [])
-      assert.equal((await store.subscriptionIds()).length, 1)
+      assert.equal((await store.subscriptionPage({ afterId: '', limit: 9, maxChars: 1_000 })).length, 1)
       assert.ok((await store.subscriptionsVersion()) > before)
     }))
 
@@ -371,11 +371,27 @@ for (const engine of ENGINES) {
       await store.probe()
     }))
 
+  test(`${engine.name}: all subscriptions are read in pages, which end where their addresses become too many`, () =>
+    withJobs(engine, async (store) => {
+      const addresses = ['a'.repeat(40), 'b'.repeat(40)]
+      for (const id of ['wh_d', 'wh_b', 'wh_a', 'wh_c'])
+        await store.createSubscription({ ...subscription(id), addresses }, 10)
+      const page = async (afterId: string, limit: number, maxChars: number) =>
+        (await store.subscriptionPage({ afterId, limit, maxChars })).map(({ id }) => id)
+      assert.deepEqual(await page('', 9, 1_000), ['wh_a', 'wh_b', 'wh_c', 'wh_d'])
+      assert.deepEqual(await page('', 2, 1_000), ['wh_a', 'wh_b'])
+      assert.deepEqual(await page('wh_b', 9, 1_000), ['wh_c', 'wh_d'])
+      assert.deepEqual(await page('', 9, 200), ['wh_a', 'wh_b'])
+      assert.deepEqual(await page('wh_a', 9, 1), ['wh_b'], 'at least one')
+      assert.deepEqual(await page('wh_d', 9, 1_000), [])
+      const [first] = await store.subscriptionPage({ afterId: '', limit: 1, maxChars: 1 })
+      assert.deepEqual(first, await store.getSubscription('wh_a'))
+    }))
+
   test(`${engine.name}: subscriptions are listed in order of creation, can be changed, and store since when they fail`, () =>
     withJobs(engine, async (store) => {
       for (const [index, id] of ['wh_c', 'wh_a', 'wh_b'].entries())
         await store.createSubscription({ ...subscription(id), createdAtMs: index }, 10)
-      assert.deepEqual(await store.subscriptionIds(), ['wh_c', 'wh_a', 'wh_b'])
       const [first, second] = await store.subscriptionPlaces({ accountId: 'acc', limit: 2 })
       assert.deepEqual([first?.id, second?.id], ['wh_c', 'wh_a'])
       const rest = await store.subscriptionPlaces({

@@ -14,7 +14,17 @@ const PARAMETERS = FIELDS.map((_, index) => `$${index + 1}`).join(', ')
 
 const BY_ID = statement('subscription_by_id', `SELECT ${SELECTED} FROM subscriptions WHERE id = $1`)
 const LOCK = statement('subscription_lock', `SELECT ${SELECTED} FROM subscriptions WHERE id = $1 FOR UPDATE`)
-const IDS = statement('subscription_ids', 'SELECT id FROM subscriptions ORDER BY created_at, id')
+/** $1 after the id, $2 subscriptions, $3 bytes of addresses, whose stored size is known without reading them. */
+const PAGE = statement(
+  'subscription_page',
+  `SELECT ${SELECTED} FROM subscriptions WHERE id = ANY (ARRAY(
+     SELECT id FROM (
+       SELECT id, sum(bytes) OVER (ORDER BY id) AS total, row_number() OVER (ORDER BY id) AS place
+       FROM (SELECT id, pg_column_size(addresses) AS bytes FROM subscriptions
+         WHERE id > $1 ORDER BY id LIMIT $2::int) sizes) page
+     WHERE place = 1 OR total <= $3::bigint))
+   ORDER BY id`,
+)
 const PLACES = statement(
   'subscription_places',
   `SELECT created_at AS "createdAtMs", id FROM subscriptions
@@ -82,7 +92,7 @@ type Subscriptions = Pick<
   JobsStore,
   | 'createSubscription'
   | 'getSubscription'
-  | 'subscriptionIds'
+  | 'subscriptionPage'
   | 'subscriptionPlaces'
   | 'updateSubscription'
   | 'deleteSubscription'
@@ -105,7 +115,8 @@ export function subscriptionRecords(db: Database): Subscriptions {
       const [row] = await db.rows<SubscriptionRow>(BY_ID, [storable(id)])
       return row && toSubscription(row)
     },
-    subscriptionIds: async () => (await db.rows<{ id: string }>(IDS)).map(({ id }) => id),
+    subscriptionPage: async ({ afterId, limit, maxChars }) =>
+      (await db.rows<SubscriptionRow>(PAGE, [afterId, limit, maxChars])).map(toSubscription),
     subscriptionPlaces: ({ accountId, limit, after = BEFORE_ALL }) =>
       db.rows<SubscriptionPlace>(PLACES, [accountId, after.createdAtMs, storable(after.id), limit]),
     async subscriptionsVersion() {

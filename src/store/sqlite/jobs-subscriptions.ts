@@ -4,6 +4,7 @@ import type {
   JobsStore,
   NewSubscription,
   ReceiverHealth,
+  SubscriptionPageQuery,
   SubscriptionPatch,
   SubscriptionPlace,
   SubscriptionRecord,
@@ -21,7 +22,7 @@ const FIELDS = Object.entries(SUBSCRIPTION_COLUMNS)
 
 export function subscriptionReaders(db: DatabaseSync) {
   const byId = db.prepare(`SELECT ${FIELDS} FROM subscriptions WHERE id = ?`)
-  const ids = db.prepare('SELECT id FROM subscriptions ORDER BY created_at, id')
+  const idsAfter = db.prepare('SELECT id FROM subscriptions WHERE id > ? ORDER BY id LIMIT ?')
   const places = db.prepare(
     `SELECT created_at AS createdAtMs, id FROM subscriptions WHERE account_id = ? AND (created_at, id) > (?, ?)
      ORDER BY created_at, id LIMIT ?`,
@@ -29,7 +30,17 @@ export function subscriptionReaders(db: DatabaseSync) {
   const mark = db.prepare('SELECT value FROM marks WHERE name = ?')
   return {
     getSubscription: (id: string) => recordOf(byId.get(id), toSubscription),
-    subscriptionIds: (): string[] => ids.all().map(({ id }) => String(id)),
+    subscriptionPage: ({ afterId, limit, maxChars }: SubscriptionPageQuery): SubscriptionRecord[] => {
+      const page: SubscriptionRecord[] = []
+      let chars = 0
+      for (const { id } of idsAfter.all(afterId, limit)) {
+        const row = byId.get(id as string)
+        chars += String(row?.addresses ?? '').length
+        if (row === undefined || (page.length > 0 && chars > maxChars)) break
+        page.push(toSubscription(row))
+      }
+      return page
+    },
     subscriptionPlaces: (query: Parameters<JobsStore['subscriptionPlaces']>[0]): SubscriptionPlace[] => {
       const { accountId, limit, after = BEFORE_ALL } = query
       return places.all(accountId, after.createdAtMs, after.id, limit).map(asRecord<SubscriptionPlace>)

@@ -1,0 +1,17 @@
+import type { JobsStore, SubscriptionRecord } from '../store/jobs.ts'
+
+/** A page is read in one round trip and takes some milliseconds of this thread: others get their turn in between. */
+const PAGE = { limit: 200, maxChars: 256 * 1024 }
+
+/** All of them, a page at a time: with their addresses they would not fit in memory. */
+export async function* everySubscription(
+  store: Pick<JobsStore, 'subscriptionPage'>,
+): AsyncGenerator<SubscriptionRecord> {
+  for (let afterId = ''; ; ) {
+    const page = await store.subscriptionPage({ ...PAGE, afterId })
+    yield* page
+    const last = page.at(-1)
+    if (last === undefined) return
+    afterId = last.id
+  }
+}
