@@ -32,7 +32,8 @@ let fromMs = 0
 before(
   async () => {
     if (skip !== false) return
-    const place = postgresPlace()
+    // Triggers log the writes; spread tables have none.
+    const place = postgresPlace({ distribute: false })
     machines = await startMachines(place)
     ;[api, ...workers] = (await Promise.all(['api', WORKER, WORKER].map(machines.start))) as [
       ChildService,
