@@ -34,8 +34,8 @@ const LOST_WITH_KILL = 10
 const MAX_CREATED = 200
 
 export interface Witness {
-  /** Since the last call: how long at a time paid requests were not answered with 200, at most. */
-  takeLongestOutageMs(): number
+  /** How long at a time paid requests were not answered with 200, at most, as long as there was load. */
+  readonly longestOutageMs: number
   readonly statuses: ReadonlyMap<number, number>
   /** How many requests were answered and paid for. */
   readonly paid: number
@@ -257,10 +257,8 @@ export async function startWitness(
     get paid() {
       return paid
     },
-    takeLongestOutageMs() {
-      const longest = Math.max(longestMs, performance.now() - lastOkMs)
-      longestMs = 0
-      return longest
+    get longestOutageMs() {
+      return stop.signal.aborted ? longestMs : Math.max(longestMs, performance.now() - lastOkMs)
     },
     judge,
     async close() {
