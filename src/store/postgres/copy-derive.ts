@@ -13,7 +13,7 @@ export async function deriveTables(client: Client): Promise<void> {
   for (const table of ['feeds', 'job_payloads'])
     await client.query(
       `SELECT setval(pg_get_serial_sequence($1, 'id'), greatest((SELECT max(id) FROM ${table}), 1),
-        EXISTS (SELECT FROM ${table}))`,
+        EXISTS (SELECT 1 FROM ${table}))`,
       [table],
     )
 }

@@ -287,7 +287,7 @@ async function hasRows(client: Client, shared: string, table: StoredTable): Prom
   if (table.numbered !== undefined || table.name === SERIES_ROWS) return false
   await client.query(`SET search_path = ${table.schema}, ${shared}`)
   const { rows } = await client.query<{ filled: boolean }>(
-    `SELECT EXISTS (SELECT FROM ${table.rule.from ?? `${table.name} t`}) AS filled`,
+    `SELECT EXISTS (SELECT 1 FROM ${table.rule.from ?? `${table.name} t`}) AS filled`,
   )
   return rows[0]?.filled === true
 }
