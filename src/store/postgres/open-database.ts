@@ -135,7 +135,8 @@ export function openDatabase(options: DatabaseOptions): Database {
       if (sent?.id === undefined || !(error instanceof StoreUnavailableError)) throw error
       const outcome = await commitOutcome(sent.id, on)
       if (outcome === 'committed') return sent.result
-      throw new StoreUnavailableError(error.message, { cause: error, mayBeDone: outcome === 'unknown' })
+      if (outcome === 'aborted') throw error
+      throw new StoreUnavailableError(error.message, { cause: error, mayBeDone: true })
     }
   }
 
