@@ -35,6 +35,8 @@ const TOGETHER: readonly (readonly Spread[])[] = [
 ]
 /** Any number: one call works at a time. */
 export const DISTRIBUTE_LOCK = 0x5450_4344
+/** How long a commit that a dying server has left open may wait for its end. */
+const MAX_SETTLE_MS = 5_000
 /** In the shared schema. */
 const COMMITS = 'commits'
 
@@ -148,10 +150,11 @@ async function requireCitus(client: Client, { database }: PostgresAddress): Prom
 
 /** The servers of a store that is spread, and whether all of it is; nothing where there is no Citus. */
 export async function checkServers(client: Client, address: PostgresAddress): Promise<Finding[]> {
-  const { rows } = await client.query<{ version: string | null }>(
-    `SELECT (SELECT extversion FROM pg_extension WHERE extname = 'citus') AS version`,
+  const { rows } = await client.query<{ version: string | null; settle_ms: number | null }>(
+    `SELECT (SELECT extversion FROM pg_extension WHERE extname = 'citus') AS version,
+      (SELECT setting::int FROM pg_settings WHERE name = 'citus.recover_2pc_interval') AS settle_ms`,
   )
-  const version = rows[0]?.version ?? null
+  const { version = null, settle_ms: settleMs = null } = rows[0] ?? {}
   if (version === null) return []
   const servers = await client.query<{ name: string; is_active: boolean }>(
     `SELECT nodename || ':' || nodeport AS name, isactive AS is_active FROM pg_dist_node
@@ -180,5 +183,14 @@ export async function checkServers(client: Client, address: PostgresAddress): Pr
       about: 'distribution',
       finding: `Citus ${version}: ${count} of ${names.length} tables are spread over ${servers.rows.length} servers${left}`,
     },
+    ...(settleMs !== null && settleMs > MAX_SETTLE_MS
+      ? [
+          {
+            state: 'note' as const,
+            about: 'citus.recover_2pc_interval',
+            finding: `${settleMs / 1000} s: for so long rows can be missing after a server died during a commit; set it to 2s`,
+          },
+        ]
+      : []),
   ]
 }
