@@ -36,6 +36,7 @@ import { DAY_MS } from './core/time.ts'
 import { eventSchema } from './events/event-schema.ts'
 import { createAuthThrottle } from './gate/auth-throttle.ts'
 import { createGate } from './gate/gate.ts'
+import { createMcpGate } from './gate/mcp-gate.ts'
 import { createStreamGate } from './gate/stream-gate.ts'
 import type { Clock } from './kit/clock.ts'
 import type { Logger } from './kit/log.ts'
@@ -200,6 +201,10 @@ async function startParts(
             sessionGate,
             hubs,
             maxPendingPerAddress: config.streamPending,
+          },
+          mcp: {
+            gate: createMcpGate({ keys, authThrottle, clock }),
+            service: { version: deps.version, endpoints: ENDPOINTS },
           },
         }
       : {}),

@@ -392,8 +392,10 @@ const SETTINGS = {
   shutdownSeconds: setting('SHUTDOWN_SECONDS', 'Longest time that a clean stop may take.', 10, whole(1, 300)),
 } as const satisfies Record<string, Setting<unknown>>
 
-/** Read by the loader itself and by tests; not settings of the service. */
+/** Read by the loader itself, by commands of customers and by tests; not settings of the service. */
 const OTHER_VARIABLES = [
+  'TAPELINE_URL',
+  'TAPELINE_KEY',
   'TAPELINE_CONFIG',
   'TAPELINE_FIXTURES',
   'TAPELINE_SOAK',
@@ -418,6 +420,14 @@ export interface LoadedConfig {
   /** One line per setting: where its value comes from; secrets as ***. */
   described: { setting: string; value: string; from: string; about: string }[]
   warnings: string[]
+}
+
+/** Which service commands of customers talk to, with which key. */
+export function clientSettings(env: NodeJS.ProcessEnv = process.env): {
+  url: string | undefined
+  key: string | undefined
+} {
+  return { url: env.TAPELINE_URL, key: env.TAPELINE_KEY }
 }
 
 export function loadConfig(env: NodeJS.ProcessEnv = process.env): LoadedConfig {

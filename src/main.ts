@@ -28,7 +28,7 @@ import { SANDBOX_COMMANDS } from './cli/sandbox-commands.ts'
 import { STORE_COMMANDS } from './cli/store-commands.ts'
 import { USAGE_COMMAND } from './cli/usage-command.ts'
 import { USER_COMMANDS } from './cli/users-commands.ts'
-import { type Config, ConfigError, type LoadedConfig, loadConfig } from './config.ts'
+import { type Config, ConfigError, clientSettings, type LoadedConfig, loadConfig } from './config.ts'
 import { StoreUnavailableError } from './core/store-unavailable.ts'
 import { systemClock } from './kit/clock.ts'
 import { exitProcess } from './kit/exit-process.ts'
@@ -62,6 +62,15 @@ const openapi: CommandForm = {
   about: 'Prints the OpenAPI document.',
   options: {},
 }
+const mcp: CommandForm = {
+  name: 'mcp',
+  about:
+    'Serves MCP on standard input and output, for programs of language models; reads from a running service.',
+  options: {
+    url: { about: 'Address of the service; left out: TAPELINE_URL.' },
+    key: { about: 'API key; left out: TAPELINE_KEY, which no list of processes shows.' },
+  },
+}
 /** Those that open the accounts of the configured store. */
 const ON_ACCOUNTS: readonly CliCommand[] = [
   ...ACCOUNT_COMMANDS,
@@ -71,7 +80,7 @@ const ON_ACCOUNTS: readonly CliCommand[] = [
   ...MARKET_COMMANDS,
   ...SANDBOX_COMMANDS,
 ]
-const COMMANDS: readonly CommandForm[] = [serve, config, ...ON_ACCOUNTS, ...STORE_COMMANDS, openapi]
+const COMMANDS: readonly CommandForm[] = [serve, config, ...ON_ACCOUNTS, ...STORE_COMMANDS, openapi, mcp]
 
 /** In the audit log. */
 const ACTOR = 'command line'
@@ -89,12 +98,30 @@ async function main(argv: readonly string[]): Promise<number> {
     return 0
   }
   const { command, values, json } = parseCommand(COMMANDS, argv)
+  if (command === mcp) return serveMcp(values)
   const loaded = loadConfig()
   const output = createOutput({ json, write: out })
   if (command === serve) return runService(loaded, output)
   if (command === config) await printConfig(loaded, output)
   else if (command === openapi) out(await openapiText())
   else await runOnStore(command, loaded, values, output)
+  return 0
+}
+
+/** A customer's command: it needs neither settings nor data of the service. Ends when its input does. */
+async function serveMcp(values: Record<string, string | undefined>): Promise<number> {
+  const settings = clientSettings()
+  const url = values.url ?? settings.url
+  const key = values.key ?? settings.key
+  if (url === undefined || !/^https?:\/\/\S+$/.test(url))
+    throw new UsageError('The address of the service is missing: set --url or TAPELINE_URL to http(s)://…')
+  if (key === undefined || key === '')
+    throw new UsageError('The API key is missing: set TAPELINE_KEY or --key.')
+  const [{ ENDPOINTS }, { serveMcpOverStdio }] = await Promise.all([
+    import('./api/endpoints/list.ts'),
+    import('./api/mcp/serve-stdio.ts'),
+  ])
+  await serveMcpOverStdio({ version: VERSION, endpoints: ENDPOINTS }, { url, key, complain })
   return 0
 }
 

@@ -22,6 +22,7 @@ import { addDashboard } from './dashboard-routes.ts'
 import { type DocsFile, docsReply } from './docs-page.ts'
 import { type FastHandler, type FastHttp, openFastHttp } from './fast-http.ts'
 import { keepHalfClosedReaders } from './half-closed.ts'
+import { addMcp, MCP_PATH, type McpOptions } from './mcp-route.ts'
 import { metricsReply } from './metrics-page.ts'
 import { notFoundError } from './not-found.ts'
 import { observeRoutes } from './request-metrics.ts'
@@ -51,6 +52,7 @@ export interface HttpOptions<Services> {
   /** How long an idle connection, or one that is not read, stays open. */
   readonly keepAliveMs?: number
   readonly stream?: Omit<StreamOptions, 'isTrustedProxy' | 'log'>
+  readonly mcp?: McpOptions
 }
 
 export interface HttpServer {
@@ -73,7 +75,11 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
   const observe = observeRoutes(options.metrics)
   const unrouted = observe('none')
   const pages = pagesOf(options)
-  const methodsOf = methodFinder([...routes, ...[...pages.keys()].map((path) => ({ method: 'GET', path }))])
+  const methodsOf = methodFinder([
+    ...routes,
+    ...[...pages.keys()].map((path) => ({ method: 'GET', path })),
+    ...(options.mcp === undefined ? [] : [{ method: 'POST', path: MCP_PATH }]),
+  ])
   const paths = [...new Set(routes.map((route) => route.path))]
   const nextId = requestIds()
   const isTrustedProxy = addressMatcher(options.trustedProxies.flatMap((text) => parseCidr(text) ?? []))
@@ -157,6 +163,10 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
     })
   }
   if (options.dashboard !== undefined) addDashboard(app, options.dashboard, nextId)
+  if (options.mcp !== undefined) {
+    const observeMcp = observe(`POST ${MCP_PATH}`)
+    addMcp(app, { ...options.mcp, endpointGate: gate, routes, cors, nextId, log, observe: observeMcp })
+  }
   app.setNotFoundHandler(async (request, reply) => {
     const { path } = splitTarget(request.raw.url)
     const methods = methodsOf(path)

@@ -1,0 +1,134 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { EndpointRoute } from '../../contract/endpoint.ts'
+import { MAX_REQUEST_BODY_BYTES } from '../../contract/endpoint.ts'
+import { ApiError } from '../../core/errors.ts'
+import { errorReply, toApiError } from '../../gate/error-reply.ts'
+import type { Gate } from '../../gate/gate.ts'
+import type { McpGate } from '../../gate/mcp-gate.ts'
+import type { GateReply } from '../../gate/request.ts'
+import { plainAddress } from '../../kit/ip-range.ts'
+import type { Logger } from '../../kit/log.ts'
+import { gateCall } from '../mcp/call-gate.ts'
+import type { McpHttp } from '../mcp/serve-http.ts'
+import type { McpService } from '../mcp/server.ts'
+import type { Cors } from './cors.ts'
+import { sendReply } from './send.ts'
+import { splitTarget } from './target.ts'
+import { VARY } from './vary.ts'
+
+export const MCP_PATH = '/mcp'
+
+export interface McpOptions {
+  readonly gate: McpGate
+  readonly service: McpService
+}
+
+const MAX_BATCH = 8
+const MAX_IN_FLIGHT = 200
+const REQUEST_MS = 30_000
+const BUSY_RETRY_SECONDS = 1
+/** What the SDK reads; the key and the rest are not its business. */
+const PASSED_HEADERS = /^(accept|content-type|mcp-[a-z-]+)$/
+
+interface McpContext<Services> extends McpOptions {
+  readonly endpointGate: Gate<Services>
+  readonly routes: readonly EndpointRoute<Services>[]
+  readonly cors: Cors
+  readonly nextId: () => string
+  readonly log: Logger
+  readonly observe: (status: number, seconds: number) => void
+}
+
+/** `POST /mcp`: the protocol is loaded with the first request that has a valid key, since most services need it never. */
+export function addMcp<Services>(app: FastifyInstance, context: McpContext<Services>): void {
+  let opened: Promise<McpHttp> | undefined
+  const open = () => {
+    opened ??= import('../mcp/serve-http.ts').then(({ createMcpHttp }) => createMcpHttp(context.service))
+    return opened
+  }
+  let inFlight = 0
+
+  async function answer(request: FastifyRequest, id: string): Promise<GateReply> {
+    const { search } = splitTarget(request.raw.url)
+    const address = plainAddress(request.ip)
+    const { headers } = request
+    const body = parseMessages(request.body as Buffer | undefined)
+    const messages = Array.isArray(body) ? body.length : 1
+    const key = await context.gate.admit({ headers, search, address }, messages)
+    if (inFlight >= MAX_IN_FLIGHT) throw busy()
+    inFlight++
+    const endsAt = performance.now() + REQUEST_MS
+    const isGone = () => request.raw.socket.destroyed || performance.now() > endsAt
+    const call = gateCall(context.endpointGate, context.routes, { requestId: id, key, address, isGone })
+    const onFault = (err: unknown) => context.log.error({ err, request: id }, 'a tool failed')
+    const served = open()
+      .then((mcp) =>
+        mcp.serve({ headers: passedOf(headers), body, session: { call, isOver: isGone, onFault } }),
+      )
+      .finally(() => inFlight--)
+    const { status, contentType, body: text } = await within(served, REQUEST_MS)
+    const type = contentType === null ? [] : ['Content-Type', contentType]
+    return { status, headers: [...type, 'Cache-Control', 'no-store'], body: text }
+  }
+
+  app.route({
+    method: 'POST',
+    url: MCP_PATH,
+    bodyLimit: MAX_REQUEST_BODY_BYTES,
+    handler: async (request: FastifyRequest, reply: FastifyReply) => {
+      const startedMs = performance.now()
+      const id = context.nextId()
+      const found = await answer(request, id).catch((error: unknown) => {
+        const known = toApiError(error)
+        if (known.kind === 'internal_error') context.log.error({ err: error, request: id }, 'MCP failed')
+        return errorReply(known, id, request.headers.accept)
+      })
+      reply.hijack()
+      await sendReply(request, reply.raw, found, { requestId: id, cors: context.cors, vary: VARY.key })
+      context.observe(found.status, (performance.now() - startedMs) / 1000)
+    },
+  })
+  app.addHook('onClose', async () => {
+    await (await opened)?.close()
+  })
+}
+
+function parseMessages(body: Buffer | undefined): unknown {
+  let value: unknown
+  try {
+    value = JSON.parse(body?.toString() ?? '')
+  } catch {
+    throw new ApiError('invalid_param', 'The body must be a JSON-RPC message.')
+  }
+  if (Array.isArray(value) && (value.length > MAX_BATCH || value.length === 0))
+    throw new ApiError('invalid_param', `A batch may have 1 to ${MAX_BATCH} messages.`)
+  return value
+}
+
+function passedOf(headers: FastifyRequest['headers']): Record<string, string> {
+  const passed: Record<string, string> = {}
+  for (const [name, value] of Object.entries(headers)) {
+    if (typeof value === 'string' && PASSED_HEADERS.test(name)) passed[name] = value
+  }
+  return passed
+}
+
+function busy(): ApiError {
+  const headers = [['Retry-After', String(BUSY_RETRY_SECONDS)]] as const
+  const text = `${MAX_IN_FLIGHT} requests of MCP are in progress. Try again in a moment.`
+  return new ApiError('rate_limited', text, { retry_after: BUSY_RETRY_SECONDS }, headers)
+}
+
+async function within<T>(work: Promise<T>, ms: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    const error = new ApiError('upstream_timeout', `The request took longer than ${ms / 1000} s.`)
+    timer = setTimeout(() => reject(error), ms)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+    work.catch(() => {})
+  }
+}

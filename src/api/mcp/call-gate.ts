@@ -1,0 +1,57 @@
+import type { EndpointRoute } from '../../contract/endpoint.ts'
+import type { Gate } from '../../gate/gate.ts'
+import type { GateReply } from '../../gate/request.ts'
+import { type EndpointCall, filledPath } from './endpoint-call.ts'
+
+/** The caller as the service sees it: every call is checked, counted and charged as a request with this key. */
+export interface McpCaller {
+  readonly requestId: string
+  readonly key: string
+  readonly address: string
+  /** Nobody would read the answer: the caller has disconnected or the time is over. */
+  readonly isGone: () => boolean
+}
+
+export function gateCall<Services>(
+  gate: Pick<Gate<Services>, 'handle'>,
+  routes: readonly EndpointRoute<Services>[],
+  caller: McpCaller,
+): EndpointCall {
+  return async (request) => {
+    const { endpoint, pathParams, query, body } = request
+    const route = routes.find(({ method, path }) => method === endpoint.method && path === endpoint.path)
+    if (route === undefined) throw new Error(`${endpoint.method} ${endpoint.path} is not served here`)
+    const reply = await gate.handle(
+      {
+        id: caller.requestId,
+        method: endpoint.method,
+        path: filledPath(request),
+        search: query,
+        pathParams,
+        headers: { 'x-api-key': caller.key, accept: 'application/json', 'content-type': 'application/json' },
+        address: caller.address,
+        body: body === undefined ? undefined : Buffer.from(body),
+        isGone: caller.isGone,
+      },
+      route,
+    )
+    try {
+      return { status: reply.status, header: headerFinder(reply), text: textOf(reply.body) }
+    } finally {
+      reply.lent?.release()
+      reply.onSent?.()
+    }
+  }
+}
+
+function headerFinder({ headers }: GateReply): (name: string) => string | undefined {
+  return (name) => {
+    const at = headers.findIndex((text, i) => i % 2 === 0 && text.toLowerCase() === name.toLowerCase())
+    return at === -1 ? undefined : headers[at + 1]
+  }
+}
+
+function textOf(body: GateReply['body']): string {
+  if (typeof body === 'string') return body
+  return (Buffer.isBuffer(body) ? body : Buffer.concat(body)).toString()
+}

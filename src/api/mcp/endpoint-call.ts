@@ -1,0 +1,31 @@
+import type { AnyEndpoint } from '../../contract/endpoint.ts'
+
+/**
+ * How tools reach the product: one request to one declared endpoint, with the caller's key, through the gate. In the
+ * service it is the gate itself, over stdio an HTTP request to the service.
+ */
+export type EndpointCall = (request: EndpointRequest) => Promise<EndpointReply>
+
+/** Tools know the declarations, not the services behind them. */
+export type ToolEndpoint = AnyEndpoint<never>
+
+export interface EndpointRequest {
+  readonly endpoint: Pick<ToolEndpoint, 'method' | 'path'>
+  readonly pathParams: Readonly<Record<string, string>>
+  /** Without the question mark. */
+  readonly query: string
+  readonly body?: string
+}
+
+export interface EndpointReply {
+  readonly status: number
+  readonly header: (name: string) => string | undefined
+  readonly text: string
+}
+
+/** The path of a request with its parameters filled in. */
+export function filledPath({ endpoint, pathParams }: EndpointRequest): string {
+  return endpoint.path.replace(/\{([^}]+)\}/g, (_all, name: string) =>
+    encodeURIComponent(pathParams[name] ?? ''),
+  )
+}

@@ -1,0 +1,152 @@
+import { argumentsOf, DRY_RUN_SCHEMA, MAX_CREDITS_SCHEMA, requiredOf } from './argument-schemas.ts'
+import type { ToolEndpoint } from './endpoint-call.ts'
+import { askedFields, FIELDS_SCHEMA, maxRowsOf, shapedAnswer, spendingOf } from './endpoint-tool.ts'
+import { type EndpointPage, isDryRun, type JsonObject, readEndpoint } from './read-endpoint.ts'
+import { shapeObject } from './shape-answer.ts'
+import type { Spending } from './spending.ts'
+import { summarise } from './summarise.ts'
+import {
+  type McpTool,
+  ownChoice,
+  ownWhole,
+  type ToolArguments,
+  type ToolContext,
+  ToolFailure,
+} from './tool.ts'
+
+const MAX_BUCKETS = 60
+/** A summary reads pages of this many rows, one after another, so that other requests are served in between. */
+const PAGE_ROWS = 1_000
+const MAX_PAGES = 5
+const MAX_SERIES = 12
+
+/** Datasets: every list of the market half with a time range, by the last word of its path. */
+export function historyDatasets(endpoints: readonly ToolEndpoint[]): ReadonlyMap<string, ToolEndpoint> {
+  return new Map(
+    endpoints
+      .filter(
+        ({ method, doc, returns, params }) =>
+          method === 'GET' &&
+          doc.tag === 'market' &&
+          returns.kind === 'list' &&
+          params.start !== undefined &&
+          params.end !== undefined,
+      )
+      .map((endpoint) => [endpoint.path.split('/').at(-1) ?? endpoint.path, endpoint]),
+  )
+}
+
+export function historyTool(endpoints: readonly ToolEndpoint[]): McpTool {
+  const datasets = historyDatasets(endpoints)
+  return {
+    name: 'get_history',
+    title: 'Market history',
+    description:
+      'Rows of a dataset, or with buckets a summary (first, last, min, max, mean of every number) of up to 5,000 rows. Newest first unless start is given. `coverage` lists gaps: a gap is missing data, not a quiet market.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        dataset: { type: 'string', enum: [...datasets.keys()] },
+        ...argumentsOf(datasets),
+        buckets: {
+          type: 'integer',
+          minimum: 1,
+          maximum: MAX_BUCKETS,
+          description: 'Summarise into this many equal steps of time.',
+        },
+        fields: FIELDS_SCHEMA,
+        max_credits: MAX_CREDITS_SCHEMA,
+        dry_run: DRY_RUN_SCHEMA,
+      },
+      required: ['dataset', ...requiredOf(datasets)],
+      additionalProperties: false,
+    },
+    async run(args, context) {
+      const name = ownChoice(args, 'dataset', [...datasets.keys()])
+      const endpoint = datasets.get(name ?? '')
+      if (endpoint === undefined) throw new Error(`${name} is no dataset`)
+      const { dataset: _dataset, buckets, fields: _fields, max_credits: _max, ...asked } = args
+      const spending = spendingOf(args)
+      if (buckets !== undefined && !isDryRun(args)) {
+        const count = ownWhole(args, 'buckets', { min: 1, max: MAX_BUCKETS, fallback: 1 })
+        return summary(endpoint, asked, count, { ...context, spending, fields: askedFields(args) })
+      }
+      const maxRows = buckets === undefined ? maxRowsOf(args) : PAGE_ROWS
+      const page = await readEndpoint(endpoint, asked, { ...context, spending, maxRows })
+      return shapedAnswer(page, args, spending)
+    },
+  }
+}
+
+async function summary(
+  endpoint: ToolEndpoint,
+  { limit: _limit, ...asked }: ToolArguments,
+  buckets: number,
+  context: ToolContext & { spending: Spending; fields: readonly string[] | undefined },
+): Promise<JsonObject> {
+  const { spending, fields } = context
+  const { rows, last, stopped } = await readPages(endpoint, asked, context)
+  const facts = { coverage: pageCoverage(last), price: spending.price }
+  if (rows.length === 0) return shapeObject({ rows: [], note: 'There are no rows in this range.', ...facts })
+  const identity = identityOf(endpoint, rows)
+  const made = summarise(rows, { buckets, identity, ...(fields ? { fields } : {}) })
+  if (made.series > MAX_SERIES)
+    throw new ToolFailure(
+      `The rows belong to ${made.series} series (${identity.join(', ')}), too many to summarise. ${spending.charged} credits were charged.`,
+      'Give source and, for prediction markets, market_id or token_id.',
+    )
+  const times = rows.map((row) => String(row.timestamp))
+  return shapeObject({
+    ...made,
+    summarised: { rows: rows.length, between: [times[0], times.at(-1)] },
+    rest:
+      last.nextCursor === null
+        ? null
+        : {
+            how: `${stopped} Make the same call with this argument added to go on after these rows, use a coarser interval, or raise max_credits.`,
+            add: { after: last.nextCursor },
+          },
+    ...facts,
+  })
+}
+
+async function readPages(
+  endpoint: ToolEndpoint,
+  asked: ToolArguments,
+  context: ToolContext & { spending: Spending },
+): Promise<{ rows: JsonObject[]; last: EndpointPage; stopped: string }> {
+  const rows: JsonObject[] = []
+  const most = Number(endpoint.params.limit?.schema.maximum ?? PAGE_ROWS)
+  const maxRows = Math.min(PAGE_ROWS, most)
+  let last: EndpointPage | undefined
+  let stopped = `A summary reads at most ${MAX_PAGES * maxRows} rows.`
+  for (let count = 0; count < MAX_PAGES; count++) {
+    if (context.isOver()) {
+      stopped = 'The time for one call was over.'
+      break
+    }
+    const cursor = last?.nextCursor ?? undefined
+    try {
+      const input = cursor === undefined ? asked : { ...asked, after: cursor }
+      last = await readEndpoint(endpoint, input, { ...context, maxRows })
+    } catch (error) {
+      // What was read is paid for: it is summarised.
+      if (last === undefined || !(error instanceof ToolFailure)) throw error
+      stopped = error.message
+      break
+    }
+    rows.push(...(last.rows ?? []))
+    if (last.nextCursor === null) break
+  }
+  if (last === undefined) throw new ToolFailure('The time for one call was over.', 'Ask for a shorter range.')
+  return { rows, last, stopped }
+}
+
+/** What tells the series of a dataset apart: the parameters that are fields of its rows too. */
+function identityOf({ params }: ToolEndpoint, rows: readonly JsonObject[]): string[] {
+  return Object.keys(params).filter((name) => rows.some((row) => Object.hasOwn(row, name)))
+}
+
+export function pageCoverage({ facts }: EndpointPage): unknown {
+  return (facts.meta as JsonObject | undefined)?.coverage ?? null
+}
