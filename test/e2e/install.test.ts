@@ -35,12 +35,13 @@ test('npm start without node_modules says to run npm ci, in one sentence', () =>
     assert.equal(stdout, '')
     assert.equal(sentence, 'Packages of Tapeline are not installed. Run this first: npm ci\n')
     const { dependencies } = read('package.json') as { dependencies: Record<string, string> }
-    for (const name of Object.keys(dependencies).slice(1)) {
+    const [missing, ...others] = Object.keys(dependencies)
+    for (const name of others) {
       mkdirSync(join(folder, 'node_modules', name), { recursive: true })
       writeFileSync(join(folder, 'node_modules', name, 'package.json'), '{}')
     }
     const { stderr } = started()
-    assert.match(stderr, /not installed \(@noble\/curves\)\. Run this first: npm ci/)
+    assert.equal(stderr, `Packages of Tapeline are not installed (${missing}). Run this first: npm ci\n`)
   }))
 
 test('an older Node reads which one is needed and where it comes from', {

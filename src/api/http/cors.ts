@@ -10,6 +10,9 @@ const REQUEST_HEADERS = [
   'Idempotency-Key',
   'If-None-Match',
   'Accept',
+  'MCP-Protocol-Version',
+  'Mcp-Method',
+  'Mcp-Name',
 ]
 const PREFLIGHT_SECONDS = 86_400
 const EXPOSED = EXPOSED_HEADERS.join(', ')

@@ -1,7 +1,7 @@
 import { argumentsOf, DRY_RUN_SCHEMA, MAX_CREDITS_SCHEMA } from './argument-schemas.ts'
 import type { ToolEndpoint } from './endpoint-call.ts'
 import { spendingOf } from './endpoint-tool.ts'
-import { pageCoverage } from './history-tool.ts'
+import { pageCoverage } from './page-coverage.ts'
 import { type EndpointPage, isDryRun, type JsonObject, readEndpoint } from './read-endpoint.ts'
 import { shapePage } from './shape-answer.ts'
 import { type McpTool, ToolFailure } from './tool.ts'

@@ -1,8 +1,9 @@
 import { argumentsOf, DRY_RUN_SCHEMA, MAX_CREDITS_SCHEMA, requiredOf } from './argument-schemas.ts'
 import type { ToolEndpoint } from './endpoint-call.ts'
 import { askedFields, FIELDS_SCHEMA, maxRowsOf, shapedAnswer, spendingOf } from './endpoint-tool.ts'
+import { joinCoverage, pageCoverage } from './page-coverage.ts'
 import { type EndpointPage, isDryRun, type JsonObject, readEndpoint } from './read-endpoint.ts'
-import { shapeObject } from './shape-answer.ts'
+import { MAX_ANSWER_CHARS, shapeObject } from './shape-answer.ts'
 import type { Spending } from './spending.ts'
 import { summarise } from './summarise.ts'
 import {
@@ -85,68 +86,89 @@ async function summary(
   context: ToolContext & { spending: Spending; fields: readonly string[] | undefined },
 ): Promise<JsonObject> {
   const { spending, fields } = context
-  const { rows, last, stopped } = await readPages(endpoint, asked, context)
-  const facts = { coverage: pageCoverage(last), price: spending.price }
+  const { rows, pages, stopped } = await readPages(endpoint, asked, context)
+  const nextCursor = pages.at(-1)?.nextCursor ?? null
+  const facts = { coverage: joinCoverage(pages.map(pageCoverage)), price: spending.price }
   if (rows.length === 0) return shapeObject({ rows: [], note: 'There are no rows in this range.', ...facts })
-  const identity = identityOf(endpoint, rows)
-  const made = summarise(rows, { buckets, identity, ...(fields ? { fields } : {}) })
-  if (made.series > MAX_SERIES)
-    throw new ToolFailure(
-      `The rows belong to ${made.series} series (${identity.join(', ')}), too many to summarise. ${spending.charged} credits were charged.`,
-      'Give source and, for prediction markets, market_id or token_id.',
-    )
   const times = rows.map((row) => String(row.timestamp))
-  return shapeObject({
-    ...made,
+  const build = (count: number) => ({
+    ...summarise(rows, {
+      buckets: count,
+      identity: identityOf(endpoint, rows),
+      ...(fields ? { fields } : {}),
+    }),
+    ...(count === buckets
+      ? {}
+      : {
+          note: `${buckets} steps are too long for one answer, so these are ${count}. Name fields for more.`,
+        }),
     summarised: { rows: rows.length, between: [times[0], times.at(-1)] },
     rest:
-      last.nextCursor === null
+      nextCursor === null
         ? null
         : {
             how: `${stopped} Make the same call with this argument added to go on after these rows, use a coarser interval, or raise max_credits.`,
-            add: { after: last.nextCursor },
+            add: { after: nextCursor },
           },
     ...facts,
   })
+  let count = buckets
+  let answer = build(count)
+  while (count > 1 && JSON.stringify(answer).length > MAX_ANSWER_CHARS) {
+    count = Math.floor(count / 2)
+    answer = build(count)
+  }
+  return shapeObject(answer)
 }
 
 async function readPages(
   endpoint: ToolEndpoint,
   asked: ToolArguments,
   context: ToolContext & { spending: Spending },
-): Promise<{ rows: JsonObject[]; last: EndpointPage; stopped: string }> {
-  const rows: JsonObject[] = []
-  const most = Number(endpoint.params.limit?.schema.maximum ?? PAGE_ROWS)
-  const maxRows = Math.min(PAGE_ROWS, most)
-  let last: EndpointPage | undefined
+): Promise<{ rows: JsonObject[]; pages: EndpointPage[]; stopped: string }> {
+  const pages: EndpointPage[] = []
+  const maxRows = Math.min(PAGE_ROWS, Number(endpoint.params.limit?.schema.maximum ?? PAGE_ROWS))
   let stopped = `A summary reads at most ${MAX_PAGES * maxRows} rows.`
-  for (let count = 0; count < MAX_PAGES; count++) {
+  while (pages.length < MAX_PAGES) {
     if (context.isOver()) {
       stopped = 'The time for one call was over.'
       break
     }
-    const cursor = last?.nextCursor ?? undefined
+    const after = pages.at(-1)?.nextCursor
     try {
-      const input = cursor === undefined ? asked : { ...asked, after: cursor }
-      last = await readEndpoint(endpoint, input, { ...context, maxRows })
+      const input = after === undefined || after === null ? asked : { ...asked, after }
+      pages.push(await readEndpoint(endpoint, input, { ...context, maxRows }))
     } catch (error) {
       // What was read is paid for: it is summarised.
-      if (last === undefined || !(error instanceof ToolFailure)) throw error
+      if (pages.length === 0 || !(error instanceof ToolFailure)) throw error
       stopped = error.message
       break
     }
-    rows.push(...(last.rows ?? []))
-    if (last.nextCursor === null) break
+    const [first] = pages
+    if (first !== undefined && pages.length === 1) checkSeries(endpoint, first, context.spending)
+    if (pages.at(-1)?.nextCursor === null) break
   }
-  if (last === undefined) throw new ToolFailure('The time for one call was over.', 'Ask for a shorter range.')
-  return { rows, last, stopped }
+  if (pages.length === 0) throw new ToolFailure('The time for one call was over.', 'Ask for a shorter range.')
+  return { rows: pages.flatMap(({ rows = [] }) => rows), pages, stopped }
+}
+
+/** Many markets at once have no common summary; noticed after the first page, before the others are paid for. */
+function checkSeries(
+  endpoint: ToolEndpoint,
+  { rows = [] }: EndpointPage,
+  { charged, price }: Spending,
+): void {
+  const identity = identityOf(endpoint, rows)
+  const series = new Set(rows.map((row) => JSON.stringify(identity.map((name) => row[name])))).size
+  if (series <= MAX_SERIES) return
+  throw new ToolFailure(
+    `The rows belong to ${series} series (${identity.join(', ')}), too many to summarise. ${charged} credits were charged.`,
+    'Give source and, for prediction markets, market_id or token_id.',
+    { error: 'too_many_series', price },
+  )
 }
 
 /** What tells the series of a dataset apart: the parameters that are fields of its rows too. */
 function identityOf({ params }: ToolEndpoint, rows: readonly JsonObject[]): string[] {
   return Object.keys(params).filter((name) => rows.some((row) => Object.hasOwn(row, name)))
-}
-
-export function pageCoverage({ facts }: EndpointPage): unknown {
-  return (facts.meta as JsonObject | undefined)?.coverage ?? null
 }

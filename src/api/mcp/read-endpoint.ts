@@ -27,7 +27,7 @@ export async function readEndpoint(
   const pathParams: Record<string, string> = {}
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(args)) {
-    if (endpoint.path.includes(`{${name}}`)) pathParams[name] = String(value)
+    if (endpoint.path.includes(`{${name}}`)) pathParams[name] = pathValue(name, String(value))
     else query.set(name, String(value))
   }
   const affordable = isDryRun(args) ? Number.POSITIVE_INFINITY : spending.affordableRows(endpoint, args)
@@ -39,6 +39,12 @@ export async function readEndpoint(
   const body = parseBody(reply.text)
   if (reply.status !== 200) throw toolFailureOf(reply, body, endpoint)
   return pageOf(endpoint, body, reply)
+}
+
+/** A path is resolved before it is sent: these two would name another one. */
+function pathValue(name: string, value: string): string {
+  if (value !== '.' && value !== '..') return value
+  throw new ToolFailure(`${name} cannot be "${value}".`, `Give ${name}.`, { param: name })
 }
 
 export function isDryRun(args: ToolArguments): boolean {

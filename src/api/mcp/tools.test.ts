@@ -155,19 +155,54 @@ test('an object that is too long loses items of its lists, and says how many', a
   assert.match(text, /… 49\d\d more/)
 })
 
-test('a summary stops at 5,000 rows and says how to go on', async () => {
-  let page = 0
-  const { asked, context } = contextOf(
-    () => ({
-      data: Array.from({ length: 1_000 }, (_, index) => ({
-        timestamp: new Date((page * 1_000 + index) * 1_000).toISOString(),
-        price: page++ >= 0 ? index : 0,
-      })),
-    }),
+/** Pages of a thousand trades, one second apart, with a gap in each. */
+function tradePages(more: (row: number) => object = () => ({})) {
+  let row = 0
+  const time = (seconds: number) => new Date(seconds * 1_000).toISOString()
+  return contextOf(
+    () => {
+      const from = time(row)
+      const data = Array.from({ length: 1_000 }, () => ({ timestamp: time(row), price: row, ...more(row++) }))
+      return { data, meta: { coverage: { from, to: time(row), complete: false, gaps: [{ from }] } } }
+    },
     { 'x-next-cursor': 'more' },
   )
+}
+
+test('a summary stops at 5,000 rows, says how to go on, and has the gaps of all of them', async () => {
+  const { asked, context } = tradePages()
   const args = { dataset: 'trades', symbol: 'BTC', buckets: 2, max_credits: 1_000_000 }
   const answer = await toolOf(ENDPOINTS, 'get_history').run(args, context)
   assert.equal(asked.length, 5)
   assert.deepEqual((answer.rest as { add: object }).add, { after: 'more' })
+  const { gaps, from, to, complete } = answer.coverage as Record<string, unknown[]>
+  assert.equal(gaps?.length, 5)
+  const ends = ['1970-01-01T00:00:00.000Z', '1970-01-01T01:23:20.000Z']
+  assert.deepEqual([from, to, complete], [...ends, false])
+  const columns = answer.columns as string[]
+  const [first, last] = answer.rows as number[][]
+  assert.deepEqual(
+    [first?.[columns.indexOf('price.max')], last?.[columns.indexOf('price.max')]],
+    [2_499, 4_999],
+  )
+})
+
+test('a summary of many series is refused after one page', async () => {
+  const { asked, context } = tradePages((row) => ({ market_id: `m${row % 50}` }))
+  const args = { dataset: 'trades', symbol: 'BTC', buckets: 2, max_credits: 1_000_000 }
+  await assert.rejects(toolOf(ENDPOINTS, 'get_history').run(args, context), /50 series/)
+  assert.equal(asked.length, 1)
+})
+
+test('a summary that is too long has fewer steps, not fewer of them', async () => {
+  const wide = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`number_${index}`, index / 3]))
+  const { context } = tradePages((row) => ({ ...wide, number_0: row, number_1: row / 7 }))
+  const args = { dataset: 'trades', symbol: 'BTC', buckets: 60, max_credits: 1_000_000 }
+  const answer = await toolOf(ENDPOINTS, 'get_history').run(args, context)
+  assert.ok(JSON.stringify(answer).length <= 20_000)
+  const columns = answer.columns as string[]
+  const counts = (answer.rows as number[][]).map((row) => row[columns.indexOf('rows')] ?? 0)
+  const shared = (answer.same_in_all_rows as { rows?: number }).rows
+  const sum = shared === undefined ? counts.reduce((all, each) => all + each, 0) : shared * counts.length
+  assert.equal(sum, 5_000)
 })
