@@ -127,7 +127,7 @@ async function startParts(
       openapi: servedOpenapi({ services, now: clock.now }),
       asyncapi: JSON.stringify(asyncapiDocument(eventSchema)),
     },
-    sourcesCatalog: sourcesCatalog(ENDPOINTS),
+    sourcesCatalog: sourcesCatalog(ENDPOINTS, plans.list()),
     features: (plan: Plan) => featuresOf(ENDPOINTS, plan),
   }
   const isFirstStart = (await store.listAccounts()).length === 0

@@ -15,6 +15,8 @@ export interface Param<T = unknown> {
   /** Works on a running sandbox: API explorers fill it in. */
   readonly example?: Example<string | number | boolean>
   readonly required: boolean
+  /** Has to be given, unless this parameter is. */
+  readonly requiredUnless: string | undefined
   readonly fallback: T | undefined
   /** The code of a missing or wrong value. */
   readonly fault: ErrorKind
@@ -23,6 +25,8 @@ export interface Param<T = unknown> {
   /** The sources it applies to; for others it is ignored and listed in `meta.ignored`. */
   readonly sources: readonly Source[] | undefined
   readonly allowed: readonly string[] | undefined
+  /** The parameter that it is another name of: its value becomes the value of that one. */
+  readonly insteadOf: string | undefined
   readonly read: (text: string) => T | ParamRefusal
 }
 
@@ -45,11 +49,13 @@ export type InputOf<P extends Params> = { [K in keyof P]: P[K] extends Param<inf
 function param<T>(spec: Partial<Param<T>> & Pick<Param<T>, 'kind' | 'description' | 'schema' | 'read'>) {
   return {
     required: true,
+    requiredUnless: undefined,
     fallback: undefined,
     fault: 'invalid_param',
     tier: undefined,
     sources: undefined,
     allowed: undefined,
+    insteadOf: undefined,
     ...spec,
   } as Param<T>
 }
@@ -64,6 +70,12 @@ export function withDefault<T>(inner: Param<T>, fallback: T): Param<T> {
   return { ...inner, required: false, fallback, schema: { ...inner.schema, default: fallback } }
 }
 
+/** May be left out where another parameter is given. */
+export function unlessGiven<T>(other: string, inner: Param<T>): Param<T | undefined> {
+  const description = `${inner.description} Needed unless \`${other}\` is given.`
+  return { ...optional(inner), requiredUnless: other, description }
+}
+
 /** Needs a higher tier than its endpoint. */
 export function needsTier<T>(tier: Tier, inner: Param<T>): Param<T> {
   return { ...inner, tier }
@@ -72,6 +84,26 @@ export function needsTier<T>(tier: Tier, inner: Param<T>): Param<T> {
 /** Applies to these sources only. */
 export function onlyFor<T>(sources: readonly Source[], inner: Param<T>): Param<T> {
   return { ...inner, sources }
+}
+
+/** Accepted because other services have it, and always listed in `meta.ignored`. */
+export function withoutMeaning<T>(inner: Param<T>): Param<T | undefined> {
+  return onlyFor([], optional(inner))
+}
+
+/** Another name of a parameter that is declared before it. */
+export function insteadOf<T>(name: string, inner: Param<T>): Param<T | undefined> {
+  const description = `Another name of \`${name}\`. ${inner.description}`
+  return { ...optional(inner), insteadOf: name, description }
+}
+
+/** Read as declared, then put into other words. */
+export function translated<T, U>(inner: Param<T>, translate: (value: T) => U): Param<U> {
+  const read = (text: string) => {
+    const value = inner.read(text)
+    return value instanceof ParamRefusal ? value : translate(value)
+  }
+  return { ...inner, fallback: undefined, read }
 }
 
 /** With a value to try it with. */
@@ -265,6 +297,15 @@ export function page(bounds: { default: number; max: number }) {
         expected: 'a cursor from meta.next_cursor',
       }),
     ),
+  }
+}
+
+/** Names of range and page on other services. Their pages are counted: only the first one exists here. */
+export function foreignRowsPage() {
+  return {
+    start_time: insteadOf('start', time('First instant, inclusive.')),
+    end_time: insteadOf('end', time('Last instant, exclusive.')),
+    offset: withoutMeaning(integer('Pages are asked for by `after`.', { min: 0, max: 0 })),
   }
 }
 

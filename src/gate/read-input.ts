@@ -67,7 +67,7 @@ export function readInput(
     }
     if (asked === undefined) {
       input[name] = param.fallback
-      if (param.required) faults.push(withoutValue(name, param, 'is missing'))
+      if (isNeeded(param, query)) faults.push(withoutValue(name, param, 'is missing'))
       continue
     }
     // An empty cursor that meant the first page would make a client loop forever.
@@ -86,13 +86,28 @@ export function readInput(
       faults.push({ param: name, error: param.fault, message, ...allowed, ...reason })
       continue
     }
-    input[name] = value
+    const { insteadOf } = param
+    if (insteadOf !== undefined && given.has(insteadOf) && input[insteadOf] !== value) {
+      faults.push(twoNames(name, insteadOf))
+      continue
+    }
+    input[insteadOf ?? name] = value
+    given.add(insteadOf ?? name)
   }
   return { input, faults, ignored: ignoredParams(params, input, given), given }
 }
 
 function alsoInPath(name: string): InputFault {
   const message = `${name} is part of the path here: leave it out of the query.`
+  return { param: name, error: 'invalid_param', message }
+}
+
+function isNeeded({ required, requiredUnless }: Param, query: Query): boolean {
+  return required || (requiredUnless !== undefined && !query.values.has(requiredUnless))
+}
+
+function twoNames(name: string, other: string): InputFault {
+  const message = `${name} is another name of ${other}: give one of them.`
   return { param: name, error: 'invalid_param', message }
 }
 

@@ -50,6 +50,12 @@ export interface MarketStore {
   list(query: MarketQuery): Promise<MarketPage>
   /** How many entries the page of this query would have. */
   count(query: Omit<MarketQuery, 'separator'>): Promise<number>
-  /** The markets whose window [start, end) holds an instant, shortest duration first. */
-  holding(query: { source: Source; symbol: AssetSymbol; time: number; limit: number }): Promise<FoundMarket[]>
+  /** The markets whose window [start, end) holds an instant, shortest duration first; or those of one duration. */
+  holding(query: {
+    source: Source
+    symbol: AssetSymbol
+    marketType?: MarketType
+    time: number
+    limit: number
+  }): Promise<FoundMarket[]>
 }

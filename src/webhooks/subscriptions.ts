@@ -29,6 +29,7 @@ export interface WebhookSubscriptions {
   faultsOf(plan: Plan, body: Readonly<Record<string, unknown>>): Promise<InputFault[]>
   /** Oldest first. A page ends early rather than hold very many addresses, but has at least one subscription. */
   list(accountId: string, page: { limit: number; after?: SubscriptionPlace }): Promise<SubscriptionPage>
+  find(accountId: string, id: string): Promise<SubscriptionRecord>
   remove(accountId: string, id: string): Promise<void>
   patch(owner: SubscriptionOwner, id: string, change: SubscriptionChange): Promise<SubscriptionRecord>
   rotate(accountId: string, id: string): Promise<SubscriptionWithSecret & { previousUntilMs: number }>
@@ -163,6 +164,7 @@ export function createWebhookSubscriptions(deps: WebhookSubscriptionsDeps): Webh
       return [...(target === undefined || target instanceof URL ? [] : [target]), ...found.filter(isGiven)]
     },
     list: (accountId, page) => subscriptionPage(store, accountId, page),
+    find: mustFind,
     async remove(accountId, id) {
       await mustFind(accountId, id)
       await store.deleteSubscription(id)

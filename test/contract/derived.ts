@@ -80,7 +80,7 @@ export async function derive(suffix = ''): Promise<Derived> {
     operations,
     plans: JSON.parse(JSON.stringify(BUILT_IN_PLANS)) as unknown[],
     errors: kinds.map((kind) => [ERRORS[kind].status, publicCode(kind)]),
-    catalogSources: catalog.sourcesCatalog(ENDPOINTS).data.map((record) => record.source),
+    catalogSources: catalog.sourcesCatalog(ENDPOINTS, BUILT_IN_PLANS).data.map((record) => record.source),
     symbols: catalog.symbolsCatalog(() => null).symbols.map((record) => record.symbol),
     candleIntervals: Object.fromEntries(
       Object.entries(SOURCE_INFO).map(([source, info]) => [source, info.candleIntervals]),

@@ -136,6 +136,7 @@ const SNAPSHOTS_AT: RouteRule = {
     source: source(true, 'predmkt_a', 'predmkt_b', 'perpdex', 'cexa'),
     symbol,
     time: { kind: 'time', required: true },
+    interval: interval(false, '5m', '15m', '1h', '4h', '24h'),
     market_id: { kind: 'identifier' },
     include_orderbook: { kind: 'boolean' },
   },
@@ -154,7 +155,7 @@ const TRADES: RouteRule = {
     source: source(false, 'predmkt_a', 'predmkt_b', 'perpdex'),
     market_id: { kind: 'identifier' },
     token_id: { kind: 'identifier' },
-    side: { kind: 'enum', values: ['buy', 'sell'], code: 'invalid_side', status: 400 },
+    side: { kind: 'enum', values: ['buy', 'sell', 'all'], code: 'invalid_side', status: 400 },
     ...range,
     ...page(500, 10_000),
     order,
@@ -190,7 +191,7 @@ const OPEN_INTEREST: RouteRule = {
   params: {
     symbol: symbolOrMarket,
     source: source(false, 'cexa_futures', 'perpdex', 'predmkt_b'),
-    interval: interval(false, '5m', '15m', '1h', '4h', '1d'),
+    interval: interval(false, '5m', '15m', '1h', '4h', '1d', '24h'),
     ...range,
     ...page(100, 1_000),
     order,
@@ -314,6 +315,21 @@ const marketBars = (rule: RouteRule): RouteRule => ({
   params: { ...rule.params, interval: interval(false, '5m', '15m', '1h', '4h', '1d', '24h') },
 })
 
+const also = (rule: RouteRule, params: RouteRule['params']): RouteRule => ({
+  ...rule,
+  params: { ...rule.params, ...params },
+})
+const FOREIGN_NAMES: RouteRule['params'] = {
+  start_time: { kind: 'time' },
+  end_time: { kind: 'time' },
+  offset: { kind: 'integer', min: 0, max: 0 },
+  include_orderbook: { kind: 'boolean' },
+}
+const CONDITION_ID: RouteRule['params'] = { condition_id: { kind: 'identifier' } }
+const SERIES: RouteRule['params'] = {
+  series: { kind: 'enum', values: ['15m', 'hourly', 'daily'], code: 'invalid_param', status: 422 },
+}
+
 const A = { source: 'predmkt_a' }
 const B = { source: 'predmkt_b' }
 const P = { source: 'perpdex' }
@@ -336,20 +352,23 @@ export const UNIFIED: readonly RouteRule[] = [
 export const SCOPED: readonly RouteRule[] = [
   alias('/v1/predmkt_a/markets', MARKETS, A),
   alias('/v1/predmkt_a/markets/{identifier}', MARKET, A),
-  marketBars(alias('/v1/predmkt_a/candles', CANDLES, A)),
+  also(marketBars(alias('/v1/predmkt_a/candles', CANDLES, A)), CONDITION_ID),
   alias('/v1/predmkt_a/trades', TRADES, A),
-  alias('/v1/predmkt_a/orderbook', SNAPSHOTS, { ...A, include_orderbook: 'true' }, { perRow: 10 }),
-  alias('/v1/predmkt_a/snapshots', SNAPSHOTS, A),
-  alias('/v1/predmkt_a/snapshots/at', SNAPSHOTS_AT, A),
+  also(
+    alias('/v1/predmkt_a/orderbook', SNAPSHOTS, { ...A, include_orderbook: 'true' }, { perRow: 10 }),
+    CONDITION_ID,
+  ),
+  also(alias('/v1/predmkt_a/snapshots', SNAPSHOTS, A), CONDITION_ID),
+  also(alias('/v1/predmkt_a/snapshots/at', SNAPSHOTS_AT, A), CONDITION_ID),
   alias('/v1/predmkt_b', MARKETS, { ...B, active: 'true' }),
   alias('/v1/predmkt_b/markets', MARKETS, { ...B, active: 'true' }),
-  ofPath(marketBars(alias('/v1/predmkt_b/{symbol}', CANDLES, B))),
-  alias('/v1/predmkt_b/orderbook', SNAPSHOTS, { ...B, include_orderbook: 'true' }),
-  alias('/v1/predmkt_b/snapshots', SNAPSHOTS, B),
+  also(ofPath(marketBars(alias('/v1/predmkt_b/{symbol}', CANDLES, B))), FOREIGN_NAMES),
+  also(alias('/v1/predmkt_b/orderbook', SNAPSHOTS, { ...B, include_orderbook: 'true' }), SERIES),
+  also(alias('/v1/predmkt_b/snapshots', SNAPSHOTS, B), SERIES),
   alias('/v1/predmkt_b/snapshots/at', SNAPSHOTS_AT, B),
   alias('/v1/perpdex', MARKETS, P),
   alias('/v1/perpdex/markets', MARKETS, P),
-  ofPath(alias('/v1/perpdex/{symbol}', CANDLES, P)),
+  also(ofPath(alias('/v1/perpdex/{symbol}', CANDLES, P)), FOREIGN_NAMES),
   alias('/v1/perpdex/trades', TRADES, P),
   alias('/v1/perpdex/funding', FUNDING, P),
   alias('/v1/perpdex/open-interest', OPEN_INTEREST, P),
@@ -394,7 +413,7 @@ export const FIELDS = {
   funding: 'timestamp symbol source funding_rate next_funding_time',
   ticker: 'timestamp symbol source bid_price bid_size ask_price ask_size',
   market:
-    'market_id source symbol slug ticker condition_id event_id question market_type start_time end_time active status winner resolved_at tokens strike reference_price_start reference_price_end volume liquidity open_interest',
+    'market_id source symbol slug ticker condition_id event_id question market_type start_time end_time active status winner resolved_at tokens strike reference_price_start reference_price_end volume liquidity open_interest clob_token_up clob_token_down final_volume final_liquidity',
   snapshotA: `${SNAPSHOT_FIELDS} market_slug question market_type token_up token_down price_up price_down reference_price`,
   snapshotB: `${SNAPSHOT_FIELDS} yes_bid yes_ask no_bid no_ask last_price volume open_interest`,
   snapshotPerp: `${SNAPSHOT_FIELDS} bids asks`,

@@ -92,7 +92,8 @@ test('every example of a parameter is accepted by the parameter; only those that
       const read = params[name]?.read(String(example))
       if (read === undefined || read instanceof ParamRefusal) wrong.push(`${path} ${name}=${example}`)
       // A symbol works everywhere; any other filter could turn a full page into an empty one.
-      if (!required && name !== 'symbol') wrong.push(`${path} ${name} may be left out`)
+      const mustBe = required || params[name]?.requiredUnless !== undefined
+      if (!mustBe && name !== 'symbol') wrong.push(`${path} ${name} may be left out`)
     }
   }
   assert.deepEqual(wrong, [])

@@ -42,6 +42,15 @@ const marketBars: ParamTable = {
   enum: ['5m', '15m', '1h', '4h', '1d', '24h'],
 }
 
+/** Names of other services on the candles of one venue. */
+const foreignNames: Record<string, ParamTable> = {
+  start_time: text,
+  end_time: text,
+  offset: { type: 'integer', min: 0, max: 0 },
+  include_orderbook: { type: 'boolean' },
+}
+const series: ParamTable = { type: 'string', enum: ['15m', 'hourly', 'daily'] }
+
 const SNAPSHOT_SOURCES = ['predmkt_a', 'predmkt_b', 'perpdex', 'cexa']
 const MARKET_TYPES = ['5m', '15m', '1h', '4h', '24h']
 
@@ -99,7 +108,9 @@ export const OPERATIONS: Readonly<Record<string, OperationTable>> = {
     params: {
       source: { required: true, type: 'string', enum: SNAPSHOT_SOURCES },
       symbol,
-      time: { required: true, type: 'string' },
+      // Needed unless `interval` is given.
+      time: text,
+      interval: { type: 'string', enum: MARKET_TYPES },
       market_id: text,
       include_orderbook: flag,
     },
@@ -114,7 +125,7 @@ export const OPERATIONS: Readonly<Record<string, OperationTable>> = {
       source: { type: 'string', enum: ['predmkt_a', 'predmkt_b', 'perpdex'] },
       market_id: text,
       token_id: text,
-      side: { type: 'string', enum: ['buy', 'sell'] },
+      side: { type: 'string', enum: ['buy', 'sell', 'all'] },
       ...range,
       ...page(500, 10_000),
       order,
@@ -141,7 +152,7 @@ export const OPERATIONS: Readonly<Record<string, OperationTable>> = {
     params: {
       symbol: symbolOrIdentifier,
       source: { type: 'string', enum: ['cexa_futures', 'perpdex', 'predmkt_b'] },
-      interval: { type: 'string', default: '1h', enum: ['5m', '15m', '1h', '4h', '1d'] },
+      interval: { type: 'string', default: '1h', enum: ['5m', '15m', '1h', '4h', '1d', '24h'] },
       ...range,
       ...page(100, 1_000),
       order,
@@ -209,8 +220,15 @@ export const OPERATIONS: Readonly<Record<string, OperationTable>> = {
       source: { type: 'string', enum: ['predmkt_a', 'predmkt_b', 'perpdex'] },
     },
   },
+  // Added: listings under the names of other services.
+  'GET /v1/cexa/spot': { credits: { base: 25, row: 0 }, tier: 'free', list: true, params: {} },
+  'GET /v1/cexa/futures': { credits: { base: 25, row: 0 }, tier: 'free', list: true, params: {} },
   'GET /v1/limits': { credits: { base: 0, row: 0 }, tier: 'free', params: {} },
-  'GET /v1/status': { credits: { base: 0, row: 0 }, tier: 'free', params: {} },
+  'GET /v1/status': {
+    credits: { base: 0, row: 0 },
+    tier: 'free',
+    params: { limit: { type: 'integer', min: 1, max: 100 } },
+  },
 
   'GET /v1/transactions/{tx_id}': {
     credits: { base: 10, row: 0, other: [5] },
@@ -310,6 +328,11 @@ export const OPERATIONS: Readonly<Record<string, OperationTable>> = {
     },
   },
   'POST /v1/webhooks': { credits: { base: 10, row: 0 }, tier: 'pro', params: {} },
+  'GET /v1/webhooks/{id}': {
+    credits: { base: 0, row: 0 },
+    tier: 'pro',
+    params: { id: { required: true, type: 'string' } },
+  },
   'DELETE /v1/webhooks/{id}': {
     credits: { base: 0, row: 0 },
     tier: 'pro',
@@ -369,33 +392,51 @@ export const ALIASES: Readonly<
   'GET /v1/predmkt_a/candles': {
     of: 'GET /v1/candles',
     bound: { source: 'predmkt_a' },
-    params: { interval: marketBars },
+    params: { interval: marketBars, condition_id: text },
   },
   'GET /v1/predmkt_a/trades': { of: 'GET /v1/trades', bound: { source: 'predmkt_a' } },
   'GET /v1/predmkt_a/orderbook': {
     of: 'GET /v1/snapshots',
     bound: { source: 'predmkt_a', include_orderbook: true },
     row: 10,
+    params: { condition_id: text },
   },
-  'GET /v1/predmkt_a/snapshots': { of: 'GET /v1/snapshots', bound: { source: 'predmkt_a' } },
-  'GET /v1/predmkt_a/snapshots/at': { of: 'GET /v1/snapshots/at', bound: { source: 'predmkt_a' } },
+  'GET /v1/predmkt_a/snapshots': {
+    of: 'GET /v1/snapshots',
+    bound: { source: 'predmkt_a' },
+    params: { condition_id: text },
+  },
+  'GET /v1/predmkt_a/snapshots/at': {
+    of: 'GET /v1/snapshots/at',
+    bound: { source: 'predmkt_a' },
+    params: { condition_id: text },
+  },
   'GET /v1/predmkt_b': { of: 'GET /v1/markets', bound: { source: 'predmkt_b', active: true } },
   'GET /v1/predmkt_b/markets': { of: 'GET /v1/markets', bound: { source: 'predmkt_b', active: true } },
   'GET /v1/predmkt_b/{symbol}': {
     of: 'GET /v1/candles',
     bound: { source: 'predmkt_b' },
-    params: { symbol: symbolOrIdentifier, interval: marketBars },
+    params: { symbol: symbolOrIdentifier, interval: marketBars, ...foreignNames },
   },
   'GET /v1/predmkt_b/orderbook': {
     of: 'GET /v1/snapshots',
     bound: { source: 'predmkt_b', include_orderbook: true },
     row: 4,
+    params: { series },
   },
-  'GET /v1/predmkt_b/snapshots': { of: 'GET /v1/snapshots', bound: { source: 'predmkt_b' } },
+  'GET /v1/predmkt_b/snapshots': {
+    of: 'GET /v1/snapshots',
+    bound: { source: 'predmkt_b' },
+    params: { series },
+  },
   'GET /v1/predmkt_b/snapshots/at': { of: 'GET /v1/snapshots/at', bound: { source: 'predmkt_b' } },
   'GET /v1/perpdex': { of: 'GET /v1/markets', bound: { source: 'perpdex' } },
   'GET /v1/perpdex/markets': { of: 'GET /v1/markets', bound: { source: 'perpdex' } },
-  'GET /v1/perpdex/{symbol}': { of: 'GET /v1/candles', bound: { source: 'perpdex' } },
+  'GET /v1/perpdex/{symbol}': {
+    of: 'GET /v1/candles',
+    bound: { source: 'perpdex' },
+    params: foreignNames,
+  },
   'GET /v1/perpdex/trades': { of: 'GET /v1/trades', bound: { source: 'perpdex' } },
   'GET /v1/perpdex/funding': { of: 'GET /v1/funding', bound: { source: 'perpdex' } },
   'GET /v1/perpdex/open-interest': { of: 'GET /v1/open-interest', bound: { source: 'perpdex' } },

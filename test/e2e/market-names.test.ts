@@ -1,7 +1,7 @@
 /** What the rows and the meta say: names as asked, fields per source, nulls, ties, notes, ignored parameters. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { FIELDS, ROUTES, SOURCE_ORDER } from '../contract/market-table.ts'
+import { FIELDS, ROUTES, type RouteRule, SOURCE_ORDER } from '../contract/market-table.ts'
 import { assertError } from '../fakes/client.ts'
 import { urlOf } from '../fakes/market-routes.ts'
 import { type MarketService, startMarketService } from '../fakes/market-service.ts'
@@ -14,6 +14,7 @@ import {
   HOUR,
   iso,
   NOW,
+  QUESTION,
   SLUG,
   TICKER,
   TOKENS,
@@ -54,6 +55,12 @@ test('24h and 1d are the same candles, named as requested', async () => {
   assert.deepEqual(
     asked.rows.map((row) => ({ ...row, interval: '1d' })),
     stored.rows,
+  )
+  const held = await page('/v1/open-interest?symbol=BTC&source=perpdex&interval=24h&limit=5')
+  const daily = await page('/v1/open-interest?symbol=BTC&source=perpdex&interval=1d&limit=5')
+  assert.deepEqual(
+    held.rows,
+    daily.rows.map((row) => ({ ...row, interval: '24h' })),
   )
   const flow = await page('/v1/flow?symbol=BTC&interval=24h&limit=1')
   assert.equal(flow.rows[0]?.interval, '24h')
@@ -100,17 +107,18 @@ test('rows have exactly the fields of the contract', async () => {
 })
 
 test('every list has every meta field, and has_more, next_cursor, count and returned agree', async () => {
-  const extra: Record<string, string[]> = { '/v1/liquidations': ['sampled'] }
+  const extra = (route: RouteRule) =>
+    route.path === '/v1/liquidations'
+      ? ['sampled']
+      : 'active' in { ...route.params, ...route.bound }
+        ? ['limit', 'offset', 'total']
+        : []
   for (const route of ROUTES) {
     if (route.kind !== 'list') continue
     for (const limit of ['1', '500']) {
       const { rows, meta, headers } = await page(urlOf(route, { limit }))
       const note = meta.predmkt_a_note === undefined ? [] : ['predmkt_a_note']
-      assert.deepEqual(
-        fieldsOf(meta),
-        [...listed(FIELDS.meta), ...note, ...(extra[route.path] ?? [])].sort(),
-        route.path,
-      )
+      assert.deepEqual(fieldsOf(meta), [...listed(FIELDS.meta), ...note, ...extra(route)].sort(), route.path)
       assert.equal(meta.count, rows.length)
       assert.equal(meta.returned, rows.length)
       assert.equal(meta.has_more, meta.next_cursor !== null)
@@ -165,6 +173,124 @@ test('the current candle is open, every other one closed', async () => {
     rows.map((row) => [row.timestamp, row.closed]),
     [0, 1, 2, 3, 4].map((back) => [iso(FINAL - back * HOUR), back > 0]),
   )
+})
+
+test('other names of a parameter mean the same; two names with two values are 422', async () => {
+  const [start, end] = ['2026-06-10T08:00:00Z', '2026-06-10T11:00:00Z']
+  for (const path of ['/v1/perpdex/BTC', `/v1/predmkt_b/${TICKER}`]) {
+    const own = await page(`${path}?start=${start}&end=${end}`)
+    const foreign = await page(`${path}?start_time=${start}&end_time=${end}&offset=0&include_orderbook=true`)
+    assert.deepEqual(foreign.rows, own.rows, path)
+    assert.deepEqual([...(foreign.meta.ignored as string[])].sort(), ['include_orderbook', 'offset'])
+    assert.deepEqual({ ...foreign.meta, ignored: [] }, own.meta)
+    const both = await page(`${path}?start=${start}&start_time=${start}&end=${end}`)
+    assert.deepEqual(both.rows, own.rows)
+    const two = await service.get(`${path}?start=${start}&start_time=${end}`)
+    assert.equal(assertError(two, 422, 'invalid_param').param, 'start_time')
+    assertError(await service.get(`${path}?offset=1`), 422, 'invalid_param')
+    // A page asked for by another name goes on like any other.
+    const first = await page(`${path}?start_time=${start}&limit=1`)
+    if (first.meta.next_cursor === null) continue
+    const next = await page(`${path}?start_time=${start}&limit=1&after=${first.meta.next_cursor}`)
+    assert.notDeepEqual(next.rows, first.rows)
+  }
+  assert.ok((await page(`/v1/perpdex/BTC?start_time=${start}&end_time=${end}`)).rows.length === 3)
+  for (const path of ['/v1/predmkt_a/candles', '/v1/predmkt_a/snapshots', '/v1/predmkt_a/orderbook']) {
+    const named = await page(`${path}?symbol=BTC&condition_id=${CONDITION}&limit=5`)
+    assert.ok(named.rows.length > 0)
+    assert.deepEqual(named.rows, (await page(`${path}?symbol=BTC&market_id=${CONDITION}&limit=5`)).rows)
+  }
+  for (const [series, type] of [
+    ['15m', '15m'],
+    ['hourly', '1h'],
+    ['daily', '24h'],
+  ]) {
+    const named = await page(`/v1/predmkt_b/snapshots?symbol=BTC&series=${series}&limit=5`)
+    const typed = await page(`/v1/predmkt_b/snapshots?symbol=BTC&market_type=${type}&limit=5`)
+    assert.deepEqual(named.rows, typed.rows)
+    assert.equal(named.rows.length > 0, series === 'hourly')
+  }
+  const sides = await page('/v1/trades?symbol=BTC&source=perpdex&side=all&limit=50')
+  assert.deepEqual(sides.rows, (await page('/v1/trades?symbol=BTC&source=perpdex&limit=50')).rows)
+  assert.equal(new Set(sides.rows.map((row) => row.side)).size, 2)
+})
+
+test('snapshots/at with an interval in place of the time gives the newest of that duration', async () => {
+  const at = async (query: string) => {
+    const answer = await service.get(`/v1/snapshots/at?symbol=BTC&${query}`)
+    assert.equal(answer.status, 200, answer.text)
+    return answer.json as { data: Row | null; meta: Row }
+  }
+  for (const type of ['5m', '15m']) {
+    const { data, meta } = await at(`source=predmkt_a&interval=${type}`)
+    const [newest] = (await page(`/v1/snapshots?symbol=BTC&source=predmkt_a&market_type=${type}&limit=1`))
+      .rows
+    assert.deepEqual(data, newest)
+    assert.deepEqual([meta.interval, meta.time, meta.ignored], [type, iso(NOW), []])
+  }
+  const timed = await at('source=predmkt_a&interval=15m&time=2026-06-10T11:59:30Z')
+  assert.equal(timed.data?.market_type, '15m')
+  assert.equal((await at('source=predmkt_a&interval=4h')).meta.reason, 'no_market')
+  const perpetual = await at('source=perpdex&interval=5m')
+  assert.deepEqual([perpetual.meta.ignored, perpetual.meta.interval], [['interval'], null])
+  assert.ok(perpetual.data)
+  const neither = await service.get('/v1/snapshots/at?symbol=BTC&source=predmkt_a')
+  assert.equal(assertError(neither, 422, 'invalid_param').param, 'time')
+})
+
+test('a market shows the token of each leg, and what is final once it is resolved', async () => {
+  const { json: over } = await service.get(`/v1/markets/${CONDITION}`)
+  assert.deepEqual(
+    [over.clob_token_up, over.clob_token_down, over.final_volume, over.final_liquidity, over.question],
+    [TOKENS.up, TOKENS.down, 15234.2, null, QUESTION],
+  )
+  const { json: closed } = await service.get('/v1/markets/btc-updown-15m-1781091900')
+  assert.deepEqual(
+    [closed.clob_token_up, closed.clob_token_down, closed.final_volume],
+    [TOKENS.up15, TOKENS.down15, null],
+  )
+  const { json: ticker } = await service.get(`/v1/markets/${TICKER}`)
+  assert.deepEqual([ticker.clob_token_up, ticker.clob_token_down], [null, null])
+})
+
+test('markets count themselves: total, limit and offset', async () => {
+  const first = await page('/v1/markets?limit=30')
+  assert.deepEqual([first.meta.total, first.meta.limit, first.meta.offset], [69, 30, 0])
+  const second = await page(`/v1/markets?limit=30&after=${first.meta.next_cursor}`)
+  assert.deepEqual([second.meta.total, second.meta.offset], [69, 30])
+  const third = await page(`/v1/markets?limit=30&after=${second.meta.next_cursor}`)
+  assert.deepEqual([third.meta.total, third.meta.offset, third.rows.length], [69, 60, 9])
+  assert.equal((await page('/v1/predmkt_a/markets')).meta.total, 2)
+})
+
+test('the exchange has a listing of its spot and of its futures symbols', async () => {
+  for (const [path, source] of [
+    ['/v1/cexa/spot', 'cexa'],
+    ['/v1/cexa/futures', 'cexa_futures'],
+  ] as const) {
+    const { rows, meta, headers } = await page(path)
+    assert.deepEqual(
+      rows.map((row) => row.symbol),
+      ['BTC', 'ETH', 'SOL', 'XRP'],
+    )
+    assert.ok(rows.every((row) => row.source === source && (row.intervals as string[]).includes('1s')))
+    assert.deepEqual([meta.source, meta.count], [source, 4])
+    assert.equal(headers.get('x-credits-used'), '25')
+    assert.equal(rows[0]?.earliest_data, '2026-05-01T00:00:00.000Z')
+    assertError(await service.get(`${path}?symbol=BTC`), 422, 'invalid_param')
+  }
+})
+
+test('sources are labelled and name the tier of each candle interval', async () => {
+  const { rows } = await page('/v1/sources')
+  const oracle = rows.find((row) => row.source === 'oracle')
+  assert.equal(oracle?.label, oracle?.display_name)
+  assert.deepEqual(oracle?.tier_requirements, [
+    { interval: '5m', min_tier: 'pro' },
+    { interval: '15m', min_tier: 'free' },
+  ])
+  const spot = rows.find((row) => row.source === 'cexa_spot')?.tier_requirements as object[]
+  assert.deepEqual(spot[0], { interval: '1s', min_tier: 'business' })
 })
 
 test('the note is on unfiltered prediction-market candles only', async () => {

@@ -34,6 +34,14 @@ before(async () => {
   )
 })
 
+test('the status shows as many sources as asked for, and is that of all', async () => {
+  const all = (await ask(`${service.url}/v1/status`, { key })).json
+  const one = (await ask(`${service.url}/v1/status?limit=1`, { key })).json
+  const names = ({ ingestion }: typeof all) => (ingestion as { source: string }[]).map(({ source }) => source)
+  assert.deepEqual(names(one), names(all).slice(0, 1))
+  assert.equal((await ask(`${service.url}/v1/status?limit=0`, { key })).status, 422)
+})
+
 async function statesOf(): Promise<string[]> {
   const { json } = await ask(`${service.url}/v1/status`, { key })
   const rows = json.ingestion as { source: string; status: string }[]

@@ -79,12 +79,17 @@ test('create answers 201 with the secret once, costs 10; list and delete cost 0'
   const [shown] = list.body.webhooks as Record<string, unknown>[]
   assert.equal(shown?.id, id)
   assert.ok(!JSON.stringify(list.body).includes('whsec_'))
+  const one = await call('GET', `/v1/webhooks/${id}`, undefined, own)
+  assert.deepEqual(one.body, { ...shown, credits_used: 0 })
+  assert.equal(one.headers.get('x-credits-charged'), '0')
+  assert.equal((await call('GET', `/v1/webhooks/${id}`, undefined, await service.key())).status, 404)
   assert.deepEqual((await call('DELETE', `/v1/webhooks/${id}`, undefined, own)).body, {
     id,
     deleted: true,
     credits_used: 0,
   })
   assert.equal((await call('DELETE', `/v1/webhooks/${id}`, undefined, own)).status, 404)
+  assert.equal((await call('GET', `/v1/webhooks/${id}`, undefined, own)).status, 404)
 })
 
 test('an event goes from the log to the receiver, signed; deliveries, status and limits show it', async () => {

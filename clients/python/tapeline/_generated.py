@@ -244,12 +244,23 @@ class SourcesData(TypedDict):
     source: str
     # Name for people.
     display_name: str
+    # The same as display_name.
+    label: str
     # Supported symbols.
     symbols: List[str]
     # Supported candle intervals.
     intervals: List[str]
+    # Which tier each candle interval needs.
+    tier_requirements: List[SourcesDataTierRequirement]
     # Endpoints that serve this source.
     endpoints: List[SourcesDataEndpoint]
+
+
+class SourcesDataTierRequirement(TypedDict):
+    # Candle interval.
+    interval: str
+    # Lowest tier that may read it; null where no plan does.
+    min_tier: Optional[Literal["free", "pro", "business"]]
 
 
 class SourcesDataEndpoint(TypedDict):
@@ -513,9 +524,9 @@ class SnapshotAtMeta(TypedDict):
     symbol: Optional[str]
     # Echo of the request.
     source: Optional[str]
-    # Always null: one sample is served.
-    interval: None
-    # The instant that was asked for.
+    # Duration of the contract, as asked; null where it was not.
+    interval: Optional[str]
+    # The instant that was asked for; left out: that of the answer.
     time: str
     # 1, or 0 when there is no snapshot.
     count: int
@@ -704,6 +715,14 @@ class Market(TypedDict):
     liquidity: Optional[float]
     # Open interest as the venue reports it.
     open_interest: Optional[float]
+    # `predmkt_a`: order-book token of the outcome Up.
+    clob_token_up: Optional[str]
+    # `predmkt_a`: order-book token of the outcome Down.
+    clob_token_down: Optional[str]
+    # Volume of a resolved market; null until then.
+    final_volume: Optional[float]
+    # Liquidity of a resolved market; null until then.
+    final_liquidity: Optional[float]
 
 
 class MarketToken(TypedDict):
@@ -758,6 +777,27 @@ class MarketRecord(TypedDict):
     liquidity: Optional[float]
     # Open interest as the venue reports it.
     open_interest: Optional[float]
+    # `predmkt_a`: order-book token of the outcome Up.
+    clob_token_up: Optional[str]
+    # `predmkt_a`: order-book token of the outcome Down.
+    clob_token_down: Optional[str]
+    # Volume of a resolved market; null until then.
+    final_volume: Optional[float]
+    # Liquidity of a resolved market; null until then.
+    final_liquidity: Optional[float]
+
+
+class ExchangePair(TypedDict):
+    # Asset symbol.
+    symbol: Literal["BTC", "ETH", "SOL", "XRP"]
+    # Name of the asset.
+    name: str
+    # Where the row was recorded.
+    source: Literal["cexa", "cexa_futures", "perpdex", "predmkt_a", "predmkt_b", "oracle", "cexa_spot"]
+    # Candle intervals.
+    intervals: List[str]
+    # Time of the earliest candle; null before the first one is recorded.
+    earliest_data: Optional[str]
 
 
 class SubmitResult(TypedDict):
@@ -1976,6 +2016,35 @@ class NewWebhook(TypedDict):
     batch: NotRequired[bool]
 
 
+class FoundWebhook(TypedDict):
+    # Id of the webhook.
+    id: str
+    # Where deliveries go.
+    url: str
+    # Kinds of events: block_added, virtual_chain_changed, virtual_daa_score_changed, sink_blue_score_changed, utxos_changed, mempool_entry, covenant_execution, krc20_activity, native_asset_transfer, scriptlang_event.
+    kinds: List[str]
+    # Addresses that narrow the kinds which have some; needed for utxos_changed.
+    addresses: List[str]
+    # Whether what is waiting, up to 100 events or 200 ms, comes in one POST as an array.
+    batch: bool
+    # Whether events are delivered.
+    active: bool
+    # When it was created.
+    created_at: str
+    # Why the service switched it off: gone, failing, key_revoked, key_expired; null while it did not.
+    disabled_reason: Optional[str]
+    # When the service switched it off.
+    disabled_at: Optional[str]
+    # Why deliveries wait: credits_exhausted, account_paused or plan; null while they do not.
+    paused_reason: Optional[str]
+    # First failure since the last success.
+    failing_since: Optional[str]
+    # When the last delivery was taken.
+    last_success_at: Optional[str]
+    # Credits that this call cost.
+    credits_used: int
+
+
 class ChangedWebhook(TypedDict):
     # Id of the webhook.
     id: str
@@ -2494,6 +2563,15 @@ ChainEvent = Union["BlockAddedEvent", "VirtualChainChangedEvent", "VirtualDaaSco
 EventKind = Literal["block_added", "virtual_chain_changed", "virtual_daa_score_changed", "sink_blue_score_changed", "utxos_changed", "mempool_entry", "covenant_execution", "krc20_activity", "native_asset_transfer", "scriptlang_event"]
 
 
+class MarketsMeta(TypedDict):
+    # Markets that fit the filters, on all pages; null where they are more than 10,000.
+    total: Optional[int]
+    # Rows per page that are allowed here.
+    limit: int
+    # Rows of the pages before this one.
+    offset: Optional[int]
+
+
 class InvalidSymbolError(TapelineError):
     """Refused with the code ``invalid_symbol``."""
 
@@ -2713,14 +2791,16 @@ OPERATIONS: Dict[str, Operation] = {
     "funding": Operation("GET", "/v1/funding", rows_field="data", cursor_param="after", times=("timestamp", "next_funding_time", ), floats=("funding_rate", ), integers=()),
     "perpdex_funding": Operation("GET", "/v1/perpdex/funding", rows_field="data", cursor_param="after", times=("timestamp", "next_funding_time", ), floats=("funding_rate", ), integers=()),
     "ticker": Operation("GET", "/v1/ticker", rows_field="data", cursor_param="after", times=("timestamp", ), floats=("bid_price", "bid_size", "ask_price", "ask_size", ), integers=()),
-    "markets": Operation("GET", "/v1/markets", rows_field="data", cursor_param="after", times=("start_time", "end_time", "resolved_at", ), floats=("strike", "reference_price_start", "reference_price_end", "volume", "liquidity", "open_interest", ), integers=()),
-    "predmkt_a_markets": Operation("GET", "/v1/predmkt_a/markets", rows_field="data", cursor_param="after", times=("start_time", "end_time", "resolved_at", ), floats=("strike", "reference_price_start", "reference_price_end", "volume", "liquidity", "open_interest", ), integers=()),
-    "predmkt_b": Operation("GET", "/v1/predmkt_b", rows_field="data", cursor_param="after", times=("start_time", "end_time", "resolved_at", ), floats=("strike", "reference_price_start", "reference_price_end", "volume", "liquidity", "open_interest", ), integers=()),
-    "predmkt_b_markets": Operation("GET", "/v1/predmkt_b/markets", rows_field="data", cursor_param="after", times=("start_time", "end_time", "resolved_at", ), floats=("strike", "reference_price_start", "reference_price_end", "volume", "liquidity", "open_interest", ), integers=()),
-    "perpdex": Operation("GET", "/v1/perpdex", rows_field="data", cursor_param="after", times=("start_time", "end_time", "resolved_at", ), floats=("strike", "reference_price_start", "reference_price_end", "volume", "liquidity", "open_interest", ), integers=()),
-    "perpdex_markets": Operation("GET", "/v1/perpdex/markets", rows_field="data", cursor_param="after", times=("start_time", "end_time", "resolved_at", ), floats=("strike", "reference_price_start", "reference_price_end", "volume", "liquidity", "open_interest", ), integers=()),
+    "markets": Operation("GET", "/v1/markets", rows_field="data", cursor_param="after", times=("start_time", "end_time", "resolved_at", ), floats=("strike", "reference_price_start", "reference_price_end", "volume", "liquidity", "open_interest", "final_volume", "final_liquidity", ), integers=()),
+    "predmkt_a_markets": Operation("GET", "/v1/predmkt_a/markets", rows_field="data", cursor_param="after", times=("start_time", "end_time", "resolved_at", ), floats=("strike", "reference_price_start", "reference_price_end", "volume", "liquidity", "open_interest", "final_volume", "final_liquidity", ), integers=()),
+    "predmkt_b": Operation("GET", "/v1/predmkt_b", rows_field="data", cursor_param="after", times=("start_time", "end_time", "resolved_at", ), floats=("strike", "reference_price_start", "reference_price_end", "volume", "liquidity", "open_interest", "final_volume", "final_liquidity", ), integers=()),
+    "predmkt_b_markets": Operation("GET", "/v1/predmkt_b/markets", rows_field="data", cursor_param="after", times=("start_time", "end_time", "resolved_at", ), floats=("strike", "reference_price_start", "reference_price_end", "volume", "liquidity", "open_interest", "final_volume", "final_liquidity", ), integers=()),
+    "perpdex": Operation("GET", "/v1/perpdex", rows_field="data", cursor_param="after", times=("start_time", "end_time", "resolved_at", ), floats=("strike", "reference_price_start", "reference_price_end", "volume", "liquidity", "open_interest", "final_volume", "final_liquidity", ), integers=()),
+    "perpdex_markets": Operation("GET", "/v1/perpdex/markets", rows_field="data", cursor_param="after", times=("start_time", "end_time", "resolved_at", ), floats=("strike", "reference_price_start", "reference_price_end", "volume", "liquidity", "open_interest", "final_volume", "final_liquidity", ), integers=()),
     "market": Operation("GET", "/v1/markets/{identifier}"),
     "predmkt_a_market": Operation("GET", "/v1/predmkt_a/markets/{identifier}"),
+    "cexa_spot": Operation("GET", "/v1/cexa/spot", rows_field="data", cursor_param=None, times=("earliest_data", ), floats=(), integers=()),
+    "cexa_futures": Operation("GET", "/v1/cexa/futures", rows_field="data", cursor_param=None, times=("earliest_data", ), floats=(), integers=()),
     "submit_transaction": Operation("POST", "/v1/transactions/submit"),
     "transaction": Operation("GET", "/v1/transactions/{tx_id}"),
     "address_transactions": Operation("GET", "/v1/addresses/{address}/transactions", rows_field="items", cursor_param="cursor", times=(), floats=(), integers=("amount_sompi", )),
@@ -2734,6 +2814,7 @@ OPERATIONS: Dict[str, Operation] = {
     "rpc": Operation("POST", "/rpc"),
     "webhooks": Operation("GET", "/v1/webhooks", rows_field="webhooks", cursor_param="cursor", times=("created_at", "disabled_at", "failing_since", "last_success_at", ), floats=(), integers=()),
     "create_webhook": Operation("POST", "/v1/webhooks"),
+    "webhook": Operation("GET", "/v1/webhooks/{id}"),
     "update_webhook": Operation("PATCH", "/v1/webhooks/{id}"),
     "delete_webhook": Operation("DELETE", "/v1/webhooks/{id}"),
     "webhook_deliveries": Operation("GET", "/v1/webhooks/{id}/deliveries", rows_field="deliveries", cursor_param="cursor", times=("last_attempt_at", "next_attempt_at", "created_at", ), floats=(), integers=("seq", "attempts", "last_status", "duration_ms", )),
@@ -2770,67 +2851,67 @@ class Methods:
         """The current bar is served with `closed: false`. Rows come in time order when `start` is given, newest first otherwise. `oracle` has 5m and 15m only and no volume; prediction-market prices are probabilities. Costs 50 plus 3 per row credits. Open from the free plan on. `GET /v1/candles`"""
         return self._rows(OPERATIONS["candles"], {"symbol": symbol, "interval": interval, "source": source, "market_id": market_id, "token_id": token_id, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
-    def predmkt_a_candles(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, interval: Optional[Literal["5m", "15m", "1h", "4h", "1d", "24h"]] = None, market_id: Optional[str] = None, token_id: Optional[str] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Candle, ListMeta]:
+    def predmkt_a_candles(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, interval: Optional[Literal["5m", "15m", "1h", "4h", "1d", "24h"]] = None, market_id: Optional[str] = None, token_id: Optional[str] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, condition_id: Optional[str] = None) -> Rows[Candle, ListMeta]:
         """The current bar is served with `closed: false`. Rows come in time order when `start` is given, newest first otherwise. `oracle` has 5m and 15m only and no volume; prediction-market prices are probabilities. Costs 50 plus 3 per row credits. Open from the free plan on. Another path to `GET /v1/candles` with source=predmkt_a. `GET /v1/predmkt_a/candles`"""
-        return self._rows(OPERATIONS["predmkt_a_candles"], {"symbol": symbol, "interval": interval, "market_id": market_id, "token_id": token_id, "start": start, "end": end, "limit": limit, "after": after, "order": order})
+        return self._rows(OPERATIONS["predmkt_a_candles"], {"symbol": symbol, "interval": interval, "market_id": market_id, "token_id": token_id, "start": start, "end": end, "limit": limit, "after": after, "order": order, "condition_id": condition_id})
 
-    def predmkt_b_by_symbol(self, symbol: str, *, interval: Optional[Literal["5m", "15m", "1h", "4h", "1d", "24h"]] = None, market_id: Optional[str] = None, token_id: Optional[str] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Candle, ListMeta]:
+    def predmkt_b_by_symbol(self, symbol: str, *, interval: Optional[Literal["5m", "15m", "1h", "4h", "1d", "24h"]] = None, market_id: Optional[str] = None, token_id: Optional[str] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, start_time: Optional[Time] = None, end_time: Optional[Time] = None, offset: Optional[int] = None, include_orderbook: Optional[bool] = None) -> Rows[Candle, ListMeta]:
         """The current bar is served with `closed: false`. Rows come in time order when `start` is given, newest first otherwise. `oracle` has 5m and 15m only and no volume; prediction-market prices are probabilities. Costs 50 plus 3 per row credits. Open from the free plan on. Another path to `GET /v1/candles` with source=predmkt_b. `GET /v1/predmkt_b/{symbol}`"""
-        return self._rows(OPERATIONS["predmkt_b_by_symbol"], {"symbol": symbol, "interval": interval, "market_id": market_id, "token_id": token_id, "start": start, "end": end, "limit": limit, "after": after, "order": order})
+        return self._rows(OPERATIONS["predmkt_b_by_symbol"], {"symbol": symbol, "interval": interval, "market_id": market_id, "token_id": token_id, "start": start, "end": end, "limit": limit, "after": after, "order": order, "start_time": start_time, "end_time": end_time, "offset": offset, "include_orderbook": include_orderbook})
 
-    def perpdex_by_symbol(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, interval: Optional[Literal["1s", "1m", "5m", "15m", "1h", "4h", "1d", "24h"]] = None, market_id: Optional[str] = None, token_id: Optional[str] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Candle, ListMeta]:
+    def perpdex_by_symbol(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, interval: Optional[Literal["1s", "1m", "5m", "15m", "1h", "4h", "1d", "24h"]] = None, market_id: Optional[str] = None, token_id: Optional[str] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, start_time: Optional[Time] = None, end_time: Optional[Time] = None, offset: Optional[int] = None, include_orderbook: Optional[bool] = None) -> Rows[Candle, ListMeta]:
         """The current bar is served with `closed: false`. Rows come in time order when `start` is given, newest first otherwise. `oracle` has 5m and 15m only and no volume; prediction-market prices are probabilities. Costs 50 plus 3 per row credits. Open from the free plan on. Another path to `GET /v1/candles` with source=perpdex. `GET /v1/perpdex/{symbol}`"""
-        return self._rows(OPERATIONS["perpdex_by_symbol"], {"symbol": symbol, "interval": interval, "market_id": market_id, "token_id": token_id, "start": start, "end": end, "limit": limit, "after": after, "order": order})
+        return self._rows(OPERATIONS["perpdex_by_symbol"], {"symbol": symbol, "interval": interval, "market_id": market_id, "token_id": token_id, "start": start, "end": end, "limit": limit, "after": after, "order": order, "start_time": start_time, "end_time": end_time, "offset": offset, "include_orderbook": include_orderbook})
 
     def snapshots(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, source: Literal["predmkt_a", "predmkt_b", "perpdex", "cexa"], market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_orderbook: Optional[bool] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Snapshot, ListMeta]:
         """Samples on a 500 ms grid. `interval` picks the last sample of each step. The books of prediction markets come with `include_orderbook`; `perpdex` rows always carry their levels. Costs 50 plus 4 per row; 50 plus 10 per row with include_orderbook on predmkt_a credits. Open from the free plan on. `GET /v1/snapshots`"""
         return self._rows(OPERATIONS["snapshots"], {"source": source, "symbol": symbol, "market_id": market_id, "market_type": market_type, "include_orderbook": include_orderbook, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
-    def predmkt_a_snapshots(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_orderbook: Optional[bool] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Snapshot, ListMeta]:
+    def predmkt_a_snapshots(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_orderbook: Optional[bool] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, condition_id: Optional[str] = None) -> Rows[Snapshot, ListMeta]:
         """Samples on a 500 ms grid. `interval` picks the last sample of each step. The books of prediction markets come with `include_orderbook`; `perpdex` rows always carry their levels. Costs 50 plus 4 per row; 50 plus 10 per row with include_orderbook on predmkt_a credits. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_a. `GET /v1/predmkt_a/snapshots`"""
-        return self._rows(OPERATIONS["predmkt_a_snapshots"], {"symbol": symbol, "market_id": market_id, "market_type": market_type, "include_orderbook": include_orderbook, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order})
+        return self._rows(OPERATIONS["predmkt_a_snapshots"], {"symbol": symbol, "market_id": market_id, "market_type": market_type, "include_orderbook": include_orderbook, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order, "condition_id": condition_id})
 
-    def predmkt_a_orderbook(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Snapshot, ListMeta]:
+    def predmkt_a_orderbook(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, condition_id: Optional[str] = None) -> Rows[Snapshot, ListMeta]:
         """Samples on a 500 ms grid. `interval` picks the last sample of each step. The books of prediction markets come with `include_orderbook`; `perpdex` rows always carry their levels. Costs 50 plus 10 per row credits. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_a, include_orderbook=true. `GET /v1/predmkt_a/orderbook`"""
-        return self._rows(OPERATIONS["predmkt_a_orderbook"], {"symbol": symbol, "market_id": market_id, "market_type": market_type, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order})
+        return self._rows(OPERATIONS["predmkt_a_orderbook"], {"symbol": symbol, "market_id": market_id, "market_type": market_type, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order, "condition_id": condition_id})
 
-    def predmkt_b_snapshots(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_orderbook: Optional[bool] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Snapshot, ListMeta]:
+    def predmkt_b_snapshots(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_orderbook: Optional[bool] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, series: Optional[Literal["15m", "hourly", "daily"]] = None) -> Rows[Snapshot, ListMeta]:
         """Samples on a 500 ms grid. `interval` picks the last sample of each step. The books of prediction markets come with `include_orderbook`; `perpdex` rows always carry their levels. Costs 50 plus 4 per row credits. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_b. `GET /v1/predmkt_b/snapshots`"""
-        return self._rows(OPERATIONS["predmkt_b_snapshots"], {"symbol": symbol, "market_id": market_id, "market_type": market_type, "include_orderbook": include_orderbook, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order})
+        return self._rows(OPERATIONS["predmkt_b_snapshots"], {"symbol": symbol, "market_id": market_id, "market_type": market_type, "include_orderbook": include_orderbook, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order, "series": series})
 
-    def predmkt_b_orderbook(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Snapshot, ListMeta]:
+    def predmkt_b_orderbook(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, series: Optional[Literal["15m", "hourly", "daily"]] = None) -> Rows[Snapshot, ListMeta]:
         """Samples on a 500 ms grid. `interval` picks the last sample of each step. The books of prediction markets come with `include_orderbook`; `perpdex` rows always carry their levels. Costs 50 plus 4 per row credits. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_b, include_orderbook=true. `GET /v1/predmkt_b/orderbook`"""
-        return self._rows(OPERATIONS["predmkt_b_orderbook"], {"symbol": symbol, "market_id": market_id, "market_type": market_type, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order})
+        return self._rows(OPERATIONS["predmkt_b_orderbook"], {"symbol": symbol, "market_id": market_id, "market_type": market_type, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order, "series": series})
 
     def perpdex_snapshots(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_orderbook: Optional[bool] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Snapshot, ListMeta]:
         """Samples on a 500 ms grid. `interval` picks the last sample of each step. The books of prediction markets come with `include_orderbook`; `perpdex` rows always carry their levels. Costs 50 plus 4 per row credits. Open from the free plan on. Another path to `GET /v1/snapshots` with source=perpdex. `GET /v1/perpdex/snapshots`"""
         return self._rows(OPERATIONS["perpdex_snapshots"], {"symbol": symbol, "market_id": market_id, "market_type": market_type, "include_orderbook": include_orderbook, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
-    def snapshots_at(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, source: Literal["predmkt_a", "predmkt_b", "perpdex", "cexa"], time: Time, market_id: Optional[str] = None, include_orderbook: Optional[bool] = None) -> SnapshotAt:
-        """Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first. `data` is null when there is none at or before the time; `meta.reason` says why. Costs 50 flat credits. Open from the free plan on. `GET /v1/snapshots/at`"""
-        return self._answer(OPERATIONS["snapshots_at"], {"source": source, "symbol": symbol, "time": time, "market_id": market_id, "include_orderbook": include_orderbook})
+    def snapshots_at(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, source: Literal["predmkt_a", "predmkt_b", "perpdex", "cexa"], time: Optional[Time] = None, interval: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, market_id: Optional[str] = None, include_orderbook: Optional[bool] = None) -> SnapshotAt:
+        """Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first, or the newest of a duration with `interval` in place of `time`. `data` is null when there is none at or before the time; `meta.reason` says why. Costs 50 flat credits. Open from the free plan on. `GET /v1/snapshots/at`"""
+        return self._answer(OPERATIONS["snapshots_at"], {"source": source, "symbol": symbol, "time": time, "interval": interval, "market_id": market_id, "include_orderbook": include_orderbook})
 
-    def predmkt_a_snapshots_at(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, time: Time, market_id: Optional[str] = None, include_orderbook: Optional[bool] = None) -> SnapshotAt:
-        """Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first. `data` is null when there is none at or before the time; `meta.reason` says why. Costs 50 flat credits. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=predmkt_a. `GET /v1/predmkt_a/snapshots/at`"""
-        return self._answer(OPERATIONS["predmkt_a_snapshots_at"], {"symbol": symbol, "time": time, "market_id": market_id, "include_orderbook": include_orderbook})
+    def predmkt_a_snapshots_at(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, time: Optional[Time] = None, interval: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, market_id: Optional[str] = None, include_orderbook: Optional[bool] = None, condition_id: Optional[str] = None) -> SnapshotAt:
+        """Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first, or the newest of a duration with `interval` in place of `time`. `data` is null when there is none at or before the time; `meta.reason` says why. Costs 50 flat credits. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=predmkt_a. `GET /v1/predmkt_a/snapshots/at`"""
+        return self._answer(OPERATIONS["predmkt_a_snapshots_at"], {"symbol": symbol, "time": time, "interval": interval, "market_id": market_id, "include_orderbook": include_orderbook, "condition_id": condition_id})
 
-    def predmkt_b_snapshots_at(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, time: Time, market_id: Optional[str] = None, include_orderbook: Optional[bool] = None) -> SnapshotAt:
-        """Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first. `data` is null when there is none at or before the time; `meta.reason` says why. Costs 50 flat credits. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=predmkt_b. `GET /v1/predmkt_b/snapshots/at`"""
-        return self._answer(OPERATIONS["predmkt_b_snapshots_at"], {"symbol": symbol, "time": time, "market_id": market_id, "include_orderbook": include_orderbook})
+    def predmkt_b_snapshots_at(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, time: Optional[Time] = None, interval: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, market_id: Optional[str] = None, include_orderbook: Optional[bool] = None) -> SnapshotAt:
+        """Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first, or the newest of a duration with `interval` in place of `time`. `data` is null when there is none at or before the time; `meta.reason` says why. Costs 50 flat credits. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=predmkt_b. `GET /v1/predmkt_b/snapshots/at`"""
+        return self._answer(OPERATIONS["predmkt_b_snapshots_at"], {"symbol": symbol, "time": time, "interval": interval, "market_id": market_id, "include_orderbook": include_orderbook})
 
-    def perpdex_snapshots_at(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, time: Time, market_id: Optional[str] = None, include_orderbook: Optional[bool] = None) -> SnapshotAt:
-        """Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first. `data` is null when there is none at or before the time; `meta.reason` says why. Costs 50 flat credits. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=perpdex. `GET /v1/perpdex/snapshots/at`"""
-        return self._answer(OPERATIONS["perpdex_snapshots_at"], {"symbol": symbol, "time": time, "market_id": market_id, "include_orderbook": include_orderbook})
+    def perpdex_snapshots_at(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, time: Optional[Time] = None, interval: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, market_id: Optional[str] = None, include_orderbook: Optional[bool] = None) -> SnapshotAt:
+        """Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first, or the newest of a duration with `interval` in place of `time`. `data` is null when there is none at or before the time; `meta.reason` says why. Costs 50 flat credits. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=perpdex. `GET /v1/perpdex/snapshots/at`"""
+        return self._answer(OPERATIONS["perpdex_snapshots_at"], {"symbol": symbol, "time": time, "interval": interval, "market_id": market_id, "include_orderbook": include_orderbook})
 
-    def trades(self, symbol: str, *, source: Optional[Literal["predmkt_a", "predmkt_b", "perpdex"]] = None, market_id: Optional[str] = None, token_id: Optional[str] = None, side: Optional[Literal["buy", "sell"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Trade, ListMeta]:
+    def trades(self, symbol: str, *, source: Optional[Literal["predmkt_a", "predmkt_b", "perpdex"]] = None, market_id: Optional[str] = None, token_id: Optional[str] = None, side: Optional[Literal["buy", "sell", "all"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Trade, ListMeta]:
         """Single trades. Spot exchange trades are on `/v1/flow` as buckets. Costs 50 plus 2 per row credits. Open from the free plan on. `GET /v1/trades`"""
         return self._rows(OPERATIONS["trades"], {"symbol": symbol, "source": source, "market_id": market_id, "token_id": token_id, "side": side, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
-    def predmkt_a_trades(self, symbol: str, *, market_id: Optional[str] = None, token_id: Optional[str] = None, side: Optional[Literal["buy", "sell"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Trade, ListMeta]:
+    def predmkt_a_trades(self, symbol: str, *, market_id: Optional[str] = None, token_id: Optional[str] = None, side: Optional[Literal["buy", "sell", "all"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Trade, ListMeta]:
         """Single trades. Spot exchange trades are on `/v1/flow` as buckets. Costs 50 plus 2 per row credits. Open from the free plan on. Another path to `GET /v1/trades` with source=predmkt_a. `GET /v1/predmkt_a/trades`"""
         return self._rows(OPERATIONS["predmkt_a_trades"], {"symbol": symbol, "market_id": market_id, "token_id": token_id, "side": side, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
-    def perpdex_trades(self, symbol: str, *, market_id: Optional[str] = None, token_id: Optional[str] = None, side: Optional[Literal["buy", "sell"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Trade, ListMeta]:
+    def perpdex_trades(self, symbol: str, *, market_id: Optional[str] = None, token_id: Optional[str] = None, side: Optional[Literal["buy", "sell", "all"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Trade, ListMeta]:
         """Single trades. Spot exchange trades are on `/v1/flow` as buckets. Costs 50 plus 2 per row credits. Open from the free plan on. Another path to `GET /v1/trades` with source=perpdex. `GET /v1/perpdex/trades`"""
         return self._rows(OPERATIONS["perpdex_trades"], {"symbol": symbol, "market_id": market_id, "token_id": token_id, "side": side, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
@@ -2838,11 +2919,11 @@ class Methods:
         """Buckets of aggregate trades. Counts are null in bars that were rebuilt without aggregate trades. Costs 50 plus 3 per row credits. Open from the free plan on. `GET /v1/flow`"""
         return self._rows(OPERATIONS["flow"], {"symbol": symbol, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
-    def open_interest(self, symbol: str, *, source: Optional[Literal["cexa_futures", "perpdex", "predmkt_b"]] = None, interval: Optional[Literal["5m", "15m", "1h", "4h", "1d"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[OpenInterest, ListMeta]:
+    def open_interest(self, symbol: str, *, source: Optional[Literal["cexa_futures", "perpdex", "predmkt_b"]] = None, interval: Optional[Literal["5m", "15m", "1h", "4h", "1d", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[OpenInterest, ListMeta]:
         """For `predmkt_b` a symbol gives the sum over its markets; a ticker in place of the symbol gives one market. Costs 50 plus 3 per row credits. Open from the free plan on. `GET /v1/open-interest`"""
         return self._rows(OPERATIONS["open_interest"], {"symbol": symbol, "source": source, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
-    def perpdex_open_interest(self, symbol: str, *, interval: Optional[Literal["5m", "15m", "1h", "4h", "1d"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[OpenInterest, ListMeta]:
+    def perpdex_open_interest(self, symbol: str, *, interval: Optional[Literal["5m", "15m", "1h", "4h", "1d", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[OpenInterest, ListMeta]:
         """For `predmkt_b` a symbol gives the sum over its markets; a ticker in place of the symbol gives one market. Costs 50 plus 3 per row credits. Open from the free plan on. Another path to `GET /v1/open-interest` with source=perpdex. `GET /v1/perpdex/open-interest`"""
         return self._rows(OPERATIONS["perpdex_open_interest"], {"symbol": symbol, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
@@ -2893,6 +2974,14 @@ class Methods:
     def predmkt_a_market(self, identifier: str) -> MarketRecord:
         """Costs 25 flat credits. Open from the free plan on. Another path to `GET /v1/markets/{identifier}` with source=predmkt_a. `GET /v1/predmkt_a/markets/{identifier}`"""
         return self._answer(OPERATIONS["predmkt_a_market"], {"identifier": identifier})
+
+    def cexa_spot(self) -> Rows[ExchangePair, ListMeta]:
+        """Their rows are on the endpoints with `source=cexa`. Costs 25 flat credits. Open from the free plan on. `GET /v1/cexa/spot`"""
+        return self._rows(OPERATIONS["cexa_spot"], {})
+
+    def cexa_futures(self) -> Rows[ExchangePair, ListMeta]:
+        """Their rows are on the endpoints with `source=cexa_futures`. Costs 25 flat credits. Open from the free plan on. `GET /v1/cexa/futures`"""
+        return self._rows(OPERATIONS["cexa_futures"], {})
 
     def submit_transaction(self, *, transaction: SubmitRequestTransaction, allow_orphan: Optional[bool] = None, replace_by_fee: Optional[bool] = None, wait_for_mempool: Optional[bool] = None, wait_timeout_seconds: Optional[float] = None) -> SubmitResult:
         """Hands the transaction to a node and to another one where the first does not answer. "Already in the mempool" and "already accepted" are success, so sending the same transaction again does no harm. A refusal is 422 `transaction_rejected`, with `reason` and what the node said about it (`required_fee_sompi`, `other_tx_id`, `mass_limit` …). When no node answered but one may have taken it, the error has `in_doubt: true` and `tx_id`. Costs 10 plus 5 per attempt credits. Open from the developer plan (tier pro) on. `POST /v1/transactions/submit`"""
@@ -2946,6 +3035,10 @@ class Methods:
         """The secret that signs its deliveries is shown in this answer and never again. Costs 10 flat credits. Open from the developer plan (tier pro) on. `POST /v1/webhooks`"""
         return self._answer(OPERATIONS["create_webhook"], {}, {"url": url, "kinds": kinds, "addresses": addresses, "batch": batch})
 
+    def webhook(self, id: str) -> FoundWebhook:
+        """The secret is shown at creation only. Costs 0 flat credits. Open from the developer plan (tier pro) on. `GET /v1/webhooks/{id}`"""
+        return self._answer(OPERATIONS["webhook"], {"id": id})
+
     def update_webhook(self, id: str, *, active: Optional[bool] = None, kinds: Optional[List[str]] = None, addresses: Optional[List[str]] = None, batch: Optional[bool] = None) -> ChangedWebhook:
         """What is left out stays as it is. The url and the secret are not changed here. Costs 0 flat credits. Open from the developer plan (tier pro) on. `PATCH /v1/webhooks/{id}`"""
         return self._answer(OPERATIONS["update_webhook"], {"id": id}, {"active": active, "kinds": kinds, "addresses": addresses, "batch": batch})
@@ -2974,9 +3067,9 @@ class Methods:
         """Costs 0 flat credits. Open from the free plan on. `GET /v1/limits`"""
         return self._answer(OPERATIONS["limits"], {})
 
-    def status(self) -> Status:
+    def status(self, *, limit: Optional[int] = None) -> Status:
         """Costs 0 flat credits. Open from the free plan on. `GET /v1/status`"""
-        return self._answer(OPERATIONS["status"], {})
+        return self._answer(OPERATIONS["status"], {"limit": limit})
 
     def health(self) -> Health:
         """Answers while the process runs. Needs no key. Another path to `GET /health`. `GET /v1/health`"""
@@ -3015,67 +3108,67 @@ class AsyncMethods:
         """The current bar is served with `closed: false`. Rows come in time order when `start` is given, newest first otherwise. `oracle` has 5m and 15m only and no volume; prediction-market prices are probabilities. Costs 50 plus 3 per row credits. Open from the free plan on. `GET /v1/candles`"""
         return self._rows(OPERATIONS["candles"], {"symbol": symbol, "interval": interval, "source": source, "market_id": market_id, "token_id": token_id, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
-    def predmkt_a_candles(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, interval: Optional[Literal["5m", "15m", "1h", "4h", "1d", "24h"]] = None, market_id: Optional[str] = None, token_id: Optional[str] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Candle, ListMeta]:
+    def predmkt_a_candles(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, interval: Optional[Literal["5m", "15m", "1h", "4h", "1d", "24h"]] = None, market_id: Optional[str] = None, token_id: Optional[str] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, condition_id: Optional[str] = None) -> AsyncRows[Candle, ListMeta]:
         """The current bar is served with `closed: false`. Rows come in time order when `start` is given, newest first otherwise. `oracle` has 5m and 15m only and no volume; prediction-market prices are probabilities. Costs 50 plus 3 per row credits. Open from the free plan on. Another path to `GET /v1/candles` with source=predmkt_a. `GET /v1/predmkt_a/candles`"""
-        return self._rows(OPERATIONS["predmkt_a_candles"], {"symbol": symbol, "interval": interval, "market_id": market_id, "token_id": token_id, "start": start, "end": end, "limit": limit, "after": after, "order": order})
+        return self._rows(OPERATIONS["predmkt_a_candles"], {"symbol": symbol, "interval": interval, "market_id": market_id, "token_id": token_id, "start": start, "end": end, "limit": limit, "after": after, "order": order, "condition_id": condition_id})
 
-    def predmkt_b_by_symbol(self, symbol: str, *, interval: Optional[Literal["5m", "15m", "1h", "4h", "1d", "24h"]] = None, market_id: Optional[str] = None, token_id: Optional[str] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Candle, ListMeta]:
+    def predmkt_b_by_symbol(self, symbol: str, *, interval: Optional[Literal["5m", "15m", "1h", "4h", "1d", "24h"]] = None, market_id: Optional[str] = None, token_id: Optional[str] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, start_time: Optional[Time] = None, end_time: Optional[Time] = None, offset: Optional[int] = None, include_orderbook: Optional[bool] = None) -> AsyncRows[Candle, ListMeta]:
         """The current bar is served with `closed: false`. Rows come in time order when `start` is given, newest first otherwise. `oracle` has 5m and 15m only and no volume; prediction-market prices are probabilities. Costs 50 plus 3 per row credits. Open from the free plan on. Another path to `GET /v1/candles` with source=predmkt_b. `GET /v1/predmkt_b/{symbol}`"""
-        return self._rows(OPERATIONS["predmkt_b_by_symbol"], {"symbol": symbol, "interval": interval, "market_id": market_id, "token_id": token_id, "start": start, "end": end, "limit": limit, "after": after, "order": order})
+        return self._rows(OPERATIONS["predmkt_b_by_symbol"], {"symbol": symbol, "interval": interval, "market_id": market_id, "token_id": token_id, "start": start, "end": end, "limit": limit, "after": after, "order": order, "start_time": start_time, "end_time": end_time, "offset": offset, "include_orderbook": include_orderbook})
 
-    def perpdex_by_symbol(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, interval: Optional[Literal["1s", "1m", "5m", "15m", "1h", "4h", "1d", "24h"]] = None, market_id: Optional[str] = None, token_id: Optional[str] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Candle, ListMeta]:
+    def perpdex_by_symbol(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, interval: Optional[Literal["1s", "1m", "5m", "15m", "1h", "4h", "1d", "24h"]] = None, market_id: Optional[str] = None, token_id: Optional[str] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, start_time: Optional[Time] = None, end_time: Optional[Time] = None, offset: Optional[int] = None, include_orderbook: Optional[bool] = None) -> AsyncRows[Candle, ListMeta]:
         """The current bar is served with `closed: false`. Rows come in time order when `start` is given, newest first otherwise. `oracle` has 5m and 15m only and no volume; prediction-market prices are probabilities. Costs 50 plus 3 per row credits. Open from the free plan on. Another path to `GET /v1/candles` with source=perpdex. `GET /v1/perpdex/{symbol}`"""
-        return self._rows(OPERATIONS["perpdex_by_symbol"], {"symbol": symbol, "interval": interval, "market_id": market_id, "token_id": token_id, "start": start, "end": end, "limit": limit, "after": after, "order": order})
+        return self._rows(OPERATIONS["perpdex_by_symbol"], {"symbol": symbol, "interval": interval, "market_id": market_id, "token_id": token_id, "start": start, "end": end, "limit": limit, "after": after, "order": order, "start_time": start_time, "end_time": end_time, "offset": offset, "include_orderbook": include_orderbook})
 
     def snapshots(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, source: Literal["predmkt_a", "predmkt_b", "perpdex", "cexa"], market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_orderbook: Optional[bool] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Snapshot, ListMeta]:
         """Samples on a 500 ms grid. `interval` picks the last sample of each step. The books of prediction markets come with `include_orderbook`; `perpdex` rows always carry their levels. Costs 50 plus 4 per row; 50 plus 10 per row with include_orderbook on predmkt_a credits. Open from the free plan on. `GET /v1/snapshots`"""
         return self._rows(OPERATIONS["snapshots"], {"source": source, "symbol": symbol, "market_id": market_id, "market_type": market_type, "include_orderbook": include_orderbook, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
-    def predmkt_a_snapshots(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_orderbook: Optional[bool] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Snapshot, ListMeta]:
+    def predmkt_a_snapshots(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_orderbook: Optional[bool] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, condition_id: Optional[str] = None) -> AsyncRows[Snapshot, ListMeta]:
         """Samples on a 500 ms grid. `interval` picks the last sample of each step. The books of prediction markets come with `include_orderbook`; `perpdex` rows always carry their levels. Costs 50 plus 4 per row; 50 plus 10 per row with include_orderbook on predmkt_a credits. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_a. `GET /v1/predmkt_a/snapshots`"""
-        return self._rows(OPERATIONS["predmkt_a_snapshots"], {"symbol": symbol, "market_id": market_id, "market_type": market_type, "include_orderbook": include_orderbook, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order})
+        return self._rows(OPERATIONS["predmkt_a_snapshots"], {"symbol": symbol, "market_id": market_id, "market_type": market_type, "include_orderbook": include_orderbook, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order, "condition_id": condition_id})
 
-    def predmkt_a_orderbook(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Snapshot, ListMeta]:
+    def predmkt_a_orderbook(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, condition_id: Optional[str] = None) -> AsyncRows[Snapshot, ListMeta]:
         """Samples on a 500 ms grid. `interval` picks the last sample of each step. The books of prediction markets come with `include_orderbook`; `perpdex` rows always carry their levels. Costs 50 plus 10 per row credits. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_a, include_orderbook=true. `GET /v1/predmkt_a/orderbook`"""
-        return self._rows(OPERATIONS["predmkt_a_orderbook"], {"symbol": symbol, "market_id": market_id, "market_type": market_type, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order})
+        return self._rows(OPERATIONS["predmkt_a_orderbook"], {"symbol": symbol, "market_id": market_id, "market_type": market_type, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order, "condition_id": condition_id})
 
-    def predmkt_b_snapshots(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_orderbook: Optional[bool] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Snapshot, ListMeta]:
+    def predmkt_b_snapshots(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_orderbook: Optional[bool] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, series: Optional[Literal["15m", "hourly", "daily"]] = None) -> AsyncRows[Snapshot, ListMeta]:
         """Samples on a 500 ms grid. `interval` picks the last sample of each step. The books of prediction markets come with `include_orderbook`; `perpdex` rows always carry their levels. Costs 50 plus 4 per row credits. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_b. `GET /v1/predmkt_b/snapshots`"""
-        return self._rows(OPERATIONS["predmkt_b_snapshots"], {"symbol": symbol, "market_id": market_id, "market_type": market_type, "include_orderbook": include_orderbook, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order})
+        return self._rows(OPERATIONS["predmkt_b_snapshots"], {"symbol": symbol, "market_id": market_id, "market_type": market_type, "include_orderbook": include_orderbook, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order, "series": series})
 
-    def predmkt_b_orderbook(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Snapshot, ListMeta]:
+    def predmkt_b_orderbook(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, series: Optional[Literal["15m", "hourly", "daily"]] = None) -> AsyncRows[Snapshot, ListMeta]:
         """Samples on a 500 ms grid. `interval` picks the last sample of each step. The books of prediction markets come with `include_orderbook`; `perpdex` rows always carry their levels. Costs 50 plus 4 per row credits. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_b, include_orderbook=true. `GET /v1/predmkt_b/orderbook`"""
-        return self._rows(OPERATIONS["predmkt_b_orderbook"], {"symbol": symbol, "market_id": market_id, "market_type": market_type, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order})
+        return self._rows(OPERATIONS["predmkt_b_orderbook"], {"symbol": symbol, "market_id": market_id, "market_type": market_type, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order, "series": series})
 
     def perpdex_snapshots(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_orderbook: Optional[bool] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Snapshot, ListMeta]:
         """Samples on a 500 ms grid. `interval` picks the last sample of each step. The books of prediction markets come with `include_orderbook`; `perpdex` rows always carry their levels. Costs 50 plus 4 per row credits. Open from the free plan on. Another path to `GET /v1/snapshots` with source=perpdex. `GET /v1/perpdex/snapshots`"""
         return self._rows(OPERATIONS["perpdex_snapshots"], {"symbol": symbol, "market_id": market_id, "market_type": market_type, "include_orderbook": include_orderbook, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
-    async def snapshots_at(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, source: Literal["predmkt_a", "predmkt_b", "perpdex", "cexa"], time: Time, market_id: Optional[str] = None, include_orderbook: Optional[bool] = None) -> SnapshotAt:
-        """Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first. `data` is null when there is none at or before the time; `meta.reason` says why. Costs 50 flat credits. Open from the free plan on. `GET /v1/snapshots/at`"""
-        return await self._answer(OPERATIONS["snapshots_at"], {"source": source, "symbol": symbol, "time": time, "market_id": market_id, "include_orderbook": include_orderbook})
+    async def snapshots_at(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, source: Literal["predmkt_a", "predmkt_b", "perpdex", "cexa"], time: Optional[Time] = None, interval: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, market_id: Optional[str] = None, include_orderbook: Optional[bool] = None) -> SnapshotAt:
+        """Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first, or the newest of a duration with `interval` in place of `time`. `data` is null when there is none at or before the time; `meta.reason` says why. Costs 50 flat credits. Open from the free plan on. `GET /v1/snapshots/at`"""
+        return await self._answer(OPERATIONS["snapshots_at"], {"source": source, "symbol": symbol, "time": time, "interval": interval, "market_id": market_id, "include_orderbook": include_orderbook})
 
-    async def predmkt_a_snapshots_at(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, time: Time, market_id: Optional[str] = None, include_orderbook: Optional[bool] = None) -> SnapshotAt:
-        """Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first. `data` is null when there is none at or before the time; `meta.reason` says why. Costs 50 flat credits. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=predmkt_a. `GET /v1/predmkt_a/snapshots/at`"""
-        return await self._answer(OPERATIONS["predmkt_a_snapshots_at"], {"symbol": symbol, "time": time, "market_id": market_id, "include_orderbook": include_orderbook})
+    async def predmkt_a_snapshots_at(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, time: Optional[Time] = None, interval: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, market_id: Optional[str] = None, include_orderbook: Optional[bool] = None, condition_id: Optional[str] = None) -> SnapshotAt:
+        """Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first, or the newest of a duration with `interval` in place of `time`. `data` is null when there is none at or before the time; `meta.reason` says why. Costs 50 flat credits. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=predmkt_a. `GET /v1/predmkt_a/snapshots/at`"""
+        return await self._answer(OPERATIONS["predmkt_a_snapshots_at"], {"symbol": symbol, "time": time, "interval": interval, "market_id": market_id, "include_orderbook": include_orderbook, "condition_id": condition_id})
 
-    async def predmkt_b_snapshots_at(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, time: Time, market_id: Optional[str] = None, include_orderbook: Optional[bool] = None) -> SnapshotAt:
-        """Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first. `data` is null when there is none at or before the time; `meta.reason` says why. Costs 50 flat credits. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=predmkt_b. `GET /v1/predmkt_b/snapshots/at`"""
-        return await self._answer(OPERATIONS["predmkt_b_snapshots_at"], {"symbol": symbol, "time": time, "market_id": market_id, "include_orderbook": include_orderbook})
+    async def predmkt_b_snapshots_at(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, time: Optional[Time] = None, interval: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, market_id: Optional[str] = None, include_orderbook: Optional[bool] = None) -> SnapshotAt:
+        """Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first, or the newest of a duration with `interval` in place of `time`. `data` is null when there is none at or before the time; `meta.reason` says why. Costs 50 flat credits. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=predmkt_b. `GET /v1/predmkt_b/snapshots/at`"""
+        return await self._answer(OPERATIONS["predmkt_b_snapshots_at"], {"symbol": symbol, "time": time, "interval": interval, "market_id": market_id, "include_orderbook": include_orderbook})
 
-    async def perpdex_snapshots_at(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, time: Time, market_id: Optional[str] = None, include_orderbook: Optional[bool] = None) -> SnapshotAt:
-        """Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first. `data` is null when there is none at or before the time; `meta.reason` says why. Costs 50 flat credits. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=perpdex. `GET /v1/perpdex/snapshots/at`"""
-        return await self._answer(OPERATIONS["perpdex_snapshots_at"], {"symbol": symbol, "time": time, "market_id": market_id, "include_orderbook": include_orderbook})
+    async def perpdex_snapshots_at(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, time: Optional[Time] = None, interval: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, market_id: Optional[str] = None, include_orderbook: Optional[bool] = None) -> SnapshotAt:
+        """Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first, or the newest of a duration with `interval` in place of `time`. `data` is null when there is none at or before the time; `meta.reason` says why. Costs 50 flat credits. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=perpdex. `GET /v1/perpdex/snapshots/at`"""
+        return await self._answer(OPERATIONS["perpdex_snapshots_at"], {"symbol": symbol, "time": time, "interval": interval, "market_id": market_id, "include_orderbook": include_orderbook})
 
-    def trades(self, symbol: str, *, source: Optional[Literal["predmkt_a", "predmkt_b", "perpdex"]] = None, market_id: Optional[str] = None, token_id: Optional[str] = None, side: Optional[Literal["buy", "sell"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Trade, ListMeta]:
+    def trades(self, symbol: str, *, source: Optional[Literal["predmkt_a", "predmkt_b", "perpdex"]] = None, market_id: Optional[str] = None, token_id: Optional[str] = None, side: Optional[Literal["buy", "sell", "all"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Trade, ListMeta]:
         """Single trades. Spot exchange trades are on `/v1/flow` as buckets. Costs 50 plus 2 per row credits. Open from the free plan on. `GET /v1/trades`"""
         return self._rows(OPERATIONS["trades"], {"symbol": symbol, "source": source, "market_id": market_id, "token_id": token_id, "side": side, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
-    def predmkt_a_trades(self, symbol: str, *, market_id: Optional[str] = None, token_id: Optional[str] = None, side: Optional[Literal["buy", "sell"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Trade, ListMeta]:
+    def predmkt_a_trades(self, symbol: str, *, market_id: Optional[str] = None, token_id: Optional[str] = None, side: Optional[Literal["buy", "sell", "all"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Trade, ListMeta]:
         """Single trades. Spot exchange trades are on `/v1/flow` as buckets. Costs 50 plus 2 per row credits. Open from the free plan on. Another path to `GET /v1/trades` with source=predmkt_a. `GET /v1/predmkt_a/trades`"""
         return self._rows(OPERATIONS["predmkt_a_trades"], {"symbol": symbol, "market_id": market_id, "token_id": token_id, "side": side, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
-    def perpdex_trades(self, symbol: str, *, market_id: Optional[str] = None, token_id: Optional[str] = None, side: Optional[Literal["buy", "sell"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Trade, ListMeta]:
+    def perpdex_trades(self, symbol: str, *, market_id: Optional[str] = None, token_id: Optional[str] = None, side: Optional[Literal["buy", "sell", "all"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Trade, ListMeta]:
         """Single trades. Spot exchange trades are on `/v1/flow` as buckets. Costs 50 plus 2 per row credits. Open from the free plan on. Another path to `GET /v1/trades` with source=perpdex. `GET /v1/perpdex/trades`"""
         return self._rows(OPERATIONS["perpdex_trades"], {"symbol": symbol, "market_id": market_id, "token_id": token_id, "side": side, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
@@ -3083,11 +3176,11 @@ class AsyncMethods:
         """Buckets of aggregate trades. Counts are null in bars that were rebuilt without aggregate trades. Costs 50 plus 3 per row credits. Open from the free plan on. `GET /v1/flow`"""
         return self._rows(OPERATIONS["flow"], {"symbol": symbol, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
-    def open_interest(self, symbol: str, *, source: Optional[Literal["cexa_futures", "perpdex", "predmkt_b"]] = None, interval: Optional[Literal["5m", "15m", "1h", "4h", "1d"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[OpenInterest, ListMeta]:
+    def open_interest(self, symbol: str, *, source: Optional[Literal["cexa_futures", "perpdex", "predmkt_b"]] = None, interval: Optional[Literal["5m", "15m", "1h", "4h", "1d", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[OpenInterest, ListMeta]:
         """For `predmkt_b` a symbol gives the sum over its markets; a ticker in place of the symbol gives one market. Costs 50 plus 3 per row credits. Open from the free plan on. `GET /v1/open-interest`"""
         return self._rows(OPERATIONS["open_interest"], {"symbol": symbol, "source": source, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
-    def perpdex_open_interest(self, symbol: str, *, interval: Optional[Literal["5m", "15m", "1h", "4h", "1d"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[OpenInterest, ListMeta]:
+    def perpdex_open_interest(self, symbol: str, *, interval: Optional[Literal["5m", "15m", "1h", "4h", "1d", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[OpenInterest, ListMeta]:
         """For `predmkt_b` a symbol gives the sum over its markets; a ticker in place of the symbol gives one market. Costs 50 plus 3 per row credits. Open from the free plan on. Another path to `GET /v1/open-interest` with source=perpdex. `GET /v1/perpdex/open-interest`"""
         return self._rows(OPERATIONS["perpdex_open_interest"], {"symbol": symbol, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
@@ -3138,6 +3231,14 @@ class AsyncMethods:
     async def predmkt_a_market(self, identifier: str) -> MarketRecord:
         """Costs 25 flat credits. Open from the free plan on. Another path to `GET /v1/markets/{identifier}` with source=predmkt_a. `GET /v1/predmkt_a/markets/{identifier}`"""
         return await self._answer(OPERATIONS["predmkt_a_market"], {"identifier": identifier})
+
+    def cexa_spot(self) -> AsyncRows[ExchangePair, ListMeta]:
+        """Their rows are on the endpoints with `source=cexa`. Costs 25 flat credits. Open from the free plan on. `GET /v1/cexa/spot`"""
+        return self._rows(OPERATIONS["cexa_spot"], {})
+
+    def cexa_futures(self) -> AsyncRows[ExchangePair, ListMeta]:
+        """Their rows are on the endpoints with `source=cexa_futures`. Costs 25 flat credits. Open from the free plan on. `GET /v1/cexa/futures`"""
+        return self._rows(OPERATIONS["cexa_futures"], {})
 
     async def submit_transaction(self, *, transaction: SubmitRequestTransaction, allow_orphan: Optional[bool] = None, replace_by_fee: Optional[bool] = None, wait_for_mempool: Optional[bool] = None, wait_timeout_seconds: Optional[float] = None) -> SubmitResult:
         """Hands the transaction to a node and to another one where the first does not answer. "Already in the mempool" and "already accepted" are success, so sending the same transaction again does no harm. A refusal is 422 `transaction_rejected`, with `reason` and what the node said about it (`required_fee_sompi`, `other_tx_id`, `mass_limit` …). When no node answered but one may have taken it, the error has `in_doubt: true` and `tx_id`. Costs 10 plus 5 per attempt credits. Open from the developer plan (tier pro) on. `POST /v1/transactions/submit`"""
@@ -3191,6 +3292,10 @@ class AsyncMethods:
         """The secret that signs its deliveries is shown in this answer and never again. Costs 10 flat credits. Open from the developer plan (tier pro) on. `POST /v1/webhooks`"""
         return await self._answer(OPERATIONS["create_webhook"], {}, {"url": url, "kinds": kinds, "addresses": addresses, "batch": batch})
 
+    async def webhook(self, id: str) -> FoundWebhook:
+        """The secret is shown at creation only. Costs 0 flat credits. Open from the developer plan (tier pro) on. `GET /v1/webhooks/{id}`"""
+        return await self._answer(OPERATIONS["webhook"], {"id": id})
+
     async def update_webhook(self, id: str, *, active: Optional[bool] = None, kinds: Optional[List[str]] = None, addresses: Optional[List[str]] = None, batch: Optional[bool] = None) -> ChangedWebhook:
         """What is left out stays as it is. The url and the secret are not changed here. Costs 0 flat credits. Open from the developer plan (tier pro) on. `PATCH /v1/webhooks/{id}`"""
         return await self._answer(OPERATIONS["update_webhook"], {"id": id}, {"active": active, "kinds": kinds, "addresses": addresses, "batch": batch})
@@ -3219,9 +3324,9 @@ class AsyncMethods:
         """Costs 0 flat credits. Open from the free plan on. `GET /v1/limits`"""
         return await self._answer(OPERATIONS["limits"], {})
 
-    async def status(self) -> Status:
+    async def status(self, *, limit: Optional[int] = None) -> Status:
         """Costs 0 flat credits. Open from the free plan on. `GET /v1/status`"""
-        return await self._answer(OPERATIONS["status"], {})
+        return await self._answer(OPERATIONS["status"], {"limit": limit})
 
     async def health(self) -> Health:
         """Answers while the process runs. Needs no key. Another path to `GET /health`. `GET /v1/health`"""

@@ -288,12 +288,23 @@ export interface SourcesData {
   source: string
   /** Name for people. */
   display_name: string
+  /** The same as display_name. */
+  label: string
   /** Supported symbols. */
   symbols: readonly string[]
   /** Supported candle intervals. */
   intervals: readonly string[]
+  /** Which tier each candle interval needs. */
+  tier_requirements: readonly SourcesDataTierRequirement[]
   /** Endpoints that serve this source. */
   endpoints: readonly SourcesDataEndpoint[]
+}
+
+export interface SourcesDataTierRequirement {
+  /** Candle interval. */
+  interval: string
+  /** Lowest tier that may read it; null where no plan does. */
+  min_tier: 'free' | 'pro' | 'business' | null
 }
 
 export interface SourcesDataEndpoint {
@@ -554,9 +565,9 @@ export interface SnapshotAtMeta {
   symbol: string | null
   /** Echo of the request. */
   source: string | null
-  /** Always null: one sample is served. */
-  interval: null
-  /** The instant that was asked for. */
+  /** Duration of the contract, as asked; null where it was not. */
+  interval: string | null
+  /** The instant that was asked for; left out: that of the answer. */
   time: string
   /** 1, or 0 when there is no snapshot. */
   count: number
@@ -745,6 +756,14 @@ export interface Market {
   liquidity: number | null
   /** Open interest as the venue reports it. */
   open_interest: number | null
+  /** `predmkt_a`: order-book token of the outcome Up. */
+  clob_token_up: string | null
+  /** `predmkt_a`: order-book token of the outcome Down. */
+  clob_token_down: string | null
+  /** Volume of a resolved market; null until then. */
+  final_volume: number | null
+  /** Liquidity of a resolved market; null until then. */
+  final_liquidity: number | null
 }
 
 export interface MarketToken {
@@ -799,6 +818,27 @@ export interface MarketRecord {
   liquidity: number | null
   /** Open interest as the venue reports it. */
   open_interest: number | null
+  /** `predmkt_a`: order-book token of the outcome Up. */
+  clob_token_up: string | null
+  /** `predmkt_a`: order-book token of the outcome Down. */
+  clob_token_down: string | null
+  /** Volume of a resolved market; null until then. */
+  final_volume: number | null
+  /** Liquidity of a resolved market; null until then. */
+  final_liquidity: number | null
+}
+
+export interface ExchangePair {
+  /** Asset symbol. */
+  symbol: 'BTC' | 'ETH' | 'SOL' | 'XRP'
+  /** Name of the asset. */
+  name: string
+  /** Where the row was recorded. */
+  source: 'cexa' | 'cexa_futures' | 'perpdex' | 'predmkt_a' | 'predmkt_b' | 'oracle' | 'cexa_spot'
+  /** Candle intervals. */
+  intervals: readonly string[]
+  /** Time of the earliest candle; null before the first one is recorded. */
+  earliest_data: string | null
 }
 
 export interface SubmitResult {
@@ -2059,6 +2099,35 @@ export interface NewWebhook {
   batch?: boolean
 }
 
+export interface FoundWebhook {
+  /** Id of the webhook. */
+  id: string
+  /** Where deliveries go. */
+  url: string
+  /** Kinds of events: block_added, virtual_chain_changed, virtual_daa_score_changed, sink_blue_score_changed, utxos_changed, mempool_entry, covenant_execution, krc20_activity, native_asset_transfer, scriptlang_event. */
+  kinds: readonly string[]
+  /** Addresses that narrow the kinds which have some; needed for utxos_changed. */
+  addresses: readonly string[]
+  /** Whether what is waiting, up to 100 events or 200 ms, comes in one POST as an array. */
+  batch: boolean
+  /** Whether events are delivered. */
+  active: boolean
+  /** When it was created. */
+  created_at: string
+  /** Why the service switched it off: gone, failing, key_revoked, key_expired; null while it did not. */
+  disabled_reason: string | null
+  /** When the service switched it off. */
+  disabled_at: string | null
+  /** Why deliveries wait: credits_exhausted, account_paused or plan; null while they do not. */
+  paused_reason: string | null
+  /** First failure since the last success. */
+  failing_since: string | null
+  /** When the last delivery was taken. */
+  last_success_at: string | null
+  /** Credits that this call cost. */
+  credits_used: number
+}
+
 export interface ChangedWebhook {
   /** Id of the webhook. */
   id: string
@@ -2597,6 +2666,15 @@ export type EventKind =
   | 'native_asset_transfer'
   | 'scriptlang_event'
 
+export interface MarketsMeta {
+  /** Markets that fit the filters, on all pages; null where they are more than 10,000. */
+  total: number | null
+  /** Rows per page that are allowed here. */
+  limit: number
+  /** Rows of the pages before this one. */
+  offset: number | null
+}
+
 export type ErrorCode =
   | 'invalid_symbol'
   | 'invalid_source'
@@ -2841,6 +2919,8 @@ export interface PredmktACandlesParams {
   after?: string | undefined
   /** Row order. Left out: chronological when `start` is given, newest first otherwise. */
   order?: 'asc' | 'desc' | undefined
+  /** Another name of `market_id`. One market: condition id, number or slug (`predmkt_a`), or ticker (`predmkt_b`). */
+  condition_id?: string | undefined
 }
 
 export interface PredmktBBySymbolParams {
@@ -2862,6 +2942,14 @@ export interface PredmktBBySymbolParams {
   after?: string | undefined
   /** Row order. Left out: chronological when `start` is given, newest first otherwise. */
   order?: 'asc' | 'desc' | undefined
+  /** Another name of `start`. First instant, inclusive. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds. */
+  start_time?: Time | undefined
+  /** Another name of `end`. Last instant, exclusive. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds. */
+  end_time?: Time | undefined
+  /** Pages are asked for by `after`. Accepted and ignored. */
+  offset?: number | undefined
+  /** Candles have no order book: it is on the snapshots of the venue. Accepted and ignored. */
+  include_orderbook?: boolean | undefined
 }
 
 export interface PerpdexBySymbolParams {
@@ -2883,6 +2971,14 @@ export interface PerpdexBySymbolParams {
   after?: string | undefined
   /** Row order. Left out: chronological when `start` is given, newest first otherwise. */
   order?: 'asc' | 'desc' | undefined
+  /** Another name of `start`. First instant, inclusive. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds. */
+  start_time?: Time | undefined
+  /** Another name of `end`. Last instant, exclusive. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds. */
+  end_time?: Time | undefined
+  /** Pages are asked for by `after`. Accepted and ignored. */
+  offset?: number | undefined
+  /** Candles have no order book: it is on the snapshots of the venue. Accepted and ignored. */
+  include_orderbook?: boolean | undefined
 }
 
 export interface SnapshotsParams {
@@ -2939,6 +3035,8 @@ export interface PredmktASnapshotsParams {
   after?: string | undefined
   /** Row order. Left out: chronological when `start` is given, newest first otherwise. */
   order?: 'asc' | 'desc' | undefined
+  /** Another name of `market_id`. One market: condition id, number or slug (`predmkt_a`), or ticker (`predmkt_b`). */
+  condition_id?: string | undefined
 }
 
 export interface PredmktAOrderbookParams {
@@ -2964,6 +3062,8 @@ export interface PredmktAOrderbookParams {
   after?: string | undefined
   /** Row order. Left out: chronological when `start` is given, newest first otherwise. */
   order?: 'asc' | 'desc' | undefined
+  /** Another name of `market_id`. One market: condition id, number or slug (`predmkt_a`), or ticker (`predmkt_b`). */
+  condition_id?: string | undefined
 }
 
 export interface PredmktBSnapshotsParams {
@@ -2991,6 +3091,8 @@ export interface PredmktBSnapshotsParams {
   after?: string | undefined
   /** Row order. Left out: chronological when `start` is given, newest first otherwise. */
   order?: 'asc' | 'desc' | undefined
+  /** Another name of `market_type`. Series of the contract. */
+  series?: '15m' | 'hourly' | 'daily' | undefined
 }
 
 export interface PredmktBOrderbookParams {
@@ -3016,6 +3118,8 @@ export interface PredmktBOrderbookParams {
   after?: string | undefined
   /** Row order. Left out: chronological when `start` is given, newest first otherwise. */
   order?: 'asc' | 'desc' | undefined
+  /** Another name of `market_type`. Series of the contract. */
+  series?: '15m' | 'hourly' | 'daily' | undefined
 }
 
 export interface PerpdexSnapshotsParams {
@@ -3050,8 +3154,10 @@ export interface SnapshotsAtParams {
   source: 'predmkt_a' | 'predmkt_b' | 'perpdex' | 'cexa'
   /** Asset symbol, in any case. */
   symbol: 'BTC' | 'ETH' | 'SOL' | 'XRP'
-  /** The instant. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds. */
-  time: Time
+  /** The instant. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds. Needed unless `interval` is given. */
+  time?: Time | undefined
+  /** Duration of the contract; without `time` its newest snapshot. Only for predmkt_a, predmkt_b; ignored elsewhere. */
+  interval?: '5m' | '15m' | '1h' | '4h' | '24h' | undefined
   /** One market: condition id, number or slug (`predmkt_a`), or ticker (`predmkt_b`). Only for predmkt_a, predmkt_b; ignored elsewhere. */
   market_id?: string | undefined
   /** Adds both books of the market, with every level. Only for predmkt_a, predmkt_b; ignored elsewhere. */
@@ -3061,19 +3167,25 @@ export interface SnapshotsAtParams {
 export interface PredmktASnapshotsAtParams {
   /** Asset symbol, in any case. */
   symbol: 'BTC' | 'ETH' | 'SOL' | 'XRP'
-  /** The instant. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds. */
-  time: Time
+  /** The instant. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds. Needed unless `interval` is given. */
+  time?: Time | undefined
+  /** Duration of the contract; without `time` its newest snapshot. Only for predmkt_a, predmkt_b; ignored elsewhere. */
+  interval?: '5m' | '15m' | '1h' | '4h' | '24h' | undefined
   /** One market: condition id, number or slug (`predmkt_a`), or ticker (`predmkt_b`). Only for predmkt_a, predmkt_b; ignored elsewhere. */
   market_id?: string | undefined
   /** Adds both books of the market, with every level. Only for predmkt_a, predmkt_b; ignored elsewhere. */
   include_orderbook?: boolean | undefined
+  /** Another name of `market_id`. One market: condition id, number or slug (`predmkt_a`), or ticker (`predmkt_b`). */
+  condition_id?: string | undefined
 }
 
 export interface PredmktBSnapshotsAtParams {
   /** Asset symbol, in any case. */
   symbol: 'BTC' | 'ETH' | 'SOL' | 'XRP'
-  /** The instant. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds. */
-  time: Time
+  /** The instant. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds. Needed unless `interval` is given. */
+  time?: Time | undefined
+  /** Duration of the contract; without `time` its newest snapshot. Only for predmkt_a, predmkt_b; ignored elsewhere. */
+  interval?: '5m' | '15m' | '1h' | '4h' | '24h' | undefined
   /** One market: condition id, number or slug (`predmkt_a`), or ticker (`predmkt_b`). Only for predmkt_a, predmkt_b; ignored elsewhere. */
   market_id?: string | undefined
   /** Adds both books of the market, with every level. Only for predmkt_a, predmkt_b; ignored elsewhere. */
@@ -3083,8 +3195,10 @@ export interface PredmktBSnapshotsAtParams {
 export interface PerpdexSnapshotsAtParams {
   /** Asset symbol, in any case. */
   symbol: 'BTC' | 'ETH' | 'SOL' | 'XRP'
-  /** The instant. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds. */
-  time: Time
+  /** The instant. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds. Needed unless `interval` is given. */
+  time?: Time | undefined
+  /** Duration of the contract; without `time` its newest snapshot. Only for predmkt_a, predmkt_b; ignored elsewhere. */
+  interval?: '5m' | '15m' | '1h' | '4h' | '24h' | undefined
   /** One market: condition id, number or slug (`predmkt_a`), or ticker (`predmkt_b`). Only for predmkt_a, predmkt_b; ignored elsewhere. */
   market_id?: string | undefined
   /** Adds both books of the market, with every level. Only for predmkt_a, predmkt_b; ignored elsewhere. */
@@ -3100,8 +3214,8 @@ export interface TradesParams {
   market_id?: string | undefined
   /** One leg of a market: its order-book token id (`predmkt_a`). Only for predmkt_a; ignored elsewhere. */
   token_id?: string | undefined
-  /** Side of the aggressor. */
-  side?: 'buy' | 'sell' | undefined
+  /** Side of the aggressor. Left out: all. */
+  side?: 'buy' | 'sell' | 'all' | undefined
   /** First instant, inclusive. Left out: the start of the plan's window. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds. */
   start?: Time | undefined
   /** Last instant, exclusive. Left out: now. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds. */
@@ -3121,8 +3235,8 @@ export interface PredmktATradesParams {
   market_id?: string | undefined
   /** One leg of a market: its order-book token id (`predmkt_a`). Only for predmkt_a; ignored elsewhere. */
   token_id?: string | undefined
-  /** Side of the aggressor. */
-  side?: 'buy' | 'sell' | undefined
+  /** Side of the aggressor. Left out: all. */
+  side?: 'buy' | 'sell' | 'all' | undefined
   /** First instant, inclusive. Left out: the start of the plan's window. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds. */
   start?: Time | undefined
   /** Last instant, exclusive. Left out: now. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds. */
@@ -3142,8 +3256,8 @@ export interface PerpdexTradesParams {
   market_id?: string | undefined
   /** One leg of a market: its order-book token id (`predmkt_a`). Only for predmkt_a; ignored elsewhere. */
   token_id?: string | undefined
-  /** Side of the aggressor. */
-  side?: 'buy' | 'sell' | undefined
+  /** Side of the aggressor. Left out: all. */
+  side?: 'buy' | 'sell' | 'all' | undefined
   /** First instant, inclusive. Left out: the start of the plan's window. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds. */
   start?: Time | undefined
   /** Last instant, exclusive. Left out: now. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds. */
@@ -3179,7 +3293,7 @@ export interface OpenInterestParams {
   /** Venue that the rows come from. */
   source?: 'cexa_futures' | 'perpdex' | 'predmkt_b' | undefined
   /** Distance of the observations. */
-  interval?: '5m' | '15m' | '1h' | '4h' | '1d' | undefined
+  interval?: '5m' | '15m' | '1h' | '4h' | '1d' | '24h' | undefined
   /** First instant, inclusive. Left out: the start of the plan's window. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds. */
   start?: Time | undefined
   /** Last instant, exclusive. Left out: now. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds. */
@@ -3196,7 +3310,7 @@ export interface PerpdexOpenInterestParams {
   /** Asset symbol in any case, or the ticker or slug of a `predmkt_b` market. */
   symbol: string
   /** Distance of the observations. */
-  interval?: '5m' | '15m' | '1h' | '4h' | '1d' | undefined
+  interval?: '5m' | '15m' | '1h' | '4h' | '1d' | '24h' | undefined
   /** First instant, inclusive. Left out: the start of the plan's window. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds. */
   start?: Time | undefined
   /** Last instant, exclusive. Left out: now. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds. */
@@ -3465,6 +3579,11 @@ export interface WebhooksParams {
   cursor?: string | undefined
 }
 
+export interface WebhookParams {
+  /** Id of the webhook. */
+  id: string
+}
+
 export interface UpdateWebhookParams {
   /** Id of the webhook. */
   id: string
@@ -3497,6 +3616,11 @@ export interface RotateWebhookParams {
 export interface ReplayWebhookParams {
   /** Id of the webhook. */
   id: string
+}
+
+export interface StatusParams {
+  /** Records of `ingestion` at most. Left out: all. */
+  limit?: number | undefined
 }
 
 /** What an operation is on the wire. */
@@ -3572,6 +3696,8 @@ export const OPERATIONS = {
   perpdexMarkets: { method: 'GET', path: '/v1/perpdex/markets', rowsField: 'data', cursorParam: 'after' },
   market: { method: 'GET', path: '/v1/markets/{identifier}' },
   predmktAMarket: { method: 'GET', path: '/v1/predmkt_a/markets/{identifier}' },
+  cexaSpot: { method: 'GET', path: '/v1/cexa/spot', rowsField: 'data' },
+  cexaFutures: { method: 'GET', path: '/v1/cexa/futures', rowsField: 'data' },
   submitTransaction: { method: 'POST', path: '/v1/transactions/submit' },
   transaction: { method: 'GET', path: '/v1/transactions/{tx_id}' },
   addressTransactions: {
@@ -3605,6 +3731,7 @@ export const OPERATIONS = {
   rpc: { method: 'POST', path: '/rpc' },
   webhooks: { method: 'GET', path: '/v1/webhooks', rowsField: 'webhooks', cursorParam: 'cursor' },
   createWebhook: { method: 'POST', path: '/v1/webhooks' },
+  webhook: { method: 'GET', path: '/v1/webhooks/{id}' },
   updateWebhook: { method: 'PATCH', path: '/v1/webhooks/{id}' },
   deleteWebhook: { method: 'DELETE', path: '/v1/webhooks/{id}' },
   webhookDeliveries: {
@@ -3660,6 +3787,8 @@ export interface PricedParams {
   perpdexMarkets: PerpdexMarketsParams
   market: MarketParams
   predmktAMarket: PredmktAMarketParams
+  cexaSpot: object
+  cexaFutures: object
   transaction: TransactionParams
   addressTransactions: AddressTransactionsParams
   addressActivity: AddressActivityParams
@@ -3670,9 +3799,10 @@ export interface PricedParams {
   covenantUtxos: CovenantUtxosParams
   feesEstimate: FeesEstimateParams
   webhooks: WebhooksParams
+  webhook: WebhookParams
   webhookDeliveries: WebhookDeliveriesParams
   limits: object
-  status: object
+  status: StatusParams
 }
 
 /** Per call. */
@@ -3756,22 +3886,22 @@ export abstract class Methods {
     return this.rowsOf(OPERATIONS.perpdexSnapshots, params, options)
   }
 
-  /** Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first. `data` is null when there is none at or before the time; `meta.reason` says why. Costs 50 flat credits. Open from the free plan on. `GET /v1/snapshots/at` */
+  /** Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first, or the newest of a duration with `interval` in place of `time`. `data` is null when there is none at or before the time; `meta.reason` says why. Costs 50 flat credits. Open from the free plan on. `GET /v1/snapshots/at` */
   snapshotsAt(params: SnapshotsAtParams, options?: CallOptions): Promise<SnapshotAt> {
     return this.answerOf(OPERATIONS.snapshotsAt, params, options)
   }
 
-  /** Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first. `data` is null when there is none at or before the time; `meta.reason` says why. Costs 50 flat credits. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=predmkt_a. `GET /v1/predmkt_a/snapshots/at` */
+  /** Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first, or the newest of a duration with `interval` in place of `time`. `data` is null when there is none at or before the time; `meta.reason` says why. Costs 50 flat credits. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=predmkt_a. `GET /v1/predmkt_a/snapshots/at` */
   predmktASnapshotsAt(params: PredmktASnapshotsAtParams, options?: CallOptions): Promise<SnapshotAt> {
     return this.answerOf(OPERATIONS.predmktASnapshotsAt, params, options)
   }
 
-  /** Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first. `data` is null when there is none at or before the time; `meta.reason` says why. Costs 50 flat credits. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=predmkt_b. `GET /v1/predmkt_b/snapshots/at` */
+  /** Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first, or the newest of a duration with `interval` in place of `time`. `data` is null when there is none at or before the time; `meta.reason` says why. Costs 50 flat credits. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=predmkt_b. `GET /v1/predmkt_b/snapshots/at` */
   predmktBSnapshotsAt(params: PredmktBSnapshotsAtParams, options?: CallOptions): Promise<SnapshotAt> {
     return this.answerOf(OPERATIONS.predmktBSnapshotsAt, params, options)
   }
 
-  /** Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first. `data` is null when there is none at or before the time; `meta.reason` says why. Costs 50 flat credits. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=perpdex. `GET /v1/perpdex/snapshots/at` */
+  /** Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first, or the newest of a duration with `interval` in place of `time`. `data` is null when there is none at or before the time; `meta.reason` says why. Costs 50 flat credits. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=perpdex. `GET /v1/perpdex/snapshots/at` */
   perpdexSnapshotsAt(params: PerpdexSnapshotsAtParams, options?: CallOptions): Promise<SnapshotAt> {
     return this.answerOf(OPERATIONS.perpdexSnapshotsAt, params, options)
   }
@@ -3830,32 +3960,41 @@ export abstract class Methods {
   }
 
   /** Latest end first, perpetuals before all; with `order=asc` the soonest end first. `active` and `status` left out list all. Costs 25 flat credits. Open from the free plan on. `GET /v1/markets` */
-  markets(params: MarketsParams = {}, options?: CallOptions): Rows<Market, ListMeta> {
+  markets(params: MarketsParams = {}, options?: CallOptions): Rows<Market, ListMeta & MarketsMeta> {
     return this.rowsOf(OPERATIONS.markets, params, options)
   }
 
   /** Latest end first, perpetuals before all; with `order=asc` the soonest end first. `active` and `status` left out list all. Costs 25 flat credits. Open from the free plan on. Another path to `GET /v1/markets` with source=predmkt_a. `GET /v1/predmkt_a/markets` */
-  predmktAMarkets(params: PredmktAMarketsParams = {}, options?: CallOptions): Rows<Market, ListMeta> {
+  predmktAMarkets(
+    params: PredmktAMarketsParams = {},
+    options?: CallOptions,
+  ): Rows<Market, ListMeta & MarketsMeta> {
     return this.rowsOf(OPERATIONS.predmktAMarkets, params, options)
   }
 
   /** Latest end first, perpetuals before all; with `order=asc` the soonest end first. `active` and `status` left out list all. Costs 25 flat credits. Open from the free plan on. Another path to `GET /v1/markets` with source=predmkt_b, active=true. `GET /v1/predmkt_b` */
-  predmktB(params: PredmktBParams = {}, options?: CallOptions): Rows<Market, ListMeta> {
+  predmktB(params: PredmktBParams = {}, options?: CallOptions): Rows<Market, ListMeta & MarketsMeta> {
     return this.rowsOf(OPERATIONS.predmktB, params, options)
   }
 
   /** Latest end first, perpetuals before all; with `order=asc` the soonest end first. `active` and `status` left out list all. Costs 25 flat credits. Open from the free plan on. Another path to `GET /v1/markets` with source=predmkt_b, active=true. `GET /v1/predmkt_b/markets` */
-  predmktBMarkets(params: PredmktBMarketsParams = {}, options?: CallOptions): Rows<Market, ListMeta> {
+  predmktBMarkets(
+    params: PredmktBMarketsParams = {},
+    options?: CallOptions,
+  ): Rows<Market, ListMeta & MarketsMeta> {
     return this.rowsOf(OPERATIONS.predmktBMarkets, params, options)
   }
 
   /** Latest end first, perpetuals before all; with `order=asc` the soonest end first. `active` and `status` left out list all. Costs 25 flat credits. Open from the free plan on. Another path to `GET /v1/markets` with source=perpdex. `GET /v1/perpdex` */
-  perpdex(params: PerpdexParams = {}, options?: CallOptions): Rows<Market, ListMeta> {
+  perpdex(params: PerpdexParams = {}, options?: CallOptions): Rows<Market, ListMeta & MarketsMeta> {
     return this.rowsOf(OPERATIONS.perpdex, params, options)
   }
 
   /** Latest end first, perpetuals before all; with `order=asc` the soonest end first. `active` and `status` left out list all. Costs 25 flat credits. Open from the free plan on. Another path to `GET /v1/markets` with source=perpdex. `GET /v1/perpdex/markets` */
-  perpdexMarkets(params: PerpdexMarketsParams = {}, options?: CallOptions): Rows<Market, ListMeta> {
+  perpdexMarkets(
+    params: PerpdexMarketsParams = {},
+    options?: CallOptions,
+  ): Rows<Market, ListMeta & MarketsMeta> {
     return this.rowsOf(OPERATIONS.perpdexMarkets, params, options)
   }
 
@@ -3867,6 +4006,16 @@ export abstract class Methods {
   /** Costs 25 flat credits. Open from the free plan on. Another path to `GET /v1/markets/{identifier}` with source=predmkt_a. `GET /v1/predmkt_a/markets/{identifier}` */
   predmktAMarket(params: PredmktAMarketParams, options?: CallOptions): Promise<MarketRecord> {
     return this.answerOf(OPERATIONS.predmktAMarket, params, options)
+  }
+
+  /** Their rows are on the endpoints with `source=cexa`. Costs 25 flat credits. Open from the free plan on. `GET /v1/cexa/spot` */
+  cexaSpot(options?: CallOptions): Rows<ExchangePair, ListMeta> {
+    return this.rowsOf(OPERATIONS.cexaSpot, {}, options)
+  }
+
+  /** Their rows are on the endpoints with `source=cexa_futures`. Costs 25 flat credits. Open from the free plan on. `GET /v1/cexa/futures` */
+  cexaFutures(options?: CallOptions): Rows<ExchangePair, ListMeta> {
+    return this.rowsOf(OPERATIONS.cexaFutures, {}, options)
   }
 
   /** Hands the transaction to a node and to another one where the first does not answer. "Already in the mempool" and "already accepted" are success, so sending the same transaction again does no harm. A refusal is 422 `transaction_rejected`, with `reason` and what the node said about it (`required_fee_sompi`, `other_tx_id`, `mass_limit` …). When no node answered but one may have taken it, the error has `in_doubt: true` and `tx_id`. Costs 10 plus 5 per attempt credits. Open from the developer plan (tier pro) on. `POST /v1/transactions/submit` */
@@ -3943,6 +4092,11 @@ export abstract class Methods {
     return this.answerOf(OPERATIONS.createWebhook, {}, options, body)
   }
 
+  /** The secret is shown at creation only. Costs 0 flat credits. Open from the developer plan (tier pro) on. `GET /v1/webhooks/{id}` */
+  webhook(params: WebhookParams, options?: CallOptions): Promise<FoundWebhook> {
+    return this.answerOf(OPERATIONS.webhook, params, options)
+  }
+
   /** What is left out stays as it is. The url and the secret are not changed here. Costs 0 flat credits. Open from the developer plan (tier pro) on. `PATCH /v1/webhooks/{id}` */
   updateWebhook(
     params: UpdateWebhookParams,
@@ -3983,8 +4137,8 @@ export abstract class Methods {
   }
 
   /** Costs 0 flat credits. Open from the free plan on. `GET /v1/status` */
-  status(options?: CallOptions): Promise<Status> {
-    return this.answerOf(OPERATIONS.status, {}, options)
+  status(params: StatusParams = {}, options?: CallOptions): Promise<Status> {
+    return this.answerOf(OPERATIONS.status, params, options)
   }
 
   /** Answers while the process runs. Needs no key. Another path to `GET /health`. `GET /v1/health` */

@@ -13,6 +13,7 @@ import { rpcEndpoint } from './chain/rpc.ts'
 import { submit } from './chain/submit.ts'
 import { transactionEndpoint } from './chain/transaction.ts'
 import { candles } from './market/candles.ts'
+import { futuresListing, spotListing } from './market/exchange-listing.ts'
 import { flow } from './market/flow.ts'
 import { funding } from './market/funding.ts'
 import { liquidations } from './market/liquidations.ts'
@@ -32,6 +33,7 @@ import type { Services } from './services.ts'
 import { createWebhook } from './webhooks/create-webhook.ts'
 import { deleteWebhook } from './webhooks/delete-webhook.ts'
 import { deliveries } from './webhooks/deliveries.ts'
+import { getWebhook } from './webhooks/get-webhook.ts'
 import { listWebhooks } from './webhooks/list-webhooks.ts'
 import { patchWebhook } from './webhooks/patch-webhook.ts'
 import { replayWebhook } from './webhooks/replay-webhook.ts'
@@ -53,6 +55,8 @@ export const ENDPOINTS: readonly AnyEndpoint<Services>[] = [
   ticker,
   markets,
   market,
+  spotListing,
+  futuresListing,
   submit,
   transactionEndpoint,
   addressTransactions,
@@ -66,6 +70,7 @@ export const ENDPOINTS: readonly AnyEndpoint<Services>[] = [
   rpcEndpoint,
   listWebhooks,
   createWebhook,
+  getWebhook,
   patchWebhook,
   deleteWebhook,
   deliveries,

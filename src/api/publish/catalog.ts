@@ -1,20 +1,28 @@
 import type { AnyEndpoint } from '../../contract/endpoint.ts'
 import { CANDLE_INTERVALS } from '../../core/interval.ts'
-import { allowsInterval, type Plan, reaches } from '../../core/plan.ts'
+import { allowsInterval, lowestTier, type Plan, reaches } from '../../core/plan.ts'
 import { resolveSource, SOURCE_INFO, SOURCES, type Source } from '../../core/source.ts'
 import { SYMBOL_NAMES, SYMBOLS } from '../../core/symbol.ts'
 import type { SourcesBody, SymbolsBody } from '../endpoints/market/catalog-schema.ts'
 import { publishedRoutes } from './router.ts'
 
 /** The sources catalog: every source with its endpoints, derived from the declarations. */
-export function sourcesCatalog<Services>(endpoints: readonly AnyEndpoint<Services>[]): SourcesBody {
+export function sourcesCatalog<Services>(
+  endpoints: readonly AnyEndpoint<Services>[],
+  plans: readonly Plan[],
+): SourcesBody {
   const data = SOURCES.map((source) => {
     const { displayName, catalogName, candleIntervals } = SOURCE_INFO[source]
     return {
       source: catalogName,
       display_name: displayName,
+      label: displayName,
       symbols: [...SYMBOLS],
       intervals: [...candleIntervals],
+      tier_requirements: candleIntervals.map((interval) => ({
+        interval,
+        min_tier: lowestTier(plans, (plan) => allowsInterval(plan, interval)),
+      })),
       endpoints: endpointsOf(endpoints, source),
     }
   })

@@ -37,6 +37,13 @@ function faultsOf<Services>(endpoint: AnyEndpoint<Services>): string[] {
     for (const name of pathParamsOf(route.path)) {
       need(Object.hasOwn(params, name), `${route.path} has {${name}}, which is not declared`)
     }
+    const declared = Object.keys(route.params)
+    for (const [name, { insteadOf }] of Object.entries(route.params)) {
+      need(
+        insteadOf === undefined || declared.slice(0, declared.indexOf(name)).includes(insteadOf),
+        `${route.path} has ${name} instead of ${insteadOf}, which is not declared before it`,
+      )
+    }
     for (const name of Object.keys(route.bound)) {
       need(Object.hasOwn(params, name), `${route.path} binds ${name}, which is not declared`)
     }

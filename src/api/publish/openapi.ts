@@ -166,7 +166,7 @@ function parameters<Services>(route: PublishedRoute<Services>, samples: ExampleS
       description: [
         param.description,
         param.tier ? `Needs the ${tierInWords(param.tier)}.` : '',
-        param.sources ? `Only for ${param.sources.join(', ')}; ignored elsewhere.` : '',
+        param.sources ? appliesTo(param.sources) : '',
       ]
         .filter(Boolean)
         .join(' '),
@@ -175,6 +175,10 @@ function parameters<Services>(route: PublishedRoute<Services>, samples: ExampleS
       ...(param.tier ? { 'x-min-tier': param.tier } : {}),
     }))
   return [...own, ...gateParameters(route)]
+}
+
+function appliesTo(sources: readonly string[]): string {
+  return sources.length === 0 ? 'Accepted and ignored.' : `Only for ${sources.join(', ')}; ignored elsewhere.`
 }
 
 function gateParameters<Services>({ endpoint }: PublishedRoute<Services>): Json[] {

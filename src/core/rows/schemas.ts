@@ -249,6 +249,15 @@ export const MarketRow = Type.Object({
 })
 export type MarketRow = Static<typeof MarketRow>
 
+/** A market as it is served: with what follows from its stored fields. */
+export const MarketRecord = Type.Object({
+  ...MarketRow.properties,
+  clob_token_up: nullableTextField('`predmkt_a`: order-book token of the outcome Up.'),
+  clob_token_down: nullableTextField('`predmkt_a`: order-book token of the outcome Down.'),
+  final_volume: nullableNumberField('Volume of a resolved market; null until then.'),
+  final_liquidity: nullableNumberField('Liquidity of a resolved market; null until then.'),
+})
+
 export const ROW_SCHEMAS = {
   candles: CandleRow,
   trades: TradeRow,

@@ -187,14 +187,16 @@ export function marketSuite(engine: Engine): void {
       aliases: [],
     })
     await store.write({ markets: [hour, upDown(0), upDown(2), upDown(4)] })
-    const holding = async (time: number) =>
-      (await store.markets.holding({ source: 'predmkt_a', symbol: 'BTC', time, limit: 5 })).map(
+    const holding = async (time: number, of: { marketType?: '1h' } = {}) =>
+      (await store.markets.holding({ source: 'predmkt_a', symbol: 'BTC', time, limit: 5, ...of })).map(
         (found) => found.market.market_id,
       )
     assert.deepEqual(await holding(START + 1), ['0xC0', 'hour'])
     assert.deepEqual(await holding(START + FIVE_MINUTES), ['hour'])
     assert.deepEqual(await holding(START + 2 * FIVE_MINUTES), ['0xC2', 'hour'])
     assert.deepEqual(await holding(START + 3_600_000), [])
+    assert.deepEqual(await holding(START + 1, { marketType: '1h' }), ['hour'])
+    assert.deepEqual(await holding(START + 3_600_000, { marketType: '1h' }), [])
   })
 
   it('a wrong entry is refused', async (store) => {

@@ -99,8 +99,8 @@ export function marketReader(database: Database): MarketStore {
       const [row] = await plannedRows<{ count: number }>(COUNTS[query.order ?? 'desc'], values)
       return row?.count ?? 0
     },
-    async holding({ source, symbol, time, limit }) {
-      const types = [...MARKET_TYPES, ''] as const
+    async holding({ source, symbol, marketType, time, limit }) {
+      const types = marketType === undefined ? ([...MARKET_TYPES, ''] as const) : [marketType]
       const latest = types.map((type) => latestEnd(type, time))
       const values = [SOURCES.indexOf(source), symbol, types, time, latest, limit]
       return (await database.rows<{ text: string }>(HOLDING, values)).map(({ text }) => toMarket(text))

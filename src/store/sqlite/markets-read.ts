@@ -61,10 +61,10 @@ export function marketReader(database: DatabaseSync): MarketReader {
         .get(...binds, query.limit)
       return Number(row?.n)
     },
-    holding({ source, symbol, time, limit }) {
+    holding({ source, symbol, marketType, time, limit }) {
       const rank = SOURCES.indexOf(source)
       const found: FoundMarket[] = []
-      for (const type of [...MARKET_TYPES, ''] as const) {
+      for (const type of marketType === undefined ? ([...MARKET_TYPES, ''] as const) : [marketType]) {
         const ends = latestEnd(type, time)
         for (const row of holding.all(rank, symbol, type, time, ends, limit - found.length)) {
           found.push(toMarket(String(row.text)))

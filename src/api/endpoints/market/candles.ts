@@ -2,6 +2,8 @@ import { Type } from 'typebox'
 import { base } from '../../../contract/costs.ts'
 import { at, list } from '../../../contract/endpoint.ts'
 import {
+  bool,
+  foreignRowsPage,
   interval,
   onlyFor,
   optional,
@@ -9,6 +11,7 @@ import {
   source,
   symbol,
   withDefault,
+  withoutMeaning,
 } from '../../../contract/params.ts'
 import type { Interval } from '../../../core/interval.ts'
 import { CandleRow } from '../../../core/rows/schemas.ts'
@@ -17,7 +20,7 @@ import { endpoint } from '../services.ts'
 import { askableIntervals, feedsOf, sourcesWithInterval, spelling } from './feeds.ts'
 import { findSubject } from './find-market.ts'
 import { listRows } from './list-rows.ts'
-import { IDENTIFIERS_IN_WORDS, marketIdParam, tokenIdParam } from './market-params.ts'
+import { conditionIdParam, IDENTIFIERS_IN_WORDS, marketIdParam, tokenIdParam } from './market-params.ts'
 
 /** The contract publishes two variants; this is their superset, with the bounds and depths of variant A. */
 const SOURCES = ['cexa', 'cexa_spot', 'cexa_futures', 'perpdex', 'predmkt_a', 'predmkt_b', 'oracle'] as const
@@ -26,6 +29,12 @@ const INTERVALS = ['1s', '1m', '5m', '15m', '1h', '4h', '1d', '24h'] as const sa
 /** Prediction markets have no candles below five minutes. */
 const ofPredictions = (source: 'predmkt_a' | 'predmkt_b') => ({
   interval: withDefault(interval(askableIntervals(source)), '1h'),
+})
+
+/** What `/{venue}/{symbol}` takes on other services. */
+const foreignNames = () => ({
+  ...foreignRowsPage(),
+  include_orderbook: withoutMeaning(bool('Candles have no order book: it is on the snapshots of the venue.')),
 })
 
 const NOTE =
@@ -56,19 +65,21 @@ export const candles = endpoint({
   returns: list('Candle', CandleRow, Type.Object({})),
   errors: ['market_not_found'],
   aliases: [
-    at(
-      'GET /v1/predmkt_a/candles',
-      { source: 'predmkt_a' },
-      'Candles of prediction market A',
-      ofPredictions('predmkt_a'),
-    ),
+    at('GET /v1/predmkt_a/candles', { source: 'predmkt_a' }, 'Candles of prediction market A', {
+      ...ofPredictions('predmkt_a'),
+      condition_id: conditionIdParam,
+    }),
     at(
       'GET /v1/predmkt_b/{symbol}',
       { source: 'predmkt_b' },
       'Probability and price history of prediction market B',
-      { symbol: symbol({ orIdentifier: IDENTIFIERS_IN_WORDS }), ...ofPredictions('predmkt_b') },
+      {
+        symbol: symbol({ orIdentifier: IDENTIFIERS_IN_WORDS }),
+        ...ofPredictions('predmkt_b'),
+        ...foreignNames(),
+      },
     ),
-    at('GET /v1/perpdex/{symbol}', { source: 'perpdex' }, 'Candles of a perpetual'),
+    at('GET /v1/perpdex/{symbol}', { source: 'perpdex' }, 'Candles of a perpetual', foreignNames()),
   ],
   run: async (context) => {
     const { input } = context

@@ -1,6 +1,12 @@
 import { type Static, Type } from 'typebox'
 import { TIERS } from '../../../core/plan.ts'
-import { constantsField, integerField, nullableTimeField, textField } from '../../../core/rows/fields.ts'
+import {
+  constantsField,
+  integerField,
+  nullableOneOfField,
+  nullableTimeField,
+  textField,
+} from '../../../core/rows/fields.ts'
 
 const texts = (description: string) => Type.Array(Type.String(), { description })
 const alwaysNull = Type.Null({ description: 'Always null.' })
@@ -8,8 +14,16 @@ const alwaysNull = Type.Null({ description: 'Always null.' })
 const SourceRow = Type.Object({
   source: textField('Source identifier.'),
   display_name: textField('Name for people.'),
+  label: textField('The same as display_name.'),
   symbols: texts('Supported symbols.'),
   intervals: texts('Supported candle intervals.'),
+  tier_requirements: Type.Array(
+    Type.Object({
+      interval: textField('Candle interval.'),
+      min_tier: nullableOneOfField('Lowest tier that may read it; null where no plan does.', ...TIERS),
+    }),
+    { description: 'Which tier each candle interval needs.' },
+  ),
   endpoints: Type.Array(
     Type.Object({
       path: textField('Path, with the `source` query where it takes one.'),

@@ -1,12 +1,16 @@
+import { Type } from 'typebox'
 import { flat } from '../../../contract/costs.ts'
 import { at, list, object } from '../../../contract/endpoint.ts'
 import { CONTENT_TYPES, previewAnswer, ROW_SEPARATOR } from '../../../contract/envelopes.ts'
 import { bool, choice, optional, page, source, symbol } from '../../../contract/params.ts'
 import type { CursorPlace } from '../../../core/cursor.ts'
+import { integerField, nullableIntegerField } from '../../../core/rows/fields.ts'
 import { MARKET_STATUSES, type MarketType, marketTextAt } from '../../../core/rows/market.ts'
-import { MarketRow } from '../../../core/rows/schemas.ts'
+import { withLegs } from '../../../core/rows/market-legs.ts'
+import { MarketRecord } from '../../../core/rows/schemas.ts'
 import type { Source } from '../../../core/source.ts'
 import { type AssetSymbol, parseSymbol } from '../../../core/symbol.ts'
+import type { EnvironmentStore } from '../../../store/environment.ts'
 import type { MarketFilter, MarketPosition } from '../../../store/markets.ts'
 import { endpoint } from '../services.ts'
 import { NO_COVERAGE } from './coverage-meta.ts'
@@ -17,6 +21,17 @@ import { identifierParam, marketTypeParam } from './market-params.ts'
 import { withOpenInterest } from './perpetual-open-interest.ts'
 
 const SOURCES = ['predmkt_a', 'predmkt_b', 'perpdex'] as const satisfies Source[]
+
+/** Counting goes on to here. */
+const MAX_TOTAL = 10_000
+
+const MarketsMeta = Type.Object({
+  total: nullableIntegerField(
+    `Markets that fit the filters, on all pages; null where they are more than ${MAX_TOTAL.toLocaleString('en')}.`,
+  ),
+  limit: integerField('Rows per page that are allowed here.'),
+  offset: nullableIntegerField('Rows of the pages before this one.'),
+})
 
 export const markets = endpoint({
   path: 'GET /v1/markets',
@@ -39,7 +54,7 @@ export const markets = endpoint({
     order: optional(choice('Order by end. Left out: latest first.', ['asc', 'desc'] as const)),
   },
   cost: flat(25),
-  returns: list('Market', MarketRow),
+  returns: list('Market', MarketRecord, MarketsMeta),
   aliases: [
     at('GET /v1/predmkt_a/markets', { source: 'predmkt_a' }, 'Markets of prediction market A'),
     at('GET /v1/predmkt_b', { source: 'predmkt_b', active: true }, 'Active markets of prediction market B'),
@@ -55,7 +70,7 @@ export const markets = endpoint({
     const { input, services } = context
     const { store, cursors } = services.market
     const binding = walkBinding(context.path, input)
-    const { order, position } = readWalk(input, (after) => cursors.decode(binding, after))
+    const { order, position, offset } = readWalk(input, (after) => cursors.decode(binding, after))
     const filter = {
       ...(input.source ? { source: input.source } : {}),
       ...(input.symbol ? { symbol: parseSymbol(input.symbol) as AssetSymbol } : {}),
@@ -64,9 +79,13 @@ export const markets = endpoint({
     }
     const query = { ...filter, limit: context.rowLimit, order, ...(position ? { position } : {}) }
     if (context.dryRun) return previewAnswer(await store.markets.count(query), false)
-    const page = await store.markets.list({ ...query, separator: ROW_SEPARATOR })
+    const [page, total] = await Promise.all([
+      store.markets.list({ ...query, separator: ROW_SEPARATOR }),
+      store.markets.count({ ...filter, limit: MAX_TOTAL + 1 }),
+    ])
     const { last } = page
-    const rows = await withOpenInterest(store, marketTextAt(page.text, context.nowMs), context.nowMs)
+    const next = offset === null ? null : offset + page.count
+    const rows = await servedText(store, page.text, context.nowMs)
     return {
       kind: 'list',
       rows,
@@ -74,7 +93,7 @@ export const markets = endpoint({
       hasMore: page.hasMore,
       nextCursor:
         page.hasMore && last
-          ? cursors.encode(binding, [last.endMs, last.source, last.marketId, order])
+          ? cursors.encode(binding, [last.endMs, last.source, last.marketId, order, next])
           : null,
       meta: {
         symbol: input.symbol ?? null,
@@ -83,6 +102,9 @@ export const markets = endpoint({
         ...NOT_CLAMPED,
         ignored: context.ignored,
         coverage: NO_COVERAGE,
+        total: total > MAX_TOTAL ? null : total,
+        limit: context.rowLimit,
+        offset,
       },
       sealed: false,
       clamped: false,
@@ -90,6 +112,11 @@ export const markets = endpoint({
     }
   },
 })
+
+/** Stored texts as they are served at an instant. */
+async function servedText(store: EnvironmentStore, text: string, nowMs: number): Promise<string> {
+  return withLegs(await withOpenInterest(store, marketTextAt(text, nowMs), nowMs))
+}
 
 function stateFilter(
   asked: { active?: boolean | undefined; status?: (typeof MARKET_STATUSES)[number] | undefined },
@@ -106,14 +133,16 @@ function stateFilter(
 function readWalk(
   asked: { after?: string | undefined; order?: 'asc' | 'desc' | undefined },
   decode: (after: string) => CursorPlace | undefined,
-): { order: 'asc' | 'desc'; position?: MarketPosition } {
-  if (asked.after === undefined) return { order: asked.order ?? 'desc' }
+): { order: 'asc' | 'desc'; position?: MarketPosition; offset: number | null } {
+  if (asked.after === undefined) return { order: asked.order ?? 'desc', offset: 0 }
   const place = decode(asked.after)
   const order = place?.[3] === 'asc' ? 'asc' : 'desc'
   if (place === undefined || (asked.order !== undefined && asked.order !== order)) throw foreignCursor()
-  const [endMs, source, marketId] = place
+  const [endMs, source, marketId, , offset] = place
   return {
     order,
+    // Cursors of earlier versions do not have it.
+    offset: typeof offset === 'number' ? offset : null,
     position: {
       endMs: endMs === null ? null : Number(endMs),
       source: source as Source,
@@ -129,7 +158,7 @@ export const market = endpoint({
   // A perpetual is found by its coin.
   params: { identifier: identifierParam('BTC'), source: optional(source(...SOURCES)) },
   cost: flat(25),
-  returns: object('MarketRecord', MarketRow),
+  returns: object('MarketRecord', MarketRecord),
   errors: ['market_not_found'],
   aliases: [
     at(
@@ -147,7 +176,7 @@ export const market = endpoint({
     })
     return {
       kind: 'text',
-      text: await withOpenInterest(store, marketTextAt(text, nowMs), nowMs),
+      text: await servedText(store, text, nowMs),
       contentType: CONTENT_TYPES.json,
       units: { row: 1 },
     }

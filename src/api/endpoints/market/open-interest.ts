@@ -4,12 +4,12 @@ import { interval, optional, rowsPage, source, symbol, withDefault } from '../..
 import type { Interval } from '../../../core/interval.ts'
 import { OpenInterestRow } from '../../../core/rows/schemas.ts'
 import { endpoint } from '../services.ts'
-import { feedsOf } from './feeds.ts'
+import { feedsOf, spelling } from './feeds.ts'
 import { findSubject } from './find-market.ts'
 import { listRows } from './list-rows.ts'
 
 const SOURCES = ['cexa_futures', 'perpdex', 'predmkt_b'] as const
-const INTERVALS = ['5m', '15m', '1h', '4h', '1d'] as const satisfies Interval[]
+const INTERVALS = ['5m', '15m', '1h', '4h', '1d', '24h'] as const satisfies Interval[]
 /** Rows without a market: of the whole symbol. */
 const WHOLE_SYMBOL = ['']
 
@@ -42,6 +42,7 @@ export const openInterest = endpoint({
     return listRows(context, {
       feeds: feedsOf('open_interest', sources, subject.symbol, input.interval),
       filters: { instruments: subject.instruments ?? WHOLE_SYMBOL },
+      spell: spelling(undefined, input.interval),
     })
   },
 })

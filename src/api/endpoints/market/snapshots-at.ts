@@ -4,10 +4,20 @@ import { coverageSchema } from '../../../contract/coverage-schema.ts'
 import { at, object } from '../../../contract/endpoint.ts'
 import { CONTENT_TYPES } from '../../../contract/envelopes.ts'
 import type { ExampleSamples } from '../../../contract/example.ts'
-import { flag, onlyFor, optional, source, symbol, time, withExample } from '../../../contract/params.ts'
+import {
+  flag,
+  interval,
+  onlyFor,
+  optional,
+  source,
+  symbol,
+  time,
+  unlessGiven,
+  withExample,
+} from '../../../contract/params.ts'
 import type { Feed } from '../../../core/feed.ts'
 import { integerField, nullableTextField, timeField } from '../../../core/rows/fields.ts'
-import type { MarketType } from '../../../core/rows/market.ts'
+import { MARKET_TYPES, type MarketType } from '../../../core/rows/market.ts'
 import { type MarketRow, SnapshotRow } from '../../../core/rows/schemas.ts'
 import type { AssetSymbol } from '../../../core/symbol.ts'
 import { formatTime } from '../../../core/time.ts'
@@ -16,7 +26,7 @@ import { endpoint } from '../services.ts'
 import { coverageMeta } from './coverage-meta.ts'
 import { findMarket } from './find-market.ts'
 import { NOT_CLAMPED } from './list-rows.ts'
-import { marketIdParam } from './market-params.ts'
+import { conditionIdParam, marketIdParam } from './market-params.ts'
 import { checkAvailable, SNAPSHOT_SOURCES, type SnapshotSource, snapshotFeeds } from './snapshot-feeds.ts'
 
 /** Markets that span the instant are tried in turn, shortest first; one of the first nearly always has a row. */
@@ -34,8 +44,8 @@ const SnapshotAtMeta = Type.Object(
   {
     symbol: nullableTextField('Echo of the request.'),
     source: nullableTextField('Echo of the request.'),
-    interval: always(null, 'Always null: one sample is served.'),
-    time: timeField('The instant that was asked for.'),
+    interval: nullableTextField('Duration of the contract, as asked; null where it was not.'),
+    time: timeField('The instant that was asked for; left out: that of the answer.'),
     count: integerField('1, or 0 when there is no snapshot.'),
     returned: integerField('The same as count.'),
     has_more: always(false, 'Always false.'),
@@ -63,13 +73,20 @@ export const snapshotsAt = endpoint({
     tag: 'market',
     summary: 'The snapshot at or before a time',
     description:
-      'Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first. `data` is null when there is none at or before the time; `meta.reason` says why.',
+      'Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first, or the newest of a duration with `interval` in place of `time`. `data` is null when there is none at or before the time; `meta.reason` says why.',
   },
   access: { scope: 'market', history: { of: 'snapshots', whenOlder: 'refuse', refusal: 'plan_required' } },
   params: {
     source: withExample('predmkt_a', source(...SNAPSHOT_SOURCES)),
     symbol: symbol(),
-    time: withExample((samples: ExampleSamples) => samples.time, time('The instant.')),
+    time: unlessGiven(
+      'interval',
+      withExample((samples: ExampleSamples) => samples.time, time('The instant.')),
+    ),
+    interval: onlyFor(
+      ['predmkt_a', 'predmkt_b'],
+      optional(interval(MARKET_TYPES, 'Duration of the contract; without `time` its newest snapshot.')),
+    ),
     market_id: onlyFor(['predmkt_a', 'predmkt_b'], optional(marketIdParam)),
     include_orderbook: onlyFor(
       ['predmkt_a', 'predmkt_b'],
@@ -86,7 +103,9 @@ export const snapshotsAt = endpoint({
   ),
   errors: ['market_not_found', 'data_not_available'],
   aliases: [
-    at('GET /v1/predmkt_a/snapshots/at', { source: 'predmkt_a' }, 'Up/Down snapshot at or before a time'),
+    at('GET /v1/predmkt_a/snapshots/at', { source: 'predmkt_a' }, 'Up/Down snapshot at or before a time', {
+      condition_id: conditionIdParam,
+    }),
     at('GET /v1/predmkt_b/snapshots/at', { source: 'predmkt_b' }, 'Yes/No snapshot at or before a time'),
     at('GET /v1/perpdex/snapshots/at', { source: 'perpdex' }, 'L2 snapshot at or before a time'),
   ],
@@ -94,12 +113,16 @@ export const snapshotsAt = endpoint({
     const { input, services, range, nowMs } = context
     const { store } = services.market
     const asset = input.symbol as AssetSymbol
-    await checkAvailable(store, input.source, asset, { toMs: input.time, nowMs })
+    const instant = input.time ?? nowMs
+    const duration = context.ignored.includes('interval') ? undefined : input.interval
+    await checkAvailable(store, input.source, asset, { toMs: instant, nowMs })
     const found = await snapshotAt(store, {
       nowMs,
       source: input.source,
       symbol: asset,
-      time: input.time,
+      time: instant,
+      duration,
+      isNewest: input.time === undefined,
       notBefore: range?.earliestMs ?? 0,
       marketId: context.ignored.includes('market_id') ? undefined : input.market_id,
       books: input.include_orderbook && !context.ignored.includes('include_orderbook'),
@@ -108,8 +131,8 @@ export const snapshotsAt = endpoint({
     const meta = {
       symbol: input.symbol,
       source: input.source,
-      interval: null,
-      time: formatTime(input.time),
+      interval: duration ?? null,
+      time: formatTime(instant),
       count,
       returned: count,
       has_more: false,
@@ -133,6 +156,10 @@ interface AtQuestion {
   source: SnapshotSource
   symbol: AssetSymbol
   time: number
+  /** Only contracts of this duration. */
+  duration: MarketType | undefined
+  /** The newest snapshot is asked for, also where its market is over. */
+  isNewest: boolean
   notBefore: number
   marketId: string | undefined
   books: boolean
@@ -144,25 +171,36 @@ interface AtAnswer extends CoveredRow {
 }
 
 async function snapshotAt(store: EnvironmentStore, asked: AtQuestion): Promise<AtAnswer> {
-  const { source, symbol, time } = asked
+  const { source, symbol, time, duration } = asked
   if (source === 'perpdex') return rowAt(store, asked, snapshotFeeds(source, symbol, undefined), undefined)
   const rowOf = (market: MarketRow) => {
-    const duration = (market.market_type ?? undefined) as MarketType | undefined
-    return rowAt(store, asked, snapshotFeeds(source, symbol, duration), market)
+    const type = (market.market_type ?? undefined) as MarketType | undefined
+    return rowAt(store, asked, snapshotFeeds(source, symbol, type), market)
   }
   if (asked.marketId !== undefined) {
     const found = await findMarket(store, asked.marketId, { param: 'market_id', sources: [source], symbol })
     return rowOf(found.market)
   }
   let nearest: AtAnswer | undefined
-  for (const { market } of await store.markets.holding({ source, symbol, time, limit: MAX_MARKETS_TRIED })) {
+  const held = {
+    source,
+    symbol,
+    time,
+    limit: MAX_MARKETS_TRIED,
+    ...(duration ? { marketType: duration } : {}),
+  }
+  for (const { market } of await store.markets.holding(held)) {
     const answer = await rowOf(market)
     if (answer.row !== undefined) return answer
     nearest ??= answer
   }
+  const feeds = snapshotFeeds(source, symbol, duration)
+  if (asked.isNewest) {
+    const newest = await rowAt(store, asked, feeds, undefined)
+    if (newest.row !== undefined) return newest
+  }
   if (nearest !== undefined) return nearest
   const covered = { from: time, to: time + 1 }
-  const feeds = snapshotFeeds(source, symbol, undefined)
   const coverage = await store.coverage.read(feeds, time, Math.min(time + 1, asked.nowMs))
   return { row: undefined, covered, coverage, reason: 'no_market' }
 }

@@ -19,11 +19,13 @@ import type { AssetSymbol } from '../../../core/symbol.ts'
 import { endpoint } from '../services.ts'
 import { findMarket } from './find-market.ts'
 import { listRows, type RowsRequest } from './list-rows.ts'
-import { marketIdParam, marketTypeParam } from './market-params.ts'
+import { conditionIdParam, marketIdParam, marketTypeParam, seriesParam } from './market-params.ts'
 import { checkAvailable, SNAPSHOT_SOURCES, snapshotFeeds } from './snapshot-feeds.ts'
 
 const STEPS = ['500ms', '1s', '5m', '15m', '1h', '4h', '24h'] as const satisfies Interval[]
 const GRID = '500ms'
+const ofA = { condition_id: conditionIdParam }
+const ofB = { series: seriesParam }
 
 export const snapshots = endpoint({
   path: 'GET /v1/snapshots',
@@ -63,17 +65,19 @@ export const snapshots = endpoint({
   returns: list('Snapshot', SnapshotRow),
   errors: ['market_not_found', 'data_not_available'],
   aliases: [
-    at('GET /v1/predmkt_a/snapshots', { source: 'predmkt_a' }, 'Up/Down book snapshots'),
+    at('GET /v1/predmkt_a/snapshots', { source: 'predmkt_a' }, 'Up/Down book snapshots', ofA),
     at(
       'GET /v1/predmkt_a/orderbook',
       { source: 'predmkt_a', include_orderbook: true },
       'Order-book history of prediction market A',
+      ofA,
     ),
-    at('GET /v1/predmkt_b/snapshots', { source: 'predmkt_b' }, 'Yes/No book snapshots'),
+    at('GET /v1/predmkt_b/snapshots', { source: 'predmkt_b' }, 'Yes/No book snapshots', ofB),
     at(
       'GET /v1/predmkt_b/orderbook',
       { source: 'predmkt_b', include_orderbook: true },
       'Order-book history of prediction market B',
+      ofB,
     ),
     at('GET /v1/perpdex/snapshots', { source: 'perpdex' }, 'L2 book snapshots of perpetuals'),
   ],

@@ -23,7 +23,11 @@ export const trades = endpoint({
     source: optional(source(...SOURCES)),
     market_id: onlyFor(['predmkt_a', 'predmkt_b'], optional(marketIdParam)),
     token_id: onlyFor(['predmkt_a'], optional(tokenIdParam)),
-    side: optional(choice('Side of the aggressor.', ['buy', 'sell'] as const, { fault: 'invalid_side' })),
+    side: optional(
+      choice('Side of the aggressor. Left out: all.', ['buy', 'sell', 'all'] as const, {
+        fault: 'invalid_side',
+      }),
+    ),
     ...rowsPage({ default: 500, max: 10_000 }),
   },
   cost: base(50).perRow(2),
@@ -39,7 +43,7 @@ export const trades = endpoint({
     const sources = subject.source === undefined ? SOURCES : [subject.source]
     const filters = {
       ...(subject.instruments ? { instruments: subject.instruments } : {}),
-      ...(input.side ? { side: input.side } : {}),
+      ...(input.side === undefined || input.side === 'all' ? {} : { side: input.side }),
     }
     return listRows(context, {
       feeds: feedsOf('trades', sources, subject.symbol, undefined),

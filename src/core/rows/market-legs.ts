@@ -1,0 +1,24 @@
+/** These fields are in this order in every text; inside a value their quotes would be escaped. */
+const FACTS =
+  /("status":"([a-z]+)".*?"tokens":\[(.*?)\],"strike":.*?"volume":(null|[-+.\deE]+),"liquidity":(null|[-+.\deE]+),"open_interest":(?:null|[-+.\deE]+))\}/g
+const UP = tokenOf('Up')
+const DOWN = tokenOf('Down')
+
+/**
+ * Texts of markets with what follows from their stored fields: the token of each leg, and volume and liquidity that do
+ * not change any more.
+ */
+export function withLegs(text: string): string {
+  return text.replace(
+    FACTS,
+    (_all, fields: string, status: string, tokens: string, volume: string, liquidity: string) => {
+      const isFinal = status === 'resolved'
+      const legs = `"clob_token_up":${UP.exec(tokens)?.[1] ?? null},"clob_token_down":${DOWN.exec(tokens)?.[1] ?? null}`
+      return `${fields},${legs},"final_volume":${isFinal ? volume : null},"final_liquidity":${isFinal ? liquidity : null}}`
+    },
+  )
+}
+
+function tokenOf(outcome: string): RegExp {
+  return new RegExp(`"token_id":("[^"]*"),"outcome":"${outcome}"`)
+}
