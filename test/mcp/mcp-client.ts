@@ -24,7 +24,12 @@ export async function connectHttp(
   return client
 }
 
-export async function connectStdio(url: string, key: string, revision: Revision = '2026'): Promise<Client> {
+/** With a client of the same service, its discovery is used: the probe of the revision would be a second process. */
+export async function connectStdio(
+  url: string,
+  key: string,
+  { revision, like }: { revision: Revision; like: Client },
+): Promise<Client> {
   const client = clientOf(revision)
   const transport = new StdioClientTransport({
     command: process.execPath,
@@ -33,7 +38,8 @@ export async function connectStdio(url: string, key: string, revision: Revision 
     env: { TAPELINE_URL: url, TAPELINE_KEY: key },
     stderr: 'pipe',
   })
-  await client.connect(transport)
+  const discover = like.getDiscoverResult()
+  await client.connect(transport, discover === undefined ? {} : { prior: { kind: 'modern', discover } })
   return client
 }
 

@@ -34,10 +34,8 @@ for (const revision of ['2025', '2026'] as const) {
     const { key: own, record } = await accounts.createKey({
       ...{ accountId: await service.account(), environment: 'test', name: 'a key' },
     })
-    const [http, stdio] = await Promise.all([
-      connectHttp(service.url, { Authorization: `Bearer ${own}` }, revision),
-      connectStdio(service.url, own, revision),
-    ])
+    const http = await connectHttp(service.url, { Authorization: `Bearer ${own}` }, revision)
+    const stdio = await connectStdio(service.url, own, { revision, like: http })
     try {
       assert.deepEqual((await stdio.listTools()).tools, (await http.listTools()).tools)
       for (const [name, args, isError] of [
@@ -126,6 +124,7 @@ test('bodies, batches and methods are bounded', async () => {
     '{"jsonrpc":"2.0","id":1,"method":"__proto__"}',
     '[null]',
     '[[[]]]',
+    `${'['.repeat(30_000)}${']'.repeat(30_000)}`,
   ]) {
     const { status } = await post(body)
     assert.ok(status >= 200 && status < 500, `${body}: ${status}`)
@@ -144,5 +143,5 @@ test('nothing can be subscribed to, so that no request stays open', async () => 
   }
   const headers = { 'MCP-Protocol-Version': '2026-07-28', 'Mcp-Method': 'subscriptions/listen' }
   const answer = await post(listen, headers)
-  assert.match(answer.text, /"error"/)
+  assert.match(answer.text, /Subscription limit reached/)
 })

@@ -89,7 +89,7 @@ export function explainCostTool(endpoints: readonly ToolEndpoint[]): McpTool | u
           max_credits_default: DEFAULT_MAX_CREDITS,
         },
         rules: [
-          'A failed call costs nothing.',
+          'A refused request costs nothing.',
           'Each tool call counts as one request of the rate, plus one for each endpoint that it reads.',
           'More rows at once: the HTTP API itself, with the same key.',
         ],
