@@ -114,6 +114,8 @@ test('a summary counts every row once and its numbers are those of the rows', as
   assert.equal(Math.max(...column('high.max')), Math.max(...rows.map(({ high }) => high)))
   assert.equal(Math.min(...column('low.min')), Math.min(...rows.map(({ low }) => low)))
   assert.equal(column('close.last').at(-1), rows.at(-1)?.close)
+  const { between } = answer.json.summarised as { between: string[] }
+  assert.deepEqual(between, [start, iso(FINAL - HOUR)])
   assert.equal(answer.price.credits_charged, 50 + 3 * rows.length)
 })
 

@@ -89,7 +89,9 @@ export function addMcp<Services>(app: FastifyInstance, context: McpContext<Servi
     },
   })
   app.addHook('onClose', async () => {
-    await (await opened)?.close()
+    // What could not be loaded has nothing to close.
+    const mcp = await opened?.catch(() => undefined)
+    await mcp?.close()
   })
 }
 

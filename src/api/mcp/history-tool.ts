@@ -90,7 +90,7 @@ async function summary(
   const nextCursor = pages.at(-1)?.nextCursor ?? null
   const facts = { coverage: joinCoverage(pages.map(pageCoverage)), price: spending.price }
   if (rows.length === 0) return shapeObject({ rows: [], note: 'There are no rows in this range.', ...facts })
-  const times = rows.map((row) => String(row.timestamp))
+  const times = rows.map((row) => String(row.timestamp)).toSorted()
   const build = (count: number) => ({
     ...summarise(rows, {
       buckets: count,

@@ -74,7 +74,7 @@ function omitted(rows: readonly JsonObject[], count: number): JsonObject {
     }
   const isAscending = first <= last
   return {
-    how: `${base} Make the same call with this argument, and a smaller limit, fewer fields or buckets. Rows of that very time may appear again.`,
+    how: `${base} Make the same call with this argument instead of a cursor, and a smaller limit, fewer fields or buckets. Rows of that very time may appear again.`,
     add: isAscending ? { start: from } : { end: new Date(Date.parse(from) + 1).toISOString() },
   }
 }
