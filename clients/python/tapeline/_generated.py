@@ -2564,7 +2564,7 @@ EventKind = Literal["block_added", "virtual_chain_changed", "virtual_daa_score_c
 
 
 class MarketsMeta(TypedDict):
-    # Markets that fit the filters, on all pages; null where they are more than 10,000.
+    # Markets that fit the filters, on all pages; null where they are more than 2,000.
     total: Optional[int]
     # Rows per page that are allowed here.
     limit: int

@@ -2667,7 +2667,7 @@ export type EventKind =
   | 'scriptlang_event'
 
 export interface MarketsMeta {
-  /** Markets that fit the filters, on all pages; null where they are more than 10,000. */
+  /** Markets that fit the filters, on all pages; null where they are more than 2,000. */
   total: number | null
   /** Rows per page that are allowed here. */
   limit: number

@@ -116,6 +116,17 @@ export function marketSuite(engine: Engine): void {
     )
     assert.equal(await store.markets.count({ source: 'predmkt_a', limit: 100 }), 11)
     assert.equal(await store.markets.count({ limit: 4 }), 4)
+    for (const filter of [
+      { symbol: 'BTC' },
+      { symbol: 'ETH' },
+      { marketType: '5m' },
+      { symbol: 'BTC', marketType: '5m' },
+      { source: 'predmkt_a', marketType: '5m', state: { atMs: FIFTH_END, active: true } },
+    ] as const) {
+      const found = (await idsOf(store, filter)).length
+      assert.equal(await store.markets.count({ ...filter, limit: 100 }), found, JSON.stringify(filter))
+      assert.equal(await store.markets.count({ ...filter, limit: 2 }), Math.min(2, found))
+    }
   })
 
   it('at every instant each market is in one state, and active is open or upcoming', async (store) => {

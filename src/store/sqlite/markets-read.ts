@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { MARKET_TYPES } from '../../core/rows/market.ts'
 import type { MarketRow } from '../../core/rows/schemas.ts'
 import { SOURCES, type Source } from '../../core/source.ts'
+import { SYMBOLS } from '../../core/symbol.ts'
 import { latestEnd, NO_END } from '../markets/market-windows.ts'
 import type {
   FoundMarket,
@@ -55,11 +56,16 @@ export function marketReader(database: DatabaseSync): MarketReader {
       return toPage(rows, query)
     },
     count(query) {
-      const { where, binds } = whereOf(query)
-      const row = database
-        .prepare(`SELECT count(*) AS n FROM (SELECT 1 FROM markets ${where} LIMIT ?)`)
-        .get(...binds, query.limit)
-      return Number(row?.n)
+      let counted = 0
+      for (const part of indexedParts(query)) {
+        const { where, binds } = whereOf(part)
+        const row = database
+          .prepare(`SELECT count(*) AS n FROM (SELECT 1 FROM markets ${where} LIMIT ?)`)
+          .get(...binds, query.limit - counted)
+        counted += Number(row?.n)
+        if (counted >= query.limit) break
+      }
+      return counted
     },
     holding({ source, symbol, marketType, time, limit }) {
       const rank = SOURCES.indexOf(source)
@@ -76,6 +82,17 @@ export function marketReader(database: DatabaseSync): MarketReader {
   }
 }
 
+/** The index of symbols and types begins with the source: a filter without it would read every market. */
+function indexedParts<Q extends MarketFilter>(query: Q): Q[] {
+  const { source, symbol, marketType } = query
+  const isClosed = query.state?.status === 'closed'
+  if (isClosed || (symbol === undefined && marketType === undefined)) return [query]
+  const symbols = symbol === undefined ? SYMBOLS : [symbol]
+  return (source === undefined ? SOURCES : [source]).flatMap((of) =>
+    symbols.map((asset) => ({ ...query, source: of, symbol: asset })),
+  )
+}
+
 /** The order is (end in either direction, source, id): a plain row comparison would need one direction. */
 const afterPosition = (order: MarketQuery['order']) =>
   `(end_ms ${order === 'asc' ? '>' : '<'} ? OR (end_ms = ? AND (source_rank, market_id) > (?, ?)))`
@@ -85,7 +102,9 @@ function whereOf(filter: MarketFilter & Pick<MarketQuery, 'order' | 'position'>)
   binds: Bind[]
 } {
   const terms: [string, ...Bind[]][] = []
-  if (filter.source !== undefined) terms.push(['source_rank = ?', SOURCES.indexOf(filter.source)])
+  // Few markets wait for their result: found by the index of the source, all that ever ended would be read.
+  const column = filter.state?.status === 'closed' ? '+source_rank' : 'source_rank'
+  if (filter.source !== undefined) terms.push([`${column} = ?`, SOURCES.indexOf(filter.source)])
   if (filter.symbol !== undefined) terms.push(['symbol = ?', filter.symbol])
   if (filter.marketType !== undefined) terms.push(['market_type = ?', filter.marketType])
   if (filter.state !== undefined) terms.push(...stateTerms(filter.state))

@@ -22,8 +22,8 @@ import { withOpenInterest } from './perpetual-open-interest.ts'
 
 const SOURCES = ['predmkt_a', 'predmkt_b', 'perpdex'] as const satisfies Source[]
 
-/** Counting goes on to here. */
-const MAX_TOTAL = 10_000
+/** Counting ends here: it holds up other requests. */
+const MAX_TOTAL = 2_000
 
 const MarketsMeta = Type.Object({
   total: nullableIntegerField(
