@@ -122,6 +122,9 @@ export function marketSuite(engine: Engine): void {
       { marketType: '5m' },
       { symbol: 'BTC', marketType: '5m' },
       { source: 'predmkt_a', marketType: '5m', state: { atMs: FIFTH_END, active: true } },
+      { marketType: '5m', state: { atMs: FIFTH_END, active: false } },
+      { symbol: 'BTC', state: { atMs: FIFTH_END, status: 'resolved' } },
+      { symbol: 'BTC', state: { atMs: FIFTH_END, active: false, status: 'closed' } },
     ] as const) {
       const found = (await idsOf(store, filter)).length
       assert.equal(await store.markets.count({ ...filter, limit: 100 }), found, JSON.stringify(filter))

@@ -60,7 +60,7 @@ export function marketReader(database: DatabaseSync): MarketReader {
       for (const part of indexedParts(query)) {
         const { where, binds } = whereOf(part)
         const row = database
-          .prepare(`SELECT count(*) AS n FROM (SELECT 1 FROM markets ${where} LIMIT ?)`)
+          .prepare(`SELECT count(*) AS n FROM (SELECT 1 FROM markets ${countedBy(part)} ${where} LIMIT ?)`)
           .get(...binds, query.limit - counted)
         counted += Number(row?.n)
         if (counted >= query.limit) break
@@ -80,6 +80,13 @@ export function marketReader(database: DatabaseSync): MarketReader {
       return found
     },
   }
+}
+
+/** Nearly all markets of the past are resolved, which the planner does not know: it would read all of the source. */
+function countedBy({ symbol, marketType, state }: MarketFilter): string {
+  const isPast = state?.active === false || state?.status === 'resolved'
+  const isIndexed = symbol !== undefined || marketType !== undefined
+  return isPast && state?.status !== 'closed' && isIndexed ? 'INDEXED BY markets_by_window' : ''
 }
 
 /** The index of symbols and types begins with the source: a filter without it would read every market. */
