@@ -155,6 +155,8 @@ await Promise.all([
     await sandboxDone
     await runBatches(quiet)
     await runBatches(others)
+    // What is left of those that only compute no longer takes anything from others.
+    await runBatches(compute, COMPUTE_NICE)
   }),
 ])
 await runBatches(batches(ALONE))

@@ -240,12 +240,12 @@ for (const { method, path, scope, price, body, wrong } of PATHS) {
   })
 }
 
-test('404 for a webhook that is not there, on every path that names one', async () => {
+test('404 for a webhook that is not there, on every path that names one; an empty id is refused', async () => {
   const key = await service.key()
   for (const { method, path, body } of PATHS) {
     if (path.startsWith(HOOK)) refused(await send(method, path, key, body), 404, 'not_found')
   }
-  refused(await send('GET', '/v1/webhooks/', key), 404, 'not_found')
+  refused(await send('GET', '/v1/webhooks/', key), 422, 'invalid_param')
 })
 
 test('409 while the same idempotency key is in progress, 422 with another body', async (t) => {
