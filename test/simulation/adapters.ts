@@ -17,6 +17,7 @@ export const OUTSIDE: readonly string[] = [
   'src/config.ts',
   'src/cli/',
   'src/api/http/',
+  'src/api/mcp/',
   'src/dashboard/',
 ]
 
