@@ -14,6 +14,7 @@ import {
   verifyWebhook,
   WebhookSignatureError,
 } from '../../clients/typescript/src/index.ts'
+import { until } from '../until.ts'
 import { portOf } from './port-of.ts'
 import { signedDeliveries } from './signed-deliveries.ts'
 
@@ -224,15 +225,16 @@ async function streamStub(t: TestContext, events: number, refuse?: { code: numbe
   })
   const { port } = server.address() as { port: number }
   const client = new Tapeline({ url: `http://127.0.0.1:${port}`, key: 'k' })
-  return { client, connections: () => connections }
+  return { client, connections: () => connections, open: () => server.clients.size }
 }
 
 test('a reader that is slower than the events loses none and repeats none', async (t) => {
-  const { client, connections } = await streamStub(t, 12_000)
+  const { client, connections, open } = await streamStub(t, 12_000)
   const seen: number[] = []
   const stream = client.stream({ kinds: ['block_added'], resumeAfter: 0 })
   for await (const { seq } of stream) {
-    if (seen.length % 5_000 === 0) await new Promise((resolve) => setTimeout(resolve, 50))
+    // It reads on only when so much waits that the client has left.
+    if (seen.length === 0) await until('a client that has left', () => open() === 0, 20_000)
     seen.push(seq)
     if (seq === 12_000) break
   }
