@@ -45,6 +45,8 @@ export type EndReason = NonNullable<ReturnType<typeof keyEnd>>
 export const CREDITS_PER_EVENT = 1
 export const CHARGE_NAME = 'webhook delivery'
 const PAYER_FRESH_MS = 1_000
+/** Where accounts change all the time, a payer is read without being kept. */
+const READ_TRIES = 3
 
 interface KnownPayer {
   readonly payer: Payer
@@ -63,6 +65,8 @@ export function createCredits(deps: {
   const { ledger, accounts, plans, environment, clock } = deps
   const known = new Map<string, KnownPayer>()
   const reserved = new Map<string, number>()
+  /** Counts the calls of `forget`. */
+  let forgotten = 0
 
   async function readPayer({ accountId, keyId }: Owner): Promise<KnownPayer | undefined> {
     const account = await accounts.getAccount(accountId)
@@ -90,10 +94,16 @@ export function createCredits(deps: {
     const name = `${owner.accountId} ${owner.keyId}`
     const found = known.get(name)
     if (found !== undefined && clock.now() - found.readAtMs < PAYER_FRESH_MS) return found
-    const fresh = await readPayer(owner)
-    if (fresh === undefined) known.delete(name)
-    else known.set(name, fresh)
-    return fresh
+    for (let attempt = 0; attempt < READ_TRIES; attempt++) {
+      const before = forgotten
+      const fresh = await readPayer(owner)
+      // It may have changed while it was read.
+      if (forgotten !== before) continue
+      if (fresh === undefined) known.delete(name)
+      else known.set(name, fresh)
+      return fresh
+    }
+    return readPayer(owner)
   }
 
   const setAside = (accountId: string, count: number) => {
@@ -124,6 +134,7 @@ export function createCredits(deps: {
       return Math.max(0, Math.floor(freeOf(found.payer) / CREDITS_PER_EVENT))
     },
     forget(accountIds) {
+      forgotten += 1
       for (const [name, { payer }] of known) if (accountIds.includes(payer.accountId)) known.delete(name)
     },
     async reserve(owner, count) {
