@@ -50,6 +50,8 @@ test('a delivery that starts after the revocation is not sent, whichever part ha
   const { id } = await subscribe()
   const before = receiver.received.length
   await rig.accounts.revokeKey(owner.keyId)
+  // As the watch of the store does, which may be late on a busy machine: until then a key counts as it was read.
+  rig.webhooks.accountsChanged([owner.accountId])
   await rig.emitBlocks(3)
   await until('ended', async () => {
     const { records } = await rig.webhooks.subscriptions.list(owner.accountId, { limit: 1 })
