@@ -152,14 +152,16 @@ for (const [name, first] of [
     await rig.emitBlocks(100)
     await until('100 events at the quick one', () => quick.accepted.size === 100)
     const tookMs = performance.now() - startedMs
-    assert.ok(tookMs < 3_000, `${tookMs} ms`)
+    // Far below the 15 s that a receiver may take.
+    assert.ok(tookMs < 8_000, `${tookMs} ms`)
+    t.diagnostic(`${Math.round(tookMs)} ms`)
     assert.ok(dead.received.length > 70 * first, 'the others were tried as well')
     // One that arrives when all attempts of the others are old has as many slots.
     await new Promise((resolve) => setTimeout(resolve, 2_500))
     const late = await startReceiver()
     await subscribe(late)
     await rig.emitBlocks(50)
-    await until('50 events at the late one', () => late.accepted.size === 50, 3_000)
+    await until('50 events at the late one', () => late.accepted.size === 50, 8_000)
   })
 }
 
