@@ -25,7 +25,7 @@ export interface FollowMempoolOptions {
   queries: ChainQueries
   clock: Clock
   signal: AbortSignal
-  pace: MempoolPace
+  pace: () => MempoolPace
   /** The name of a node's mempool; another one after a restart. */
   mempoolOf: (node: string) => string
   prefer: () => string | undefined
@@ -34,7 +34,7 @@ export interface FollowMempoolOptions {
 }
 
 export async function followMempool(options: FollowMempoolOptions): Promise<void> {
-  const { indexer, queries, clock, signal, pace } = options
+  const { indexer, queries, clock, signal } = options
   while (!signal.aborted) {
     const startedMs = clock.now()
     let isFlowing = false
@@ -49,7 +49,7 @@ export async function followMempool(options: FollowMempoolOptions): Promise<void
       if (!signal.aborted) options.onTrouble(error instanceof Error ? error.message : String(error))
     }
     const tookMs = Math.max(0, clock.now() - startedMs)
-    await clock.sleep(pauseMs(pace, tookMs, isFlowing), signal).catch(() => {})
+    await clock.sleep(pauseMs(options.pace(), tookMs, isFlowing), signal).catch(() => {})
   }
 }
 

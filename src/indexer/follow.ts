@@ -139,7 +139,10 @@ export async function startFollowing(options: FollowingOptions): Promise<Followi
     }),
     followMempool({
       ...common,
-      pace: options.mempoolPace ?? MEMPOOL_PACE,
+      pace: () => {
+        const pace = options.mempoolPace ?? MEMPOOL_PACE
+        return options.isIdle?.() === true ? { ...pace, minMs: pace.flowMs } : pace
+      },
       mempoolOf: (answering) => `${answering}#${lives}`,
       onTrouble: trouble('mempool'),
     }),
