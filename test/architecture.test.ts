@@ -36,11 +36,12 @@ const ALLOWED: Record<string, string[]> = {
   'api/mcp': ['core', 'contract', 'gate'],
   'api/http': ['core', 'kit', 'contract', 'api/publish', 'api/mcp', 'gate', 'stream', 'dashboard'],
   sandbox: ['core', 'kit'],
+  config: ['core', 'kit', 'venues/plan'],
   cli: ['core', 'kit', 'accounts', 'store/port'],
   dashboard: ['core', 'kit', 'accounts', 'webhooks', 'api/publish'],
 }
 /** The composition root and what starts it may import everything; nothing imports app.ts but main.ts. */
-const ROOT_FILES = ['main.ts', 'app.ts', 'config.ts']
+const ROOT_FILES = ['main.ts', 'app.ts']
 
 /** Paths as the import table names them: `core/time.ts` for src/core/time.ts, `sandbox/…` for the simulators. */
 const all = globSync(['src/**/*.{ts,tsx}', 'sandbox/**/*.ts'], { cwd: ROOT })
@@ -87,7 +88,7 @@ function isAllowed(from: string, target: string): boolean {
   const folder = folderOf(from)
   const targetFolder = folderOf(target)
   if (folder === targetFolder) return true
-  if (folder === 'app') return targetFolder !== 'root' || target === 'config.ts'
+  if (folder === 'app') return targetFolder !== 'root'
   if (folder === 'root') return ROOT_FILES.includes(from)
   const rules = ALLOWED[folder] ?? []
   return rules.some((rule) => {
@@ -160,10 +161,10 @@ test('imports form no cycle', () => {
   assert.deepEqual(cycles, [])
 })
 
-test('the environment is read in config.ts only', () => {
+test('the environment is read in config/config.ts only', () => {
   const readers = files.filter((file) => /process\.env\b|from 'node:process'/.test(readText(file)))
   assert.deepEqual(
-    readers.filter((file) => file !== 'config.ts'),
+    readers.filter((file) => file !== 'config/config.ts'),
     [],
   )
 })

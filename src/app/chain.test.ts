@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ConfigError, loadConfig } from '../config.ts'
+import { ConfigError, loadConfig } from '../config/config.ts'
 import { configuredNodes } from './chain.ts'
 
 const nodesOf = (text: string) => configuredNodes(loadConfig({ TAPELINE_NODES: text }).config.nodes)

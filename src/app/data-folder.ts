@@ -1,7 +1,7 @@
 /** The data folder: readable by its owner only, and used by one service at a time. */
 import { chmodSync, globSync, lstatSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Config, ConfigError } from '../config.ts'
+import { type Config, ConfigError } from '../config/config.ts'
 import { formatTime } from '../core/time.ts'
 import type { Clock } from '../kit/clock.ts'
 import {

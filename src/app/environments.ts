@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import type { Environment } from '../core/environment.ts'
 
 /** Which environments the settings switch on. */

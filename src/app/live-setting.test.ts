@@ -1,7 +1,7 @@
 /** The settings of the real venues: their own hosts by default, refused precisely, secrets hidden. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ConfigError, loadConfig } from '../config.ts'
+import { ConfigError, loadConfig } from '../config/config.ts'
 import { heartbeatOf } from '../ingest/choose-recorder.ts'
 import { systemClock } from '../kit/clock.ts'
 import { VENUE_NAMES } from '../venues/list.ts'

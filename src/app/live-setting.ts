@@ -1,5 +1,6 @@
 /** The configuration of the real venues, with their own hosts as defaults. */
-import { type Config, ConfigError, type LoadedConfig, showHosts, type VenueHost } from '../config.ts'
+import { showHosts, type VenueHost } from '../config/addresses.ts'
+import { type Config, ConfigError, type LoadedConfig } from '../config/config.ts'
 import { nearest } from '../core/nearest.ts'
 import { systemClock } from '../kit/clock.ts'
 import { CHAINS } from '../venues/chainlink/describe.ts'

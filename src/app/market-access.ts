@@ -1,6 +1,6 @@
 /** Stores, venues and backfills for commands, opened on demand. */
 import type { MarketAccess } from '../cli/command.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import type { Environment } from '../core/environment.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'

@@ -1,4 +1,5 @@
-import type { Config, ProcessRole } from '../config.ts'
+import type { Config } from '../config/config.ts'
+import type { ProcessRole } from '../config/service.ts'
 import type { Environment } from '../core/environment.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'

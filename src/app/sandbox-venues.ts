@@ -1,6 +1,6 @@
 /** The venues as the sandbox simulates them, all in one thread. */
 import { crc32 } from 'node:zlib'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { type ExchangeRole, VENUE_NAMES, VENUES, type VenueEntry } from '../venues/list.ts'
 import type { VenueSetting } from './open-venue.ts'
 

@@ -2,7 +2,7 @@
 import { hkdfSync, randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../config/config.ts'
 import type { Environment } from '../core/environment.ts'
 import type { Logger } from '../kit/log.ts'
 import { createSecretBox, type SecretBox } from '../kit/secret-box.ts'

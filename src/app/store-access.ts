@@ -1,7 +1,7 @@
 /** Whole stores for commands, by their addresses. */
 import { CommandError, UsageError } from '../cli/command.ts'
 import type { StoreAccess } from '../cli/store-commands.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import type { Clock } from '../kit/clock.ts'
 import {
   CopyRefusedError,

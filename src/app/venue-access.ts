@@ -1,6 +1,6 @@
 /** Venues and backfills for commands. */
 import { type BackfillRequest, type BackfillSummary, type MarketAccess, UsageError } from '../cli/command.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import type { Environment } from '../core/environment.ts'
 import type { ManualBackfill } from '../ingest/shared/manual-backfill.ts'
 import type { Clock } from '../kit/clock.ts'

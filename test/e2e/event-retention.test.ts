@@ -1,7 +1,7 @@
 /** How long the running service keeps events: by time and by size, as its settings say. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/config/config.ts'
 import { appendEvents } from '../../src/store/conformance/chain-engine.ts'
 import { dataFolder, startTestService } from '../fakes/service.ts'
 import { storesIn } from '../fakes/stores.ts'

@@ -1,7 +1,7 @@
 /** No secret reaches a log line, an error, the OpenAPI document or the printed settings. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/config/config.ts'
 import { createLogger, redact } from '../../src/kit/log.ts'
 import { ask } from '../fakes/client.ts'
 import { cli, startTestService, type TestService } from '../fakes/service.ts'

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { Accounts, NewKeyInput } from '../../src/accounts/accounts.ts'
 import { openAccounts } from '../../src/app/open-accounts.ts'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/config/config.ts'
 import { systemClock } from '../../src/kit/clock.ts'
 import { storeEnv } from './stores.ts'
 

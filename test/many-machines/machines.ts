@@ -11,7 +11,7 @@ import {
   startSandboxNode,
 } from '../../sandbox/node/run.ts'
 import { type AccountsParts, openAccounts } from '../../src/app/open-accounts.ts'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/config/config.ts'
 import { systemClock } from '../../src/kit/clock.ts'
 import type { LeaseRecord } from '../../src/store/leases.ts'
 import { openStores, parseStoreAddress } from '../../src/store/open-stores.ts'

@@ -14,7 +14,7 @@ export const OUTSIDE: readonly string[] = [
   'src/app/',
   'src/app.ts',
   'src/main.ts',
-  'src/config.ts',
+  'src/config/',
   'src/cli/',
   'src/api/http/',
   'src/api/mcp/',

@@ -1,0 +1,110 @@
+/** The process: where it listens, what it does, where it stores, what it tells. */
+import { parseCidr } from '../kit/ip-range.ts'
+import { redactAddresses } from '../kit/redact-address.ts'
+import { anyText, listOf, oneOf, optionalWhole, secret, setting, url, whole } from './setting.ts'
+
+/** What a process can do; by default it does everything. */
+export const PROCESS_ROLES = ['api', 'record', 'index', 'deliver', 'upkeep'] as const
+export type ProcessRole = (typeof PROCESS_ROLES)[number]
+
+export const SERVICE_SETTINGS = {
+  host: setting('HOST', 'Address that the service listens on.', '127.0.0.1', anyText),
+  port: setting('PORT', 'Port that the service listens on; 0 picks a free one.', 8080, whole(0, 65_535)),
+  publicUrl: setting('PUBLIC_URL', 'Address under which callers reach the service.', null, {
+    allowed: 'an http(s) address',
+    read: (value: string): string | null | undefined => (/^https?:/.test(value) ? url(value) : undefined),
+  }),
+  trustedProxies: setting(
+    'TRUSTED_PROXIES',
+    'Address ranges of proxies whose X-Forwarded-For is believed.',
+    [] as string[],
+    listOf('ranges such as 10.0.0.0/8', (value) => parseCidr(value)?.text),
+  ),
+  corsOrigins: setting(
+    'CORS_ORIGINS',
+    'Origins that browsers may call from; * is any.',
+    ['*'],
+    listOf('origins such as https://app.example.com', (value) =>
+      value === '*' ? value : /^https?:/.test(value) && url(value) ? new URL(value).origin : undefined,
+    ),
+  ),
+  bodyLimitBytes: setting(
+    'BODY_LIMIT',
+    'Largest body in bytes that /rpc, submission and webhooks may take; all others take 64 kB.',
+    1_048_576,
+    whole(1_024, 134_217_728),
+  ),
+  streamPending: setting(
+    'STREAM_PENDING',
+    'Stream connections of one address (of an IPv6 /64 network) that have no accepted key yet.',
+    64,
+    whole(1, 100_000),
+  ),
+  data: setting('DATA', 'Folder of the databases and secrets.', './data', anyText),
+  store: setting(
+    'STORE',
+    'Address of a PostgreSQL store that processes share; off uses TAPELINE_DATA.',
+    null,
+    {
+      allowed: 'an address such as postgres://tapeline@db1,db2/tapeline, or off',
+      read: (value: string): string | null | undefined =>
+        value === 'off' ? null : /^postgres(?:ql)?:\/\//.test(value) ? value : undefined,
+      shown: (value) => (value === null ? 'off' : redactAddresses(value)),
+      carriesKeys: true,
+    },
+  ),
+  roles: setting(
+    'ROLES',
+    'What this process does; several processes can share the work on a PostgreSQL store.',
+    PROCESS_ROLES as readonly ProcessRole[],
+    listOf(`some of ${PROCESS_ROLES.join(', ')}`, (value) => PROCESS_ROLES.find((role) => role === value)),
+  ),
+  secret: secret(
+    setting(
+      'SECRET',
+      'Encrypts what processes on a PostgreSQL store share; the same for all of them.',
+      null,
+      {
+        allowed: 'at least 32 characters',
+        read: (value: string): string | null | undefined => (value.length >= 32 ? value : undefined),
+      },
+    ),
+  ),
+  cacheMb: setting(
+    'CACHE_MB',
+    'Memory for the caches of stored data of an environment, in MB; every connection takes a share of it.',
+    128,
+    whole(16, 65_536),
+  ),
+  pageCacheMb: setting(
+    'PAGE_CACHE_MB',
+    'Memory for pages that will not change, rendered and compressed, in MB; 0 stores none.',
+    64,
+    whole(0, 65_536),
+  ),
+  logLevel: setting(
+    'LOG_LEVEL',
+    'Least severe log lines that are written.',
+    'info' as const,
+    oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
+  ),
+  logFormat: setting(
+    'LOG_FORMAT',
+    'Format of log lines: auto is readable text on a terminal and JSON elsewhere.',
+    'auto' as const,
+    oneOf(['auto', 'json', 'text', 'color']),
+  ),
+  metricsPort: setting(
+    'METRICS_PORT',
+    'Port of /metrics on the loopback address; off leaves it to the token.',
+    null,
+    optionalWhole(0, 65_535),
+  ),
+  metricsToken: secret(
+    setting('METRICS_TOKEN', 'Bearer token for /metrics on the main port.', null, {
+      allowed: 'at least 16 characters',
+      read: (value: string): string | null | undefined => (value.length >= 16 ? value : undefined),
+    }),
+  ),
+  shutdownSeconds: setting('SHUTDOWN_SECONDS', 'Longest time that a clean stop may take.', 10, whole(1, 300)),
+} as const

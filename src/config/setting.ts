@@ -1,0 +1,69 @@
+/** A setting, declared once: its variable, type, default and one sentence. Below it the kinds of values. */
+export interface Setting<T> {
+  readonly variable: string
+  readonly about: string
+  readonly fallback: T
+  readonly secret: boolean
+  /** What is allowed, for the message about a wrong value. */
+  readonly allowed: string
+  readonly read: (text: string) => T | undefined
+  /** For values that are shown in another form. */
+  shown?(value: T): string
+  /** The text itself is not repeated in a message, since parts of it are secret. */
+  readonly carriesKeys?: true
+}
+
+export function setting<T>(
+  variable: string,
+  about: string,
+  fallback: T,
+  kind: Pick<Setting<T>, 'allowed' | 'read' | 'shown' | 'carriesKeys'>,
+): Setting<T> {
+  return { variable: `TAPELINE_${variable}`, about, fallback, secret: false, ...kind }
+}
+
+export function secret<T>(inner: Setting<T>): Setting<T> {
+  return { ...inner, secret: true }
+}
+
+export const anyText = { allowed: 'any text', read: (value: string) => value }
+export const optionalText = {
+  allowed: 'any text',
+  read: (value: string): string | null => (value === '' ? null : value),
+}
+export const onOff = {
+  allowed: 'on or off',
+  read: (value: string) =>
+    ({ on: true, true: true, '1': true, off: false, false: false, '0': false })[value.toLowerCase()],
+}
+export const whole = (min: number, max: number) => ({
+  allowed: `a whole number from ${min} to ${max}`,
+  read: (value: string) => {
+    const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN
+    return number >= min && number <= max ? number : undefined
+  },
+})
+export const optionalWhole = (min: number, max: number) => ({
+  allowed: `a whole number from ${min} to ${max}, or off`,
+  read: (value: string): number | null | undefined => (value === 'off' ? null : whole(min, max).read(value)),
+})
+export const oneOf = <const A extends readonly string[]>(values: A) => ({
+  allowed: `one of ${values.join(', ')}`,
+  read: (value: string): A[number] | undefined => values.find((known) => known === value),
+})
+export const listOf = <T>(
+  allowed: string,
+  item: (text: string) => T | undefined,
+  separator: RegExp = /,/,
+) => ({
+  allowed: `${allowed}, separated by commas`,
+  read: (value: string): T[] | undefined => {
+    const items = value
+      .split(separator)
+      .map((part) => part.trim())
+      .filter((part) => part !== '')
+      .map(item)
+    return items.some((entry) => entry === undefined) ? undefined : (items as T[])
+  },
+})
+export const url = (value: string) => (URL.canParse(value) ? value : undefined)
