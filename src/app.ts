@@ -10,7 +10,7 @@ import { ENDPOINTS } from './api/endpoints/list.ts'
 import type { Readiness, Services } from './api/endpoints/services.ts'
 import { WITHDRAWN } from './api/endpoints/withdrawn.ts'
 import { type BoundPort, bindPort } from './api/http/bind-port.ts'
-import { docsFiles } from './api/http/docs-page.ts'
+import { docsPages } from './api/http/docs-page.ts'
 import { startHttp } from './api/http/server.ts'
 import { asyncapiDocument } from './api/publish/asyncapi.ts'
 import { featuresOf, sourcesCatalog } from './api/publish/catalog.ts'
@@ -26,6 +26,7 @@ import { checkVenueSettings } from './app/live-setting.ts'
 import { openAccounts } from './app/open-accounts.ts'
 import { ownReports, sharedReports } from './app/part-reports.ts'
 import type { ReadinessProbe } from './app/parts.ts'
+import { publicPages, upgradeUrl } from './app/public-pages.ts'
 import { openSecrets, openSharedSecrets } from './app/secrets.ts'
 import { openSharedLimits, type SharedLimits } from './app/shared-limits.ts'
 import { type Config, ConfigError } from './config/config.ts'
@@ -168,7 +169,7 @@ async function startParts(
     services,
     openServices: openServices(common),
     plans: plans.list(),
-    upgradeUrl: config.publicUrl ?? '/',
+    upgradeUrl: upgradeUrl(config),
     pageCacheBytes: config.pageCacheMb * 1024 * 1024,
   })
   // Without this role a process answers only whether it is well.
@@ -192,7 +193,7 @@ async function startParts(
     routes,
     ...(does('api') ? { dashboard } : {}),
     withdrawn: WITHDRAWN,
-    docs: docsFiles(),
+    pages: [...docsPages(), ...(does('api') ? publicPages({ plans: plans.list() }) : [])],
     metrics,
     log,
     ...(does('api')

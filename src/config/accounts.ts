@@ -1,9 +1,19 @@
 /** Accounts, plans and billing. */
-import { anyText, listOf, onOff, optionalText, secret, setting, whole } from './setting.ts'
+import { anyText, listOf, onOff, optionalText, secret, setting, url, whole } from './setting.ts'
 
 export const ACCOUNTS_SETTINGS = {
   plans: setting('PLANS', 'JSON file that adds or changes plans.', null, optionalText),
   ledgerDays: setting('LEDGER_DAYS', 'Days that single charges are kept.', 40, whole(1, 3_650)),
+  upgradeUrl: setting(
+    'UPGRADE_URL',
+    'Where errors send a caller whose plan does not suffice; off is the page /plans.',
+    null,
+    {
+      allowed: 'an http(s) address, or off',
+      read: (value: string): string | null | undefined =>
+        value === 'off' ? null : /^https?:/.test(value) ? url(value) : undefined,
+    },
+  ),
   signUp: setting('SIGN_UP', 'Whether visitors may sign up in the dashboard.', true, onOff),
   signUpPlan: setting('SIGN_UP_PLAN', 'Plan of accounts that sign up by themselves.', 'free', anyText),
   billingSecret: secret(

@@ -86,7 +86,7 @@ export async function startSmallService<Services>(options: {
     gate,
     routes: publishedRoutes(endpoints),
     withdrawn: {},
-    docs: [],
+    pages: [],
     ...(options.keepAliveMs === undefined ? {} : { keepAliveMs: options.keepAliveMs }),
     metrics: createMetrics({ defaults: false }),
     log,

@@ -2,19 +2,9 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { ERRORS, type ErrorKind, publicCode } from '../../core/errors.ts'
-import type { GateReply } from '../../gate/request.ts'
+import { CSS, HTML, type PublicPage } from '../../dashboard/pages/public-page.ts'
 
-/** The API reference: Swagger UI from its npm package, so that it works offline. */
-export interface DocsFile {
-  path: string
-  contentType: string
-  /** Read when it is requested, which is rare: it is large. */
-  read: () => string | Buffer
-}
-
-/** No inline code and nothing from other origins; Swagger UI has its icons in data URLs. */
-const DOCS_CSP =
-  "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
+const MAX_AGE_SECONDS = 3_600
 
 const PAGE = `<!doctype html>
 <html lang="en">
@@ -51,36 +41,28 @@ td{padding:.3rem .8rem .3rem 0;vertical-align:top}
 :target{background:light-dark(#fff3b0,#4a3d00)}
 `
 
-export function docsFiles(): DocsFile[] {
+/** The API reference: Swagger UI from its npm package, so that it works offline. */
+export function docsPages(): PublicPage[] {
   const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
-  const asset = (name: string, as: string, contentType: string): DocsFile => ({
-    path: `/docs/${as}`,
+  const page = (path: string, contentType: string, read: PublicPage['read']): PublicPage => ({
+    path,
     contentType,
-    read: () => readFileSync(join(folder, name)),
+    maxAgeSeconds: MAX_AGE_SECONDS,
+    read,
   })
-  const html = 'text/html; charset=utf-8'
+  // Read when it is requested, which is rare: it is large.
+  const asset = (name: string, as: string, contentType: string) =>
+    page(`/docs/${as}`, contentType, () => readFileSync(join(folder, name)))
   const script = 'text/javascript; charset=utf-8'
   return [
-    { path: '/docs', contentType: html, read: () => PAGE },
-    { path: '/docs/start.js', contentType: script, read: () => START },
-    { path: '/docs/errors.css', contentType: 'text/css; charset=utf-8', read: () => ERRORS_STYLE },
-    { path: '/docs/errors', contentType: html, read: errorsPage },
-    asset('swagger-ui.css', 'swagger-ui.css', 'text/css; charset=utf-8'),
+    page('/docs', HTML, () => PAGE),
+    page('/docs/start.js', script, () => START),
+    page('/docs/errors.css', CSS, () => ERRORS_STYLE),
+    page('/docs/errors', HTML, errorsPage),
+    asset('swagger-ui.css', 'swagger-ui.css', CSS),
     asset('swagger-ui-bundle.js', 'swagger-ui-bundle.js', script),
     asset('favicon-32x32.png', 'favicon.png', 'image/png'),
   ]
-}
-
-export function docsReply({ contentType, read }: DocsFile): GateReply {
-  const headers = [
-    'Content-Type',
-    contentType,
-    'Content-Security-Policy',
-    DOCS_CSP,
-    'Cache-Control',
-    'public, max-age=3600',
-  ]
-  return { status: 200, headers, body: read() }
 }
 
 /** Target of the `type` links in problem+json answers. */

@@ -5,6 +5,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { MAX_REQUEST_BODY_BYTES } from '../../contract/endpoint.ts'
 import { ApiError } from '../../core/errors.ts'
 import type { Dashboard } from '../../dashboard/dashboard.ts'
+import type { PublicPage } from '../../dashboard/pages/public-page.ts'
 import { errorReply } from '../../gate/error-reply.ts'
 import type { Gate } from '../../gate/gate.ts'
 import type { GateReply } from '../../gate/request.ts'
@@ -19,12 +20,12 @@ import { callerAddress } from './caller-address.ts'
 import { answerClientError } from './client-error.ts'
 import { createCors } from './cors.ts'
 import { addDashboard } from './dashboard-routes.ts'
-import { type DocsFile, docsReply } from './docs-page.ts'
 import { type FastHandler, type FastHttp, openFastHttp } from './fast-http.ts'
 import { keepHalfClosedReaders } from './half-closed.ts'
 import { addMcp, MCP_PATH, type McpOptions } from './mcp-route.ts'
 import { metricsReply } from './metrics-page.ts'
 import { notFoundError } from './not-found.ts'
+import { publicReply } from './public-reply.ts'
 import { observeRoutes } from './request-metrics.ts'
 import { routeServer } from './route-server.ts'
 import { sendReply } from './send.ts'
@@ -45,7 +46,7 @@ export interface HttpOptions<Services> {
   readonly gate: Gate<Services>
   readonly routes: readonly PublishedRoute<Services>[]
   readonly withdrawn: Readonly<Record<string, string>>
-  readonly docs: readonly DocsFile[]
+  readonly pages: readonly PublicPage[]
   readonly dashboard?: Dashboard
   readonly metrics: Metrics
   readonly log: Logger
@@ -233,9 +234,9 @@ async function closeWithin(app: FastifyInstance, fastHttp: FastHttp, graceMs: nu
 
 type Page = (request: FastifyRequest, id: string) => GateReply | Promise<GateReply>
 
-/** Pages beside the declared endpoints: the reference and the metrics. */
+/** Pages beside the declared endpoints: the reference, the public pages and the metrics. */
 function pagesOf<Services>(options: HttpOptions<Services>): Map<string, Page> {
-  const pages = new Map<string, Page>(options.docs.map((file) => [file.path, () => docsReply(file)]))
+  const pages = new Map<string, Page>(options.pages.map((page) => [page.path, () => publicReply(page)]))
   pages.set('/metrics', (request, id) => metricsReply(request.headers, id, options))
   pages.set(WEBSOCKET_PATH, (request, id) => errorReply(upgradeRequired(), id, request.headers.accept))
   return pages
