@@ -28,6 +28,7 @@ import { ownReports, sharedReports } from './app/part-reports.ts'
 import type { ReadinessProbe } from './app/parts.ts'
 import { publicPages, upgradeUrl } from './app/public-pages.ts'
 import { openSecrets, openSharedSecrets } from './app/secrets.ts'
+import { serviceMetrics } from './app/service-metrics.ts'
 import { openSharedLimits, type SharedLimits } from './app/shared-limits.ts'
 import { type Config, ConfigError } from './config/config.ts'
 import { PROCESS_ROLES, type ProcessRole } from './config/service.ts'
@@ -121,6 +122,7 @@ async function startParts(
   })
   const metrics = createMetrics({ defaults: true })
   const probes: ReadinessProbe[] = [{ name: 'accounts', check: () => store.probe() }]
+  serviceMetrics(metrics, { version: deps.version, ledger, probes })
   const services: Partial<Record<Environment, Services>> = {}
   const common: CommonServices = {
     about: { version: deps.version, startedAtMs: clock.now() },

@@ -60,6 +60,8 @@ export class Ledger {
   readonly #dirty = new Set<Budget>()
   readonly #surrender = new Set<Budget>()
   #entries: LedgerEntry[] = []
+  /** On their way to the store. */
+  #settling: readonly LedgerEntry[] = []
   #counts = new Map<string, UsageCount>()
   #keysSeen = new Map<string, number>()
   readonly #keyWritten = new Map<string, number>()
@@ -210,6 +212,15 @@ export class Ledger {
     if (this.#dirty.size > 0) this.#kick()
   }
 
+  /** Charges that are not written yet, and the age of the oldest. */
+  backlog(): { charges: number; oldestMs: number } {
+    const [oldest = this.#entries[0]] = this.#settling
+    return {
+      charges: this.#settling.length + this.#entries.length,
+      oldestMs: oldest === undefined ? 0 : Math.max(0, this.#clock.now() - oldest.atMs),
+    }
+  }
+
   /** Writes everything that is not written yet; after the limit it leaves what the store does not take. */
   async flush(limitMs = Number.POSITIVE_INFINITY): Promise<void> {
     const endsAt = elapsedMs(this.#clock) + limitMs
@@ -314,6 +325,7 @@ export class Ledger {
   async #roundTrip(): Promise<void> {
     const nowMs = this.#clock.now()
     const entries = this.#entries
+    this.#settling = entries
     const counts = this.#counts
     const keysSeen = [...this.#keysSeen].map(([keyId, atMs]) => ({ keyId, atMs }))
     this.#entries = []
@@ -344,11 +356,13 @@ export class Ledger {
       })
       for (const [index, grant] of grants.entries()) asked[index]?.granted(grant, nowMs)
       this.#hasFailed = false
+      this.#settling = []
       this.#serveWaiters()
     } catch (error) {
       // Once, and not with every try.
       if (!this.#hasFailed) this.#log.error({ err: error }, 'charges could not be written')
       this.#hasFailed = true
+      this.#settling = []
       // Entry ids are unique, so writing them again after an unclear failure charges nobody twice.
       this.#entries = entries.concat(this.#entries)
       for (const [name, count] of counts) this.#counts.set(name, mergeCounts(count, this.#counts.get(name)))

@@ -8,6 +8,7 @@ import type { CursorCodec } from '../core/cursor.ts'
 import type { NodeAddress } from '../upstreams/node-link.ts'
 import { createUpstreams, type NodeStatus, type Trouble } from '../upstreams/pool.ts'
 import { startIndexedChain } from './index-chain.ts'
+import { nodeMetrics } from './part-metrics.ts'
 import type { EnvironmentParts } from './parts.ts'
 import { publishControl, SANDBOX_NODE_FOLDER } from './sandbox-access.ts'
 import { startSandboxNodes } from './sandbox-nodes.ts'
@@ -37,6 +38,10 @@ export async function startChain(parts: EnvironmentParts, cursors: CursorCodec, 
       },
     })
   }
+  nodeMetrics(parts.metrics, environment, {
+    nodes: upstreams.nodes,
+    usable: () => upstreams.explain().order.length,
+  })
   const index = await startIndexedChain(parts, upstreams, knownSeq)
   const submitter = createSubmitter({ upstreams, index: index.chain, clock })
   const waitMs = config.nodeWaitSeconds * 1000

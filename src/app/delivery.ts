@@ -4,7 +4,6 @@ import type { PlanBook } from '../accounts/plans.ts'
 import type { Network } from '../core/chain/network.ts'
 import { lookAtLog } from '../events/look-at-log.ts'
 import type { EventTail } from '../events/publish.ts'
-import { runEvery } from '../kit/clock.ts'
 import type { SecretBox } from '../kit/secret-box.ts'
 import type { WatchedAddresses } from '../relay/addresses.ts'
 import type { AccountsStore } from '../store/accounts.ts'
@@ -15,6 +14,7 @@ import { createCredits } from '../webhooks/credits.ts'
 import { createPoster } from '../webhooks/post.ts'
 import { systemResolve } from '../webhooks/resolve-host.ts'
 import { startWebhooks } from '../webhooks/webhooks.ts'
+import { deliveryMetrics } from './part-metrics.ts'
 import type { EnvironmentParts } from './parts.ts'
 
 export interface DeliveryDeps {
@@ -29,8 +29,6 @@ export interface DeliveryDeps {
   /** Encrypts the signing secrets in the database. */
   readonly box: SecretBox
 }
-
-const COUNT_MS = 1_000
 
 /** Opened before anything is written to the event log: it knows which numbers were used. */
 export function openDeliveryStore({ environment, stores, shutdown, probes }: EnvironmentParts): JobsStore {
@@ -69,12 +67,11 @@ export async function startDelivery(parts: EnvironmentParts, deps: DeliveryDeps)
     ...{ events, tail, network, watch, clock, log },
     connections: parts.limits.active(`${environment} stream`),
   })
-  const name = `tapeline_${environment}_stream_connections`
-  const connections = metrics.gauge(name, 'Open stream connections.')
-  const stopCounting = runEvery(clock, COUNT_MS, () => connections.set(hub.connections))
-  shutdown.add(`${environment} stream`, async () => {
-    stopCounting()
-    await hub.close()
+  shutdown.add(`${environment} stream`, () => hub.close())
+  deliveryMetrics(metrics, environment, {
+    pending: webhooks.status,
+    delay: webhooks.delay,
+    connections: () => hub.connections,
   })
   return {
     services: { webhooks },

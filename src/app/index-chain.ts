@@ -14,6 +14,7 @@ import type { Upstreams } from '../upstreams/pool.ts'
 import { storeAddress } from './data-folder.ts'
 import { startIndexWorker } from './index-worker.ts'
 import { leadPart } from './lead.ts'
+import { indexMetrics } from './part-metrics.ts'
 import { problemOf } from './part-reports.ts'
 import type { EnvironmentParts } from './parts.ts'
 
@@ -56,6 +57,7 @@ export async function startIndexedChain(parts: EnvironmentParts, upstreams: Upst
     upstreams.nodes().length > 0 && parts.does('index')
       ? await startIndexing({ parts, upstreams, watched, tail })
       : () => reportedIndexing(parts)
+  indexMetrics(parts.metrics, environment, { indexing: () => reportedIndexing(parts) })
   return {
     chain,
     events: { store: events, tail },
@@ -94,7 +96,7 @@ const NOT_INDEXING = { state: 'off', restarts: 0 } as const
 /** The thread that writes, and the loops that feed it, while this process leads. */
 async function startIndexing(indexing: IndexingParts): Promise<() => IndexingState> {
   const { environment, leadership, reports, clock, log, shutdown } = indexing.parts
-  const counts = indexMetrics(indexing.parts)
+  const counts = indexCounters(indexing.parts)
   const leader = await leadPart(`index/${environment}`, leadership, async (fence) => {
     const kept = await superviseIndexing({
       start: () => startOnce(indexing, counts, fence),
@@ -144,7 +146,7 @@ async function neverReuseNumbers(
 
 async function startOnce(
   { parts, upstreams, watched, tail }: IndexingParts,
-  counts: IndexMetrics,
+  counts: IndexCounters,
   fence: Fence | undefined,
 ): Promise<Indexing> {
   const { environment, config, clock, log } = parts
@@ -198,9 +200,9 @@ function keepOf({ environment, config }: EnvironmentParts): RetentionSettings {
     : { eventDays: config.testEventDays, eventBytes: config.testEventBytes, indexDays: config.testIndexDays }
 }
 
-type IndexMetrics = ReturnType<typeof indexMetrics>
+type IndexCounters = ReturnType<typeof indexCounters>
 
-function indexMetrics({ metrics }: EnvironmentParts) {
+function indexCounters({ metrics }: EnvironmentParts) {
   const environment = 'environment'
   return {
     blocks: metrics.counter('tapeline_index_chain_blocks_total', 'Chain blocks that joined and left.', [

@@ -10,6 +10,7 @@ import { recordPart, SANDBOX_PART } from './backfill-requests.ts'
 import { ingestMetrics } from './ingest-metrics.ts'
 import { type Leader, type LedPart, leadPart } from './lead.ts'
 import { liveSetting } from './live-setting.ts'
+import { recordingMetrics } from './part-metrics.ts'
 import { problemOf } from './part-reports.ts'
 import type { EnvironmentParts } from './parts.ts'
 import { createRecorderThread, type RecorderThread } from './record-thread.ts'
@@ -18,7 +19,7 @@ import { SANDBOX_FILE, type SandboxReady, sandboxVenues, sandboxWorld } from './
 import { showBackfill } from './show-backfill.ts'
 
 /** The status of a source; its coverage is read from the store. */
-type IngestionRow = Omit<ServiceStatus['ingestion'][number], 'coverage' | 'source'> & {
+export type IngestionRow = Omit<ServiceStatus['ingestion'][number], 'coverage' | 'source'> & {
   source: Source
 }
 
@@ -64,6 +65,16 @@ export function prepareRecording(parts: EnvironmentParts): Recording {
         if (problems.length > 0) throw new Error(problems.join('; '))
       },
     })
+  const ingestion = () =>
+    reported()
+      .flatMap(({ report: rows, isSilent }) =>
+        rows.map((row) => (isSilent ? { ...row, status: 'down' as const } : row)),
+      )
+      .sort((a, b) => SOURCES.indexOf(a.source) - SOURCES.indexOf(b.source))
+  recordingMetrics(metrics, environment, {
+    ingestion,
+    recorded: () => groups.flatMap(({ recorders }) => recorders.sources()),
+  })
   return {
     begin() {
       for (const { part, start, recorders } of groups)
@@ -80,12 +91,7 @@ export function prepareRecording(parts: EnvironmentParts): Recording {
           }),
         )
     },
-    ingestion: () =>
-      reported()
-        .flatMap(({ report: rows, isSilent }) =>
-          rows.map((row) => (isSilent ? { ...row, status: 'down' as const } : row)),
-        )
-        .sort((a, b) => SOURCES.indexOf(a.source) - SOURCES.indexOf(b.source)),
+    ingestion,
   }
 }
 

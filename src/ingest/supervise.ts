@@ -46,6 +46,8 @@ export interface SourceStatus {
   readonly lastEventMs: number | null
   readonly rowsInserted: number
   readonly gaps24h: number
+  /** What is missing in the last 24 hours, summed over the feeds; null before it was counted. */
+  readonly gapMs24h: number | null
   /** Share of the first backfill that is done, 0 to 1; null where there is none. */
   readonly backfill: number | null
   readonly detail: RecorderStatus
@@ -66,7 +68,7 @@ export function supervise(options: {
   const { recorders, coverage, clock, random, log } = options
   const stop = new AbortController()
   const { signal } = stop
-  const gaps = new Map<Source, number>()
+  const gaps = new Map<Source, { count: number; ms: number }>()
   const running = new Set<string>()
 
   async function keep(recorder: Recorder): Promise<void> {
@@ -89,14 +91,17 @@ export function supervise(options: {
       for (const recorder of recorders) {
         const nowMs = clock.now()
         let count = 0
+        let ms = 0
         for (const { feed, lagMs } of recorder.status().feeds) {
           const toMs = nowMs - STALE_AFTER_MS - lagMs
           const found = await coverage.read([feed], nowMs - DAY_MS, toMs)
-          count += found.gaps.filter(
-            ({ reason }) => reason === 'not_observed' || reason === 'venue_down',
-          ).length
+          for (const { from, to, reason } of found.gaps) {
+            if (reason !== 'not_observed' && reason !== 'venue_down') continue
+            count++
+            ms += to - from
+          }
         }
-        gaps.set(recorder.source, count)
+        gaps.set(recorder.source, { count, ms })
       }
       await clock.sleep(COUNT_GAPS_EVERY_MS, signal)
     }
@@ -124,7 +129,8 @@ export function supervise(options: {
           state: stateOf(recorder, detail),
           lastEventMs: detail.lastEventMs,
           rowsInserted: detail.rowsInserted,
-          gaps24h: gaps.get(recorder.source) ?? 0,
+          gaps24h: gaps.get(recorder.source)?.count ?? 0,
+          gapMs24h: gaps.get(recorder.source)?.ms ?? null,
           backfill:
             backfill === null
               ? null

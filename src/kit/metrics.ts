@@ -3,13 +3,22 @@ import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'pr
 
 export type { Counter } from 'prom-client'
 
+interface MetricValue {
+  metricName?: string
+  labels: Record<string, string>
+  value: number
+}
+
 /** A metric whose values are counted elsewhere and collected when the metrics are read. */
 interface ReadMetric {
   name: string
   help: string
-  type: 'counter' | 'histogram'
-  values(): { metricName?: string; labels: Record<string, string>; value: number }[]
+  type: 'counter' | 'gauge' | 'histogram'
+  values(): MetricValue[] | Promise<MetricValue[]>
 }
+
+/** Less than Prometheus waits for an answer. */
+const MAX_READ_MS = 4_000
 
 /** One registry per running service, so that two services in one test process do not share counts. */
 export interface Metrics {
@@ -17,6 +26,7 @@ export interface Metrics {
   /** One that was made before by the same name, or a new one. */
   counter(name: string, help: string, labels?: string[]): Counter
   gauge(name: string, help: string, labels?: string[]): Gauge
+  /** Several of one name are one metric. One that fails or takes too long has no values; the others have theirs. */
   read(metric: ReadMetric): void
 }
 
@@ -24,6 +34,7 @@ export function createMetrics(options: { defaults: boolean }): Metrics {
   const registry = new Registry()
   if (options.defaults) collectProcessMetrics(registry)
   const common = { registers: [registry] }
+  const readers = new Map<string, ReadMetric['values'][]>()
   return {
     registry,
     counter: (name, help, labels = []) =>
@@ -33,9 +44,33 @@ export function createMetrics(options: { defaults: boolean }): Metrics {
       (registry.getSingleMetric(name) as Gauge | undefined) ??
       new Gauge({ name, help, labelNames: labels, ...common }),
     read: ({ name, help, type, values }) => {
-      const get = async () => ({ name, help, type, values: values(), aggregator: 'sum' })
+      const known = readers.get(name)
+      if (known !== undefined) return void known.push(values)
+      const all = [values]
+      readers.set(name, all)
+      const get = async () => ({
+        ...{ name, help, type, aggregator: 'sum' },
+        values: (await Promise.all(all.map(readInTime))).flat(),
+      })
       registry.registerMetric({ name, get } as unknown as Metric)
     },
+  }
+}
+
+/** The metrics are needed most when a part of the service does not answer. */
+async function readInTime(read: ReadMetric['values']): Promise<MetricValue[]> {
+  let timer: NodeJS.Timeout | undefined
+  try {
+    const values = read()
+    if (!(values instanceof Promise)) return values
+    const late = new Promise<MetricValue[]>((resolve) => {
+      timer = setTimeout(resolve, MAX_READ_MS, [])
+    })
+    return await Promise.race([values, late])
+  } catch {
+    return []
+  } finally {
+    clearTimeout(timer)
   }
 }
 

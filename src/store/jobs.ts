@@ -101,6 +101,13 @@ export interface Job {
   readonly event: EventText
 }
 
+/** One with a job that is due. */
+export interface DueSubscription {
+  readonly id: string
+  /** How long ago the first of its jobs became due. */
+  readonly overdueMs: number
+}
+
 /** Which jobs a worker takes, and for how long: they are due again when it has not settled them by then. */
 export interface JobClaim {
   readonly subscriptionId: string
@@ -217,8 +224,7 @@ export interface JobsStore {
   /** How many jobs wait for a subscription, and for all active ones of the account; counted up to `limit`. */
   backlog(query: { subscriptionId: string; accountId: string; limit: number }): Promise<Backlog>
 
-  /** Subscriptions with a job that is due. */
-  due(): Promise<string[]>
+  due(): Promise<DueSubscription[]>
   claim(claim: JobClaim): Promise<Job[]>
   settle(outcomes: readonly JobOutcome[], health: readonly ReceiverHealth[]): Promise<void>
   pending(): Promise<{ count: number; oldestAtMs: number | null }>

@@ -27,6 +27,8 @@ export interface WebhookService {
   /** Accounts or keys were changed: webhooks whose key has ended stop. */
   accountsChanged(accountIds: readonly string[]): void
   status(): Promise<{ pending: number; oldest_pending_seconds: number }>
+  /** How far this process is behind; undefined where another one delivers. */
+  delay(): { overdueMs: number; unplannedEvents: number } | undefined
   close(): Promise<void>
 }
 
@@ -163,6 +165,12 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
       const ageMs = oldestAtMs === null ? 0 : clock.now() - oldestAtMs
       return { pending: count, oldest_pending_seconds: Math.max(0, Math.round(ageMs / 1000)) }
     },
+    delay: () =>
+      worker &&
+      planner && {
+        overdueMs: worker.overdueMs,
+        unplannedEvents: Math.max(0, tail.seq - planner.position),
+      },
     async close() {
       for (const stop of stopTimers) stop()
       stopListening?.()

@@ -66,6 +66,7 @@ export class DeliveryWorker {
   /** Set while attempts are in flight. */
   #stopAgeCheck: (() => void) | undefined
   #isClosing = false
+  #overdueMs = 0
   /** What fails from now on was cut short by our own end. */
   #isCutShort = false
 
@@ -116,6 +117,14 @@ export class DeliveryWorker {
     return this.#queues.get(id)?.pauseReason
   }
 
+  /**
+   * How long the first job waits that should have been tried, as of the last poll. Those of receivers that fail, and
+   * of accounts without credits, wait for their owners.
+   */
+  get overdueMs(): number {
+    return this.#overdueMs
+  }
+
   /** Ends attempts in flight and releases the rest. */
   async close(): Promise<void> {
     this.#isClosing = true
@@ -139,9 +148,20 @@ export class DeliveryWorker {
   }
 
   async #poll(): Promise<void> {
-    this.wake(await this.#deps.store.due())
+    const due = await this.#deps.store.due()
+    this.wake(due.map(({ id }) => id))
+    this.#overdueMs = Math.max(
+      0,
+      ...due.filter(({ id }) => this.#isDeliverable(id)).map(({ overdueMs }) => overdueMs),
+    )
     // A queue whose breaker was open has a buffer that nothing else would process.
     for (const queue of this.#queues.values()) if (queue.buffer.length > 0) this.#pump(queue)
+  }
+
+  #isDeliverable(id: string): boolean {
+    const queue = this.#queues.get(id)
+    if (queue === undefined) return false
+    return queue.subscription.active && queue.pauseReason === undefined && queue.failingSinceMs === null
   }
 
   /** Starts as many attempts as there is room for, and claims more jobs where the buffer runs low. */

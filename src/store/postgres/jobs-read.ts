@@ -1,5 +1,5 @@
 import { deliveryId, deliveryNumber } from '../jobs/delivery-id.ts'
-import type { DeliveryRecord, EventText, JobsStore } from '../jobs.ts'
+import type { DeliveryRecord, DueSubscription, EventText, JobsStore } from '../jobs.ts'
 import { type Database, statement } from './database.ts'
 import { storable } from './texts.ts'
 
@@ -11,8 +11,10 @@ const DUE = statement(
      UNION ALL
      SELECT (SELECT subscription_id FROM jobs WHERE subscription_id > s.id ORDER BY subscription_id LIMIT 1)
      FROM s WHERE s.id IS NOT NULL)
-   SELECT id FROM s WHERE id IS NOT NULL AND EXISTS (
-     SELECT FROM jobs WHERE subscription_id = s.id AND due_at <= now_ms())`,
+   SELECT * FROM (
+     SELECT id, now_ms() - (SELECT min(due_at) FROM jobs WHERE subscription_id = s.id) AS "overdueMs"
+     FROM s WHERE id IS NOT NULL) each_one
+   WHERE "overdueMs" >= 0`,
 )
 const PENDING = statement(
   'job_pending',
@@ -52,7 +54,7 @@ type Reading = Pick<JobsStore, 'due' | 'pending' | 'backlog' | 'deliveries' | 'd
 
 export function jobReading(db: Database): Reading {
   return {
-    due: async () => (await db.rows<{ id: string }>(DUE)).map(({ id }) => id),
+    due: () => db.rows<DueSubscription>(DUE),
     async pending() {
       const [row] = await db.rows<{ count: number; oldestAtMs: number | null }>(PENDING)
       return row ?? { count: 0, oldestAtMs: null }

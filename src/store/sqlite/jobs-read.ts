@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { deliveryId, deliveryNumber } from '../jobs/delivery-id.ts'
-import type { Backlog, DeliveryRecord, EventText, JobsStore } from '../jobs.ts'
+import type { Backlog, DeliveryRecord, DueSubscription, EventText, JobsStore } from '../jobs.ts'
 import { subscriptionReaders } from './jobs-subscriptions.ts'
 import { asRecord, numberOrNull, type Row } from './rows.ts'
 
@@ -13,7 +13,10 @@ export function jobReaders(db: DatabaseSync) {
        UNION ALL
        SELECT (SELECT MIN(subscription_id) FROM jobs WHERE subscription_id > s.id) FROM s WHERE s.id IS NOT NULL
      )
-     SELECT id FROM s WHERE id IS NOT NULL AND (SELECT MIN(due_at) FROM jobs WHERE subscription_id = s.id) <= ?`,
+     SELECT * FROM (
+       SELECT id, ?1 - (SELECT MIN(due_at) FROM jobs WHERE subscription_id = s.id) AS overdueMs
+       FROM s WHERE id IS NOT NULL
+     ) WHERE overdueMs >= 0`,
   )
   const pending = db.prepare(
     'SELECT COUNT(*) AS n, (SELECT created_at FROM jobs ORDER BY number LIMIT 1) AS oldest FROM jobs',
@@ -48,7 +51,8 @@ export function jobReaders(db: DatabaseSync) {
       const value = position.get()?.value
       return value === undefined ? undefined : Number(value)
     },
-    dueAt: (nowMs: number): string[] => due.all(nowMs).map((row) => String(row.id)),
+    dueAt: (nowMs: number): DueSubscription[] =>
+      due.all(nowMs).map(({ id, overdueMs }) => ({ id: String(id), overdueMs: Number(overdueMs) })),
     backlog: ({ subscriptionId, accountId, limit }: Parameters<JobsStore['backlog']>[0]): Backlog => ({
       ofSubscription: Number(backlogOf.get(subscriptionId, limit)?.n ?? 0),
       ofAccount: Number(backlogOfAccount.get(accountId, limit)?.n ?? 0),
