@@ -3,7 +3,6 @@ import type { Environment } from '../core/environment.ts'
 import type { Metrics } from '../kit/metrics.ts'
 import type { NodeStatus } from '../upstreams/pool.ts'
 import type { RecordMessage } from './record-worker.ts'
-import type { IngestionRow } from './recording.ts'
 
 type Labels = Record<string, string>
 type Kind = 'gauge' | 'counter'
@@ -36,7 +35,7 @@ const SOURCE_STATES = ['healthy', 'stale', 'down'] as const
 export function recordingMetrics(
   metrics: Metrics,
   environment: Environment,
-  parts: { ingestion(): IngestionRow[]; recorded(): RecordMessage['sources'] },
+  parts: { ingestion(): { source: string; status: string }[]; recorded(): RecordMessage['sources'] },
 ): void {
   const each = (value: (row: RecordMessage['sources'][number]) => number | null) => () =>
     parts.recorded().map((row): [Labels, number | null] => [{ source: row.source }, value(row)])

@@ -19,7 +19,7 @@ import { SANDBOX_FILE, type SandboxReady, sandboxVenues, sandboxWorld } from './
 import { showBackfill } from './show-backfill.ts'
 
 /** The status of a source; its coverage is read from the store. */
-export type IngestionRow = Omit<ServiceStatus['ingestion'][number], 'coverage' | 'source'> & {
+type IngestionRow = Omit<ServiceStatus['ingestion'][number], 'coverage' | 'source'> & {
   source: Source
 }
 
