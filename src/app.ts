@@ -4,6 +4,7 @@ import type { Accounts } from './accounts/accounts.ts'
 import { createIdempotency } from './accounts/idempotency.ts'
 import { KeyRing } from './accounts/key-ring.ts'
 import { Ledger } from './accounts/ledger.ts'
+import type { PlanBook } from './accounts/plans.ts'
 import { createViewAllowances } from './accounts/view-allowance.ts'
 import { nothingToRecord } from './api/endpoints/account/idle-notice.ts'
 import { ENDPOINTS } from './api/endpoints/list.ts'
@@ -35,6 +36,8 @@ import { PROCESS_ROLES, type ProcessRole } from './config/service.ts'
 import { cursorCodec } from './core/cursor.ts'
 import type { Environment } from './core/environment.ts'
 import type { Plan } from './core/plan.ts'
+import { brokenPromise } from './core/retention.ts'
+import { SOURCES } from './core/source.ts'
 import { DAY_MS } from './core/time.ts'
 import { eventSchema } from './events/event-schema.ts'
 import { createAuthThrottle } from './gate/auth-throttle.ts'
@@ -120,6 +123,7 @@ async function startParts(
   const { store, plans, accounts, ledger, keys, onAccountsChanged } = await startAccounts(config, deps, {
     ...{ holder, limits, shutdown },
   })
+  checkPromises(config, plans)
   const metrics = createMetrics({ defaults: true })
   const probes: ReadinessProbe[] = [{ name: 'accounts', check: () => store.probe() }]
   serviceMetrics(metrics, { version: deps.version, ledger, probes })
@@ -226,6 +230,13 @@ async function startParts(
     failed,
     stop: () => shutdown.run(config.shutdownSeconds * 1000),
   }
+}
+
+/** A plan must not sell what retention deletes. The test environment retains little, and costs nothing. */
+function checkPromises(config: Config, plans: PlanBook): void {
+  const sources = SOURCES.filter((source) => config.live.includes(source))
+  const broken = brokenPromise(config.retention, plans.list(), sources)
+  if (broken !== undefined) throw new ConfigError(`TAPELINE_RETENTION: ${broken}`)
 }
 
 /** What this process does; only a store that processes share lets it do a part. */

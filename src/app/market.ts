@@ -21,8 +21,13 @@ export async function startMarket(parts: EnvironmentParts, cursors: CursorCodec)
   shutdown.add(`${environment} store`, () => store.close())
   probes.push({ name: `${environment} store`, check: async () => void (await store.series.earliest({})) })
   if (parts.does('upkeep')) {
-    const upkeep = await leadPart(`upkeep/${environment}`, parts.leadership, async () => ({
-      close: startRetention(() => stores.environment(environment, { use: 'recorder' }), parts),
+    const { config } = parts
+    const rules = environment === 'test' ? config.testRetention : config.retention
+    const upkeep = await leadPart(`upkeep/${environment}`, parts.leadership, async (fence) => ({
+      close: startRetention(
+        () => stores.environment(environment, { use: 'recorder', ...(fence === undefined ? {} : { fence }) }),
+        { ...parts, rules },
+      ),
     }))
     shutdown.add(`${environment} retention`, () => upkeep.close())
   }

@@ -56,6 +56,11 @@ const WRONG: [string, string, RegExp][] = [
   ['TAPELINE_METRICS_PORT', 'x', /or off/],
   ['TAPELINE_LEDGER_DAYS', '0', /from 1 to/],
   ['TAPELINE_SHUTDOWN_SECONDS', '-1', /from 1 to 300/],
+  [
+    'TAPELINE_RETENTION',
+    'trades@perpdx=9d',
+    /"trades@perpdx=9d": no source is called "perpdx"; did you mean perpdex\?\. \(/,
+  ],
 ]
 
 for (const [variable, value, allowed] of WRONG) {

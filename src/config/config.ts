@@ -9,12 +9,14 @@ import { redactAddress, redactAddresses } from '../kit/redact-address.ts'
 import { ACCOUNTS_SETTINGS } from './accounts.ts'
 import { CHAIN_SETTINGS } from './chain.ts'
 import { MARKET_SETTINGS } from './market.ts'
+import { RETENTION_SETTINGS } from './retention.ts'
 import { SERVICE_SETTINGS } from './service.ts'
 import type { Setting } from './setting.ts'
 
 const SETTINGS = {
   ...SERVICE_SETTINGS,
   ...MARKET_SETTINGS,
+  ...RETENTION_SETTINGS,
   ...CHAIN_SETTINGS,
   ...ACCOUNTS_SETTINGS,
 } as const satisfies Record<string, Setting<unknown>>
@@ -90,6 +92,8 @@ function fileText(spec: Setting<unknown>, value: unknown): string {
 function parse(spec: Setting<unknown>, value: string): unknown {
   const parsed = spec.read(value)
   if (parsed !== undefined) return parsed
+  const fault = spec.fault?.(value)
+  if (fault !== undefined) throw new ConfigError(`${spec.variable}: ${fault}. (${spec.about})`)
   const shown = spec.secret
     ? '***'
     : spec.carriesKeys

@@ -7,6 +7,8 @@ export interface Setting<T> {
   /** What is allowed, for the message about a wrong value. */
   readonly allowed: string
   readonly read: (text: string) => T | undefined
+  /** What exactly is wrong with a value, where more can be said than what is allowed. */
+  readonly fault?: (text: string) => string | undefined
   /** For values that are shown in another form. */
   shown?(value: T): string
   /** The text itself is not repeated in a message, since parts of it are secret. */
@@ -17,7 +19,7 @@ export function setting<T>(
   variable: string,
   about: string,
   fallback: T,
-  kind: Pick<Setting<T>, 'allowed' | 'read' | 'shown' | 'carriesKeys'>,
+  kind: Pick<Setting<T>, 'allowed' | 'read' | 'fault' | 'shown' | 'carriesKeys'>,
 ): Setting<T> {
   return { variable: `TAPELINE_${variable}`, about, fallback, secret: false, ...kind }
 }

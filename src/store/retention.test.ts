@@ -7,6 +7,7 @@ import { manualClock } from '../../test/fakes/manual-clock.ts'
 import { storesIn } from '../../test/fakes/stores.ts'
 import { until } from '../../test/until.ts'
 import type { Feed } from '../core/feed.ts'
+import { parseRetention, type RetentionRule } from '../core/retention.ts'
 import { DAY_MS } from '../core/time.ts'
 import { createLogger } from '../kit/log.ts'
 import { startRetention } from './retention.ts'
@@ -19,9 +20,14 @@ const LIQUIDATIONS: Feed<'liquidations'> = {
   symbol: 'BTC',
   interval: '',
 }
-const CANDLES: Feed<'candles'> = { dataset: 'candles', source: 'cexa', symbol: 'BTC', interval: '1d' }
+const candles = (source: 'cexa' | 'perpdex', interval: '1s' | '1d'): Feed<'candles'> => ({
+  dataset: 'candles',
+  source,
+  symbol: 'BTC',
+  interval,
+})
 
-test('live liquidations are retained for 90 days, candles forever', async () => {
+test('each feed is kept as long as its rule says, and what has none forever', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-retention-'))
   const clock = manualClock(NOW - 5 * 60_000)
   const log = createLogger({ level: 'silent' })
@@ -29,13 +35,17 @@ test('live liquidations are retained for 90 days, candles forever', async () => 
   const store = await stores.environment('live')
   let end = async () => {}
   try {
-    const ages = [91, 90, 89, 1]
+    const ages = [91, 89, 88, 1]
     const liquidation = { seq: 0, side: 'long' as const, quantity: 1, price: 10, avgPrice: 10 }
     const candle = { open: 1, high: 1, low: 1, close: 1, volume: 1, closed: true }
     await store.write({
       rows: [
         { feed: LIQUIDATIONS, rows: ages.map((age) => ({ ...liquidation, time: NOW - age * DAY_MS })) },
-        { feed: CANDLES, rows: [{ ...candle, time: NOW - 400 * DAY_MS }] },
+        { feed: candles('cexa', '1d'), rows: [{ ...candle, time: NOW - 400 * DAY_MS }] },
+        ...(['cexa', 'perpdex'] as const).map((source) => ({
+          feed: candles(source, '1s'),
+          rows: [20, 8, 1].map((age) => ({ ...candle, time: NOW - age * DAY_MS })),
+        })),
       ],
     })
     const kept = async (feed: Feed) => {
@@ -43,16 +53,25 @@ test('live liquidations are retained for 90 days, candles forever', async () => 
       const page = await store.series.page({ feeds: [feed], range, order: 'asc', limit: 10, separator: ',' })
       return page.count
     }
-    end = startRetention(() => stores.environment('live'), { environment: 'live', clock, log })
+    const rules = parseRetention('liquidations=90d,candles.1s=9d,candles.1s@perpdex=2d') as RetentionRule[]
+    end = startRetention(() => stores.environment('live'), { environment: 'live', rules, clock, log })
     assert.equal(await kept(LIQUIDATIONS), 4)
     clock.advance(5 * 60_000)
-    await until('the one of 91 days is deleted', async () => (await kept(LIQUIDATIONS)) === 3)
+    await until('the one of 91 days is deleted', async () => {
+      // Recorders get their turn between two steps.
+      clock.advance(20)
+      return (await kept(LIQUIDATIONS)) === 3
+    })
+    await until('what is kept shorter is deleted, too', async () => {
+      clock.advance(20)
+      return (await kept(candles('perpdex', '1s'))) === 1 && (await kept(candles('cexa', '1s'))) === 2
+    })
     clock.advance(2 * DAY_MS)
     await until('two more are deleted two days later', async () => {
       clock.advance(HOUR_MS)
       return (await kept(LIQUIDATIONS)) === 1
     })
-    assert.equal(await kept(CANDLES), 1)
+    assert.equal(await kept(candles('cexa', '1d')), 1)
   } finally {
     await end()
     await store.close()

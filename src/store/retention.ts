@@ -1,25 +1,16 @@
 import type { Environment } from '../core/environment.ts'
-import type { Dataset } from '../core/feed.ts'
+import { DATASETS, type Dataset, type Feed } from '../core/feed.ts'
+import { keptDays, type RetentionRule } from '../core/retention.ts'
 import { DAY_MS } from '../core/time.ts'
 import { type Clock, runAfter, runEvery } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { EnvironmentStore } from './environment.ts'
 import type { FeedFilter } from './series.ts'
 
-/** For how many days rows of a feed are retained; what is not listed is never deleted. */
-type RetentionRule = FeedFilter & { readonly dataset: Dataset; readonly days: number }
-
-const LIVE: readonly RetentionRule[] = [{ dataset: 'liquidations', days: 90 }]
-/** The test environment retains little of what is recorded tick by tick. */
-const TEST: readonly RetentionRule[] = [
-  { dataset: 'liquidations', days: 7 },
-  { dataset: 'trades', days: 3 },
-  { dataset: 'ticker', days: 3 },
-  { dataset: 'snapshots', days: 2 },
-  { dataset: 'candles', interval: '1s', days: 2 },
-]
 const FIRST_RUN_MS = 5 * 60_000
 const INTERVAL_MS = 3_600_000
+/** Recorders write in between. */
+const BETWEEN_STEPS_MS = 20
 
 /**
  * Deletes rows beyond their retention once an hour. The store is open only meanwhile: its writer is a thread. The
@@ -29,20 +20,28 @@ export function startRetention(
   open: () => Promise<EnvironmentStore>,
   parts: {
     readonly environment: Environment
+    readonly rules: readonly RetentionRule[]
     readonly clock: Clock
     readonly log: Logger
   },
 ): () => Promise<void> {
-  const { environment, clock, log } = parts
-  let isStopped = false
+  const { environment, rules, clock, log } = parts
+  const stopped = new AbortController()
   let running: Promise<void> | undefined
+  const betweenSteps = async () => {
+    await clock.sleep(BETWEEN_STEPS_MS, stopped.signal).catch(() => {})
+    return !stopped.signal.aborted
+  }
   const run = async () => {
     const store = await open()
     try {
-      for (const { days, ...filter } of environment === 'test' ? TEST : LIVE) {
-        if (isStopped) return
-        const deleted = await store.series.retain(filter, days * DAY_MS)
-        if (deleted > 0) log.info({ environment, ...filter, deleted }, 'old rows were deleted')
+      for (const dataset of DATASETS) {
+        const feeds = (await store.series.feeds({ dataset })).map(({ feed }) => feed)
+        for (const { days, ...filter } of expiries(rules, dataset, feeds)) {
+          if (stopped.signal.aborted) return
+          const deleted = await store.series.retain(filter, days * DAY_MS, { betweenSteps })
+          if (deleted > 0) log.info({ environment, ...filter, days, deleted }, 'old rows were deleted')
+        }
       }
     } finally {
       await store.close()
@@ -58,9 +57,23 @@ export function startRetention(
   const cancelFirst = runAfter(clock, FIRST_RUN_MS, go)
   const stop = runEvery(clock, INTERVAL_MS, go)
   return async () => {
-    isStopped = true
+    stopped.abort()
     cancelFirst()
     stop()
     await running
   }
+}
+
+type Expiry = FeedFilter & { readonly dataset: Dataset; readonly days: number }
+
+/** First what no feed of the dataset keeps, since an engine may drop whole months of it; then what single ones keep shorter. */
+function expiries(rules: readonly RetentionRule[], dataset: Dataset, feeds: readonly Feed[]): Expiry[] {
+  const kinds = new Map(feeds.map(({ source, interval }) => [`${source}/${interval}`, { source, interval }]))
+  const own = [...kinds.values()].flatMap((kind): Expiry[] => {
+    const days = keptDays(rules, { dataset, ...kind })
+    return days === null ? [] : [{ dataset, ...kind, days }]
+  })
+  if (own.length < kinds.size || own.length === 0) return own
+  const longest = Math.max(...own.map(({ days }) => days))
+  return [{ dataset, days: longest }, ...own.filter(({ days }) => days < longest)]
 }

@@ -148,6 +148,18 @@ export interface SeriesStore {
   finality(feeds: readonly Feed[], maxAgeMs?: number): Finality[] | Promise<Finality[]>
   /** Old versions of corrected rows, by (time, source, instrument, sequence, revision). */
   revisions(query: RevisionQuery): Promise<Revision[]>
-  /** Deletes rows, books, revisions and coverage of a dataset that are older than that; gives the number of rows. */
-  retain(filter: FeedFilter & { dataset: Dataset }, maxAgeMs: number): Promise<number>
+  /**
+   * Deletes rows, books, revisions and coverage of a dataset that are older than that, in small steps; gives the number
+   * of rows. Coverage goes first: nobody sees a range as complete whose rows are being deleted.
+   */
+  retain(
+    filter: FeedFilter & { dataset: Dataset },
+    maxAgeMs: number,
+    options?: RetainOptions,
+  ): Promise<number>
+}
+
+export interface RetainOptions {
+  /** Between two steps, so that other writers get their turn; the rest is left for another time once it gives false. */
+  betweenSteps?(): Promise<boolean>
 }

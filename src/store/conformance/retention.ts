@@ -8,6 +8,50 @@ import { drifting } from './snapshots.ts'
 const DAY_MS = 86_400_000
 
 export function retentionSuite(engine: Engine): void {
+  test(`${engine.name}: no range is complete whose rows are being deleted, and a stopped retention goes on later`, () =>
+    withStore(engine, async (store, _, clock) => {
+      const feed: Feed<'liquidations'> = {
+        dataset: 'liquidations',
+        source: 'cexa_futures',
+        symbol: 'BTC',
+        interval: '',
+      }
+      const row = { seq: 0, side: 'long' as const, quantity: 1, price: 10, avgPrice: 10 }
+      const rows = Array.from({ length: 9_000 }, (_, i) => ({ ...row, time: START + i * 1000 }))
+      const end = START + 9_000_000
+      await store.write({ rows: [{ feed, rows }], coverage: [observed(feed, START, end)] })
+      await store.write({ finalize: [{ feed, before: end }] })
+      const border = START + 8_000_000
+      clock.set(border + 1_000)
+      const query = {
+        feeds: [feed],
+        range: { from: START, to: end },
+        order: 'asc' as const,
+        limit: 10_000,
+        separator: ',',
+        coverageTo: end,
+      }
+      const counts: number[] = []
+      let isStopped = false
+      const betweenSteps = async () => {
+        const { page, coverage } = await store.coveredPage(query)
+        assert.equal(coverage.complete, false)
+        assert.deepEqual(coverage.gaps, [
+          { source: 'cexa_futures', from: START, to: border, reason: 'before_start' },
+        ])
+        counts.push(page.count)
+        return !isStopped
+      }
+      isStopped = true
+      const first = await store.series.retain({ dataset: 'liquidations' }, 1_000, { betweenSteps })
+      assert.equal(counts.length, 1)
+      assert.ok(first > 0 && first < 8_000, `${first} rows in a step`)
+      isStopped = false
+      const second = await store.series.retain({ dataset: 'liquidations' }, 1_000, { betweenSteps })
+      assert.equal(first + second, 8_000)
+      assert.equal(counts.at(-1), 1_000)
+    }))
+
   test(`${engine.name}: retention deletes what is older of one dataset, with its coverage, and nothing else`, () =>
     withStore(engine, async (store, _, clock) => {
       const liquidations: Feed<'liquidations'> = {

@@ -1,6 +1,6 @@
 import { type Dataset, type Feed, feedName } from '../../core/feed.ts'
 import { spanOf } from '../books/block.ts'
-import type { FeedFilter } from '../series.ts'
+import type { FeedFilter, RetainOptions } from '../series.ts'
 import { cutGroups } from './books-cut.ts'
 import { coverageCut, writeCoverage } from './coverage-write.ts'
 import { type Database, type Queries, statement, type WriteTransaction } from './database.ts'
@@ -83,25 +83,33 @@ export function retention(parts: { database: Database; lookup: FeedLookup; parti
     return result
   }
 
-  /** Deletes a slice of a feed. Revisions and coverage go with the last one. */
+  /** Deletes a slice of a feed. Its coverage goes with the first one, revisions with the last. */
   const slice = (feed: Feed, id: number, olderThan: number) =>
     commit(async (tx) => {
       const { locked } = await lockFeeds(tx, [id])
       const own = locked.get(id)
       if (own === undefined) throw new Error(`feed ${feedName(feed)} is gone`)
+      await writeCoverage(tx, [coverageCut(own, olderThan)])
       const step = await deleteSlice(tx, feed.dataset, own, olderThan)
       if (step.deleted > 0) noteChange(own, 0)
-      if (!step.more) await writeCoverage(tx, [coverageCut(own, olderThan)])
       const states = await writeChanges(tx, [own])
       if (!step.more) await tx.run(edgesOf(feed.dataset), [id, olderThan])
       return { result: step, states }
     })
 
   /** The rows that were in it. */
-  const dropMonth = (dataset: Dataset, ids: readonly number[], { name, low, high }: Partition) =>
+  const dropMonth = (
+    dataset: Dataset,
+    { ids, olderThan }: { ids: readonly number[]; olderThan: number },
+    { name, low, high }: Partition,
+  ) =>
     commit(async (tx) => {
       const { locked } = await lockFeeds(tx, ids)
       await tx.rows(LOCK_WAIT)
+      await writeCoverage(
+        tx,
+        [...locked.values()].map((feed) => coverageCut(feed, olderThan)),
+      )
       const hasRows = writtenOf(dataset)
       await Promise.all(
         locked.values().map(async (feed) => {
@@ -118,7 +126,11 @@ export function retention(parts: { database: Database; lookup: FeedLookup; parti
       return { result, states: await writeChanges(tx, locked.values()) }
     })
 
-  return async (filter: FeedFilter & { dataset: Dataset }, maxAgeMs: number): Promise<number> => {
+  return async (
+    filter: FeedFilter & { dataset: Dataset },
+    maxAgeMs: number,
+    { betweenSteps = async () => true }: RetainOptions = {},
+  ): Promise<number> => {
     await partitions.ensureAhead()
     const [row] = await database.rows<{ ts: number }>(OLDER_THAN, [maxAgeMs])
     const olderThan = row?.ts ?? 0
@@ -128,7 +140,7 @@ export function retention(parts: { database: Database; lookup: FeedLookup; parti
     if (isWholeDataset(filter)) {
       const ids = feeds.map(lookup.id).filter((id) => id !== undefined)
       for (const month of await expiredPartitions(database, seriesTable(filter.dataset), olderThan))
-        deleted += await dropMonth(filter.dataset, ids, month).catch(orNone)
+        deleted += await dropMonth(filter.dataset, { ids, olderThan }, month).catch(orNone)
       partitions.forget()
     }
     for (const feed of feeds) {
@@ -138,6 +150,7 @@ export function retention(parts: { database: Database; lookup: FeedLookup; parti
         const step = await slice(feed, id, olderThan)
         deleted += step.deleted
         more = step.more
+        if (step.deleted > 0 && !(await betweenSteps())) return deleted
       }
     }
     return deleted

@@ -111,9 +111,9 @@ export function environmentWrites(database: DatabaseSync): Writes<EnvironmentOpe
       retain(key, olderThan) {
         forgetIfOthersWrote()
         const feed = feeds.open(key)
+        coverage.cut(feed, olderThan)
         const step = retainStep(database, books, feed.id, olderThan)
         if (step.deleted > 0) feeds.changed(feed, 0)
-        if (!step.more) coverage.cut(feed, olderThan)
         feeds.writeChanges()
         rows.forget()
         return step

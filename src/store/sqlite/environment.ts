@@ -61,14 +61,15 @@ export async function openSqliteEnvironment(options: SqliteEnvironmentOptions): 
       }),
       finality: (wanted, maxAgeMs) =>
         isClosed() ? Promise.reject(new StoreClosedError()) : lookup.finality(wanted, maxAgeMs),
-      async retain(filter, maxAgeMs) {
+      async retain(filter, maxAgeMs, { betweenSteps = async () => true } = {}) {
         const olderThan = clock.now() - maxAgeMs
         let deleted = 0
-        for (const { feed } of lookup.feeds(filter)) {
+        for (const feed of lookup.named(filter)) {
           for (let more = true; more; ) {
             const step = await writer.call('retain', [feed, olderThan])
             deleted += step.deleted
             more = step.more
+            if (step.deleted > 0 && !(await betweenSteps())) return deleted
           }
         }
         return deleted

@@ -3,8 +3,8 @@ import type { BookWriter } from './books-write.ts'
 import { HOUR_MS } from './series-append.ts'
 
 /** One transaction deletes at most this many rows, so that no other writer waits long for the lock. */
-const ROWS_AT_ONCE = 5_000
-const GROUPS_AT_ONCE = 200
+const ROWS_AT_ONCE = 2_000
+const GROUPS_AT_ONCE = 100
 
 /** Deletes a slice of what is older; true when more is left. Revisions and activity are deleted with the last slice. */
 export function retainStep(

@@ -1,0 +1,31 @@
+/** For how long is kept what is recorded, and how much room the disk must have. */
+import { parseRetention, type RetentionRule, showRetention } from '../core/retention.ts'
+import { setting } from './setting.ts'
+
+const rules = {
+  allowed: 'rules such as trades=90d,candles.1s=180d,trades@perpdex=30d,*=forever',
+  read: (value: string): readonly RetentionRule[] | undefined => {
+    const read = parseRetention(value)
+    return 'fault' in read ? undefined : read
+  },
+  fault: (value: string): string | undefined => {
+    const read = parseRetention(value)
+    return 'fault' in read ? read.fault : undefined
+  },
+  shown: showRetention,
+}
+
+export const RETENTION_SETTINGS = {
+  retention: setting(
+    'RETENTION',
+    'For how long rows of the live environment are kept, by dataset, interval and source.',
+    rules.read('liquidations=90d,*=forever') ?? [],
+    rules,
+  ),
+  testRetention: setting(
+    'TEST_RETENTION',
+    'For how long rows of the test environment are kept, by dataset, interval and source.',
+    rules.read('liquidations=7d,trades=3d,ticker=3d,snapshots=2d,candles.1s=2d,*=forever') ?? [],
+    rules,
+  ),
+} as const
