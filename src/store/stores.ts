@@ -7,6 +7,8 @@ import type { CoordinationStore } from './coordination.ts'
 import type { EnvironmentStore } from './environment.ts'
 import type { JobsStore } from './jobs.ts'
 import type { Fence, LeaseStore } from './leases.ts'
+import type { NoticesStore } from './notices.ts'
+import type { UptimeStore } from './uptime.ts'
 import type { UsersStore } from './users.ts'
 
 export interface EnvironmentOptions {
@@ -38,7 +40,7 @@ export interface Stores {
   hasChain(environment: Environment): boolean
   chain(environment: Environment, options?: ChainOptions): ChainStores
   jobs(environment: Environment): JobsStore
-  accounts(): AccountsStore & UsersStore & BillingStore
+  accounts(): AccountsStore & UsersStore & BillingStore & NoticesStore & UptimeStore
   leases(): LeaseStore
   coordination(): CoordinationStore
   /** The existing files of these environments, for the check that they are not replaced. */

@@ -110,6 +110,12 @@ async function fillAccounts(stores: Stores, random: SeededRandom, clock: ManualC
     await store.finishIdempotency(claim.id, { status: 200, headers: [], body: text(random) }, 10_000)
     await store.takeView({ accountId: id, day: '2026-02-28', credits: 3, limit: 10 })
   }
+  for (const endsAtMs of [null, clock.now()]) {
+    const kind = endsAtMs === null ? ('incident' as const) : ('maintenance' as const)
+    const notice = { id: `ntc_${kind}`, kind, title: text(random), text: text(random) }
+    await store.putNotice({ ...notice, startsAtMs: 1, endsAtMs, updatedAtMs: 2 })
+  }
+  for (let minute = 0; minute < 70; minute += 3) await store.markUp(clock.now() + minute * 60_000)
   await store.putInvitation({ hash: 'inv', role: 'operator', accountId: null })
   await coordination.addAttempts(['someone'], DAY_MS)
   await Promise.all([store.close(), coordination.close()])

@@ -165,4 +165,21 @@ export const ACCOUNTS_MIGRATIONS: readonly Migration[] = [
       CREATE INDEX billing_events_by_time ON billing_events (at);
     `,
   },
+  {
+    version: 2,
+    name: 'notices, uptime',
+    sql: `
+      CREATE TABLE notices (
+        id text COLLATE "C" PRIMARY KEY,
+        kind text NOT NULL CHECK (kind IN ('incident', 'maintenance')),
+        title text NOT NULL,
+        text text NOT NULL,
+        starts_at bigint NOT NULL,
+        ends_at bigint,
+        updated_at bigint NOT NULL
+      );
+      CREATE INDEX notices_by_start ON notices (starts_at);
+      CREATE TABLE uptime (slot bigint PRIMARY KEY, minutes bigint NOT NULL);
+    `,
+  },
 ]

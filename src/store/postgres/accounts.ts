@@ -2,6 +2,8 @@ import { WritesRefusedError } from '../../core/store-unavailable.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { AccountsStore } from '../accounts.ts'
 import type { BillingStore } from '../billing.ts'
+import type { NoticesStore } from '../notices.ts'
+import type { UptimeStore } from '../uptime.ts'
 import type { UsersStore } from '../users.ts'
 import { idempotencyEntries } from './accounts-idempotency.ts'
 import { accountRecords } from './accounts-records.ts'
@@ -12,6 +14,7 @@ import { watchAccounts } from './accounts-watch.ts'
 import type { PostgresAddress } from './address.ts'
 import { billingRecords } from './billing-records.ts'
 import { statement } from './database.ts'
+import { noticeRecords } from './notices-records.ts'
 import { openDatabase } from './open-database.ts'
 import { userRecords } from './users-records.ts'
 
@@ -42,7 +45,7 @@ export function openPostgresAccounts({
 }: {
   address: PostgresAddress
   clock: Clock
-}): AccountsStore & UsersStore & BillingStore {
+}): AccountsStore & UsersStore & BillingStore & NoticesStore & UptimeStore {
   const db = openDatabase({
     address,
     schema: address.schema,
@@ -61,6 +64,7 @@ export function openPostgresAccounts({
     ...idempotency,
     ...userRecords(db),
     ...billingRecords(db),
+    ...noticeRecords(db),
     settle(batch) {
       holders.add(batch.holder)
       return settle(batch)

@@ -8,13 +8,14 @@ import { viewWriters } from './accounts-views.ts'
 import { billingWriters } from './billing-records.ts'
 import { coordinationWriters } from './coordination-records.ts'
 import { leaseWriters } from './leases-records.ts'
+import { noticeWriters } from './notices-records.ts'
 import { asRecord, recordOf } from './rows.ts'
 import { userWriters } from './users-records.ts'
 
 /** Charges wait while old ones are deleted, so that is done a little at a time. */
 export const PRUNED_AT_ONCE = 2_000
 
-/** Everything that writes accounts, users and billing. It runs inside a transaction, see group-commit.ts. */
+/** Everything that writes accounts, users, billing and notices. It runs inside a transaction, see group-commit.ts. */
 export function accountsWrites(db: DatabaseSync) {
   const prune = db.prepare(
     `DELETE FROM ledger WHERE id IN (SELECT id FROM ledger WHERE at < ? LIMIT ${PRUNED_AT_ONCE})`,
@@ -25,6 +26,7 @@ export function accountsWrites(db: DatabaseSync) {
     ...userWriters(db),
     ...billingWriters(db),
     ...viewWriters(db),
+    ...noticeWriters(db),
     ...leaseWriters(db),
     ...coordinationWriters(db),
     settle: settler(db),

@@ -217,4 +217,21 @@ export const ACCOUNTS_MIGRATIONS: readonly Migration[] = [
       ) STRICT, WITHOUT ROWID;
     `,
   },
+  {
+    version: 4,
+    name: 'notices, uptime',
+    sql: `
+      CREATE TABLE notices (
+        id TEXT PRIMARY KEY,
+        kind TEXT NOT NULL CHECK (kind IN ('incident', 'maintenance')),
+        title TEXT NOT NULL,
+        text TEXT NOT NULL,
+        starts_at INTEGER NOT NULL,
+        ends_at INTEGER,
+        updated_at INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX notices_by_start ON notices (starts_at);
+      CREATE TABLE uptime (slot INTEGER PRIMARY KEY, minutes INTEGER NOT NULL) STRICT;
+    `,
+  },
 ]

@@ -2,6 +2,8 @@ import type { DatabaseSync } from 'node:sqlite'
 import { type Clock, runEvery } from '../../kit/clock.ts'
 import type { AccountsStore, ChangeWatch } from '../accounts.ts'
 import type { BillingStore } from '../billing.ts'
+import type { NoticesStore } from '../notices.ts'
+import type { UptimeStore } from '../uptime.ts'
 import type { UsersStore } from '../users.ts'
 import {
   type AccountsOperations,
@@ -13,17 +15,22 @@ import { accountReaders } from './accounts-records.ts'
 import { ACCOUNTS_MIGRATIONS } from './accounts-schema.ts'
 import { viewReaders } from './accounts-views.ts'
 import { billingReaders } from './billing-records.ts'
+import { noticeReaders } from './notices-records.ts'
 import { openStoreFile, type StoreFileOptions } from './store-file.ts'
 import { userReaders } from './users-records.ts'
 
 /** How soon a change by another process is noticed. */
 const WATCH_INTERVAL_MS = 150
 
-/** Accounts, users and billing in one file, which the command line or another role may use at the same time. */
+/** Accounts, users, billing and notices in one file, which the command line or another role may use at the same time. */
 export function openSqliteAccounts({
   clock,
   ...options
-}: StoreFileOptions & { clock: Clock }): AccountsStore & UsersStore & BillingStore {
+}: StoreFileOptions & { clock: Clock }): AccountsStore &
+  UsersStore &
+  BillingStore &
+  NoticesStore &
+  UptimeStore {
   const file = openStoreFile(options, {
     name: 'accounts',
     migrations: ACCOUNTS_MIGRATIONS,
@@ -40,6 +47,7 @@ export function openSqliteAccounts({
       ...userReaders(database),
       ...billingReaders(database),
       ...viewReaders(database),
+      ...noticeReaders(database),
     }),
     ...file.writes(ACCOUNTS_WRITES),
     settle: (batch) => writer.call('settle', [batch, clock.now()]),
@@ -85,6 +93,9 @@ const ACCOUNTS_WRITES = [
   'addAudit',
   'noteBillingEvent',
   'linkBilling',
+  'putNotice',
+  'deleteNotice',
+  'markUp',
 ] as const satisfies (keyof AccountsOperations)[]
 
 /** `data_version` costs a few microseconds and moves when any other connection has written. */
