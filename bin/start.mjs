@@ -3,19 +3,30 @@
  * packages, or has an older Node, gets a sentence instead of a stack trace.
  */
 import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const MIN_NODE = 26
 const root = new URL('../', import.meta.url)
 const at = (path) => fileURLToPath(new URL(path, root))
+/** A checkout runs its sources, an installed package what was emitted from them (deploy/package/emit.ts). */
+const isPackage = !existsSync(at('src/main.ts'))
+/** A package has its pages built in. */
+const PAGE_PACKAGES = ['lightweight-charts', 'preact', 'swagger-ui-dist', 'vite']
+
+/** npm may have put it beside this package. */
+function isInstalled(name) {
+  const folders = createRequire(new URL('package.json', root)).resolve.paths(name) ?? []
+  return folders.some((folder) => existsSync(join(folder, name, 'package.json')))
+}
 
 function problem() {
   const { dependencies } = JSON.parse(readFileSync(at('package.json'), 'utf8'))
-  const missing = Object.keys(dependencies).filter(
-    (name) => !existsSync(at(`node_modules/${name}/package.json`)),
-  )
+  const needed = [...Object.keys(dependencies), ...(isPackage ? [] : PAGE_PACKAGES)]
+  const missing = needed.filter((name) => !isInstalled(name))
   if (missing.length > 0) {
-    const which = missing.length === Object.keys(dependencies).length ? '' : ` (${missing.join(', ')})`
+    const which = missing.length === needed.length ? '' : ` (${missing.join(', ')})`
     return `Packages of Tapeline are not installed${which}. Run this first: npm ci`
   }
   if (Number(process.versions.node.split('.')[0]) >= MIN_NODE) return undefined
@@ -28,12 +39,14 @@ function problem() {
 const found = problem()
 if (found === undefined) {
   if (process.argv[2] === 'serve') {
-    const { useCompileCache } = await import('./prepare-cache.mjs')
-    useCompileCache(at('build/compile-cache'))
+    if (!isPackage) {
+      const { useCompileCache } = await import('./prepare-cache.mjs')
+      useCompileCache(at('build/compile-cache'))
+    }
     // For child processes: memory that one thread has freed is used again by the others.
     process.env.MALLOC_ARENA_MAX ??= '1'
   }
-  await import(new URL('src/main.ts', root).href)
+  await import(new URL(isPackage ? 'dist/src/main.js' : 'src/main.ts', root).href)
 } else {
   process.stderr.write(`${found}\n`)
   process.exitCode = 1

@@ -23,10 +23,13 @@ const PROJECT = join(import.meta.dirname, '..', '..')
 const WEB = join(import.meta.dirname, 'web')
 const BUILDER = join(import.meta.dirname, 'build-process.ts')
 const OUT = join(PROJECT, 'build', 'dashboard')
+/** Of an installed package. */
+const SHIPPED = join(PROJECT, 'page')
 /** The page imports some of it. */
 const CORE = join(PROJECT, 'src', 'core')
 
 export async function builtSite(log: Logger): Promise<string> {
+  if (existsSync(join(SHIPPED, 'index.html'))) return SHIPPED
   const target = join(OUT, contentHash())
   if (existsSync(join(target, 'index.html'))) {
     // Marks it as in use, so that another process does not prune it.

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { ERRORS, type ErrorKind, publicCode } from '../../core/errors.ts'
@@ -41,9 +41,18 @@ td{padding:.3rem .8rem .3rem 0;vertical-align:top}
 :target{background:light-dark(#fff3b0,#4a3d00)}
 `
 
+/** The viewer of the reference: an installed package contains it, a checkout has the package that it comes from. */
+export const VIEWER_FILES = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png']
+const SHIPPED = join(import.meta.dirname, '..', '..', '..', 'swagger-ui')
+
+export function viewerFolder(): string {
+  if (existsSync(SHIPPED)) return SHIPPED
+  return dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
+}
+
 /** The API reference: Swagger UI from its npm package, so that it works offline. */
 export function docsPages(): PublicPage[] {
-  const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
+  const folder = viewerFolder()
   const page = (path: string, contentType: string, read: PublicPage['read']): PublicPage => ({
     path,
     contentType,
