@@ -114,6 +114,50 @@ test('every error text of the protocol page has its reason', () => {
   }
 })
 
+test('what else the node has a text for is no unknown refusal', () => {
+  const cases: Record<string, readonly string[]> = {
+    rule_broken: [
+      'transaction gas of 7 is larger than max allowed per-lane gas of 5',
+      'orphan transaction size of 7 bytes is larger than max allowed size of 5 bytes',
+      `transaction ${ID} is invalid`,
+      'script public key of coinbase output #0 is too long',
+      'The genesis covenant group array is invalid',
+      'outputs are not strictly ordered',
+    ],
+    mass_too_large: [
+      `transaction ${ID} is not standard: transaction storage mass of 7 is larger than max allowed size of 5`,
+    ],
+    node_fault: ['transactions in mempool form a cycle', `transaction ${ID} doesn't exist in orphan pool`],
+  }
+  for (const [reason, texts] of Object.entries(cases))
+    for (const text of texts) assert.equal(rejected(text).reason, reason, text)
+  const others: Record<string, readonly string[]> = {
+    bad_request: [
+      'The address has an invalid prefix kaspa',
+      'The address checksum is invalid',
+      'Hex parsing error: Invalid character',
+      'Missing required field RpcTransaction.mass',
+      'Parents by level are not strictly increasing',
+      'coinbase payload length is 300 while the maximum allowed length is 204',
+    ],
+    block_not_found: [`Block ${ID} is invalid. No verbose data can be built.`, `block ${ID} is invalid`],
+    not_in_chain: [
+      `block ${ID} is genesis and has no selected parent`,
+      `sync manager error: block locator low hash ${ID} is not on selected parent chain of high hash ${OTHER}`,
+    ],
+    not_synced: ['difficulty error: min window timestamp is equal to the max window timestamp'],
+    pruned: [`utxo inquirer error: Did not find index 3 in transactions of block ${ID}`],
+    node_fault: [
+      'traversal error: passed max allowed traversal (3 > 2)',
+      `missing reward output 2 in merging chain block ${ID}`,
+    ],
+    method_not_served: ['Mining on mainnet is not supported for initial Rust versions'],
+    not_implemented: ['Feature not supported'],
+  }
+  for (const [reason, texts] of Object.entries(others))
+    for (const text of texts) assert.equal(classifyRefusal(text).reason, reason, text)
+})
+
 test('a fee that is too low names the fee that is required, in both forms', () => {
   const compute = rejected(
     `transaction ${ID} is not standard: transaction has 10001 fees which is under the required amount of 203600 for compute mass 2036`,

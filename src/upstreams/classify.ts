@@ -110,7 +110,7 @@ const REJECTIONS: readonly Rule[] = [
   ],
   [
     'mass_too_large',
-    /^transaction (?<kind>compute|transient \(storage\)|transient|storage) mass of (?<mass>\d+) is larger than max allowed size of (?<limit>\d+)$/,
+    /(?:^|is not standard: )transaction (?<kind>compute|transient \(storage\)|transient|storage) mass of (?<mass>\d+) is larger than max allowed size of (?<limit>\d+)$/,
     (g) => ({ massKind: massKind(g.kind), mass: BigInt(g.mass ?? 0), massLimit: BigInt(g.limit ?? 0) }),
   ],
   ['replacement_without_conflict', /^replace by fee found no double spending transaction in the mempool$/],
@@ -125,8 +125,10 @@ const REJECTIONS: readonly Rule[] = [
   ['not_standard', new RegExp(`^transaction ${ID} is not standard: `)],
   [
     'rule_broken',
-    /^(failed to verify (the|empty) signature script|transaction (has|version|input|output|total|tries|subnetwork)|coinbase |covenants error|input \d+ sig op count|calculated contextual mass|contextual mass|one of the transaction sequence locks|outputs list is empty|authorizing input index|output index|at least one outpoint of the transaction is impossible|Rejected tx [0-9a-f]+ from mempool due to incomputable storage mass)/,
+    /^(failed to verify (the|empty) signature script|transaction (has|version|input|output|total|tries|subnetwork|gas of)|coinbase |covenants error|input \d+ sig op count|calculated contextual mass|contextual mass|one of the transaction sequence locks|outputs list is empty|outputs are not strictly ordered|authorizing input index|output index|at least one outpoint of the transaction is impossible|orphan transaction size of|script public key of coinbase output|The genesis covenant group array|Rejected tx [0-9a-f]+ from mempool due to incomputable storage mass)/,
   ],
+  ['rule_broken', new RegExp(`^transaction ${ID} is invalid$`)],
+  ['node_fault', /^transactions in mempool form a cycle$|doesn't exist in (transaction pool|orphan)/],
 ]
 
 const OTHERS: readonly Rule[] = [
@@ -141,29 +143,42 @@ const OTHERS: readonly Rule[] = [
   ],
   ['no_utxo_index', /^Method unavailable\. Run the node with the --utxoindex argument\.$/],
   ['not_synced', /consensus is currently in a transitional ibd state/],
-  ['not_synced', /^(difficulty error: )?window data has only \d+ entries/],
-  ['not_implemented', /^Not implemented$/],
+  ['not_synced', /^(difficulty error: )?(window data has only \d+ entries|min window timestamp is equal)/],
+  ['not_implemented', /^(Not implemented|Feature not supported)$/],
   ['method_not_served', /^RPC method not found$/],
+  ['method_not_served', /^Method unavailable\. No connection manager|^Mining on mainnet is not supported/],
   ['safe_mode', /^Method unavailable in safe mode\./],
   ['pruned', /is too deep \(before the current pruning point\)|does not have retention root/],
+  ['pruned', /pruning point (is not at sufficient depth|[0-9a-f]+ is not on selected parent chain)/],
   [
     'pruned',
-    /^(utxo inquirer error: |utxo return address could not be found -> )?Did not find (acceptance data|a utxo diff|compact header|block|utxo entry|index for hash|a hash at index)/,
+    /^(utxo inquirer error: |utxo return address could not be found -> )?Did not find (acceptance data|a utxo diff|compact header|block|utxo entry|index|a hash at index|tip data)/,
   ],
   ['block_not_found', /cannot find (full block|header) [0-9a-f]+/],
-  ['block_not_found', /^some data is missing for block /],
+  ['block_not_found', /^some data is missing for block |^[Bb]lock [0-9a-f]+ is invalid/],
   ['no_merger', /^Block [0-9a-f]+ doesn't have any merger block\.$/],
   [
     'not_in_chain',
-    /is not in the selected parent chain|low hash .* is (not in selected parent chain|higher than high hash)/,
+    /is not in the selected parent chain|low hash .* is (not (in|on) selected parent chain|higher than high hash)/,
   ],
+  ['not_in_chain', /^block [0-9a-f]+ is genesis and has no selected parent$/],
   ['bad_request', /^request deserialization error/],
   ['bad_request', /^transaction query must either not filter transactions or include orphans$/],
   ['bad_request', /^If includeTransactions is set, then includeBlockVerboseData must be set as well\.$/],
   ['bad_request', /^Requested window size \d+ is larger than |under min allowed window size/],
-  ['bad_request', /^Coinbase payload is above max length/],
+  ['bad_request', /^Coinbase payload is above max length|^coinbase payload (length|script public key)/],
+  ['bad_request', /^The address (has|prefix|contains|checksum|payload|is|array)/],
+  ['bad_request', /^(Integer downsize conversion|(Hex|Blue work|Integer|Ip address) parsing) error/],
+  ['bad_request', /^(Invalid script class|Missing required field|Primitive to enum conversion error)/],
+  ['bad_request', /^(Parents by level|CompressedParents) /],
   ['bad_request', /sig_op_count is inconsistent with transaction version|^storageMass and mass must match/],
   ['node_fault', /^response serialization error|^RpcCtl dispatch error|^RPC Server \(remote error\)/],
+  ['node_fault', /^consensus converter required |^got unexpected pruning point$|^traversal error: /],
+  ['node_fault', /acceptance data must also be in the same block in this case$/],
+  [
+    'node_fault',
+    /^(blue block [0-9a-f]+ was not found in|missing (own red )?reward output|total reward amount)/,
+  ],
 ]
 
 const REJECTED = new RegExp(`^Rejected transaction (?<id>${ID}): (?<inner>.*)$`, 's')
