@@ -126,7 +126,10 @@ function blockOf(n: number) {
       removedChainBlockHashes: [],
       addedChainBlockHashes: [hash],
       chainBlockAcceptedTransactions: [
-        { chainBlockHeader: header, acceptedTransactions: all.map(({ resolved }) => resolved) },
+        {
+          chainBlockHeader: { ...header, parentsByLevel: [[1, [parent]]] },
+          acceptedTransactions: all.map(({ resolved }) => resolved),
+        },
       ],
     }),
   }

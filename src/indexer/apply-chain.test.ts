@@ -69,7 +69,7 @@ test('an answer to another question is refused, and nothing of it is written', a
         chainBlockAcceptedTransactions: added.map(([block, parent], index) => ({
           chainBlockHeader: {
             ...{ hash: block, blueScore: 2 + index, daaScore: 2 + index, timestamp: 2_000 },
-            parentsByLevel: [[hash('f'), parent]],
+            parentsByLevel: [[1, [hash('f'), parent]]],
           },
           acceptedTransactions: [],
         })),

@@ -49,7 +49,7 @@ async function rig() {
   let parent = 9_000
   const header = (n: number) => ({
     hash: id(n),
-    parentsByLevel: [[id(n - 1)]],
+    parentsByLevel: [[1, [id(n - 1)]]],
     daaScore: n,
     blueScore: n,
     timestamp: n,
@@ -77,7 +77,7 @@ async function rig() {
       const from = id(tip)
       if (options.instead !== true) parent = tip
       tip++
-      const chainBlockHeader = { ...header(tip), parentsByLevel: [[id(parent)]] }
+      const chainBlockHeader = { ...header(tip), parentsByLevel: [[1, [id(parent)]]] }
       await indexer.applyChain(
         from,
         bytes({

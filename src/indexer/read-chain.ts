@@ -123,11 +123,9 @@ function readBlock(item: Members, hash: string): ReadChainBlock {
       blockTimeMs: Number(verbose.blockTime),
     })
   }
-  const levels = header.parentsByLevel
-  const direct: unknown = Array.isArray(levels) ? levels[0] : undefined
   return {
     hash,
-    parents: Array.isArray(direct) ? (direct as string[]) : undefined,
+    parents: directParents(header.parentsByLevel),
     blueScore: Number(header.blueScore),
     daaScore: Number(header.daaScore),
     timeMs: Number(header.timestamp),
@@ -135,4 +133,11 @@ function readBlock(item: Members, hash: string): ReadChainBlock {
     acceptedIds,
     unreadable,
   }
+}
+
+/** Levels with the same parents come together: `[[3, parents], [5, parents]]` are levels 0 to 2 and 3 to 4. */
+function directParents(levels: unknown): string[] | undefined {
+  const run: unknown = Array.isArray(levels) ? levels[0] : undefined
+  const parents: unknown = Array.isArray(run) ? run[1] : undefined
+  return Array.isArray(parents) ? (parents as string[]) : undefined
 }

@@ -26,7 +26,7 @@ export function optionalHeader(header: Header, level: number) {
   return {
     hash: header.hash,
     version: at('Low', header.version),
-    parentsByLevel: at('High', header.parentsByLevel),
+    parentsByLevel: at('High', runsOf(header.parentsByLevel)),
     hashMerkleRoot: at('High', header.hashMerkleRoot),
     acceptedIdMerkleRoot: at('High', header.acceptedIdMerkleRoot),
     utxoCommitment: at('Full', header.utxoCommitment),
@@ -38,6 +38,17 @@ export function optionalHeader(header: Header, level: number) {
     blueScore: at('Low', u64(header.blueScore)),
     pruningPoint: at('Full', header.pruningPoint),
   }
+}
+
+/** Levels with the same parents together, each run with the number of levels up to its end. */
+function runsOf(levels: readonly (readonly string[])[]): [number, readonly string[]][] {
+  const runs: [number, readonly string[]][] = []
+  for (const [at, parents] of levels.entries()) {
+    const last = runs.at(-1)
+    if (last !== undefined && last[1].join() === parents.join()) last[0] = at + 1
+    else runs.push([at + 1, parents])
+  }
+  return runs
 }
 
 export function acceptedTransactionV2(
