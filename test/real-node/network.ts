@@ -1,0 +1,87 @@
+/** Real nodes, each connected to every other one; any of them can be cut off, joined again, killed and restarted. */
+import { until } from '../until.ts'
+import { type RealNode, startRealNode } from './real-node.ts'
+import { startWire, type Wire } from './wire.ts'
+
+export interface RealNetwork {
+  readonly nodes: readonly RealNode[]
+  /** From all others. */
+  cut(node: RealNode): void
+  join(node: RealNode): Promise<void>
+  kill(node: RealNode): Promise<void>
+  restart(node: RealNode): Promise<void>
+  /** Until all that are connected have the same sink. */
+  agreed(limitMs?: number): Promise<void>
+  stop(): Promise<void>
+}
+
+interface Link {
+  /** The one that connects: only an unsafe node takes orders to. */
+  readonly from: RealNode
+  readonly to: RealNode
+  readonly wire: Wire
+}
+
+/** The first is as an operator runs it; the others take orders from the test and connect to those before them. */
+export async function startRealNetwork(count = 3): Promise<RealNetwork> {
+  const nodes: RealNode[] = []
+  const links: Link[] = []
+  const away = new Set<RealNode>()
+  const wiresOf = (node: RealNode) => links.filter(({ from, to }) => from === node || to === node)
+
+  async function connect(node: RealNode): Promise<void> {
+    const wanted = wiresOf(node).filter(({ from, to }) => !away.has(from) && !away.has(to))
+    for (const { from, wire } of wanted) {
+      wire.mend()
+      await from.rpc.call('addPeer', {
+        peerAddress: { ip: '127.0.0.1', port: wire.port },
+        isPermanent: false,
+      })
+    }
+    await until(`peers of ${node.name}`, async () => (await peersOf(node)) >= wanted.length, 60_000)
+  }
+
+  for (let i = 0; i < count; i++) {
+    const node = await startRealNode({ name: `node-${i + 1}`, unsafe: i > 0 })
+    for (const to of nodes) links.push({ from: node, to, wire: await startWire(to.peerPort) })
+    nodes.push(node)
+    await connect(node)
+  }
+
+  return {
+    nodes,
+    cut(node) {
+      away.add(node)
+      for (const { wire } of wiresOf(node)) wire.cut()
+    },
+    join(node) {
+      away.delete(node)
+      return connect(node)
+    },
+    async kill(node) {
+      away.add(node)
+      await node.kill()
+      for (const { wire } of wiresOf(node)) wire.cut()
+    },
+    async restart(node) {
+      await node.restart()
+      away.delete(node)
+      await connect(node)
+    },
+    async agreed(limitMs = 60_000) {
+      const sinks = () =>
+        Promise.all(
+          nodes.filter((node) => !away.has(node)).map(async ({ rpc }) => (await rpc.call('getSink')).sink),
+        )
+      await until('one sink', async () => new Set(await sinks()).size === 1, limitMs)
+    },
+    async stop() {
+      await Promise.all(nodes.map((node) => node.stop()))
+      await Promise.all(links.map(({ wire }) => wire.close()))
+    },
+  }
+}
+
+async function peersOf({ rpc }: RealNode): Promise<number> {
+  return ((await rpc.call('getConnectedPeerInfo')).peerInfo as unknown[]).length
+}

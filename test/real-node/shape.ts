@@ -1,0 +1,74 @@
+/**
+ * The shape of JSON values: which members there are and what they are. Lists are one element that has everything that
+ * any of their elements has.
+ */
+export type Shape = ReadonlyMap<string, ReadonlySet<string>>
+
+export function shapeOf(values: readonly unknown[]): Shape {
+  const found = new Map<string, Set<string>>()
+  const note = (path: string, kind: string) => {
+    const kinds = found.get(path) ?? new Set()
+    kinds.add(kind)
+    found.set(path, kinds)
+  }
+  const walk = (path: string, value: unknown): void => {
+    if (Array.isArray(value)) {
+      note(path, 'list')
+      for (const each of value) walk(`${path}[]`, each)
+    } else if (typeof value === 'object' && value !== null) {
+      note(path, 'object')
+      for (const [name, member] of Object.entries(value)) walk(`${path}.${name}`, member)
+      // A member that only some objects of a list have may be left out.
+      note(`${path}{}`, Object.keys(value).sort().join(','))
+    } else note(path, kindOf(value))
+  }
+  for (const value of values) walk('', value)
+  return found
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null'
+  if (typeof value === 'bigint' || typeof value === 'number')
+    return Number.isInteger(Number(value)) ? 'whole number' : 'number'
+  if (typeof value !== 'string') return typeof value
+  if (/^[0-9a-f]{64}$/.test(value)) return 'hash'
+  if (/^(?:[0-9a-f]{2})+$/.test(value)) return 'hex'
+  if (/^kaspa\w*:[a-z0-9]+$/.test(value)) return 'address'
+  return value === '' ? 'empty text' : 'text'
+}
+
+/** What differs, one line each. `real` is what the real node sends. */
+export function shapeDifferences(name: string, real: Shape, ours: Shape): string[] {
+  const lines: string[] = []
+  const isInside = (path: string, other: Shape) => {
+    // Of a list that was empty nothing is known.
+    const list = path.lastIndexOf('[]')
+    return list === -1 || other.has(path.slice(0, list + 2))
+  }
+  for (const [path, kinds] of real) {
+    if (path.endsWith('{}')) continue
+    const own = ours.get(path)
+    if (own === undefined) {
+      if (isInside(path, ours)) lines.push(`${name}${path}: ${[...kinds].join(' or ')}, missing in ours`)
+    } else if (!likeEachOther(kinds, own))
+      lines.push(`${name}${path}: ${[...kinds].join(' or ')}, ours ${[...own].join(' or ')}`)
+  }
+  for (const [path, kinds] of ours)
+    if (!path.endsWith('{}') && !real.has(path) && isInside(path, real))
+      lines.push(`${name}${path}: only in ours, ${[...kinds].join(' or ')}`)
+  return lines
+}
+
+const FAMILY: Record<string, string> = {
+  'whole number': 'number',
+  hash: 'text',
+  hex: 'text',
+  'empty text': 'text',
+}
+
+/** Some kind in common: of a member that may be null or absent only one may have been seen. */
+function likeEachOther(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
+  const families = (kinds: ReadonlySet<string>) => new Set([...kinds].map((kind) => FAMILY[kind] ?? kind))
+  const [left, right] = [families(a), families(b)]
+  return [...left].some((kind) => right.has(kind))
+}
