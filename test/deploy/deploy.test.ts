@@ -1,7 +1,8 @@
 /** Must hold: what is in `deploy/` is valid, and its settings are those of the service. */
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import { existsSync, globSync, readFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { cpSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { Ajv } from 'ajv'
@@ -90,26 +91,54 @@ test('the load balancer serves the processes of the compose file, and checks whe
   assert.match(text, /option httpchk GET \/ready/)
 })
 
-test('the units are set up as the service reads it, share all roles, and systemd takes them', (t) => {
-  const units = globSync('*.service', { cwd: join(FOLDER, 'systemd') })
-  const roles: string[] = []
-  for (const unit of units) {
-    const file = join(FOLDER, 'systemd', unit)
-    const text = readFileSync(file, 'utf8')
-    const environment = Object.fromEntries(
-      [...text.matchAll(/^Environment=(\w+)=(.*)$/gm)].map(([, name, value]) => [name, value]),
-    )
-    const shared = { TAPELINE_STORE: 'postgres://tapeline@db/tapeline', TAPELINE_SECRET: 's'.repeat(32) }
-    const { config, warnings } = loadConfig({ ...shared, ...environment })
-    assert.deepEqual(warnings, [], unit)
-    roles.push(...config.roles)
-  }
+const UNITS = join(FOLDER, 'systemd')
+const ANALYZE = '/usr/bin/systemd-analyze'
+const SKIP_SYSTEMD = existsSync(ANALYZE) ? false : 'systemd-analyze is not installed here'
+/** Of systemd's scale from 0 (nothing) to 10 (everything) that a service could do to its machine. */
+const MAX_EXPOSURE = 2
+
+/** As systemd reads a file of settings. */
+function settingsOf(file: string): Record<string, string> {
+  const lines = readFileSync(join(UNITS, file), 'utf8').matchAll(/^(\w+)=(.*)$/gm)
+  return Object.fromEntries([...lines].map(([, name, value]) => [name, value]))
+}
+
+test('the files of settings are as the service reads them: alone, and shared by several processes', () => {
+  const common = settingsOf('tapeline.env')
+  const alone = loadConfig(common)
+  assert.deepEqual(alone.warnings, [])
+  assert.deepEqual(alone.config.roles, PROCESS_ROLES)
+  const shared = { TAPELINE_STORE: 'postgres://tapeline@db/tapeline', TAPELINE_SECRET: 's'.repeat(32) }
+  const files = globSync('tapeline@*.env', { cwd: UNITS })
+  const roles = files.flatMap((file) => {
+    const { config, warnings } = loadConfig({ ...common, ...shared, ...settingsOf(file) })
+    assert.deepEqual(warnings, [], file)
+    return config.roles
+  })
   assert.deepEqual(roles.toSorted(), PROCESS_ROLES.toSorted())
-  if (!existsSync('/usr/bin/systemd-analyze')) return t.skip('systemd-analyze is not installed here')
-  for (const unit of units) {
+})
+
+test('systemd takes the unit, alone and as a template', { skip: SKIP_SYSTEMD }, (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'tapeline-units-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  for (const name of ['tapeline.service', 'tapeline@api.service']) {
+    const file = join(folder, name)
+    cpSync(join(UNITS, 'tapeline.service'), file)
     // Users and folders of the real machine are missing here; directives that systemd does not know are not.
-    const command = ['-c', `systemd-analyze verify ${join(FOLDER, 'systemd', unit)} 2>&1 || true`]
-    const printed = execFileSync('sh', command, { encoding: 'utf8' })
-    assert.doesNotMatch(printed, /Unknown|Invalid|Failed to parse|bad unit file/i, `${unit}: ${printed}`)
+    const { stdout, stderr } = spawnSync(ANALYZE, ['verify', file], { encoding: 'utf8' })
+    assert.doesNotMatch(stdout + stderr, /Unknown|Invalid|Failed to (parse|resolve)|bad unit file/i)
   }
+})
+
+test('the unit exposes its machine little, as systemd judges it', { skip: SKIP_SYSTEMD }, () => {
+  const args = ['security', '--offline=true', '--no-pager', join(UNITS, 'tapeline.service')]
+  const { stdout } = spawnSync(ANALYZE, args, { encoding: 'utf8' })
+  const [, exposure] = /Overall exposure level for \S+: ([\d.]+)/.exec(stdout) ?? []
+  assert.ok(
+    Number(exposure) < MAX_EXPOSURE,
+    stdout
+      .split('\n')
+      .filter((line) => line.startsWith('✗'))
+      .join('\n'),
+  )
 })
