@@ -18,6 +18,7 @@ import { featuresOf, sourcesCatalog } from './api/publish/catalog.ts'
 import { checkDeclarations } from './api/publish/check.ts'
 import { publishedRoutes } from './api/publish/router.ts'
 import { servedOpenapi } from './api/publish/served-openapi.ts'
+import { exportBackupMetrics } from './app/backup-metrics.ts'
 import { type DashboardDeps, startDashboard } from './app/dashboard.ts'
 import { lockDataFolder, prepareDataFolder, storeAddress } from './app/data-folder.ts'
 import { type CommonServices, startEnvironment } from './app/environment.ts'
@@ -125,6 +126,7 @@ async function startParts(
   })
   checkPromises(config, plans)
   const metrics = createMetrics({ defaults: true })
+  exportBackupMetrics(metrics, { data: config.data, clock })
   const probes: ReadinessProbe[] = [{ name: 'accounts', check: () => store.probe() }]
   serviceMetrics(metrics, { version: deps.version, ledger, probes })
   const services: Partial<Record<Environment, Services>> = {}

@@ -12,6 +12,7 @@ import type { OpenMarketAccess } from './app/market-access.ts'
 import { openAccounts } from './app/open-accounts.ts'
 import type { Service } from './app.ts'
 import { ACCOUNT_COMMANDS } from './cli/accounts-commands.ts'
+import { BACKUP_COMMANDS } from './cli/backup-commands.ts'
 import {
   type CliCommand,
   CommandError,
@@ -80,7 +81,15 @@ const ON_ACCOUNTS: readonly CliCommand[] = [
   ...MARKET_COMMANDS,
   ...SANDBOX_COMMANDS,
 ]
-const COMMANDS: readonly CommandForm[] = [serve, config, ...ON_ACCOUNTS, ...STORE_COMMANDS, openapi, mcp]
+const COMMANDS: readonly CommandForm[] = [
+  serve,
+  config,
+  ...ON_ACCOUNTS,
+  ...STORE_COMMANDS,
+  ...BACKUP_COMMANDS,
+  openapi,
+  mcp,
+]
 
 /** In the audit log. */
 const ACTOR = 'command line'
@@ -146,6 +155,12 @@ async function runOnStore(
 ): Promise<void> {
   const onAccounts = ON_ACCOUNTS.find((command) => command === form)
   if (onAccounts !== undefined) return runOnAccounts(onAccounts, loaded, values, output)
+  const onBackups = BACKUP_COMMANDS.find((command) => command === form)
+  if (onBackups !== undefined) {
+    const { backupAccess } = await import('./app/backup-access.ts')
+    const backups = backupAccess(loaded.config, { clock: systemClock, version: VERSION })
+    return onBackups.run({ values, output, backups })
+  }
   const { storeAccess } = await import('./app/store-access.ts')
   const command = STORE_COMMANDS.find((each) => each === form)
   await command?.run({ values, output, stores: storeAccess(loaded.config, systemClock) })

@@ -22,6 +22,8 @@ export interface CliCommand extends CommandForm {
 
 interface Option {
   readonly about: string
+  /** It has no value; given, it is `on`. */
+  readonly isFlag?: true
   readonly required?: boolean
   readonly fallback?: string
 }

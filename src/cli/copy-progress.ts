@@ -1,24 +1,38 @@
-/** How far a copy is: a bar on a terminal, otherwise a line from time to time. */
-import type { CopyProgress } from '../store/maintain.ts'
+/** How far a copy or a backup is: a bar on a terminal, otherwise a line from time to time. */
 import { progressBar } from './progress-bar.ts'
 
 const LINE_EVERY_MS = 10_000
 
+interface StepProgress {
+  readonly step: string
+  readonly about: string
+  /** Units of this step. */
+  readonly done: number
+  readonly total: number
+}
+
+const UNITS = {
+  rows: grouped,
+  MB: (bytes: number) => grouped(Math.round(bytes / 1e6)),
+}
+
 export function copyProgress(
+  unit: keyof typeof UNITS = 'rows',
   terminal: { isTTY?: boolean; write(text: string): unknown } = process.stderr,
   now: () => number = () => performance.now(),
 ) {
   const bar = progressBar(terminal)
-  let step: { name: CopyProgress['step']; startedMs: number; startedAt: number } | undefined
+  const shown = UNITS[unit]
+  let step: { name: string; startedMs: number; startedAt: number } | undefined
   let lineMs = now()
   return {
-    show({ step: name, about, done, total }: CopyProgress): void {
+    show({ step: name, about, done, total }: StepProgress): void {
       // What an earlier attempt has copied says nothing about the speed of this one.
       if (step?.name !== name) step = { name, startedMs: now(), startedAt: done }
       const seconds = (now() - step.startedMs) / 1000
       const rate = seconds > 0 ? (done - step.startedAt) / seconds : 0
       const left = rate > 0 ? `, ${timeText((total - done) / rate)} left` : ''
-      const text = `${name} ${about}: ${grouped(done)} of ${grouped(total)} rows, ${grouped(Math.round(rate))} rows/s${left}`
+      const text = `${name} ${about}: ${shown(done)} of ${shown(total)} ${unit}, ${shown(Math.round(rate))} ${unit}/s${left}`
       bar.show(done, total, text)
       if (terminal.isTTY === true || now() - lineMs < LINE_EVERY_MS) return
       lineMs = now()

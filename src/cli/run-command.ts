@@ -26,7 +26,10 @@ export function parseCommand(commands: readonly CommandForm[], argv: readonly st
   const rest = [...argv]
   for (const word of command.name.split(' ')) rest.splice(rest.indexOf(word), 1)
   const options = Object.fromEntries(
-    Object.keys(command.options).map((name) => [name, { type: 'string' as const }]),
+    Object.entries(command.options).map(([name, { isFlag }]) => [
+      name,
+      { type: isFlag ? ('boolean' as const) : ('string' as const) },
+    ]),
   )
   try {
     const { values } = parseArgs({
@@ -36,7 +39,8 @@ export function parseCommand(commands: readonly CommandForm[], argv: readonly st
     })
     const { json, help, ...given } = values as Record<string, string | boolean | undefined>
     if (help) throw new HelpWanted(helpOf(command))
-    const texts = given as Record<string, string | undefined>
+    const texts: Record<string, string | undefined> = {}
+    for (const [name, value] of Object.entries(given)) texts[name] = value === true ? 'on' : String(value)
     for (const [name, option] of Object.entries(command.options)) texts[name] ??= option.fallback
     return { command, values: texts, json: json === true }
   } catch (error) {

@@ -4,6 +4,10 @@
  */
 import type { Clock } from '../kit/clock.ts'
 import type { RandomBytes } from '../kit/random.ts'
+import { BACKUP_LOCK } from './backup/backup-folder.ts'
+import { type MakeBackupOptions, makeBackup } from './backup/make-backup.ts'
+import { type RestoreOptions, restoreBackup } from './backup/restore-backup.ts'
+import { BackupRefusedError, type BackupSummary, type RestoreSummary } from './backups.ts'
 import { CopyRefusedError, type CopySide, type CopyTarget } from './copy/copy-side.ts'
 import type { Distributed, DistributeOptions, Finding, Upgrade } from './maintain.ts'
 import { StoreOpenError } from './open-error.ts'
@@ -18,13 +22,17 @@ import { openServerSource, openServerTarget } from './postgres/copy-side.ts'
 import { distributeTables } from './postgres/distribute.ts'
 import { openPostgresStores } from './postgres/stores.ts'
 import { upgradeSchemas } from './postgres/upgrade.ts'
+import { snapshotFolder } from './sqlite/backup-source.ts'
 import { DEFAULT_CACHE_MB } from './sqlite/cache-sizes.ts'
 import { checkFolder } from './sqlite/check.ts'
 import { openFolderSource, openFolderTarget } from './sqlite/copy-side.ts'
+import { tryLock } from './sqlite/folder-lock.ts'
+import { openRestoreTarget } from './sqlite/restore-target.ts'
 import { openSqliteStores, type SqliteAddress } from './sqlite/stores.ts'
 import { upgradeFolder } from './sqlite/upgrade.ts'
 import type { Stores } from './stores.ts'
 
+export { checkBackups, listBackups } from './backup/restore-backup.ts'
 export { CopyRefusedError } from './copy/copy-side.ts'
 export { copyStore } from './copy/copy-store.ts'
 export type { FolderLock } from './sqlite/folder-lock.ts'
@@ -84,6 +92,28 @@ export async function distributeStore(
 /** Brings the tables to the version of this release; StoreOpenError where they are newer. */
 export async function upgradeStore(address: StoreAddress, clock: Clock): Promise<Upgrade[]> {
   return address.engine === 'sqlite' ? upgradeFolder(address.folder, clock) : upgradeSchemas(address)
+}
+
+/** Backs up everything, while services work on it. BackupRefusedError says why nothing was backed up. */
+export async function backupStore(
+  address: StoreAddress,
+  { clock, ...options }: Omit<MakeBackupOptions, 'takeSnapshot' | 'lock'> & { clock: Clock },
+): Promise<BackupSummary> {
+  if (address.engine !== 'sqlite')
+    throw new BackupRefusedError('A store in PostgreSQL is backed up with its own tools: pg_basebackup.')
+  return makeBackup({
+    ...options,
+    takeSnapshot: () => snapshotFolder(address.folder, clock),
+    lock: (folder) => tryLock(folder, BACKUP_LOCK, clock),
+  })
+}
+
+/** Restores a backup into an empty data folder. BackupRefusedError says why nothing was restored. */
+export async function restoreFolder(
+  to: string,
+  { clock, ...options }: Omit<RestoreOptions, 'openTarget'> & { clock: Clock },
+): Promise<RestoreSummary> {
+  return restoreBackup({ ...options, openTarget: (backup) => openRestoreTarget(to, backup, clock) })
 }
 
 /** Both sides of a copy from one engine to the other; closed by the caller. CopyRefusedError where a service runs. */

@@ -6,6 +6,8 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { formatTime } from '../../core/time.ts'
+import type { Clock } from '../../kit/clock.ts'
 import { createPrivately } from './open.ts'
 
 /** How the holder describes itself. */
@@ -60,6 +62,17 @@ export function lockFolder(
   writeFileSync(`${holderFile}.new`, JSON.stringify(options.holder), { mode: 0o600 })
   renameSync(`${holderFile}.new`, holderFile)
   return { release: () => database.close() }
+}
+
+/** Undefined when another process has it. The function ends it. */
+export function tryLock(folder: string, name: string, clock: Clock): (() => void) | undefined {
+  try {
+    const lock = lockFolder(folder, { name, holder: { pid: process.pid, since: formatTime(clock.now()) } })
+    return () => lock.release()
+  } catch (error) {
+    if (error instanceof FolderLockedError) return undefined
+    throw error
+  }
 }
 
 export function describeHolder({ pid, since, ...rest }: LockHolder): string {

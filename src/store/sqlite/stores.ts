@@ -9,6 +9,7 @@ import { openSqliteCoordination } from './coordination.ts'
 import { openSqliteEnvironment } from './environment.ts'
 import { openSqliteJobs } from './jobs.ts'
 import { openSqliteLeases } from './leases.ts'
+import { assertRestored } from './unfinished-restore.ts'
 
 export interface SqliteAddress {
   readonly engine: 'sqlite'
@@ -30,6 +31,7 @@ export function openSqliteStores(
   { folder, engine: _, ...settings }: SqliteAddress,
   deps: { clock: Clock; randomBytes?: RandomBytes },
 ): Stores {
+  assertRestored(folder)
   const fileOf = (name: string) => (folder === ':memory:' ? folder : join(folder, `${name}.db`))
   const options = (name: string) => ({ file: fileOf(name), ...settings, ...deps })
   return {

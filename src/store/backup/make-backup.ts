@@ -1,0 +1,211 @@
+/**
+ * Backs up a data folder that may be in use.
+ *
+ *   one instant of all files ─▶ each: copy ─▶ chunks that are not there yet ─▶ read all back ─▶ manifest ─▶ remove old
+ *
+ * A backup counts from its manifest on. Whatever was killed before leaves chunks that nothing refers to.
+ */
+import { createHash } from 'node:crypto'
+import { open, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type BackupProgress, BackupRefusedError, type BackupSummary } from '../backups.ts'
+import { type BackupFolder, openBackupFolder } from './backup-folder.ts'
+import { type Chunks, DamagedChunkError } from './chunks.ts'
+import { type BackupFile, backupBytes, CHUNK_BYTES, FORMAT, type Manifest } from './manifest.ts'
+import type { LockBackups, Snapshot } from './ports.ts'
+
+/** Beside the copy of the largest file. */
+const SPARE_BYTES = 16 * 1024 * 1024
+/** Chunks that are compressed or read at once. */
+const AT_ONCE = 4
+
+export interface MakeBackupOptions {
+  readonly takeSnapshot: () => Promise<Snapshot>
+  readonly lock: LockBackups
+  readonly to: string
+  readonly release: string
+  /** How many backups stay; left out: all. */
+  readonly keep?: number
+  readonly onProgress: (progress: BackupProgress) => void
+}
+
+export async function makeBackup(options: MakeBackupOptions): Promise<BackupSummary> {
+  const folder = await openBackupFolder(options.to, options.lock)
+  try {
+    const known = await folder.manifests()
+    const { manifest, addedBytes } = await takeBackup(folder, known, options)
+    await folder.chunks.flush()
+    await readBack(folder.chunks, manifest, options.onProgress)
+    await folder.add(manifest)
+    const removed = await removeOld(folder, [...known, manifest], options.keep)
+    const { takenAtMs, files } = manifest
+    return { takenAtMs, files: files.length, bytes: backupBytes(manifest), addedBytes, ...removed }
+  } catch (error) {
+    // Where the same bytes are still in the store, the next backup writes them again.
+    if (error instanceof DamagedChunkError) await folder.chunks.remove(error.hash)
+    throw explained(error, options.to)
+  } finally {
+    await folder.close()
+  }
+}
+
+async function takeBackup(
+  folder: BackupFolder,
+  known: readonly Manifest[],
+  { takeSnapshot, release, onProgress }: MakeBackupOptions,
+): Promise<{ manifest: Manifest; addedBytes: number }> {
+  const snapshot = await takeSnapshot()
+  try {
+    const { takenAtMs } = snapshot
+    const identity = identityOf(snapshot)
+    const other = known.find((manifest) => manifest.identity !== identity)
+    if (other !== undefined)
+      throw new BackupRefusedError(`${folder.path} has backups of another installation: name another folder.`)
+    if (known.some((manifest) => manifest.takenAtMs >= takenAtMs))
+      throw new BackupRefusedError(
+        `${folder.path} has a backup that is newer than now: set the clock of this machine.`,
+      )
+    await assertRoom(folder, snapshot)
+    let addedBytes = 0
+    const files: BackupFile[] = []
+    const total = snapshot.files.reduce((sum, { bytes }) => sum + bytes, 0)
+    let [copied, stored] = [0, 0]
+    for (const { name, content } of snapshot.keys) {
+      const put = await folder.chunks.put(content)
+      addedBytes += put.addedBytes
+      files.push({ name, bytes: content.length, chunks: [put.hash] })
+    }
+    // The largest grows fastest, and until it is copied its log cannot be shortened.
+    for (const file of [...snapshot.files].sort((a, b) => b.bytes - a.bytes)) {
+      const copy = join(folder.work, file.name)
+      await file.copyTo(copy, (done) =>
+        onProgress({ step: 'copy', about: file.name, done: copied + done, total }),
+      )
+      copied += file.bytes
+      file.release()
+      const put = await putFile(folder.chunks, copy, (done) =>
+        onProgress({ step: 'store', about: file.name, done: stored + done, total }),
+      )
+      stored += file.bytes
+      addedBytes += put.addedBytes
+      files.push({
+        name: file.name,
+        bytes: put.bytes,
+        schemaVersion: file.schemaVersion,
+        chunks: put.hashes,
+      })
+      await rm(copy)
+    }
+    return { manifest: { format: FORMAT, release, takenAtMs, identity, files }, addedBytes }
+  } finally {
+    snapshot.close()
+  }
+}
+
+/** The key that signs cursors is made at the first start and never changes; its hash names the installation. */
+function identityOf({ keys }: Snapshot): string {
+  const key = keys.find(({ name }) => name === 'cursor.key')
+  if (key === undefined)
+    throw new BackupRefusedError('The data folder has no cursor.key yet: start the service once.')
+  return createHash('sha256').update('backups of ').update(key.content).digest('hex').slice(0, 32)
+}
+
+/** What is stored is compressed; the copy of a file is not. */
+async function assertRoom(folder: BackupFolder, { files }: Snapshot): Promise<void> {
+  const largest = Math.max(...files.map(({ bytes }) => bytes))
+  const free = await folder.freeBytes()
+  if (free > largest + SPARE_BYTES) return
+  throw new BackupRefusedError(
+    `${folder.path} has ${megabytes(free)} left, and a copy of the largest database takes ${megabytes(largest + SPARE_BYTES)}.`,
+  )
+}
+
+async function putFile(
+  chunks: Chunks,
+  path: string,
+  onBytes: (done: number) => void,
+): Promise<{ hashes: string[]; bytes: number; addedBytes: number }> {
+  const handle = await open(path, 'r')
+  const hashes: string[] = []
+  let [bytes, addedBytes] = [0, 0]
+  try {
+    const { size } = await handle.stat()
+    for (let start = 0; start < size; start += CHUNK_BYTES * AT_ONCE) {
+      const pieces = await Promise.all(
+        Array.from({ length: AT_ONCE }, (_, i) => start + i * CHUNK_BYTES)
+          .filter((position) => position < size)
+          .map(async (position) => {
+            const buffer = Buffer.alloc(Math.min(CHUNK_BYTES, size - position))
+            const { bytesRead } = await handle.read(buffer, 0, buffer.length, position)
+            if (bytesRead !== buffer.length) throw new Error(`${path} was cut while it was read`)
+            return buffer
+          }),
+      )
+      for (const put of await putAll(chunks, pieces)) {
+        hashes.push(put.hash)
+        addedBytes += put.addedBytes
+      }
+      bytes += pieces.reduce((sum, piece) => sum + piece.length, 0)
+      onBytes(bytes)
+    }
+  } finally {
+    await handle.close()
+  }
+  return { hashes, bytes, addedBytes }
+}
+
+/** Equal pieces are written once: two writes at a time would meet under one name. */
+async function putAll(chunks: Chunks, pieces: readonly Buffer[]) {
+  const isRepeated = pieces.some((piece, i) => pieces.slice(0, i).some((other) => other.equals(piece)))
+  if (!isRepeated) return Promise.all(pieces.map((piece) => chunks.put(piece)))
+  const done: Awaited<ReturnType<Chunks['put']>>[] = []
+  for (const piece of pieces) done.push(await chunks.put(piece))
+  return done
+}
+
+/** Reads every chunk of the backup from the disk, those of earlier ones too. */
+async function readBack(
+  chunks: Chunks,
+  manifest: Manifest,
+  onProgress: (progress: BackupProgress) => void,
+): Promise<void> {
+  const total = backupBytes(manifest)
+  let done = 0
+  for (const { name, chunks: hashes } of manifest.files) {
+    for (let i = 0; i < hashes.length; i += AT_ONCE) {
+      const read = await Promise.all(hashes.slice(i, i + AT_ONCE).map((hash) => chunks.read(hash)))
+      done += read.reduce((sum, bytes) => sum + bytes.length, 0)
+      onProgress({ step: 'verify', about: name, done, total })
+    }
+  }
+}
+
+async function removeOld(
+  folder: BackupFolder,
+  all: readonly Manifest[],
+  keep: number | undefined,
+): Promise<{ removed: number; freedBytes: number }> {
+  const old = keep === undefined ? [] : all.slice(0, Math.max(0, all.length - keep))
+  for (const manifest of old) await folder.remove(manifest)
+  const used = new Set<string>()
+  for (const { files } of all.slice(old.length))
+    for (const { chunks } of files) for (const hash of chunks) used.add(hash)
+  return { removed: old.length, freedBytes: await folder.chunks.sweep(used) }
+}
+
+function explained(error: unknown, to: string): unknown {
+  if (error instanceof DamagedChunkError)
+    return new BackupRefusedError(
+      `${to} was damaged: ${error.message}. Run the backup again, which stores it anew, and \`tapeline backup check --from ${to}\`, which says whether older backups are whole.`,
+    )
+  const { code } = error as { code?: string }
+  if (code === 'ENOSPC' || code === 'EDQUOT' || (error as { errcode?: number }).errcode === SQLITE_FULL)
+    return new BackupRefusedError(`The disk of ${to} is full: nothing was added, older backups are whole.`)
+  return error
+}
+
+const SQLITE_FULL = 13
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`
+}

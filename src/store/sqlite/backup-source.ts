@@ -1,0 +1,142 @@
+/**
+ * The state of a data folder at one instant, while a service writes to it. All files are locked for writing, a reader
+ * begins on each, and the locks are released: a few milliseconds in which writers wait. What the readers see is what a
+ * kill of the service at that instant would have left.
+ */
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { backup, DatabaseSync } from 'node:sqlite'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Clock } from '../../kit/clock.ts'
+import type { Snapshot, SnapshotFile } from '../backup/ports.ts'
+import { BackupRefusedError } from '../backups.ts'
+import { type DatabaseFile, databaseFiles } from './files.ts'
+import { isPartlyCopied, NewerDatabaseError, schemaVersion } from './migrate.ts'
+import { openDatabase } from './open.ts'
+import { assertRestored } from './unfinished-restore.ts'
+
+/** Writers give up after ten seconds: the locks are held for much less, also when one of them is hard to get. */
+const LOCK_MS = 1_000
+const ATTEMPTS = 30
+const PAUSE_MS = 200
+const PAGES_PER_STEP = 1_024
+/** Without these what is stored could not be used. They are written once, before anything that needs them. */
+const KEY_FILES = ['webhook.key', 'cursor.key']
+
+export interface FolderSnapshot extends Snapshot {
+  /** Readers of the state of the instant, by the names of the files. */
+  readonly databases: ReadonlyMap<string, DatabaseSync>
+}
+
+export async function snapshotFolder(folder: string, clock: Clock): Promise<FolderSnapshot> {
+  const there = databaseFiles(folder).filter(({ path }) => existsSync(path))
+  if (!there.some(({ name }) => name === 'accounts'))
+    throw new BackupRefusedError(`${folder} has no databases of this service.`)
+  assertRestored(folder)
+  const { takenAtMs, readers } = await atOneInstant(there, clock)
+  const close = () => {
+    for (const reader of readers) if (reader.isOpen) reader.close()
+  }
+  try {
+    const files = there.map((file, index) => snapshotOf(file, readers[index] as DatabaseSync))
+    const keys = KEY_FILES.filter((name) => existsSync(join(folder, name))).map((name) => ({
+      name,
+      content: readFileSync(join(folder, name)),
+    }))
+    const databases = new Map(files.map(({ name }, index) => [name, readers[index] as DatabaseSync]))
+    return { takenAtMs, files, keys, databases, close }
+  } catch (error) {
+    close()
+    throw error
+  }
+}
+
+async function atOneInstant(
+  files: readonly DatabaseFile[],
+  clock: Clock,
+): Promise<{ takenAtMs: number; readers: DatabaseSync[] }> {
+  const writers: DatabaseSync[] = []
+  const readers: DatabaseSync[] = []
+  try {
+    for (const { path } of files) {
+      writers.push(openDatabase({ file: path, busyTimeoutMs: LOCK_MS }))
+      readers.push(openDatabase({ file: path, readOnly: true }))
+    }
+    for (let attempt = 1; !lockAll(writers); attempt++) {
+      if (attempt === ATTEMPTS)
+        throw new BackupRefusedError('A write to the data folder takes too long: try again later.')
+      await wait(PAUSE_MS)
+    }
+    const takenAtMs = clock.now()
+    for (const reader of readers) {
+      reader.exec('BEGIN')
+      // A transaction begins with its first read.
+      reader.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get()
+    }
+    return { takenAtMs, readers }
+  } catch (error) {
+    for (const reader of readers) reader.close()
+    throw error
+  } finally {
+    for (const writer of writers) writer.close()
+  }
+}
+
+/** All or none. */
+function lockAll(databases: readonly DatabaseSync[]): boolean {
+  const SQLITE_BUSY = 5
+  try {
+    for (const database of databases) database.exec('BEGIN IMMEDIATE')
+    return true
+  } catch (error) {
+    for (const database of databases) if (database.isTransaction) database.exec('ROLLBACK')
+    if ((error as { errcode?: number }).errcode === SQLITE_BUSY) return false
+    throw error
+  }
+}
+
+function snapshotOf({ name, label, migrations, path }: DatabaseFile, database: DatabaseSync): SnapshotFile {
+  const version = schemaVersion(database)
+  if (version > migrations.length) throw new NewerDatabaseError(label, version, migrations.length)
+  if (isPartlyCopied(database))
+    throw new BackupRefusedError(`A copy into ${path} is unfinished: there is nothing to back up yet.`)
+  const pageBytes = Number(database.prepare('PRAGMA page_size').get()?.page_size)
+  const pages = Number(database.prepare('PRAGMA page_count').get()?.page_count)
+  return {
+    name: `${name}.db`,
+    bytes: pages * pageBytes,
+    schemaVersion: version,
+    async copyTo(target, onBytes) {
+      await backup(database, target, {
+        rate: PAGES_PER_STEP,
+        progress: ({ totalPages, remainingPages }) => onBytes((totalPages - remainingPages) * pageBytes),
+      })
+      assertCopied(target, path)
+      onBytes(pages * pageBytes)
+    },
+    // Its log may be shortened again.
+    release: () => database.close(),
+  }
+}
+
+/** A damaged file is not worth a backup: older ones would be removed for it. */
+function assertCopied(copy: string, path: string): void {
+  const MAX_FAULTS = 3
+  const database = new DatabaseSync(copy)
+  try {
+    // Without a log beside it the file is whole by itself.
+    database.exec('PRAGMA journal_mode = DELETE')
+    const faults = database
+      .prepare(`PRAGMA quick_check(${MAX_FAULTS})`)
+      .all()
+      .map(({ quick_check }) => String(quick_check))
+      .filter((text) => text !== 'ok')
+    if (faults.length > 0)
+      throw new BackupRefusedError(
+        `The database ${path} is damaged (${faults.join('; ')}): restore it from an older backup.`,
+      )
+  } finally {
+    database.close()
+  }
+  if (statSync(copy).size === 0) throw new BackupRefusedError(`The database ${path} could not be read.`)
+}
