@@ -1,10 +1,12 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Accounts } from './accounts/accounts.ts'
 import { createIdempotency } from './accounts/idempotency.ts'
 import { KeyRing } from './accounts/key-ring.ts'
 import { Ledger } from './accounts/ledger.ts'
+import { createNotices } from './accounts/notices.ts'
 import type { PlanBook } from './accounts/plans.ts'
+import { createUptime } from './accounts/uptime.ts'
 import { createViewAllowances } from './accounts/view-allowance.ts'
 import { nothingToRecord } from './api/endpoints/account/idle-notice.ts'
 import { ENDPOINTS } from './api/endpoints/list.ts'
@@ -28,7 +30,7 @@ import { checkVenueSettings } from './app/live-setting.ts'
 import { openAccounts } from './app/open-accounts.ts'
 import { ownReports, sharedReports } from './app/part-reports.ts'
 import type { ReadinessProbe } from './app/parts.ts'
-import { publicPages, upgradeUrl } from './app/public-pages.ts'
+import { type PublicPagesDeps, publicPages, upgradeUrl } from './app/public-pages.ts'
 import { openSecrets, openSharedSecrets } from './app/secrets.ts'
 import { serviceMetrics } from './app/service-metrics.ts'
 import { openSharedLimits, type SharedLimits } from './app/shared-limits.ts'
@@ -148,6 +150,7 @@ async function startParts(
   const shared = { common, cursors: cursorCodec(secrets.cursorKey), secrets, ledger, accounts: store, plans }
   const hubs: Partial<Record<Environment, StreamHub>> = {}
   const coverage: DashboardDeps['coverage'] = {}
+  const gapHistories: PublicPagesDeps['gapHistories'] = {}
   const recordings: (() => void)[] = []
   for (const environment of runningEnvironments(config)) {
     const parts = {
@@ -158,6 +161,7 @@ async function startParts(
     services[environment] = started.services
     hubs[environment] = started.hub
     coverage[environment] = started.coverage
+    gapHistories[environment] = started.gapHistory
     recordings.push(started.record)
     onAccountsChanged.push(started.accountsChanged)
   }
@@ -180,6 +184,13 @@ async function startParts(
     upgradeUrl: upgradeUrl(config),
     pageCacheBytes: config.pageCacheMb * 1024 * 1024,
   })
+  const notices = createNotices({ store, clock, randomBytes })
+  const uptime = createUptime({ store, clock })
+  if (does('api'))
+    shutdown.add(
+      'uptime',
+      uptime.mark(async () => (await common.readiness()).ready),
+    )
   // Without this role a process answers only whether it is well.
   const routes = publishedRoutes(
     does('api') ? ENDPOINTS : ENDPOINTS.filter(({ access }) => access.auth === 'none'),
@@ -201,7 +212,12 @@ async function startParts(
     routes,
     ...(does('api') ? { dashboard } : {}),
     withdrawn: WITHDRAWN,
-    pages: [...docsPages(), ...(does('api') ? publicPages({ plans: plans.list() }) : [])],
+    pages: [
+      ...docsPages(),
+      ...(does('api')
+        ? publicPages({ config, clock, log, plans, services, gapHistories, notices, uptime })
+        : []),
+    ],
     metrics,
     log,
     ...(does('api')

@@ -60,6 +60,7 @@ export async function startEnvironment(
     services: { ...common, ...market.services, ...chain.services, ...delivery.services, status },
     hub: delivery.hub,
     coverage: market.coverage,
+    gapHistory: market.gapHistory,
     record: market.record,
     accountsChanged: delivery.accountsChanged,
   }

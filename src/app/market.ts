@@ -4,6 +4,7 @@ import { symbolsCatalog } from '../api/publish/catalog.ts'
 import type { CursorCodec } from '../core/cursor.ts'
 import { SYMBOLS } from '../core/symbol.ts'
 import { formatTime } from '../core/time.ts'
+import { createGapHistory } from '../ingest/gap-history.ts'
 import { createSourceCoverage, type DatasetCoverage } from '../ingest/source-coverage.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { EnvironmentStore } from '../store/environment.ts'
@@ -47,6 +48,7 @@ export async function startMarket(parts: EnvironmentParts, cursors: CursorCodec)
           .map(async (row) => ({ ...row, coverage: (await coverage(row.source)).map(shown) })),
       ),
     coverage,
+    gapHistory: createGapHistory({ coverage: store.coverage, clock }),
   }
 }
 

@@ -5,14 +5,12 @@ import { PlanFileError } from '../accounts/plan-file.ts'
 import { type PlanBook, planBook } from '../accounts/plans.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../kit/clock.ts'
-import type { AccountsStore } from '../store/accounts.ts'
-import type { BillingStore } from '../store/billing.ts'
 import { openStores } from '../store/open-stores.ts'
-import type { UsersStore } from '../store/users.ts'
+import type { Stores } from '../store/stores.ts'
 import { prepareDataFolder, storeAddress } from './data-folder.ts'
 
 export interface AccountsParts {
-  store: AccountsStore & UsersStore & BillingStore
+  store: ReturnType<Stores['accounts']>
   plans: PlanBook
   accounts: Accounts
 }

@@ -1,7 +1,7 @@
 /** The process: where it listens, what it does, where it stores, what it tells. */
 import { parseCidr } from '../kit/ip-range.ts'
 import { redactAddresses } from '../kit/redact-address.ts'
-import { anyText, listOf, oneOf, optionalWhole, secret, setting, url, whole } from './setting.ts'
+import { anyText, listOf, oneOf, onOff, optionalWhole, secret, setting, url, whole } from './setting.ts'
 
 /** What a process can do; by default it does everything. */
 export const PROCESS_ROLES = ['api', 'record', 'index', 'deliver', 'upkeep'] as const
@@ -14,6 +14,7 @@ export const SERVICE_SETTINGS = {
     allowed: 'an http(s) address',
     read: (value: string): string | null | undefined => (/^https?:/.test(value) ? url(value) : undefined),
   }),
+  statusPage: setting('STATUS_PAGE', 'Whether anybody may read the status page at /status.', true, onOff),
   trustedProxies: setting(
     'TRUSTED_PROXIES',
     'Address ranges of proxies whose X-Forwarded-For is believed.',

@@ -66,7 +66,7 @@ export function createSite(folder: () => Promise<string>) {
 }
 
 /** The files are few and never change: each is compressed once per encoding. */
-function encodedFile(): EncodedFile {
+export function encodedFile(): EncodedFile {
   const forms = new Map<string, Buffer>()
   return {
     get: (encoding) => forms.get(encoding),

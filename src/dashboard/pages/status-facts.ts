@@ -1,0 +1,93 @@
+/**
+ * What the public status page shows. Anybody may ask for it, so a visitor never causes more work than one answer every
+ * few seconds and one reading of the last days every few minutes; the history is read behind the answers.
+ */
+import type { NoticeRecord, Notices } from '../../accounts/notices.ts'
+import type { Uptime, UptimeDay } from '../../accounts/uptime.ts'
+import type { Environment } from '../../core/environment.ts'
+import type { Source } from '../../core/source.ts'
+import type { Clock } from '../../kit/clock.ts'
+import type { Logger } from '../../kit/log.ts'
+
+export const STATUS_DAYS = 90
+
+export interface SourceHistory {
+  readonly source: Source
+  readonly days: readonly ({ readonly missedMs: number; readonly lengthMs: number } | null)[]
+  readonly datasets: readonly {
+    readonly dataset: string
+    readonly interval: string | null
+    readonly missedMs: number
+  }[]
+}
+
+interface LiveState {
+  readonly status: 'ok' | 'degraded' | 'down'
+  readonly sources: readonly { readonly source: Source; readonly status: 'healthy' | 'stale' | 'down' }[]
+  readonly nodes: { readonly synced: number; readonly all: number }
+}
+
+export interface StatusFacts {
+  readonly atMs: number
+  readonly environment: Environment
+  /** Undefined where the service cannot read its own state. */
+  readonly live: LiveState | undefined
+  /** Undefined while they are read for the first time. */
+  readonly sources: readonly SourceHistory[] | undefined
+  readonly uptime: readonly (UptimeDay | null)[] | undefined
+  readonly notices: readonly NoticeRecord[]
+}
+
+export interface StatusFactsDeps {
+  readonly environment: Environment
+  readonly live: () => Promise<LiveState>
+  readonly historyOf: (sources: readonly Source[]) => Promise<readonly SourceHistory[]>
+  readonly uptime: Uptime
+  readonly notices: Notices
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+const HISTORY_FRESH_MS = 5 * 60_000
+/** The first visitor waits this long for the history. */
+const FIRST_WAIT_MS = 2_000
+
+export function statusFacts(deps: StatusFactsDeps): () => Promise<StatusFacts> {
+  const { clock, log } = deps
+  let history: Pick<StatusFacts, 'sources' | 'uptime'> | undefined
+  let readAtMs = Number.NEGATIVE_INFINITY
+  let reading: Promise<void> | undefined
+
+  function readHistory(sources: readonly Source[]): void {
+    if (reading !== undefined || clock.now() - readAtMs < HISTORY_FRESH_MS) return
+    readAtMs = clock.now()
+    reading = Promise.all([deps.historyOf(sources), deps.uptime.days(STATUS_DAYS)])
+      .then(([found, uptime]) => {
+        history = { sources: found, uptime }
+      })
+      .catch((err) => log.warn({ err }, 'the history of gaps could not be read for the status page'))
+      .finally(() => {
+        reading = undefined
+      })
+  }
+
+  const orUndefined = <T>(part: Promise<T>): Promise<T | undefined> =>
+    part.catch((err) => {
+      log.warn({ err }, 'a part of the status page could not be read')
+      return undefined
+    })
+
+  return async () => {
+    const [live, notices] = await Promise.all([orUndefined(deps.live()), orUndefined(deps.notices.list())])
+    if (live !== undefined) readHistory(live.sources.map(({ source }) => source))
+    if (history === undefined && reading !== undefined) await waitFor(reading, clock)
+    const { sources, uptime } = history ?? {}
+    return { atMs: clock.now(), environment: deps.environment, live, sources, uptime, notices: notices ?? [] }
+  }
+}
+
+async function waitFor(work: Promise<void>, clock: Clock): Promise<void> {
+  const waiting = new AbortController()
+  await Promise.race([work, clock.sleep(FIRST_WAIT_MS, waiting.signal).catch(() => {})])
+  waiting.abort()
+}

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { manualClock } from '../../../test/fakes/manual-clock.ts'
+import { createLogger } from '../../kit/log.ts'
+import { type StatusFacts, type StatusFactsDeps, statusFacts } from './status-facts.ts'
+import { statusPage } from './status-page.ts'
+
+const log = createLogger({ level: 'silent' })
+const NOW = Date.UTC(2026, 10, 16, 12)
+
+function facts(deps: Partial<StatusFactsDeps> & Pick<StatusFactsDeps, 'clock'>) {
+  return statusFacts({
+    environment: 'live',
+    live: async () => ({
+      status: 'ok',
+      sources: [{ source: 'cexa', status: 'healthy' }],
+      nodes: { synced: 1, all: 1 },
+    }),
+    historyOf: async () => [
+      { source: 'cexa', days: [null, { missedMs: 60_000, lengthMs: 86_400_000 }], datasets: [] },
+    ],
+    uptime: { days: async () => [{ upMinutes: 1_439, minutes: 1_440 }], mark: () => async () => {} },
+    notices: { list: async () => [] } as unknown as StatusFactsDeps['notices'],
+    log,
+    ...deps,
+  })
+}
+
+const textOf = (body: Awaited<ReturnType<ReturnType<typeof statusPage>['read']>>) =>
+  typeof body === 'object' && 'body' in body ? body.body : body.toString()
+
+test('however many ask at once and again, the page is made once in a while and the history read once in minutes', async () => {
+  const clock = manualClock(NOW)
+  const calls = { live: 0, history: 0 }
+  const page = statusPage({
+    clock,
+    links: [],
+    facts: facts({
+      clock,
+      live: async () => {
+        calls.live++
+        return { status: 'ok', sources: [], nodes: { synced: 0, all: 0 } }
+      },
+      historyOf: async () => {
+        calls.history++
+        return []
+      },
+    }),
+  })
+  await Promise.all(Array.from({ length: 100 }, () => page.read()))
+  await page.read()
+  assert.deepEqual(calls, { live: 1, history: 1 })
+  clock.advance(15_000)
+  await Promise.all(Array.from({ length: 100 }, () => page.read()))
+  assert.deepEqual(calls, { live: 2, history: 1 })
+  clock.advance(300_000)
+  await page.read()
+  assert.deepEqual(calls, { live: 3, history: 2 })
+})
+
+test('a history that takes long is shown by a later answer; uptime and shares are never rounded up to all', async () => {
+  const clock = manualClock(NOW)
+  let finish = () => {}
+  const waiting = new Promise<void>((resolve) => {
+    finish = resolve
+  })
+  const all = facts({
+    clock,
+    historyOf: async () => {
+      await waiting
+      return [{ source: 'cexa', days: [{ missedMs: 1_000, lengthMs: 86_400_000 }], datasets: [] }]
+    },
+  })
+  const page = statusPage({ clock, links: [], facts: all })
+  const first = page.read()
+  await new Promise((resolve) => setImmediate(resolve))
+  clock.advance(2_000)
+  const text = textOf(await first)
+  assert.ok(text.includes('The history is being read') && text.includes('The uptime is not known yet'), text)
+  finish()
+  await waiting
+  clock.advance(15_000)
+  const later = textOf(await page.read())
+  assert.ok(later.includes('99.99 % without gaps') && later.includes('99.93 % uptime'), later)
+})
+
+test('what cannot be read leaves the rest of the page', async () => {
+  const clock = manualClock(NOW)
+  const broken = async () => {
+    throw new Error('the store is away')
+  }
+  const shown: StatusFacts = await facts({
+    clock,
+    live: broken,
+    notices: { list: broken } as unknown as StatusFactsDeps['notices'],
+  })()
+  const text = textOf(await statusPage({ clock, links: [], facts: async () => shown }).read())
+  assert.ok(text.includes('The state cannot be read at the moment'))
+})

@@ -1,0 +1,199 @@
+import type { NoticeRecord } from '../../accounts/notices.ts'
+import { SOURCE_INFO } from '../../core/source.ts'
+import { DAY_MS, formatTime } from '../../core/time.ts'
+import type { Clock } from '../../kit/clock.ts'
+import { encodedFile } from '../site.ts'
+import { type Html, html, type Link, pageFrame } from './html.ts'
+import { HTML, type PublicPage } from './public-page.ts'
+import { type SourceHistory, STATUS_DAYS, type StatusFacts } from './status-facts.ts'
+
+export const STATUS_PATH = '/status'
+/** However many ask, the page is made once in this time. */
+const FRESH_MS = 15_000
+
+/** The state of the service for everybody: uptime, gaps of each source, incidents and maintenance. */
+export function statusPage(deps: {
+  facts: () => Promise<StatusFacts>
+  links: readonly Link[]
+  clock: Clock
+}): PublicPage {
+  let made: { page: ReturnType<typeof render>; atMs: number } | undefined
+  let making: Promise<ReturnType<typeof render>> | undefined
+  const render = (facts: StatusFacts) => {
+    const body = bodyOf(facts)
+    const text = pageFrame({ title: 'Status', here: STATUS_PATH, links: deps.links, body })
+    return { body: text, encoded: encodedFile() }
+  }
+  const make = async () => {
+    const page = render(await deps.facts())
+    made = { page, atMs: deps.clock.now() }
+    return page
+  }
+  const read = () => {
+    if (made !== undefined && deps.clock.now() - made.atMs < FRESH_MS) return made.page
+    making ??= make().finally(() => {
+      making = undefined
+    })
+    return making
+  }
+  return { path: STATUS_PATH, contentType: HTML, maxAgeSeconds: FRESH_MS / 1000, read }
+}
+
+const STATES = {
+  ok: ['good', 'Everything works'],
+  degraded: ['warn', 'Some parts do not work'],
+  down: ['bad', 'Nothing works'],
+} as const
+const SOURCE_STATES = {
+  healthy: ['good', 'recording'],
+  stale: ['warn', 'late'],
+  down: ['bad', 'not recording'],
+} as const
+
+function bodyOf(facts: StatusFacts): Html {
+  const { live, sources, atMs } = facts
+  const now = facts.notices.filter(
+    ({ startsAtMs, endsAtMs }) => startsAtMs <= atMs && (endsAtMs ?? atMs + 1) > atMs,
+  )
+  const planned = facts.notices.filter(({ startsAtMs }) => startsAtMs > atMs)
+  const past = facts.notices.filter((notice) => !now.includes(notice) && !planned.includes(notice))
+  const state = stateOf(live, now)
+  return html`
+<div class="between"><h1>Status</h1><span class="badge ${state[0]}">${state[1]}</span></div>
+<p class="muted small">${facts.environment === 'live' ? 'Live environment' : 'Test environment'}, ${shownTime(atMs)} UTC.${
+    live === undefined || live.nodes.all === 0
+      ? undefined
+      : ` ${live.nodes.synced} of ${live.nodes.all} Kaspa nodes are in step with their network.`
+  }</p>
+${[...now, ...planned].map(noticeCard)}
+<h2>The last ${STATUS_DAYS} days</h2>
+${uptimeCard(facts)}
+${(live?.sources ?? []).map(({ source, status }) =>
+  sourceCard(
+    source,
+    SOURCE_STATES[status],
+    sources?.find((one) => one.source === source),
+    atMs,
+  ),
+)}
+${live !== undefined && live.sources.length === 0 ? html`<p class="muted">No source is recorded.</p>` : undefined}
+<p class="muted small">A gap is time in which at least one feed of a source was not recorded. Gaps are part of the data: every answer names those inside its range. Days are UTC days.</p>
+<h2>Past incidents and maintenance</h2>
+${past.length === 0 ? html`<p class="muted">None in the last ${STATUS_DAYS} days.</p>` : past.map(noticeCard)}`
+}
+
+/** What the operator says counts beside what the service sees of itself. */
+function stateOf(live: StatusFacts['live'], now: readonly NoticeRecord[]): readonly [string, string] {
+  if (live === undefined) return ['bad', 'The state cannot be read at the moment']
+  if (live.status !== 'ok' || now.length === 0) return STATES[live.status]
+  return now.some(({ kind }) => kind === 'incident')
+    ? ['warn', 'An incident is open']
+    : ['warn', 'Maintenance is under way']
+}
+
+function noticeCard({ kind, title, text, startsAtMs, endsAtMs }: NoticeRecord): Html {
+  const until = endsAtMs === null ? ', end not known' : ` – ${shownTime(endsAtMs)}`
+  return html`<section class="card ${endsAtMs === null ? 'notice' : ''}">
+<div class="between"><h3>${title}</h3><span class="badge ${kind === 'incident' ? 'bad' : 'warn'}">${kind}</span></div>
+<p class="muted small">${shownTime(startsAtMs)}${until} UTC</p>
+${text
+  .split(/\n+/)
+  .filter(Boolean)
+  .map((line) => html`<p>${line}</p>`)}
+</section>`
+}
+
+function uptimeCard({ uptime, atMs }: StatusFacts): Html {
+  const known = (uptime ?? []).filter((day) => day !== null)
+  const up = known.reduce((sum, day) => sum + day.upMinutes, 0)
+  const all = known.reduce((sum, day) => sum + day.minutes, 0)
+  const bars = (uptime ?? []).map((day) =>
+    day === null
+      ? { share: null, words: 'not known' }
+      : { share: day.upMinutes / day.minutes, words: `${day.minutes - day.upMinutes} min without an answer` },
+  )
+  const summary = all === 0 ? 'The uptime is not known yet.' : `${percent(up / all)} uptime`
+  return html`<section class="card">
+<div class="between"><h3>Service</h3><span class="small">${summary}</span></div>
+${uptime === undefined ? undefined : barsOf('Service', summary, bars, atMs)}
+</section>`
+}
+
+function sourceCard(
+  source: SourceHistory['source'],
+  [tone, words]: readonly [string, string],
+  history: SourceHistory | undefined,
+  atMs: number,
+): Html {
+  const name = SOURCE_INFO[source].displayName
+  const known = (history?.days ?? []).filter((day) => day !== null)
+  const missedMs = known.reduce((sum, day) => sum + day.missedMs, 0)
+  const lengthMs = known.reduce((sum, day) => sum + day.lengthMs, 0)
+  const bars = (history?.days ?? []).map((day) =>
+    day === null
+      ? { share: null, words: 'not recorded yet' }
+      : {
+          share: 1 - day.missedMs / Math.max(1, day.lengthMs),
+          words: day.missedMs === 0 ? 'no gaps' : `${duration(day.missedMs)} of gaps`,
+        },
+  )
+  const summary =
+    history === undefined
+      ? 'The history is being read: load the page again.'
+      : known.length === 0
+        ? 'not recorded yet'
+        : `${percent(1 - missedMs / Math.max(1, lengthMs))} without gaps`
+  const gaps = (history?.datasets ?? []).filter((dataset) => dataset.missedMs > 0)
+  return html`<section class="card">
+<div class="between"><h3>${name} <span class="badge ${tone}">${words}</span></h3><span class="small">${summary}</span></div>
+${history === undefined ? undefined : barsOf(name, summary, bars, atMs)}
+${
+  gaps.length === 0
+    ? undefined
+    : html`<p class="muted small">Gaps: ${gaps
+        .map(
+          ({ dataset, interval, missedMs: ms }) =>
+            `${dataset.replaceAll('_', ' ')}${interval === null ? '' : ` ${interval}`} ${duration(ms)}`,
+        )
+        .join(', ')}</p>`
+}
+</section>`
+}
+
+/** A bar for each day, the last one today. */
+function barsOf(
+  name: string,
+  summary: string,
+  bars: readonly { share: number | null; words: string }[],
+  atMs: number,
+): Html {
+  const today = Math.floor(atMs / DAY_MS)
+  const rects = bars.map(({ share, words }, index) => {
+    const day = formatTime((today - (bars.length - 1 - index)) * DAY_MS).slice(0, 10)
+    return html`<rect class="${toneOf(share)}" x="${index * 4}" width="3" height="32"><title>${day}: ${words}</title></rect>`
+  })
+  const label = `${name}, the last ${bars.length} days: ${summary}`
+  return html`<svg class="days" viewBox="0 0 ${Math.max(1, bars.length * 4 - 1)} 32" preserveAspectRatio="none" role="img" aria-label="${label}">${rects}</svg>
+<div class="between muted small"><span>${STATUS_DAYS} days ago</span><span>today</span></div>`
+}
+
+function toneOf(share: number | null): string {
+  if (share === null) return 'none'
+  return share >= 0.999 ? 'full' : share >= 0.95 ? 'some' : 'much'
+}
+
+/** Never rounded up to a hundred. */
+function percent(share: number): string {
+  return share === 1 ? '100 %' : `${(Math.floor(share * 10_000) / 100).toFixed(2)} %`
+}
+
+function duration(ms: number): string {
+  const minutes = ms / 60_000
+  if (minutes < 1) return `${Math.max(1, Math.round(ms / 1000))} s`
+  if (minutes < 120) return `${Math.round(minutes)} min`
+  return minutes < 48 * 60 ? `${(minutes / 60).toFixed(1)} h` : `${(minutes / 1440).toFixed(1)} days`
+}
+
+function shownTime(timeMs: number): string {
+  return formatTime(timeMs).slice(0, 16).replace('T', ' ')
+}

@@ -1,0 +1,176 @@
+/**
+ * The gaps of each source by UTC day. Closed days change only when a backfill closes a gap, so they are read again every
+ * few hours; the last two days every time. Read a few days of one feed at a time, so that the thread is free in between.
+ */
+import { setImmediate as yieldToOthers } from 'node:timers/promises'
+import { type Dataset, type Feed, feedName } from '../core/feed.ts'
+import type { Source } from '../core/source.ts'
+import { DAY_MS } from '../core/time.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { CoverageStore, Span } from '../store/coverage.ts'
+import { datasetsOf } from './source-coverage.ts'
+
+export interface DayGaps {
+  /** Time of the day in which at least one feed of the source was not recorded. */
+  readonly missedMs: number
+  /** Time of the day since the first record, up to now. */
+  readonly lengthMs: number
+}
+
+export interface SourceGaps {
+  readonly source: Source
+  /** Oldest first, today last; null before the first record. */
+  readonly days: readonly (DayGaps | null)[]
+  readonly datasets: readonly {
+    readonly dataset: Dataset
+    readonly interval: string | null
+    readonly missedMs: number
+  }[]
+}
+
+export type GapHistory = (sources: readonly Source[]) => Promise<readonly SourceGaps[]>
+
+export const HISTORY_DAYS = 90
+/** A feed with a gap every minute has some thousand spans in this time: a few milliseconds. */
+const DAYS_AT_ONCE = 3
+const CLOSED_DAYS_FRESH_MS = 6 * 3_600_000
+/** Days that are read every time. */
+const OPEN_DAYS = 2
+/** Recorders write their coverage with some delay. */
+const UNDER_WAY_MS = 90_000
+
+/** What was missed on one day: of each dataset, and of the source at all. */
+interface SourceDay {
+  readonly datasetsMs: readonly number[]
+  readonly missedMs: number
+  /** The first record of the source, when it was there on that day. */
+  readonly startMs: number
+}
+
+interface KnownSource {
+  readonly days: Map<number, SourceDay | null>
+  /** The first observed instant of a feed, as far as it is in the days that were read. */
+  readonly starts: Map<string, number>
+  closedAtMs: number
+}
+
+export function createGapHistory(deps: { coverage: CoverageStore; clock: Clock }): GapHistory {
+  const { coverage, clock } = deps
+  const known = new Map<Source, KnownSource>()
+
+  /** A feed's gaps in a range that count: those after its first record. */
+  async function missedOf(feed: Feed, from: number, to: number, starts: Map<string, number>) {
+    const name = feedName(feed)
+    const { observed, gaps } = await coverage.read([feed], from, to)
+    const startMs = starts.get(name) ?? observed[0]?.from
+    if (startMs === undefined) return undefined
+    starts.set(name, startMs)
+    const missed = gaps
+      .filter(({ reason }) => reason === 'not_observed' || reason === 'venue_down')
+      .map((gap) => ({ from: Math.max(gap.from, startMs), to: gap.to }))
+      .filter((gap) => gap.from < gap.to)
+    return { startMs, missed }
+  }
+
+  async function readDays(source: Source, range: { from: number; to: number }, into: KnownSource) {
+    const datasets = datasetsOf(source)
+    for (let from = range.from; from < range.to; from += DAYS_AT_ONCE * DAY_MS) {
+      const to = Math.min(from + DAYS_AT_ONCE * DAY_MS, range.to)
+      const missed: Span[][] = []
+      let startMs = Number.POSITIVE_INFINITY
+      for (const { feeds } of datasets) {
+        const spans: Span[] = []
+        for (const feed of feeds) {
+          const own = await missedOf(feed, from, to, into.starts)
+          await yieldToOthers()
+          if (own === undefined) continue
+          startMs = Math.min(startMs, own.startMs)
+          for (const gap of own.missed) spans.push(gap)
+        }
+        missed.push(union(spans))
+      }
+      const all = union(missed.flat())
+      for (let day = from; day < to; day += DAY_MS) {
+        const end = Math.min(day + DAY_MS, to)
+        const datasetsMs = missed.map((spans) => lengthWithin(spans, day, end))
+        const found = { datasetsMs, missedMs: lengthWithin(all, day, end), startMs }
+        into.days.set(day, startMs < end ? found : null)
+      }
+    }
+  }
+
+  async function read(source: Source): Promise<SourceGaps> {
+    const nowMs = clock.now()
+    const toMs = nowMs - UNDER_WAY_MS
+    const today = Math.floor(toMs / DAY_MS) * DAY_MS
+    const first = today - (HISTORY_DAYS - 1) * DAY_MS
+    let entry = known.get(source)
+    if (entry === undefined || nowMs - entry.closedAtMs >= CLOSED_DAYS_FRESH_MS) {
+      entry = { days: new Map(), starts: new Map(), closedAtMs: nowMs }
+      await findEarlierStarts(source, first, entry.starts)
+      await readDays(source, { from: first, to: toMs }, entry)
+      known.set(source, entry)
+    } else {
+      for (const day of entry.days.keys()) if (day < first) entry.days.delete(day)
+      const newest = Math.max(...entry.days.keys())
+      await readDays(source, { from: Math.min(newest, today) - (OPEN_DAYS - 1) * DAY_MS, to: toMs }, entry)
+    }
+    return summed(source, entry.days, { first, toMs })
+  }
+
+  /** A feed with records from before the first day has begun: whatever it misses counts. */
+  async function findEarlierStarts(source: Source, firstMs: number, starts: Map<string, number>) {
+    for (const feed of datasetsOf(source).flatMap(({ feeds }) => feeds)) {
+      const { complete, gaps } = await coverage.read([feed], firstMs - 1, firstMs)
+      const isMissed = gaps.some(({ reason }) => reason === 'not_observed' || reason === 'venue_down')
+      if (complete || (isMissed && (await wasObserved(feed)))) starts.set(feedName(feed), firstMs)
+      await yieldToOthers()
+    }
+  }
+
+  /** Time before everything is `before_start` only of a feed that was ever observed. */
+  async function wasObserved(feed: Feed): Promise<boolean> {
+    const { gaps } = await coverage.read([feed], 0, 1)
+    return gaps.some(({ reason }) => reason === 'before_start')
+  }
+
+  return async (sources) => {
+    const found: SourceGaps[] = []
+    for (const source of sources) found.push(await read(source))
+    return found
+  }
+}
+
+function summed(
+  source: Source,
+  days: KnownSource['days'],
+  { first, toMs }: { first: number; toMs: number },
+): SourceGaps {
+  const datasets = datasetsOf(source).map(({ dataset, interval }) => ({ dataset, interval, missedMs: 0 }))
+  const shown: (DayGaps | null)[] = []
+  for (let day = first; day < toMs; day += DAY_MS) {
+    const found = days.get(day) ?? null
+    for (const [index, missedMs] of (found?.datasetsMs ?? []).entries()) {
+      const dataset = datasets[index]
+      if (dataset !== undefined) dataset.missedMs += missedMs
+    }
+    const endMs = Math.min(day + DAY_MS, toMs)
+    shown.push(found && { missedMs: found.missedMs, lengthMs: endMs - Math.max(day, found.startMs) })
+  }
+  return { source, days: shown, datasets }
+}
+
+function union(spans: readonly Span[]): Span[] {
+  const joined: Span[] = []
+  for (const span of spans.toSorted((a, b) => a.from - b.from)) {
+    const last = joined.at(-1)
+    if (last !== undefined && span.from <= last.to) last.to = Math.max(last.to, span.to)
+    else joined.push({ ...span })
+  }
+  return joined
+}
+
+/** The spans do not overlap. */
+function lengthWithin(spans: readonly Span[], from: number, to: number): number {
+  return spans.reduce((sum, span) => sum + Math.max(0, Math.min(span.to, to) - Math.max(span.from, from)), 0)
+}
