@@ -13,6 +13,7 @@ import { ENDPOINTS } from './api/endpoints/list.ts'
 import type { Readiness, Services } from './api/endpoints/services.ts'
 import { WITHDRAWN } from './api/endpoints/withdrawn.ts'
 import { type BoundPort, bindPort } from './api/http/bind-port.ts'
+import { type Certificate, openCertificate } from './api/http/certificate.ts'
 import { docsPages } from './api/http/docs-page.ts'
 import { startHttp } from './api/http/server.ts'
 import { asyncapiDocument } from './api/publish/asyncapi.ts'
@@ -25,6 +26,7 @@ import { type DashboardDeps, startDashboard } from './app/dashboard.ts'
 import { lockDataFolder, prepareDataFolder, storeAddress } from './app/data-folder.ts'
 import { type CommonServices, startEnvironment } from './app/environment.ts'
 import { runningEnvironments } from './app/environments.ts'
+import { exposure } from './app/exposure.ts'
 import type { Leadership } from './app/lead.ts'
 import { checkVenueSettings } from './app/live-setting.ts'
 import { openAccounts } from './app/open-accounts.ts'
@@ -92,13 +94,14 @@ export async function startService(config: Config, deps: ServiceDeps): Promise<S
   checkDeclarations(ENDPOINTS)
   checkVenueSettings(config)
   const shutdown = createShutdown(deps.clock)
-  const bound = await bindPort(config)
+  const certificate = openTls(config, deps, shutdown)
+  const bound = await bindPort({ ...config, isSecure: certificate !== undefined })
   shutdown.add('port', () => bound.close())
   try {
     prepareDataFolder(config.data)
     const lock = lockDataFolder(config.data, { clock: deps.clock, address: bound.url })
     shutdown.add('lock of the data folder', () => lock.release())
-    return await startParts(config, deps, { shutdown, bound })
+    return await startParts(config, deps, { shutdown, bound, ...(certificate && { certificate }) })
   } catch (error) {
     await shutdown.run(config.shutdownSeconds * 1000)
     throw error
@@ -108,7 +111,7 @@ export async function startService(config: Config, deps: ServiceDeps): Promise<S
 async function startParts(
   config: Config,
   deps: ServiceDeps,
-  { shutdown, bound }: { shutdown: Shutdown; bound: BoundPort },
+  { shutdown, bound, certificate }: { shutdown: Shutdown; bound: BoundPort; certificate?: Certificate },
 ): Promise<Service> {
   const { clock, log } = deps
   const address = storeAddress(config)
@@ -130,6 +133,13 @@ async function startParts(
   const metrics = createMetrics({ defaults: true })
   exportBackupMetrics(metrics, { data: config.data, clock })
   const probes: ReadinessProbe[] = [{ name: 'accounts', check: () => store.probe() }]
+  if (certificate !== undefined)
+    metrics.read({
+      name: 'tapeline_tls_certificate_expiry_timestamp_seconds',
+      help: "When the certificate of the service's own TLS expires.",
+      type: 'gauge',
+      values: () => [{ labels: {}, value: certificate.expiresAtMs / 1000 }],
+    })
   serviceMetrics(metrics, { version: deps.version, ledger, probes })
   const services: Partial<Record<Environment, Services>> = {}
   const common: CommonServices = {
@@ -203,6 +213,7 @@ async function startParts(
     host: config.host,
     port: config.port,
     bound,
+    ...(certificate && { certificate }),
     bodyLimitBytes: config.bodyLimitBytes,
     trustedProxies: config.trustedProxies,
     corsOrigins: config.corsOrigins,
@@ -248,6 +259,19 @@ async function startParts(
     failed,
     stop: () => shutdown.run(config.shutdownSeconds * 1000),
   }
+}
+
+/** Own TLS, where its files are set; a warning where it should be. */
+function openTls(config: Config, { log }: ServiceDeps, shutdown: Shutdown): Certificate | undefined {
+  const { tlsCert: cert, tlsKey: key } = config
+  const exposed = exposure(config)
+  if (exposed !== undefined) log.warn(exposed)
+  if (cert === null && key === null) return undefined
+  if (cert === null || key === null)
+    throw new ConfigError('TAPELINE_TLS_CERT and TAPELINE_TLS_KEY are set together, or none of them.')
+  const certificate = openCertificate({ cert, key }, { log })
+  shutdown.add('certificate', () => certificate.close())
+  return certificate
 }
 
 /** A plan must not sell what retention deletes. The test environment retains little, and costs nothing. */

@@ -6,6 +6,7 @@ import { auditedAccounts, createAuditLog } from './accounts/audited.ts'
 import { createPasswords } from './accounts/password.ts'
 import { createPasswordResets } from './accounts/password-reset.ts'
 import { PlanFileError } from './accounts/plan-file.ts'
+import { CertificateError } from './api/http/certificate.ts'
 import { DataFolderError, serviceAddress } from './app/data-folder.ts'
 import { runningEnvironments } from './app/environments.ts'
 import type { OpenMarketAccess } from './app/market-access.ts'
@@ -283,6 +284,7 @@ const KNOWN_ERRORS = [
   ConfigError,
   PlanFileError,
   DataFolderError,
+  CertificateError,
   StoreOpenError,
   StoreUnavailableError,
 ]

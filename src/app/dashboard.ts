@@ -76,7 +76,7 @@ export function startDashboard(deps: DashboardDeps) {
     randomBytes,
     planOfNew: plans.get(config.signUpPlan).name,
   })
-  const secure = config.publicUrl?.startsWith('https:') ?? false
+  const secure = config.publicUrl?.startsWith('https:') ?? config.tlsCert !== null
   const cookies = sessionCookies({ secure })
   const billing =
     config.billingSecret === null

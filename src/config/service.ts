@@ -1,7 +1,18 @@
 /** The process: where it listens, what it does, where it stores, what it tells. */
 import { parseCidr } from '../kit/ip-range.ts'
 import { redactAddresses } from '../kit/redact-address.ts'
-import { anyText, listOf, oneOf, onOff, optionalWhole, secret, setting, url, whole } from './setting.ts'
+import {
+  anyText,
+  listOf,
+  oneOf,
+  onOff,
+  optionalText,
+  optionalWhole,
+  secret,
+  setting,
+  url,
+  whole,
+} from './setting.ts'
 
 /** What a process can do; by default it does everything. */
 export const PROCESS_ROLES = ['api', 'record', 'index', 'deliver', 'upkeep'] as const
@@ -10,6 +21,13 @@ export type ProcessRole = (typeof PROCESS_ROLES)[number]
 export const SERVICE_SETTINGS = {
   host: setting('HOST', 'Address that the service listens on.', '127.0.0.1', anyText),
   port: setting('PORT', 'Port that the service listens on; 0 picks a free one.', 8080, whole(0, 65_535)),
+  tlsCert: setting(
+    'TLS_CERT',
+    'PEM file of the certificate (with those between it and its root) that the service answers with; read again when it changes.',
+    null,
+    optionalText,
+  ),
+  tlsKey: setting('TLS_KEY', 'PEM file of the private key of that certificate.', null, optionalText),
   publicUrl: setting('PUBLIC_URL', 'Address under which callers reach the service.', null, {
     allowed: 'an http(s) address',
     read: (value: string): string | null | undefined => (/^https?:/.test(value) ? url(value) : undefined),

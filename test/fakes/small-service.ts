@@ -6,6 +6,7 @@ import { KeyRing } from '../../src/accounts/key-ring.ts'
 import { Ledger } from '../../src/accounts/ledger.ts'
 import { planBook } from '../../src/accounts/plans.ts'
 import { createViewAllowances } from '../../src/accounts/view-allowance.ts'
+import type { Certificate } from '../../src/api/http/certificate.ts'
 import { startHttp } from '../../src/api/http/server.ts'
 import { checkDeclarations } from '../../src/api/publish/check.ts'
 import { publishedRoutes } from '../../src/api/publish/router.ts'
@@ -40,6 +41,7 @@ export async function startSmallService<Services>(options: {
   corsOrigins?: readonly string[]
   bodyLimitBytes?: number
   keepAliveMs?: number
+  certificate?: Certificate
   /** Around the store, for one that fails. */
   wrapStore?: (store: AccountsStore) => AccountsStore
 }): Promise<SmallService> {
@@ -87,6 +89,7 @@ export async function startSmallService<Services>(options: {
     routes: publishedRoutes(endpoints),
     withdrawn: {},
     pages: [],
+    ...(options.certificate === undefined ? {} : { certificate: options.certificate }),
     ...(options.keepAliveMs === undefined ? {} : { keepAliveMs: options.keepAliveMs }),
     metrics: createMetrics({ defaults: false }),
     log,

@@ -1,6 +1,6 @@
 /**
  * Binds the port before anything else: a second service on the same port fails here. Until the service is up, clients
- * get a 503; then the HTTP server takes over the listening socket.
+ * get a 503 (with TLS: no answer); then the HTTP server takes over the listening socket.
  */
 import { createServer, type Server, type Socket } from 'node:net'
 
@@ -26,17 +26,27 @@ const STARTING = [
   '',
   BODY,
 ].join('\r\n')
+export interface BindOptions {
+  readonly host: string
+  readonly port: number
+  /** The server that takes over speaks TLS. */
+  readonly isSecure?: boolean
+}
+
 const IDLE_MS = 5_000
 const MAX_CONNECTIONS = 1_000
 
-export async function bindPort(options: { host: string; port: number }): Promise<BoundPort> {
+export async function bindPort(options: BindOptions): Promise<BoundPort> {
   const early = new Set<Socket>()
   const holder = createServer((socket) => {
     early.add(socket)
     socket.on('close', () => early.delete(socket))
     socket.on('error', () => socket.destroy())
     socket.setTimeout(IDLE_MS, () => socket.destroy())
-    socket.once('data', () => socket.end(STARTING, () => socket.destroySoon()))
+    socket.once('data', () => {
+      if (options.isSecure === true) socket.destroy()
+      else socket.end(STARTING, () => socket.destroySoon())
+    })
   })
   holder.maxConnections = MAX_CONNECTIONS
   await new Promise<void>((resolve, reject) => {
@@ -45,7 +55,7 @@ export async function bindPort(options: { host: string; port: number }): Promise
   })
   holder.removeAllListeners('error')
   return {
-    url: urlOf(holder),
+    url: urlOf(holder, options.isSecure === true ? 'https' : 'http'),
     handOver: (server) =>
       new Promise((resolve, reject) => {
         server.once('error', reject)
@@ -63,10 +73,10 @@ export async function bindPort(options: { host: string; port: number }): Promise
 }
 
 /** A reachable URL: the wildcard address is not one. */
-function urlOf(server: Server): string {
+function urlOf(server: Server, scheme: string): string {
   const bound = server.address()
   if (typeof bound !== 'object' || bound === null) throw new Error('the port is not bound')
   const { address, port } = bound
-  if (address === '0.0.0.0' || address === '::') return `http://127.0.0.1:${port}`
-  return `http://${address.includes(':') ? `[${address}]` : address}:${port}`
+  if (address === '0.0.0.0' || address === '::') return `${scheme}://127.0.0.1:${port}`
+  return `${scheme}://${address.includes(':') ? `[${address}]` : address}:${port}`
 }

@@ -10,7 +10,9 @@
  * all its answers before we close ours.
  */
 import type { Server } from 'node:http'
+import type { Server as SecureServer } from 'node:https'
 import type { Socket } from 'node:net'
+import { Server as TlsServer } from 'node:tls'
 import { ignoreSocketErrors } from '../../kit/socket-errors.ts'
 import { INTERIM_ANSWER, whenHalfClosed } from './half-closed.ts'
 import { type PlainHead, plainHeadReader } from './plain-head.ts'
@@ -43,8 +45,10 @@ interface Connection {
   isBusy(): boolean
 }
 
-export function openFastHttp(server: Server, options: FastHttpOptions): FastHttp {
-  const platform = server.listeners('connection')
+export function openFastHttp(server: Server | SecureServer, options: FastHttpOptions): FastHttp {
+  // With TLS a connection begins after its handshake.
+  const begins = server instanceof TlsServer ? 'secureConnection' : 'connection'
+  const platform = server.listeners(begins)
   const connections = new Set<Connection>()
   const keepAlive = keepAliveHeaders(options.keepAliveMs, options.now)
   let isClosing = false
@@ -146,8 +150,8 @@ export function openFastHttp(server: Server, options: FastHttpOptions): FastHttp
     return head.bodyBytes > options.maxBodyBytes
   }
 
-  server.removeAllListeners('connection')
-  server.on('connection', accept)
+  server.removeAllListeners(begins)
+  server.on(begins, accept)
 
   return {
     close() {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
+import type { Server as SecureServer } from 'node:https'
 import type { Socket } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { MAX_REQUEST_BODY_BYTES } from '../../contract/endpoint.ts'
@@ -17,6 +18,7 @@ import { ignoreConnectionErrors } from '../../kit/socket-errors.ts'
 import { methodFinder, type PublishedRoute } from '../publish/router.ts'
 import { type BoundPort, bindPort } from './bind-port.ts'
 import { callerAddress } from './caller-address.ts'
+import type { Certificate } from './certificate.ts'
 import { answerClientError } from './client-error.ts'
 import { createCors } from './cors.ts'
 import { addDashboard } from './dashboard-routes.ts'
@@ -38,6 +40,8 @@ export interface HttpOptions<Services> {
   readonly port: number
   /** The port, where it is bound already. */
   readonly bound?: BoundPort
+  /** Answers over TLS with it. */
+  readonly certificate?: Certificate
   readonly bodyLimitBytes: number
   readonly trustedProxies: readonly string[]
   readonly corsOrigins: readonly string[]
@@ -66,6 +70,8 @@ export interface HttpServer {
 const IDLE_SWEEP_MS = 50
 const KEEP_ALIVE_MS = 65_000
 const REQUEST_TIMEOUT_MS = 30_000
+/** `allowHalfOpen` as for plain connections (`half-closed.ts`). */
+const TLS = { minVersion: 'TLSv1.2', handshakeTimeout: 10_000, allowHalfOpen: true } as const
 const NO_QUERY = {}
 const NO_PARAMS = {}
 
@@ -201,7 +207,8 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
     keepAliveMs,
     now: systemClock.now,
   })
-  const bound = options.bound ?? (await bindPort(options))
+  const isSecure = options.certificate !== undefined
+  const bound = options.bound ?? (await bindPort({ ...options, isSecure }))
   await app.ready()
   await bound.handOver(app.server)
   const metricsServer = await startMetricsServer(options)
@@ -268,13 +275,22 @@ function createApp<Services>(
     routerOptions: { maxParamLength: 512, querystringParser: () => NO_QUERY },
     frameworkErrors: (_error, request, reply) => faults.onBadUrl(request, reply),
     clientErrorHandler: faults.onClientError,
+    ...(options.certificate === undefined ? {} : { https: { ...TLS, ...options.certificate.pair } }),
   })
+  if (options.certificate !== undefined) serveWith(options.certificate, app.server as unknown as SecureServer)
   app.removeAllContentTypeParsers()
   // The usual type is named, so that it is found without parsing it for each request.
   app.addContentTypeParser(['application/json', '*'], { parseAs: 'buffer' }, (_request, body, done) =>
     done(null, body),
   )
   return app
+}
+
+function serveWith(certificate: Certificate, server: SecureServer): void {
+  certificate.onChange((pair) => server.setSecureContext({ ...TLS, ...pair }))
+  // There is nobody to answer: the handshake failed, or it was no handshake.
+  server.removeAllListeners('tlsClientError')
+  server.on('tlsClientError', (_error, socket) => socket.destroy())
 }
 
 /** Most bodies are short; where the plan decides, the operator's limit applies. */

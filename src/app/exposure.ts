@@ -1,0 +1,22 @@
+/** Who can reach the service, and whether anybody between can read along. */
+import type { Config } from '../config/config.ts'
+import { addressMatcher, parseCidr } from '../kit/ip-range.ts'
+
+const isLoopbackAddress = addressMatcher(
+  ['127.0.0.0/8', '::1/128'].flatMap((range) => parseCidr(range) ?? []),
+)
+
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || isLoopbackAddress(host)
+}
+
+/** Why keys and passwords are readable on their way; undefined when they are not. */
+export function exposure(
+  config: Pick<Config, 'host' | 'tlsCert' | 'trustedProxies' | 'roles'>,
+): string | undefined {
+  const { host, tlsCert, trustedProxies, roles } = config
+  // Without this role a process answers only whether it is well.
+  if (isLoopback(host) || tlsCert !== null || trustedProxies.length > 0 || !roles.includes('api'))
+    return undefined
+  return `The service listens on ${host} without TLS: whoever is on the way can read keys and passwords. Set TAPELINE_TLS_CERT and TAPELINE_TLS_KEY, or put a proxy with TLS in front of it and name it in TAPELINE_TRUSTED_PROXIES.`
+}
