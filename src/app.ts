@@ -24,6 +24,8 @@ import { servedOpenapi } from './api/publish/served-openapi.ts'
 import { exportBackupMetrics } from './app/backup-metrics.ts'
 import { type DashboardDeps, startDashboard } from './app/dashboard.ts'
 import { lockDataFolder, prepareDataFolder, storeAddress } from './app/data-folder.ts'
+import { diskMetrics } from './app/disk-status.ts'
+import { startDiskUse } from './app/disk-use.ts'
 import { type CommonServices, startEnvironment } from './app/environment.ts'
 import { runningEnvironments } from './app/environments.ts'
 import { exposure } from './app/exposure.ts'
@@ -157,7 +159,13 @@ async function startParts(
     coordination === undefined
       ? openSecrets(config.data, { isFirstStart, log })
       : await openSharedSecrets(coordination, config.secret)
-  const shared = { common, cursors: cursorCodec(secrets.cursorKey), secrets, ledger, accounts: store, plans }
+  const disk = await startDiskUse({
+    ...{ config, stores, leadership, reports, does, clock, log, shutdown },
+  })
+  diskMetrics(metrics, disk)
+  const shared = {
+    ...{ common, cursors: cursorCodec(secrets.cursorKey), secrets, ledger, accounts: store, plans, disk },
+  }
   const hubs: Partial<Record<Environment, StreamHub>> = {}
   const coverage: DashboardDeps['coverage'] = {}
   const gapHistories: PublicPagesDeps['gapHistories'] = {}
@@ -207,7 +215,17 @@ async function startParts(
   )
   const { dashboard, sessionGate, inviteOperator } = startDashboard({
     ...{ config, clock, log, version: deps.version, store, plans, accounts },
-    ...{ keys, gate, routes, services, coverage, box: secrets.box, allowances, attempts: limits.attempts },
+    ...{
+      keys,
+      gate,
+      routes,
+      services,
+      coverage,
+      disk,
+      box: secrets.box,
+      allowances,
+      attempts: limits.attempts,
+    },
   })
   const http = await startHttp({
     host: config.host,
@@ -349,6 +367,7 @@ function openServices(common: CommonServices): Services {
     ...common,
     symbols: none,
     status: none,
+    isDiskLow: none,
     get market(): never {
       return none()
     },

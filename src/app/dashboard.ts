@@ -41,6 +41,7 @@ import type { Logger } from '../kit/log.ts'
 import type { SecretBox } from '../kit/secret-box.ts'
 import type { BillingStore } from '../store/billing.ts'
 import type { UsersStore } from '../store/users.ts'
+import type { DiskUseService } from './disk-use.ts'
 
 export interface DashboardDeps {
   readonly store: UsersStore & BillingStore
@@ -58,6 +59,8 @@ export interface DashboardDeps {
   readonly routes: readonly PublishedRoute<Services>[]
   readonly services: Partial<Record<Environment, Services>>
   readonly coverage: Partial<Record<Environment, SourceCoverage>>
+  /** For the operator. */
+  readonly disk: DiskUseService
 }
 
 /** Wires the dashboard to the parts of the service. */
@@ -150,7 +153,7 @@ export function startDashboard(deps: DashboardDeps) {
 
 /** The status of an environment, with the last day of each dataset as a strip. */
 async function statusView(services: Services, coverage: SourceCoverage): Promise<StatusView> {
-  const { ingestion, index: _index, ...rest } = await services.status()
+  const { ingestion, index: _index, disk: _disk, ...rest } = await services.status()
   const sources = ingestion.map(async ({ coverage: shown, ...row }) => {
     const strips = isSource(row.source) ? await coverage(row.source) : []
     return { ...row, datasets: shown.map((one, at) => ({ ...one, strip: [...(strips[at]?.strip ?? [])] })) }

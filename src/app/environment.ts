@@ -8,12 +8,17 @@ import type { CursorCodec } from '../core/cursor.ts'
 import type { AccountsStore } from '../store/accounts.ts'
 import { startChain } from './chain.ts'
 import { openDeliveryStore, startDelivery } from './delivery.ts'
+import { diskStatus } from './disk-status.ts'
+import type { DiskUseService } from './disk-use.ts'
 import { startMarket } from './market.ts'
 import type { EnvironmentParts } from './parts.ts'
 import type { InstallationSecrets } from './secrets.ts'
 
 /** The services that are the same in every environment. */
-export type CommonServices = Omit<Services, 'market' | 'chain' | 'webhooks' | 'symbols' | 'status'>
+export type CommonServices = Omit<
+  Services,
+  'market' | 'chain' | 'webhooks' | 'symbols' | 'status' | 'isDiskLow'
+>
 
 export async function startEnvironment(
   parts: EnvironmentParts,
@@ -24,10 +29,11 @@ export async function startEnvironment(
     readonly ledger: Ledger
     readonly accounts: AccountsStore
     readonly plans: PlanBook
+    readonly disk: DiskUseService
   },
 ) {
   const { environment, config, clock } = parts
-  const { common, cursors, secrets, ledger, accounts, plans } = deps
+  const { common, cursors, secrets, ledger, accounts, plans, disk } = deps
   const idle = idleNotice(config, environment)
   const market = await startMarket(parts, cursors)
   const deliveries = openDeliveryStore(parts)
@@ -52,12 +58,20 @@ export async function startEnvironment(
         nodes: chain.nodes(),
         index: await chain.index.indexing(),
         webhooks: await delivery.deliveries(),
+        disk: diskStatus(disk, environment),
         notice: [idle.market, idle.chain].filter((text) => text !== null).join(' ') || null,
       },
       { isStarting: clock.now() - common.about.startedAtMs < STARTING_MS },
     )
   return {
-    services: { ...common, ...market.services, ...chain.services, ...delivery.services, status },
+    services: {
+      ...common,
+      ...market.services,
+      ...chain.services,
+      ...delivery.services,
+      status,
+      isDiskLow: disk.isLow,
+    },
     hub: delivery.hub,
     coverage: market.coverage,
     gapHistory: market.gapHistory,

@@ -1,4 +1,6 @@
 /** A venue and its recorder from settings that can be sent to a thread. */
+
+import type { RetentionRule } from '../core/retention.ts'
 import { chooseRecorder, type RecorderParts } from '../ingest/choose-recorder.ts'
 import type { Recorder } from '../ingest/shared/recorder.ts'
 import type { Clock } from '../kit/clock.ts'
@@ -31,7 +33,10 @@ export function openVenue(
 export function recorderOf(
   name: VenueName,
   parts: RecorderParts,
-  firstFillDays: number = MAX_FIRST_FILL_DAYS,
+  {
+    firstFillDays = MAX_FIRST_FILL_DAYS,
+    retention = [],
+  }: { readonly firstFillDays?: number; readonly retention?: readonly RetentionRule[] } = {},
 ): Recorder {
-  return chooseRecorder(withinDays(VENUES[name].plan, firstFillDays), parts)
+  return chooseRecorder(withinDays(VENUES[name].plan, firstFillDays, retention), parts)
 }

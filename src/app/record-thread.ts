@@ -46,6 +46,8 @@ export function createRecorderThread(
         logFormat: config.logFormat === 'auto' ? 'json' : config.logFormat,
         venues,
         firstFillDays: config.firstFillDays,
+        retention: environment === 'test' ? config.testRetention : config.retention,
+        minFreeBytes: config.minFreeBytes,
       } satisfies RecordOptions,
       clock,
       log,

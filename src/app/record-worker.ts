@@ -5,13 +5,15 @@
 import { join } from 'node:path'
 import { workerData } from 'node:worker_threads'
 import type { Environment } from '../core/environment.ts'
+import type { RetentionRule } from '../core/retention.ts'
 import { sampleFile } from '../ingest/audit/sample-file.ts'
-import { createBackfillPace } from '../ingest/shared/backfill-pace.ts'
+import { createBackfillPace, whileThereIsRoom } from '../ingest/shared/backfill-pace.ts'
 import { openDeadLetterFile } from '../ingest/shared/dead-letter-file.ts'
 import { letterFilesOnDisk } from '../ingest/shared/letter-files.ts'
 import { createVenueNotices } from '../ingest/shared/venue-notices.ts'
 import { type SourceStatus, supervise } from '../ingest/supervise.ts'
 import { systemClock } from '../kit/clock.ts'
+import { watchDiskRoom } from '../kit/disk-room.ts'
 import { createLogger } from '../kit/log.ts'
 import type { LogFormat } from '../kit/log-text.ts'
 import { lowerPriority, RECORDER_NICE } from '../kit/lower-priority.ts'
@@ -19,6 +21,7 @@ import { releaseMemory } from '../kit/release-memory.ts'
 import { serveCalls } from '../kit/thread-calls.ts'
 import type { Fence } from '../store/leases.ts'
 import { openStores, type StoreAddress } from '../store/open-stores.ts'
+import { VENUES } from '../venues/list.ts'
 import { answerBackfills } from './backfill-requests.ts'
 import { backfillVenue, venueOfSource } from './backfill-venue.ts'
 import { openVenue, recorderOf, type VenueSetting } from './open-venue.ts'
@@ -34,6 +37,9 @@ export interface RecordOptions {
   readonly logFormat: LogFormat
   readonly venues: readonly VenueSetting[]
   readonly firstFillDays: number
+  /** What would be deleted again is not requested. */
+  readonly retention: readonly RetentionRule[]
+  readonly minFreeBytes: number | null
 }
 
 export interface RecordMessage {
@@ -58,9 +64,18 @@ const store = await stores.environment(options.environment, {
   ...(options.fence === undefined ? {} : { fence: options.fence }),
 })
 const prefix = join(options.dataFolder, 'dead-letters', `${options.environment}-`)
-const letters = openDeadLetterFile({ prefix, files: letterFilesOnDisk, clock, log })
+const room = await watchDiskRoom({ folder: options.dataFolder, minFreeBytes: options.minFreeBytes, clock })
+const letters = openDeadLetterFile({
+  prefix,
+  // They are counted all the same.
+  files: { append: async (...letter) => (room.isLow() ? undefined : letterFilesOnDisk.append(...letter)) },
+  clock,
+  log,
+})
 const notices = createVenueNotices(log)
 const pace = createBackfillPace(clock)
+// The disk of a store on another server is not this one.
+const patient = whileThereIsRoom(pace, clock, () => !stores.isShared && room.isLow())
 const venues = options.venues.map((setting) => ({
   setting,
   venue: openVenue(setting, clock, letters.add),
@@ -68,10 +83,12 @@ const venues = options.venues.map((setting) => ({
 const recorders = venues.map(({ setting, venue }) => {
   notices.add(venue)
   const samples = sampleFile(join(options.dataFolder, 'audit', `${options.environment}-${setting.name}.json`))
+  // Prediction markets restore their state at the same pace: that must not wait for room.
+  const own = VENUES[setting.name].plan.kind === 'exchange' ? patient : pace
   return recorderOf(
     setting.name,
-    { venue, store, clock, random: Math.random, log, pace, audit: { samples } },
-    options.firstFillDays,
+    { venue, store, clock, random: Math.random, log, pace: own, audit: { samples } },
+    options,
   )
 })
 const supervisor = supervise({ recorders, coverage: store.coverage, clock, random: Math.random, log })
@@ -81,6 +98,7 @@ const thread = serveCalls(
   {
     async close() {
       clearInterval(timer)
+      room.close()
       try {
         await backfills?.close()
         await supervisor.close()

@@ -56,6 +56,7 @@ const WRONG: [string, string, RegExp][] = [
   ['TAPELINE_METRICS_PORT', 'x', /or off/],
   ['TAPELINE_LEDGER_DAYS', '0', /from 1 to/],
   ['TAPELINE_SHUTDOWN_SECONDS', '-1', /from 1 to 300/],
+  ['TAPELINE_MIN_FREE', '2 gigs', /a number of bytes such as 500MB/],
   [
     'TAPELINE_RETENTION',
     'trades@perpdx=9d',

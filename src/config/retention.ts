@@ -1,6 +1,6 @@
 /** For how long is kept what is recorded, and how much room the disk must have. */
 import { parseRetention, type RetentionRule, showRetention } from '../core/retention.ts'
-import { setting } from './setting.ts'
+import { byteSize, setting } from './setting.ts'
 
 const rules = {
   allowed: 'rules such as trades=90d,candles.1s=180d,trades@perpdex=30d,*=forever',
@@ -27,5 +27,17 @@ export const RETENTION_SETTINGS = {
     'For how long rows of the test environment are kept, by dataset, interval and source.',
     rules.read('liquidations=7d,trades=3d,ticker=3d,snapshots=2d,candles.1s=2d,*=forever') ?? [],
     rules,
+  ),
+  minFreeBytes: setting(
+    'MIN_FREE',
+    'Room on the disk below which backfills, replays of webhooks and dead letters stop, so that recording can go on.',
+    1e9,
+    byteSize,
+  ),
+  diskBytes: setting(
+    'DISK_SIZE',
+    'Size of the disk of a PostgreSQL store, for the date when it will be full; the disk of a data folder is asked.',
+    null,
+    byteSize,
   ),
 } as const

@@ -68,4 +68,25 @@ export const listOf = <T>(
     return items.some((entry) => entry === undefined) ? undefined : (items as T[])
   },
 })
+const UNITS = {
+  '': 1,
+  KB: 1e3,
+  MB: 1e6,
+  GB: 1e9,
+  TB: 1e12,
+  KIB: 2 ** 10,
+  MIB: 2 ** 20,
+  GIB: 2 ** 30,
+  TIB: 2 ** 40,
+}
+export const byteSize = {
+  allowed: 'a number of bytes such as 500MB, 2GB or 1TB, or off',
+  read: (value: string): number | null | undefined => {
+    if (value === 'off') return null
+    const [, number, unit = ''] = /^(\d{1,15}(?:\.\d{1,3})?)\s?([KMGT]I?B)?$/i.exec(value) ?? []
+    if (number === undefined) return undefined
+    const bytes = Math.round(Number(number) * UNITS[unit.toUpperCase() as keyof typeof UNITS])
+    return Number.isSafeInteger(bytes) ? bytes : undefined
+  },
+}
 export const url = (value: string) => (URL.canParse(value) ? value : undefined)

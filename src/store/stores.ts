@@ -4,6 +4,7 @@ import type { AccountsStore } from './accounts.ts'
 import type { BillingStore } from './billing.ts'
 import type { ChainStores } from './chain.ts'
 import type { CoordinationStore } from './coordination.ts'
+import type { DiskUse } from './disk-use.ts'
 import type { EnvironmentStore } from './environment.ts'
 import type { JobsStore } from './jobs.ts'
 import type { Fence, LeaseStore } from './leases.ts'
@@ -43,6 +44,8 @@ export interface Stores {
   accounts(): AccountsStore & UsersStore & BillingStore & NoticesStore & UptimeStore
   leases(): LeaseStore
   coordination(): CoordinationStore
+  /** What both environments take on the disk of the store. */
+  diskUse(): Promise<DiskUse>
   /** The existing files of these environments, for the check that they are not replaced. */
   files(environments: readonly Environment[]): string[]
 }

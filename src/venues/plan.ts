@@ -2,8 +2,10 @@
  * What is recorded of a venue, as data: which series it feeds, where the candles of a second come from, and which
  * steps the first backfill takes, the most requested first. A venue's plan is in its folder; the recorders read it.
  */
+import type { Dataset, FeedInterval } from '../core/feed.ts'
 import type { CandleInterval } from '../core/interval.ts'
 import type { VolumeUnit } from '../core/market-candles.ts'
+import { keptDays, type RetentionRule } from '../core/retention.ts'
 import type { MarketType } from '../core/rows/market.ts'
 import type { SettlementPrice } from '../core/settlement.ts'
 import type { Source } from '../core/source.ts'
@@ -139,9 +141,44 @@ export const candlesStep = (
   chunkMs: MONTH_MS,
 })
 
-/** The plan with a first backfill that reaches back so many days at most. */
-export function withinDays<P extends RecordingPlan>(plan: P, days: number): P {
-  if (plan.kind !== 'exchange' || days >= MAX_FIRST_FILL_DAYS) return plan
-  const backfill = plan.backfill.map((step) => ({ ...step, backMs: Math.min(step.backMs, days * DAY_MS) }))
-  return { ...plan, backfill }
+/**
+ * The plan with a first backfill that reaches back so many days at most, and not to where one of its series is deleted
+ * again: it would be requested at every start.
+ */
+export function withinDays<P extends RecordingPlan>(
+  plan: P,
+  days: number,
+  retention: readonly RetentionRule[] = [],
+): P {
+  if (plan.kind !== 'exchange') return plan
+  const wanted = days >= MAX_FIRST_FILL_DAYS ? Number.POSITIVE_INFINITY : days
+  const backfill = plan.backfill.map((step) => {
+    const kept = filledBy(step).map(({ dataset, interval }) =>
+      keptDays(retention, { dataset, interval, source: plan.source }),
+    )
+    // A step begins with a whole day.
+    const most = kept.flatMap((each) => (each === null ? [] : Math.max(1, each - 1)))
+    return { ...step, backMs: Math.min(step.backMs, Math.min(wanted, ...most) * DAY_MS) }
+  })
+  const isSame = backfill.every(({ backMs }, at) => backMs === plan.backfill[at]?.backMs)
+  return isSame ? plan : { ...plan, backfill }
+}
+
+function filledBy(step: BackfillStep): { dataset: Dataset; interval: FeedInterval }[] {
+  const of = (dataset: Dataset, interval: FeedInterval) => ({ dataset, interval })
+  switch (step.kind) {
+    case 'funding':
+      return [of('funding', '')]
+    case 'open_interest':
+      return [of('open_interest', '5m')]
+    case 'counts':
+      return [of('flow', '1m')]
+    case 'seconds':
+      return [of('candles', '1s')]
+    case 'candles':
+      return [step.interval, ...step.rollUp].flatMap((interval) => [
+        of('candles', interval),
+        ...(step.withFlow ? [of('flow', interval)] : []),
+      ])
+  }
 }

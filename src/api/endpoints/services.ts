@@ -21,6 +21,8 @@ export interface Services {
   readonly chain: ChainData
   readonly webhooks: Pick<WebhookService, 'subscriptions' | 'deliveries' | 'pauseOf' | 'expected'>
   readonly status: () => Promise<ServiceStatus>
+  /** What can wait is not written. */
+  readonly isDiskLow: () => boolean
 }
 
 export interface Readiness {

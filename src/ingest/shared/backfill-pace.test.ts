@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createBackfillPace } from './backfill-pace.ts'
+import { manualClock } from '../../../test/fakes/manual-clock.ts'
+import { createBackfillPace, noPace, whileThereIsRoom } from './backfill-pace.ts'
 
 /** A thread whose timers come so much late. */
 async function restOf(lateMs: number): Promise<number> {
@@ -25,4 +26,25 @@ test('the backfill goes on at once on a machine that keeps up, and rests the lon
 
 test('however busy the machine is, the backfill goes on in the end', async () => {
   assert.equal(await restOf(60_000), 2_000)
+})
+
+test('while the disk is nearly full the backfill waits, and goes on when there is room', async () => {
+  const clock = manualClock(0)
+  let isLow = true
+  let isOn = false
+  const pace = whileThereIsRoom(noPace, clock, () => isLow)
+  const going = pace(new AbortController().signal).then(() => {
+    isOn = true
+  })
+  clock.advance(60_000)
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.equal(isOn, false)
+  isLow = false
+  clock.advance(5_000)
+  await going
+  const stopped = new AbortController()
+  isLow = true
+  const waiting = pace(stopped.signal)
+  stopped.abort()
+  await assert.rejects(waiting)
 })

@@ -5,6 +5,7 @@ import { openPostgresAccounts } from './accounts.ts'
 import type { PostgresAddress } from './address.ts'
 import { openPostgresChain } from './chain.ts'
 import { openPostgresCoordination } from './coordination.ts'
+import { measureServer } from './disk-use.ts'
 import { openPostgresEnvironment } from './environment.ts'
 import { openPostgresJobs } from './jobs.ts'
 import { openPostgresLeases } from './leases.ts'
@@ -24,6 +25,7 @@ export function openPostgresStores(
     accounts: () => openPostgresAccounts({ address, clock: deps.clock }),
     leases: () => openPostgresLeases({ address, ...deps }),
     coordination: () => openPostgresCoordination({ address, clock: deps.clock }),
+    diskUse: () => measureServer(address),
     files: () => [],
   }
 }

@@ -240,11 +240,12 @@ function groupTables(database: DatabaseSync) {
   const markWaiting = database.prepare('UPDATE book_groups SET waiting = 1 WHERE id = ?')
   const markFolded = database.prepare('UPDATE book_groups SET waiting = 0 WHERE id = ?')
   const settle = database.prepare(
-    `UPDATE book_groups SET waiting = 0, version = version + 1, first_ts = ?, last_ts = ?, rows = ? WHERE id = ?`,
+    `UPDATE book_groups SET waiting = 0, version = version + 1, first_ts = ?, last_ts = ?, rows = ?, bytes = ?
+    WHERE id = ?`,
   )
   const extend = database.prepare(
     `UPDATE book_groups SET waiting = 0, version = version + 1, first_ts = iif(rows = 0, ?, first_ts), last_ts = ?,
-    rows = rows + ? WHERE id = ?`,
+    rows = rows + ?, bytes = bytes + ? WHERE id = ?`,
   )
   const remove = database.prepare('DELETE FROM book_groups WHERE id = ?')
   const over = database.prepare(
@@ -326,14 +327,19 @@ function groupTables(database: DatabaseSync) {
     /** The tail becomes a block after the others, or one with the last where both are short. False then. */
     append({ id, blocks: count, span }: Group, tail: readonly BookRow[]): boolean {
       clearTail.run(id)
-      extend.run(tail[0]?.ts ?? 1, tail.at(-1)?.ts ?? 0, tail.length, id)
       const first = count === 0 ? undefined : contentOf(partOf(id, 0))
       const short = count > 0 && tail.length < MIN_BLOCK_ROWS ? shortBlock(id, span, count - 1, first) : []
-      if (short.length === 0) putBlock.run(id, count, encodeBlock(tail, first))
-      else {
-        const rows = [...short, ...tail]
-        replaceBlock.run(encodeBlock(rows, count === 1 ? undefined : first), id, count - 1)
+      let added: number
+      if (short.length === 0) {
+        const data = encodeBlock(tail, first)
+        putBlock.run(id, count, data)
+        added = data.length
+      } else {
+        const data = encodeBlock([...short, ...tail], count === 1 ? undefined : first)
+        added = data.length - partOf(id, count - 1).length
+        replaceBlock.run(data, id, count - 1)
       }
+      extend.run(tail[0]?.ts ?? 1, tail.at(-1)?.ts ?? 0, tail.length, added, id)
       return short.length === 0
     },
     /** The rows become the only block; without rows the group is deleted. */
@@ -345,8 +351,9 @@ function groupTables(database: DatabaseSync) {
         remove.run(id)
         return
       }
-      putBlock.run(id, 0, encodeBlock(rows))
-      settle.run(first.ts, last.ts, rows.length, id)
+      const data = encodeBlock(rows)
+      putBlock.run(id, 0, data)
+      settle.run(first.ts, last.ts, rows.length, data.length, id)
     },
   }
 }

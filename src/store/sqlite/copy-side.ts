@@ -30,7 +30,7 @@ import {
 } from '../copy/copy-side.ts'
 import { OWN_FORM, type OwnForm } from './copy-forms.ts'
 import { type StoredTable, storedTables } from './copy-tables.ts'
-import { PAGE_BYTES } from './environment-schema.ts'
+import { COUNT_FEEDS, COUNT_GROUPS, PAGE_BYTES } from './environment-schema.ts'
 import { type DatabaseFile, databaseFiles } from './files.ts'
 import { FolderLockedError, lockFolder, SERVICE_LOCK } from './folder-lock.ts'
 import { isPartlyCopied, migrate } from './migrate.ts'
@@ -223,6 +223,8 @@ function openFolder(folder: string, clock: Clock, isTarget: boolean): CopyTarget
           `INSERT OR IGNORE INTO series_active SELECT DISTINCT r.feed, r.ts / 3600000, r.instrument
             FROM feeds f CROSS JOIN series_rows r ON r.feed = f.id WHERE f.dataset = 'snapshots'`,
         )
+        database.exec(COUNT_FEEDS)
+        database.exec(COUNT_GROUPS)
       }
     },
     async finish() {

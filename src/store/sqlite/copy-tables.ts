@@ -53,13 +53,14 @@ const RULES: Record<string, TableRule> = {
     },
   },
   attempts: { rename: { until: 'until_ms' } },
+  feeds: { own: ['rows', 'bytes'] },
   series_rows: { rename: { feed: 'feed_id' } },
   series_revisions: { rename: { feed: 'feed_id' } },
   coverage_spans: { rename: { feed: 'feed_id' } },
   book_groups: {
     rename: { feed: 'feed_id' },
     key: ['feed_id', 'span', 'instrument'],
-    own: ['id', 'waiting'],
+    own: ['id', 'waiting', 'bytes'],
     derived: {
       blocks: '(SELECT count(*) FROM book_blocks WHERE book_group = t.id)',
       tail_rows: '(SELECT count(*) FROM book_tail WHERE book_group = t.id)',

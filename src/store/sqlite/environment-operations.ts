@@ -113,10 +113,11 @@ export function environmentWrites(database: DatabaseSync): Writes<EnvironmentOpe
         const feed = feeds.open(key)
         coverage.cut(feed, olderThan)
         const step = retainStep(database, books, feed.id, olderThan)
-        if (step.deleted > 0) feeds.changed(feed, 0)
+        const { deleted, more } = step
+        if (deleted > 0) feeds.changed(feed, 0, { rows: -step.rows, bytes: -step.bytes })
         feeds.writeChanges()
         rows.forget()
-        return step
+        return { deleted, more }
       },
     },
   }

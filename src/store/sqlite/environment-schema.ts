@@ -1,5 +1,11 @@
 import type { Migration } from '../migration.ts'
 
+export const ROW_BYTES = 'octet_length(text) + octet_length(instrument)'
+export const COUNT_FEEDS = `UPDATE feeds SET (rows, bytes) =
+        (SELECT count(*), coalesce(sum(${ROW_BYTES}), 0) FROM series_rows WHERE feed = feeds.id)`
+export const COUNT_GROUPS = `UPDATE book_groups SET bytes =
+        (SELECT coalesce(sum(octet_length(data)), 0) FROM book_blocks WHERE book_group = book_groups.id)`
+
 /**
  * One file per environment. Rows are clustered by their key, so that a page is one range of one tree;
  * nothing in the order of pages depends on when or in which order rows arrived.
@@ -120,6 +126,18 @@ export const ENVIRONMENT_MIGRATIONS: readonly Migration[] = [
         PRIMARY KEY (identifier, source_rank, market_id)
       ) STRICT, WITHOUT ROWID;
       CREATE INDEX market_identifiers_by_market ON market_identifiers (source_rank, market_id);
+    `,
+  },
+  {
+    version: 2,
+    name: 'how much each feed takes',
+    // Counted once here, then with every write.
+    sql: `
+      ALTER TABLE feeds ADD COLUMN rows INTEGER NOT NULL DEFAULT 0;  -- those of series_rows
+      ALTER TABLE feeds ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0; -- of their texts and instruments
+      ALTER TABLE book_groups ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0; -- of its blocks
+      ${COUNT_FEEDS};
+      ${COUNT_GROUPS};
     `,
   },
 ]

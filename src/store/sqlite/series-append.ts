@@ -110,10 +110,14 @@ export function rowWriter(database: DatabaseSync, feeds: FeedTable, books: BookW
       const grouped = isGrouped(packed.feed)
       const spans = new Set<string>()
       let firstChanged = Number.POSITIVE_INFINITY
+      let bytes = 0
       const note = (row: Row, outcome: keyof AppendCounts) => {
         counts[outcome]++
         if (grouped) spans.add(`${spanOf(row.ts)}/${row.instrument}`)
-        else if (sampled && outcome === 'inserted') markActive(feed.id, row)
+        else if (outcome === 'inserted') {
+          bytes += row.text.length + row.instrument.length
+          if (sampled) markActive(feed.id, row)
+        }
         if (outcome !== 'unchanged') firstChanged = Math.min(firstChanged, row.ts)
       }
       const rows = unpack(packed)
@@ -131,7 +135,13 @@ export function rowWriter(database: DatabaseSync, feeds: FeedTable, books: BookW
         if (row === undefined) break
         note(row, grouped ? insertGrouped(feed, row, recordedAt) : insertPlain(feed, row, recordedAt))
       }
-      if (firstChanged < Number.POSITIVE_INFINITY) feeds.changed(feed, firstChanged, counts.corrected)
+      if (firstChanged < Number.POSITIVE_INFINITY)
+        feeds.changed(feed, firstChanged, {
+          corrections: counts.corrected,
+          // Groups are counted where they are stored.
+          rows: grouped ? 0 : counts.inserted,
+          bytes,
+        })
       if (grouped) books.fold(feed.id, FOLDS_AT_LEAST + 2 * spans.size)
       return counts
     },

@@ -9,6 +9,15 @@ export interface StoredFeed {
 interface FeedChange {
   isFinal: boolean
   corrections: number
+  rows: number
+  bytes: number
+}
+
+/** What became more, or less. */
+export interface Counted {
+  corrections?: number
+  rows?: number
+  bytes?: number
 }
 
 /** The writer's view of feeds; dropped when another connection may have changed them. */
@@ -23,16 +32,21 @@ export function feedTable(database: DatabaseSync) {
   )
   const finalize = database.prepare('UPDATE feeds SET final_before = ? WHERE id = ?')
   const change = database.prepare(
-    'UPDATE feeds SET version = version + 1, epoch = epoch + ?, corrections = corrections + ? WHERE id = ?',
+    // An open row that is rewritten may be shorter or longer than it was counted.
+    `UPDATE feeds SET version = version + 1, epoch = epoch + ?, corrections = corrections + ?,
+      rows = max(0, rows + ?), bytes = max(0, bytes + ?) WHERE id = ?`,
   )
   /** Something of the feed at this time, or from it on, changed. */
-  const changed = (feed: StoredFeed, ts: number, corrections = 0): void => {
+  const changed = (feed: StoredFeed, ts: number, counted: Counted = {}): void => {
     const isFinal = ts < feed.finalBefore
+    const { corrections = 0, rows = 0, bytes = 0 } = counted
     const earlier = changes.get(feed.id)
-    if (earlier === undefined) changes.set(feed.id, { isFinal, corrections })
+    if (earlier === undefined) changes.set(feed.id, { isFinal, corrections, rows, bytes })
     else {
       earlier.isFinal ||= isFinal
       earlier.corrections += corrections
+      earlier.rows += rows
+      earlier.bytes += bytes
     }
   }
   return {
@@ -58,7 +72,8 @@ export function feedTable(database: DatabaseSync) {
     },
     /** Gives the changed feeds their new epochs; the last step of a command. */
     writeChanges(): void {
-      for (const [id, { isFinal, corrections }] of changes) change.run(isFinal ? 1 : 0, corrections, id)
+      for (const [id, { isFinal, corrections, rows, bytes }] of changes)
+        change.run(isFinal ? 1 : 0, corrections, rows, bytes, id)
       changes.clear()
     },
     forget(): void {

@@ -1,10 +1,20 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { BookWriter } from './books-write.ts'
+import { ROW_BYTES } from './environment-schema.ts'
 import { HOUR_MS } from './series-append.ts'
 
 /** One transaction deletes at most this many rows, so that no other writer waits long for the lock. */
 const ROWS_AT_ONCE = 2_000
 const GROUPS_AT_ONCE = 100
+
+interface RetainedStep {
+  /** Rows, those of groups included. */
+  deleted: number
+  /** Of series_rows. */
+  rows: number
+  bytes: number
+  more: boolean
+}
 
 /** Deletes a slice of what is older; true when more is left. Revisions and activity are deleted with the last slice. */
 export function retainStep(
@@ -12,23 +22,24 @@ export function retainStep(
   books: BookWriter,
   feed: number,
   olderThan: number,
-): { deleted: number; more: boolean } {
-  const deleted = Number(
-    database
-      .prepare(
-        `DELETE FROM series_rows WHERE feed = ?1 AND (ts, instrument, seq) IN (
-          SELECT ts, instrument, seq FROM series_rows WHERE feed = ?1 AND ts < ?2
-            ORDER BY ts, instrument, seq LIMIT ${ROWS_AT_ONCE})`,
-      )
-      .run(feed, olderThan).changes,
-  )
-  if (deleted === ROWS_AT_ONCE) return { deleted, more: true }
+): RetainedStep {
+  const sizes = database
+    .prepare(
+      `DELETE FROM series_rows WHERE feed = ?1 AND (ts, instrument, seq) IN (
+        SELECT ts, instrument, seq FROM series_rows WHERE feed = ?1 AND ts < ?2
+          ORDER BY ts, instrument, seq LIMIT ${ROWS_AT_ONCE}) RETURNING ${ROW_BYTES} AS bytes`,
+    )
+    .all(feed, olderThan)
+  const rows = sizes.length
+  const bytes = sizes.reduce((sum, row) => sum + Number(row.bytes), 0)
+  if (rows === ROWS_AT_ONCE) return { deleted: rows, rows, bytes, more: true }
   const groups = books.cut(feed, olderThan, GROUPS_AT_ONCE)
-  if (groups.more) return { deleted: deleted + groups.deleted, more: true }
+  const deleted = rows + groups.deleted
+  if (groups.more) return { deleted, rows, bytes, more: true }
   const beside: [string, number][] = [
     ['DELETE FROM series_revisions WHERE feed = ? AND ts < ?', olderThan],
     ['DELETE FROM series_active WHERE feed = ? AND hour < ?', Math.floor(olderThan / HOUR_MS)],
   ]
   for (const [sql, border] of beside) database.prepare(sql).run(feed, border)
-  return { deleted: deleted + groups.deleted, more: false }
+  return { deleted, rows, bytes, more: false }
 }

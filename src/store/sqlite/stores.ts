@@ -2,14 +2,18 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../../kit/clock.ts'
 import type { RandomBytes } from '../../kit/random.ts'
+import { threadCalls } from '../../kit/thread-calls.ts'
 import type { Stores } from '../stores.ts'
 import { openSqliteAccounts } from './accounts.ts'
 import { openSqliteChain } from './chain.ts'
 import { openSqliteCoordination } from './coordination.ts'
+import type { DiskUseCalls } from './disk-use-thread.ts'
 import { openSqliteEnvironment } from './environment.ts'
 import { openSqliteJobs } from './jobs.ts'
 import { openSqliteLeases } from './leases.ts'
 import { assertRestored } from './unfinished-restore.ts'
+
+const MEASURING = new URL('./disk-use-thread.ts', import.meta.url)
 
 export interface SqliteAddress {
   readonly engine: 'sqlite'
@@ -46,6 +50,15 @@ export function openSqliteStores(
     accounts: () => openSqliteAccounts(options('accounts')),
     leases: () => openSqliteLeases(options('accounts')),
     coordination: () => openSqliteCoordination(options('accounts')),
+    async diskUse() {
+      if (folder === ':memory:') return { parts: [], reusableBytes: 0 }
+      const thread = threadCalls<DiskUseCalls>(MEASURING, { name: 'disk use', data: { folder } })
+      try {
+        return await thread.call('measure', [])
+      } finally {
+        await thread.close()
+      }
+    },
     files: (environments) =>
       ['accounts', ...environments.flatMap((name) => [name, `${name}-chain`, `${name}-webhooks`])]
         .map(fileOf)

@@ -20,7 +20,7 @@ const source = (status: 'healthy' | 'down', hasRecord: boolean): ServiceStatus['
     hasRecord ? { ...NEVER, from: '2026-03-14T04:00:00.000Z', to: '2026-03-14T05:00:00.000Z' } : NEVER,
   ],
 })
-const statusOf = (ingestion: ServiceStatus['ingestion'], isStarting: boolean) =>
+const statusOf = (ingestion: ServiceStatus['ingestion'], isStarting: boolean, state: 'ok' | 'low' = 'ok') =>
   serviceStatus(
     {
       environment: 'test',
@@ -28,6 +28,10 @@ const statusOf = (ingestion: ServiceStatus['ingestion'], isStarting: boolean) =>
       nodes: [],
       index: { state: 'off', restarts: 0, coverage_from: null, gaps_24h: 0, gaps: [] },
       webhooks: { pending: 0, oldest_pending_seconds: 0 },
+      disk: {
+        ...{ state, measured_at: null, used_bytes: null, free_bytes: null },
+        ...{ growth_bytes_per_day: null, full_at: null, parts: [] },
+      },
       notice: null,
     },
     { isStarting },
@@ -42,6 +46,12 @@ test('a source that has not recorded anything yet is not a fault at the start, b
 
 test('a source that has recorded before and is down now is a fault at any time', () => {
   assert.equal(statusOf([source('down', true)], true), 'down')
+})
+
+test('a disk that is nearly full is a fault while everything still works', () => {
+  assert.equal(statusOf([source('healthy', true)], false, 'low'), 'degraded')
+  assert.equal(statusOf([], false, 'low'), 'degraded')
+  assert.equal(statusOf([source('down', true)], false, 'low'), 'down')
 })
 
 const OFF = { test: true, sandbox: false, live: [], nodes: [] }

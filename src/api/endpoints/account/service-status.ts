@@ -76,12 +76,37 @@ const Index = Type.Object({
   ),
 })
 
+const bytesPerDay = (description: string) => nullableNumberField(`${description} Null until it is known.`)
+
+const Disk = Type.Object(
+  {
+    state: constantsField(
+      'low when there is less room than the operator wants: backfills and replays of webhooks stop, so that recording goes on.',
+      ['ok', 'low'],
+    ),
+    measured_at: nullableTimeField('When it was measured; null before the first time.'),
+    used_bytes: nullableNumberField('What the service stores, in all environments.'),
+    free_bytes: nullableNumberField('Room on the disk; null where the disk is that of another server.'),
+    growth_bytes_per_day: bytesPerDay('By how much that grows, over the last 24 hours.'),
+    full_at: nullableTimeField('When the disk will be full if it goes on like that; null where it will not.'),
+    parts: Type.Array(
+      Type.Object({
+        part: textField('A dataset (candles, trades, …), chain (index and events) or webhooks.'),
+        rows: nullableNumberField('Stored rows, where they are counted.'),
+        bytes: numberField('What it takes, with its share of indexes.'),
+        growth_bytes_per_day: bytesPerDay('By how much that grows.'),
+      }),
+      { description: 'What this environment stores.' },
+    ),
+  },
+  { description: 'The disk of the store.' },
+)
+
 export const Status = Type.Object({
-  status: constantsField('ok; degraded when some part is stale or down; down when nothing works.', [
-    'ok',
-    'degraded',
-    'down',
-  ]),
+  status: constantsField(
+    'ok; degraded when some part is stale or down, or the disk nearly full; down when nothing works.',
+    ['ok', 'degraded', 'down'],
+  ),
   environment: constantsField('The environment that the key reads.', ENVIRONMENTS),
   ingestion: Type.Array(Source, { description: 'One record per recorded source.' }),
   nodes: Type.Array(Node, { description: 'The upstream nodes.' }),
@@ -90,6 +115,7 @@ export const Status = Type.Object({
     pending: integerField('Deliveries that wait.'),
     oldest_pending_seconds: numberField('Age of the oldest of them.'),
   }),
+  disk: Disk,
   notice: nullableTextField(
     'That no venue is recorded or no node is connected here, and which setting changes that; null otherwise.',
   ),
@@ -107,7 +133,7 @@ export function serviceStatus(
   parts: Omit<ServiceStatus, 'status'>,
   { isStarting }: { isStarting: boolean },
 ): ServiceStatus {
-  const { ingestion, nodes, index } = parts
+  const { ingestion, nodes, index, disk } = parts
   const counted = ingestion.filter((source) => !isStarting || hasRecord(source))
   const working = [
     ...counted.map((source) => source.status === 'healthy'),
@@ -115,7 +141,8 @@ export function serviceStatus(
     ...(index.state === 'off' ? [] : [index.state === 'running']),
   ]
   const failing = working.filter((works) => !works).length
-  const status = failing === 0 ? 'ok' : failing === working.length ? 'down' : 'degraded'
+  const isWell = failing === 0 && disk.state === 'ok'
+  const status = isWell ? 'ok' : failing > 0 && failing === working.length ? 'down' : 'degraded'
   return { status, ...parts }
 }
 

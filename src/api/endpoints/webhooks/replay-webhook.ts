@@ -28,7 +28,7 @@ export const replayWebhook = endpoint({
     tag: 'webhooks',
     summary: 'Deliver past events again',
     description:
-      'Up to 10,000 events per call, as new deliveries; no more than the credits pay for. An event that waits to be delivered already is not planned again. Each costs a credit when it is delivered, like any delivery. With 10,000 events waiting for the webhook (50,000 for the account) a replay has to wait too (429).',
+      'Up to 10,000 events per call, as new deliveries; no more than the credits pay for. An event that waits to be delivered already is not planned again. Each costs a credit when it is delivered, like any delivery. With 10,000 events waiting for the webhook (50,000 for the account) a replay has to wait too (429). While the disk of the service is nearly full, nothing is replayed (503).',
   },
   access: WEBHOOK_ACCESS,
   params: { id: webhookId },
@@ -52,6 +52,12 @@ export const replayWebhook = endpoint({
   errors: ['not_found', 'credits_exhausted'],
   run: async ({ services, caller, input, body }) => {
     const range = rangeOf(body as Static<typeof AskedRange>)
+    if (services.isDiskLow())
+      throw new ApiError(
+        'environment_unavailable',
+        'The disk of the service is nearly full: nothing is delivered again until it has room. Try again later.',
+        { reason: 'disk_low' },
+      )
     const replay = await services.webhooks.subscriptions.replay(caller.accountId, input.id, range)
     return {
       kind: 'object',
