@@ -2245,7 +2245,7 @@ class LimitsKey(TypedDict):
 
 
 class Status(TypedDict):
-    # ok; degraded when some part is stale or down; down when nothing works.
+    # ok; degraded when some part is stale or down, or the disk nearly full; down when nothing works.
     status: Literal["ok", "degraded", "down"]
     # The environment that the key reads.
     environment: Literal["test", "live"]
@@ -2255,6 +2255,8 @@ class Status(TypedDict):
     nodes: List[StatusNode]
     index: StatusIndex
     webhooks: StatusWebhooks
+    # The disk of the store.
+    disk: StatusDisk
     # That no venue is recorded or no node is connected here, and which setting changes that; null otherwise.
     notice: Optional[str]
 
@@ -2342,6 +2344,36 @@ class StatusWebhooks(TypedDict):
     pending: int
     # Age of the oldest of them.
     oldest_pending_seconds: float
+
+
+class StatusDisk(TypedDict):
+    """The disk of the store."""
+
+    # low when there is less room than the operator wants: backfills and replays of webhooks stop, so that recording goes on.
+    state: Literal["ok", "low"]
+    # When it was measured; null before the first time.
+    measured_at: Optional[str]
+    # What the service stores, in all environments.
+    used_bytes: Optional[float]
+    # Room on the disk; null where the disk is that of another server.
+    free_bytes: Optional[float]
+    # By how much that grows, over the last 24 hours. Null until it is known.
+    growth_bytes_per_day: Optional[float]
+    # When the disk will be full if it goes on like that; null where it will not.
+    full_at: Optional[str]
+    # What this environment stores.
+    parts: List[StatusDiskPart]
+
+
+class StatusDiskPart(TypedDict):
+    # A dataset (candles, trades, …), chain (index and events) or webhooks.
+    part: str
+    # Stored rows, where they are counted.
+    rows: Optional[float]
+    # What it takes, with its share of indexes.
+    bytes: float
+    # By how much that grows. Null until it is known.
+    growth_bytes_per_day: Optional[float]
 
 
 class Health(TypedDict):
@@ -3060,7 +3092,7 @@ class Methods:
         return self._answer(OPERATIONS["rotate_webhook"], {"id": id})
 
     def replay_webhook(self, id: str, *, after_seq: Optional[int] = None, since: Optional[Union[str, float]] = None, up_to_seq: Optional[int] = None, until: Optional[Union[str, float]] = None) -> Replay:
-        """Up to 10,000 events per call, as new deliveries; no more than the credits pay for. An event that waits to be delivered already is not planned again. Each costs a credit when it is delivered, like any delivery. With 10,000 events waiting for the webhook (50,000 for the account) a replay has to wait too (429). Costs 0 flat credits. Open from the developer plan (tier pro) on. `POST /v1/webhooks/{id}/replay`"""
+        """Up to 10,000 events per call, as new deliveries; no more than the credits pay for. An event that waits to be delivered already is not planned again. Each costs a credit when it is delivered, like any delivery. With 10,000 events waiting for the webhook (50,000 for the account) a replay has to wait too (429). While the disk of the service is nearly full, nothing is replayed (503). Costs 0 flat credits. Open from the developer plan (tier pro) on. `POST /v1/webhooks/{id}/replay`"""
         return self._answer(OPERATIONS["replay_webhook"], {"id": id}, {"after_seq": after_seq, "since": since, "up_to_seq": up_to_seq, "until": until})
 
     def limits(self) -> Limits:
@@ -3317,7 +3349,7 @@ class AsyncMethods:
         return await self._answer(OPERATIONS["rotate_webhook"], {"id": id})
 
     async def replay_webhook(self, id: str, *, after_seq: Optional[int] = None, since: Optional[Union[str, float]] = None, up_to_seq: Optional[int] = None, until: Optional[Union[str, float]] = None) -> Replay:
-        """Up to 10,000 events per call, as new deliveries; no more than the credits pay for. An event that waits to be delivered already is not planned again. Each costs a credit when it is delivered, like any delivery. With 10,000 events waiting for the webhook (50,000 for the account) a replay has to wait too (429). Costs 0 flat credits. Open from the developer plan (tier pro) on. `POST /v1/webhooks/{id}/replay`"""
+        """Up to 10,000 events per call, as new deliveries; no more than the credits pay for. An event that waits to be delivered already is not planned again. Each costs a credit when it is delivered, like any delivery. With 10,000 events waiting for the webhook (50,000 for the account) a replay has to wait too (429). While the disk of the service is nearly full, nothing is replayed (503). Costs 0 flat credits. Open from the developer plan (tier pro) on. `POST /v1/webhooks/{id}/replay`"""
         return await self._answer(OPERATIONS["replay_webhook"], {"id": id}, {"after_seq": after_seq, "since": since, "up_to_seq": up_to_seq, "until": until})
 
     async def limits(self) -> Limits:

@@ -2327,7 +2327,7 @@ export interface LimitsKey {
 }
 
 export interface Status {
-  /** ok; degraded when some part is stale or down; down when nothing works. */
+  /** ok; degraded when some part is stale or down, or the disk nearly full; down when nothing works. */
   status: 'ok' | 'degraded' | 'down'
   /** The environment that the key reads. */
   environment: 'test' | 'live'
@@ -2337,6 +2337,8 @@ export interface Status {
   nodes: readonly StatusNode[]
   index: StatusIndex
   webhooks: StatusWebhooks
+  /** The disk of the store. */
+  disk: StatusDisk
   /** That no venue is recorded or no node is connected here, and which setting changes that; null otherwise. */
   notice: string | null
 }
@@ -2425,6 +2427,35 @@ export interface StatusWebhooks {
   pending: number
   /** Age of the oldest of them. */
   oldest_pending_seconds: number
+}
+
+/** The disk of the store. */
+export interface StatusDisk {
+  /** low when there is less room than the operator wants: backfills and replays of webhooks stop, so that recording goes on. */
+  state: 'ok' | 'low'
+  /** When it was measured; null before the first time. */
+  measured_at: string | null
+  /** What the service stores, in all environments. */
+  used_bytes: number | null
+  /** Room on the disk; null where the disk is that of another server. */
+  free_bytes: number | null
+  /** By how much that grows, over the last 24 hours. Null until it is known. */
+  growth_bytes_per_day: number | null
+  /** When the disk will be full if it goes on like that; null where it will not. */
+  full_at: string | null
+  /** What this environment stores. */
+  parts: readonly StatusDiskPart[]
+}
+
+export interface StatusDiskPart {
+  /** A dataset (candles, trades, …), chain (index and events) or webhooks. */
+  part: string
+  /** Stored rows, where they are counted. */
+  rows: number | null
+  /** What it takes, with its share of indexes. */
+  bytes: number
+  /** By how much that grows. Null until it is known. */
+  growth_bytes_per_day: number | null
 }
 
 export interface Health {
@@ -4126,7 +4157,7 @@ export abstract class Methods {
     return this.answerOf(OPERATIONS.rotateWebhook, params, options)
   }
 
-  /** Up to 10,000 events per call, as new deliveries; no more than the credits pay for. An event that waits to be delivered already is not planned again. Each costs a credit when it is delivered, like any delivery. With 10,000 events waiting for the webhook (50,000 for the account) a replay has to wait too (429). Costs 0 flat credits. Open from the developer plan (tier pro) on. `POST /v1/webhooks/{id}/replay` */
+  /** Up to 10,000 events per call, as new deliveries; no more than the credits pay for. An event that waits to be delivered already is not planned again. Each costs a credit when it is delivered, like any delivery. With 10,000 events waiting for the webhook (50,000 for the account) a replay has to wait too (429). While the disk of the service is nearly full, nothing is replayed (503). Costs 0 flat credits. Open from the developer plan (tier pro) on. `POST /v1/webhooks/{id}/replay` */
   replayWebhook(params: ReplayWebhookParams, body: ReplayRange, options?: CallOptions): Promise<Replay> {
     return this.answerOf(OPERATIONS.replayWebhook, params, options, body)
   }
