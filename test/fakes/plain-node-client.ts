@@ -11,7 +11,7 @@ interface WrpcAnswer {
 
 export interface PlainClient {
   socket: WebSocket
-  /** Every frame in order of arrival, as text. */
+  /** Every frame in order of arrival, as text, unless the caller takes notifications itself. */
   frames: string[]
   /** Resolves when the connection is gone. */
   closed: Promise<void>
@@ -23,15 +23,19 @@ export interface PlainClient {
   close(): void
 }
 
-export async function plainClient(url: string): Promise<PlainClient> {
+export async function plainClient(
+  url: string,
+  onNotification?: (method: string, params: Record<string, unknown>) => void,
+): Promise<PlainClient> {
   const socket = new WebSocket(url, { perMessageDeflate: false, maxPayload: 256 * 1024 * 1024 })
   const frames: string[] = []
   const waiting = new Map<string, (answer: WrpcAnswer) => void>()
   let nextId = 1
   socket.on('message', (data: Buffer) => {
     const text = data.toString('utf8')
-    frames.push(text)
     const answer = parseExact(text) as WrpcAnswer
+    if (onNotification === undefined) frames.push(text)
+    else if (answer.id === undefined) onNotification(answer.method, answer.params ?? {})
     if (answer.id === undefined) return
     waiting.get(String(answer.id))?.(answer)
     waiting.delete(String(answer.id))

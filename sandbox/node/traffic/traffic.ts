@@ -65,8 +65,12 @@ const LANE = `74617065${'00'.repeat(16)}`
 const kas = (amount: number) => BigInt(Math.round(amount * 1e8))
 
 interface TrafficWorld {
-  ledger: Ledger
-  mempool: Mempool
+  ledger: {
+    readonly utxos: Pick<Ledger['utxos'], 'ofScript'>
+    readonly virtual: Pick<Ledger['virtual'], 'daaScore'>
+    readonly rules: Pick<Ledger['rules'], 'coinbaseMaturity'>
+  }
+  mempool: Pick<Mempool, 'isSpent'>
   random: Random
   /** Addresses of users are named in their transfers; text form by script. */
   addressOf(script: string): string
