@@ -113,7 +113,7 @@ test('a changed signature, a foreign signature and an empty one are refused', ()
   const flipped = script.slice(0, 30) + (script[30] === '0' ? '1' : '0') + script.slice(31)
   const seal = (signatureScript: string) =>
     sealTransaction({ ...tx, inputs: [{ ...input, signatureScript }] })
-  assert.match(refusal(seal(flipped)), /^failed to verify the signature script: signature invalid/)
+  assert.match(refusal(seal(flipped)), /^failed to verify the signature script: false stack entry/)
   assert.match(refusal(seal('')), /^failed to verify empty signature script/)
   const [coin] = coins(user)
   assert.ok(coin)

@@ -1,2 +1,11 @@
-/** Where the simulated node is meant to differ from a real one; docs/protocol/node.md shows the same list. */
-export const KNOWN_DIFFERENCES: readonly { readonly what: string; readonly why: string }[] = []
+/** Where the simulated node is meant to differ from a real one; docs/protocol/simulated-node.md shows the same list (checked). */
+export const KNOWN_DIFFERENCES: readonly { readonly what: string; readonly why: string }[] = [
+  {
+    what: 'getSystemInfo.gitHash',
+    why: 'A real node tells the commit that it was built from where it was built inside its repository, and null otherwise.',
+  },
+  {
+    what: 'getFeeEstimateExperimental.verbose.nextBlockTemplateFeerate',
+    why: 'A real node divides by the storage mass, which may be 0; JSON has no infinity, so it sends null, which its own client cannot read. The simulated node divides by the mass by which it fills blocks.',
+  },
+]

@@ -18,7 +18,6 @@ export function shapeOf(values: readonly unknown[]): Shape {
     } else if (typeof value === 'object' && value !== null) {
       note(path, 'object')
       for (const [name, member] of Object.entries(value)) walk(`${path}.${name}`, member)
-      // A member that only some objects of a list have may be left out.
       note(`${path}{}`, Object.keys(value).sort().join(','))
     } else note(path, kindOf(value))
   }
@@ -28,8 +27,10 @@ export function shapeOf(values: readonly unknown[]): Shape {
 
 function kindOf(value: unknown): string {
   if (value === null) return 'null'
-  if (typeof value === 'bigint' || typeof value === 'number')
+  if (typeof value === 'bigint' || typeof value === 'number') {
+    if (Number(value) > 1.6e12 && Number(value) < 2.2e12) return 'time in milliseconds'
     return Number.isInteger(Number(value)) ? 'whole number' : 'number'
+  }
   if (typeof value !== 'string') return typeof value
   if (/^[0-9a-f]{64}$/.test(value)) return 'hash'
   if (/^(?:[0-9a-f]{2})+$/.test(value)) return 'hex'
@@ -41,9 +42,11 @@ function kindOf(value: unknown): string {
 export function shapeDifferences(name: string, real: Shape, ours: Shape): string[] {
   const lines: string[] = []
   const isInside = (path: string, other: Shape) => {
-    // Of a list that was empty nothing is known.
+    // Of a list that was empty, or of a member that was null, nothing is known.
     const list = path.lastIndexOf('[]')
-    return list === -1 || other.has(path.slice(0, list + 2))
+    const parent = path.slice(0, path.lastIndexOf('.'))
+    const isNull = other.get(parent)?.has('object') === false && other.get(parent)?.has('null') === true
+    return !isNull && (list === -1 || other.has(path.slice(0, list + 2)))
   }
   for (const [path, kinds] of real) {
     if (path.endsWith('{}')) continue
@@ -53,10 +56,27 @@ export function shapeDifferences(name: string, real: Shape, ours: Shape): string
     } else if (!likeEachOther(kinds, own))
       lines.push(`${name}${path}: ${[...kinds].join(' or ')}, ours ${[...own].join(' or ')}`)
   }
+  for (const [path, names] of real) {
+    const own = path.endsWith('{}') ? ours.get(path) : undefined
+    if (own === undefined) continue
+    const [always, ownAlways] = [inAll(names), inAll(own)]
+    for (const member of ownAlways)
+      if (!always.has(member))
+        lines.push(`${name}${path.slice(0, -2)}.${member}: may be left out, never by ours`)
+    for (const member of always)
+      if (!ownAlways.has(member))
+        lines.push(`${name}${path.slice(0, -2)}.${member}: always there, not in ours`)
+  }
   for (const [path, kinds] of ours)
     if (!path.endsWith('{}') && !real.has(path) && isInside(path, real))
       lines.push(`${name}${path}: only in ours, ${[...kinds].join(' or ')}`)
   return lines
+}
+
+/** Members that every object has. */
+function inAll(nameLists: ReadonlySet<string>): Set<string> {
+  const [first = new Set<string>(), ...others] = [...nameLists].map((names) => new Set(names.split(',')))
+  return others.reduce((common, names) => common.intersection(names), first)
 }
 
 const FAMILY: Record<string, string> = {

@@ -27,13 +27,13 @@ export interface BuiltTransaction {
 
 export type Wallet = ReturnType<typeof createWallet>
 
-export function createWallet(seed: string) {
+export function createWallet(seed: string, network: string = NETWORK) {
   const key = new sdk.PrivateKey(seed.padStart(64, '1'))
-  const address = key.toAddress(NETWORK).toString()
+  const address = key.toAddress(network).toString()
   return {
     address,
     /** What can be spent, the largest first. */
-    async coins(node: RealNode): Promise<RealCoin[]> {
+    async coins(node: Pick<RealNode, 'rpc'>): Promise<RealCoin[]> {
       const [{ entries }, { virtualDaaScore }] = await Promise.all([
         node.rpc.call('getUtxosByAddresses', { addresses: [address] }),
         node.rpc.call('getBlockDagInfo'),
@@ -53,11 +53,17 @@ export function createWallet(seed: string) {
         )
         .sort((a, b) => (a.amount > b.amount ? -1 : 1))
     },
-    /** Pays to these addresses in equal parts, all of the coins less the fee. */
-    pay(coins: readonly RealCoin[], to: readonly string[], fee = FEE): BuiltTransaction {
-      const total = coins.reduce((sum, { amount }) => sum + amount, 0n) - fee
-      const each = total / BigInt(to.length)
-      const amounts = to.map((_, i) => (i === 0 ? total - each * BigInt(to.length - 1) : each))
+    /** Pays to these addresses, all of the coins less the fee: the given amounts first, the rest in equal parts. */
+    pay(
+      coins: readonly RealCoin[],
+      to: readonly string[],
+      fee = FEE,
+      given: readonly bigint[] = [],
+    ): BuiltTransaction {
+      const sum = (values: readonly bigint[]) => values.reduce((total, value) => total + value, 0n)
+      const rest = sum(coins.map(({ amount }) => amount)) - fee - sum(given)
+      const parts = BigInt(to.length - given.length)
+      const amounts = to.map((_, i) => given[i] ?? rest / parts + (i === given.length ? rest % parts : 0n))
       const outputs = to.map((paid, i) => ({ address: paid, amount: amounts[i] ?? 0n }))
       const entries = coins.map((coin) => ({ ...coin, address }))
       const built = sdk.createTransaction(entries as never, outputs, 0n, undefined, 1)

@@ -142,7 +142,7 @@ test('a signature that was changed by one bit does not verify', { skip }, () => 
     isCoinbase: true,
     covenantId: null,
   }
-  assert.throws(() => verifyScripts(body, [entry]), /signature/)
+  assert.throws(() => verifyScripts(body, [entry]), /false stack entry/)
 })
 
 test('the groups of a recorded covenant transaction are continuations, not genesis', { skip }, () => {

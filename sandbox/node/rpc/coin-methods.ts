@@ -114,7 +114,7 @@ export const coinMethods: Methods = {
     if (!boolean(params.verbose)) return { estimate: feeEstimate(view), verbose: null }
     const ready = view.mempool.ready()
     const rates = ready.map(({ fee, mass }) => Number(fee) / Number(mass)).sort((a, b) => a - b)
-    const rate = (value: number | undefined) => f64(value ?? 0)
+    const rate = (value = -1) => f64(value)
     return {
       estimate: feeEstimate(view),
       verbose: {

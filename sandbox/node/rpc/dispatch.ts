@@ -45,6 +45,8 @@ function isKnown(method: string): boolean {
 }
 
 export function readParams(params: unknown): JsonObject {
+  // Members may also come in a list, in their order; only the empty one is understood here.
+  if (Array.isArray(params) && params.length === 0) return {}
   if (typeof params !== 'object' || params === null || Array.isArray(params)) throw malformed()
   return params as JsonObject
 }

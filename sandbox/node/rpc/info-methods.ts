@@ -2,7 +2,7 @@
 import { NETWORKS } from '../networks.ts'
 import { RpcError } from './errors.ts'
 import { f64, u64 } from './json.ts'
-import { boolean, object } from './read-params.ts'
+import { boolean, hash, object, text } from './read-params.ts'
 import type { Methods, NodeView } from './view.ts'
 import { DIFFICULTY } from './wire.ts'
 
@@ -83,10 +83,10 @@ export const infoMethods: Methods = {
     object(params.peerAddress)
     boolean(params.isPermanent)
   }),
-  ban: refuseAfter(() => {}),
-  unban: refuseAfter(() => {}),
+  ban: refuseAfter((params) => text(params.ip)),
+  unban: refuseAfter((params) => text(params.ip)),
   shutdown: refuseAfter(() => {}),
-  resolveFinalityConflict: refuseAfter(() => {}),
+  resolveFinalityConflict: refuseAfter((params) => hash(params.finalityBlockHash)),
 }
 
 function metrics(view: NodeView, params: Record<string, unknown>) {

@@ -3,6 +3,7 @@
 import type { AcceptedTx } from '../consensus/accept.ts'
 import { classify } from '../consensus/address.ts'
 import type { Header, TxInput, TxOutput, UtxoEntry } from '../consensus/model.ts'
+import { RpcError } from './errors.ts'
 import { u64 } from './json.ts'
 import { malformed } from './read-params.ts'
 import { blueWork, type Wire } from './wire.ts'
@@ -51,6 +52,7 @@ function runsOf(levels: readonly (readonly string[])[]): [number, readonly strin
   return runs
 }
 
+/** Some members come at every level: the node converts what it has resolved whole. */
 export function acceptedTransactionV2(
   wire: Wire,
   accepted: AcceptedTx,
@@ -61,21 +63,21 @@ export function acceptedTransactionV2(
   const { tx, spent, blockHash } = accepted
   return {
     version: at('Full', tx.version),
-    inputs: level === 0 ? [] : tx.inputs.map((input, i) => optionalInput(wire, input, spent[i], level)),
-    outputs: level === 0 ? [] : tx.outputs.map((output) => optionalOutput(wire, output)),
+    inputs: tx.inputs.map((input, i) => optionalInput(wire, input, spent[i], level)),
+    outputs: tx.outputs.map((output) => optionalOutput(wire, output, level)),
     lockTime: at('Full', u64(tx.lockTime)),
-    subnetworkId: at('Full', tx.subnetworkId),
-    gas: at('Full', u64(tx.gas)),
-    payload: at('High', tx.payload),
-    storageMass: at('High', u64(tx.storageMass)),
-    mass: at('High', u64(tx.storageMass)),
-    verboseData: at('Low', {
-      transactionId: tx.id,
-      hash: tx.hash,
+    subnetworkId: tx.subnetworkId,
+    gas: u64(tx.gas),
+    payload: tx.payload,
+    storageMass: u64(tx.storageMass),
+    mass: u64(tx.storageMass),
+    verboseData: {
+      transactionId: at('Low', tx.id),
+      hash: at('Low', tx.hash),
       computeMass: at('High', tx.computeMass),
-      blockHash,
-      blockTime: carrier?.timestamp ?? 0,
-    }),
+      blockHash: at('Low', blockHash),
+      blockTime: at('Low', carrier?.timestamp ?? 0),
+    },
   }
 }
 
@@ -83,7 +85,7 @@ function optionalInput(wire: Wire, input: TxInput, spent: UtxoEntry | undefined,
   const at = from(level)
   return {
     previousOutpoint: at('High', input.previousOutpoint),
-    signatureScript: input.signatureScript,
+    signatureScript: at('Low', input.signatureScript),
     sequence: at('High', u64(input.sequence)),
     sigOpCount: at('High', input.sigOpCount),
     computeBudget: at('High', input.computeBudget),
@@ -98,22 +100,25 @@ function optionalUtxo(wire: Wire, entry: UtxoEntry, level: number) {
     scriptPublicKey: at('High', entry.scriptPublicKey),
     blockDaaScore: at('Full', u64(entry.blockDaaScore)),
     isCoinbase: at('High', entry.isCoinbase),
-    verboseData: {
-      scriptPublicKeyType: classify(entry.scriptPublicKey),
-      scriptPublicKeyAddress: wire.addressOf(entry.scriptPublicKey),
-    },
+    verboseData: scriptOwner(wire, entry.scriptPublicKey, level),
     covenantId: entry.covenantId,
   }
 }
 
-function optionalOutput(wire: Wire, output: TxOutput) {
+function optionalOutput(wire: Wire, output: TxOutput, level: number) {
+  const at = from(level)
   return {
-    value: u64(output.value),
-    scriptPublicKey: output.scriptPublicKey,
-    verboseData: {
-      scriptPublicKeyType: classify(output.scriptPublicKey),
-      scriptPublicKeyAddress: wire.addressOf(output.scriptPublicKey),
-    },
-    covenant: output.covenant,
+    value: at('Low', u64(output.value)),
+    scriptPublicKey: at('Low', output.scriptPublicKey),
+    verboseData: scriptOwner(wire, output.scriptPublicKey, level),
+    covenant: at('Low', output.covenant),
   }
+}
+
+/** The whole call fails for a script without an address: consensus allows one, though no mempool relays it. */
+function scriptOwner(wire: Wire, script: string, level: number) {
+  const at = from(level)
+  const address = at('Low', wire.addressOf(script))
+  if (address === null && level > 0) throw new RpcError('The address is invalid')
+  return { scriptPublicKeyType: at('Low', classify(script)), scriptPublicKeyAddress: address }
 }

@@ -23,7 +23,7 @@ function quietly(check: () => boolean): boolean {
   }
 }
 
-/** An empty signature is a plain "no"; a malformed or wrong one ends the script. */
+/** An empty signature is a plain "no", as is a wrong one; a malformed one ends the script. */
 function check(f: Frame, key: Uint8Array, signatureAndType: Uint8Array, ecdsa: boolean): boolean {
   if (signatureAndType.length === 0) return false
   const type = signatureAndType.at(-1) ?? 0
@@ -44,7 +44,6 @@ const checkSig =
     const key = pop(f)
     const signature = pop(f)
     const ok = check(f, key, signature, ecdsa)
-    if (!ok && signature.length > 0) throw new ScriptError('signature invalid: signature failed verification')
     if (after === 'push') f.push(fromBoolean(ok))
     else if (!ok) throw new ScriptError('script ran, but verification failed')
   }

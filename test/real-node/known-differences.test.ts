@@ -1,0 +1,13 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { KNOWN_DIFFERENCES } from './known-differences.ts'
+
+test('the page about the simulated node has every known difference and its reason', () => {
+  const page = readFileSync('docs/protocol/simulated-node.md', 'utf8')
+  const rows = page.split('\n').filter((line) => line.startsWith('| `'))
+  assert.deepEqual(
+    rows,
+    KNOWN_DIFFERENCES.map(({ what, why }) => `| \`${what}\` | ${why} |`),
+  )
+})
