@@ -69,6 +69,7 @@ const SANDBOX = [
   'test/e2e/try-it.test.ts',
   'test/clients/readme.test.ts',
   'test/dashboard/browser.test.ts',
+  'test/e2e/alerts.test.ts',
   'test/e2e/recording-audits.test.ts',
 ]
 /** With nothing beside it: how soon something is there is what it proves. */

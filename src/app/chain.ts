@@ -38,10 +38,7 @@ export async function startChain(parts: EnvironmentParts, cursors: CursorCodec, 
       },
     })
   }
-  nodeMetrics(parts.metrics, environment, {
-    nodes: upstreams.nodes,
-    usable: () => upstreams.explain().order.length,
-  })
+  nodeMetrics(parts.metrics, environment, { nodes: upstreams.nodes })
   const index = await startIndexedChain(parts, upstreams, knownSeq)
   const submitter = createSubmitter({ upstreams, index: index.chain, clock })
   const waitMs = config.nodeWaitSeconds * 1000

@@ -81,6 +81,10 @@ export function recordingMetrics(
         help: 'Seconds that are missing in the last 24 hours, summed over the feeds of a source.',
         read: each(({ gapMs24h }) => gapMs24h && gapMs24h / 1000),
       },
+      tapeline_source_open_gap_seconds: {
+        help: 'The longest gap of a feed of a source that has not ended.',
+        read: each(({ openGapMs }) => openGapMs && openGapMs / 1000),
+      },
       tapeline_source_backfill_ratio: {
         help: 'Share of the first fill with history that is done.',
         read: each(({ backfill }) => backfill),
@@ -89,11 +93,10 @@ export function recordingMetrics(
   )
 }
 
-/** @param parts.usable how many nodes calls can be sent to */
 export function nodeMetrics(
   metrics: Metrics,
   environment: Environment,
-  parts: { nodes(): NodeStatus[]; usable(): number },
+  parts: { nodes(): NodeStatus[] },
 ): void {
   const each = (value: (node: NodeStatus) => number | null) => () =>
     parts.nodes().map((node): [Labels, number | null] => [{ node: node.name }, value(node)])
@@ -105,9 +108,9 @@ export function nodeMetrics(
         help: 'Nodes that are configured.',
         read: () => (parts.nodes().length === 0 ? [] : [[{}, parts.nodes().length]]),
       },
-      tapeline_nodes_usable: {
-        help: 'Nodes that calls can be sent to.',
-        read: () => (parts.nodes().length === 0 ? [] : [[{}, parts.usable()]]),
+      tapeline_nodes_healthy: {
+        help: 'Nodes that answer and are in step with their network.',
+        read: () => (parts.nodes().length === 0 ? [] : [[{}, parts.nodes().filter(isWell).length]]),
       },
       tapeline_node_state: {
         help: 'The state of a node in the pool: always 1, the state is a label.',
@@ -115,7 +118,7 @@ export function nodeMetrics(
       },
       tapeline_node_synced: {
         help: 'Whether a node is in step with its network.',
-        read: each(({ synced, state }) => Number(synced && state === 'healthy')),
+        read: each((node) => Number(isWell(node))),
       },
       tapeline_node_lag: {
         help: 'How far a node is behind the best one, in DAA score.',
@@ -127,6 +130,10 @@ export function nodeMetrics(
       },
     },
   )
+}
+
+function isWell({ synced, state }: NodeStatus): boolean {
+  return synced && state === 'healthy'
 }
 
 export function deliveryMetrics(

@@ -30,7 +30,7 @@ import type { Source } from '../core/source.ts'
 import { backoffMs } from '../kit/backoff.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
-import type { CoverageStore } from '../store/coverage.ts'
+import type { CoverageStore, Span } from '../store/coverage.ts'
 import type { Recorder, RecorderStatus } from './shared/recorder.ts'
 
 const RESTART = { baseMs: 1_000, capMs: 60_000 }
@@ -48,6 +48,8 @@ export interface SourceStatus {
   readonly gaps24h: number
   /** What is missing in the last 24 hours, summed over the feeds; null before it was counted. */
   readonly gapMs24h: number | null
+  /** The longest gap of a feed that has not ended; null before it was counted. */
+  readonly openGapMs: number | null
   /** Share of the first backfill that is done, 0 to 1; null where there is none. */
   readonly backfill: number | null
   readonly detail: RecorderStatus
@@ -68,7 +70,7 @@ export function supervise(options: {
   const { recorders, coverage, clock, random, log } = options
   const stop = new AbortController()
   const { signal } = stop
-  const gaps = new Map<Source, { count: number; ms: number }>()
+  const gaps = new Map<Source, { count: number; ms: number; openMs: number }>()
   const running = new Set<string>()
 
   async function keep(recorder: Recorder): Promise<void> {
@@ -92,16 +94,18 @@ export function supervise(options: {
         const nowMs = clock.now()
         let count = 0
         let ms = 0
+        let openMs = 0
         for (const { feed, lagMs } of recorder.status().feeds) {
           const toMs = nowMs - STALE_AFTER_MS - lagMs
           const found = await coverage.read([feed], nowMs - DAY_MS, toMs)
-          for (const { from, to, reason } of found.gaps) {
-            if (reason !== 'not_observed' && reason !== 'venue_down') continue
-            count++
-            ms += to - from
-          }
+          const missing = found.gaps.filter(
+            ({ reason }) => reason === 'not_observed' || reason === 'venue_down',
+          )
+          count += missing.length
+          ms += missing.reduce((sum, { from, to }) => sum + to - from, 0)
+          openMs = Math.max(openMs, openGapMs(missing, toMs))
         }
-        gaps.set(recorder.source, { count, ms })
+        gaps.set(recorder.source, { count, ms, openMs })
       }
       await clock.sleep(COUNT_GAPS_EVERY_MS, signal)
     }
@@ -131,6 +135,7 @@ export function supervise(options: {
           rowsInserted: detail.rowsInserted,
           gaps24h: gaps.get(recorder.source)?.count ?? 0,
           gapMs24h: gaps.get(recorder.source)?.ms ?? null,
+          openGapMs: gaps.get(recorder.source)?.openMs ?? null,
           backfill:
             backfill === null
               ? null
@@ -145,4 +150,14 @@ export function supervise(options: {
       await Promise.all(loops)
     },
   }
+}
+
+/** How long the last gap lasts if it has not ended; touching ones of several reasons are one. */
+function openGapMs(gaps: readonly Span[], nowMs: number): number {
+  let from = nowMs
+  for (const gap of gaps.toReversed()) {
+    if (gap.to < from) break
+    from = gap.from
+  }
+  return nowMs - from
 }

@@ -1,6 +1,7 @@
 /** A recording of the simulated exchanges over real sockets, on a clock of the test. */
 import type { Source } from '../../src/core/source.ts'
 import type { AssetSymbol } from '../../src/core/symbol.ts'
+import type { AuditOptions } from '../../src/ingest/audit/audit.ts'
 import { recordExchange } from '../../src/ingest/exchange/record-exchange.ts'
 import { type Supervisor, supervise } from '../../src/ingest/supervise.ts'
 import type { Clock } from '../../src/kit/clock.ts'
@@ -51,6 +52,8 @@ export async function startRecording(
     /** Of the store; without one it is in memory. */
     folder?: string
     maxSilenceMs?: LiveOptions['maxSilenceMs']
+    /** Whether the recorders check themselves, as in the service. */
+    audit?: AuditOptions
   } = {},
 ): Promise<Recording> {
   const { clock } = world
@@ -72,6 +75,7 @@ export async function startRecording(
       symbols: options.symbols ?? ['BTC'],
       backfill: options.backfill ?? false,
       ...(options.backfillFromMs === undefined ? {} : { backfillFromMs: options.backfillFromMs }),
+      ...(options.audit === undefined ? {} : { audit: options.audit }),
       ...(options.maxSilenceMs === undefined ? {} : { maxSilenceMs: options.maxSilenceMs }),
     })
   })

@@ -1,0 +1,100 @@
+/**
+ * The alerts about recorded data, on the metrics of a recorder that runs in a time of its own: a quarter of an hour in which
+ * the venue is away, and rows that something deletes behind the recorder. A minute of the recorder is a minute for
+ * Prometheus. With TAPELINE_SOAK half an hour before it is clean, else some minutes.
+ */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { ingestMetrics } from '../../src/app/ingest-metrics.ts'
+import { recordingMetrics } from '../../src/app/part-metrics.ts'
+import { createMetrics } from '../../src/kit/metrics.ts'
+import { fileBehind } from '../ingest/audited-store.ts'
+import { type Recording, startRecording, startWorld, type World } from '../ingest/recording.ts'
+import { type PacedClock, pacedClock } from '../predictions/paced-clock.ts'
+import { expectFiring, noPromtool, type Scrape, samplesOf } from './promtool.ts'
+
+const START_MS = Date.parse('2026-11-10T07:52:30Z')
+const MINUTE_MS = 60_000
+const STEP_MS = 250
+const CLEAN_MINUTES = process.env.TAPELINE_SOAK === undefined ? 4 : 30
+const AWAY_MINUTES = 18
+/** A check of a source takes place every 30 to 60 seconds, of a random kind. */
+const MAX_AUDIT_MINUTES = 60
+
+const skip = noPromtool
+const folder = mkdtempSync(join(tmpdir(), 'tapeline-alerts-'))
+const metrics = createMetrics({ defaults: false })
+const count = ingestMetrics(metrics, 'test')
+let world: World<PacedClock>
+let recording: Recording
+
+const sources = () => recording.supervisor.status().map((status) => ({ ...status, notice: null }))
+
+before(async () => {
+  if (skip) return
+  world = await startWorld(pacedClock(START_MS, STEP_MS))
+  recording = await startRecording(world, { venues: ['spot'], folder, audit: {} })
+  recordingMetrics(metrics, 'test', {
+    ingestion: () => sources().map(({ source, state }) => ({ source, status: state })),
+    recorded: sources,
+  })
+  while (sources()[0]?.state !== 'healthy') await world.clock.runUntil(world.clock.now() + 1_000)
+})
+after(async () => {
+  if (recording !== undefined) await world.clock.during(recording.close())
+  await world?.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** After a minute of the recorder. */
+async function scrape(): Promise<Scrape> {
+  await world.clock.runUntil(world.clock.now() + MINUTE_MS)
+  count({ kind: 'status', sources: sources(), deadLetters: [] })
+  return { atMs: world.clock.now(), text: await metrics.registry.metrics() }
+}
+
+async function minutes(number: number): Promise<Scrape[]> {
+  const scrapes: Scrape[] = []
+  while (scrapes.length < number) scrapes.push(await scrape())
+  return scrapes
+}
+
+test('a recorder that is well has no alert', { skip }, async () => {
+  await expectFiring(await minutes(CLEAN_MINUTES), { everySeconds: 60, alerts: [] })
+})
+
+test('rows that vanish are found by a self-check, which has an alert', { skip }, async () => {
+  const scrapes = [await scrape()]
+  const deleted = fileBehind(folder).behind(
+    "DELETE FROM series_rows WHERE feed IN (SELECT id FROM feeds WHERE dataset = 'candles' AND interval = '1m')",
+  )
+  assert.ok(deleted > 2, `${deleted} rows`)
+  do scrapes.push(await scrape())
+  while (!hasDifferences(scrapes.at(-1)?.text ?? '') && scrapes.length < MAX_AUDIT_MINUTES)
+  await expectFiring(scrapes, {
+    ...{ everySeconds: 60, by: ['source'] },
+    alerts: [{ alertname: 'TapelineAuditDifferences', source: 'cexa' }],
+  })
+})
+
+function hasDifferences(text: string): boolean {
+  return samplesOf(text).some(({ name, value }) => name === 'tapeline_audit_differences_total' && value > 0)
+}
+
+test('a venue that stays away is stale, and its gap grows', { skip }, async () => {
+  const fault = world.sandbox.faults.set({ kind: 'drop', venue: 'spot', durationMs: 24 * 3_600_000 })
+  try {
+    await expectFiring(await minutes(AWAY_MINUTES), {
+      ...{ everySeconds: 60, by: ['source'] },
+      alerts: [
+        { alertname: 'TapelineSourceStale', source: 'cexa' },
+        { alertname: 'TapelineGapGrows', source: 'cexa' },
+      ],
+    })
+  } finally {
+    world.sandbox.faults.clear(fault.id)
+  }
+})

@@ -1,0 +1,79 @@
+/**
+ * The alerts about what an operator has set up: the certificate, the backups, the process itself. The service runs in
+ * this process and its clock is set ahead.
+ */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { systemClock } from '../../src/kit/clock.ts'
+import { makeCertificate, SKIP_CERTIFICATES } from '../fakes/certificates.ts'
+import { cli, startTestService, type TestService } from '../fakes/service.ts'
+import { expectFiring, noPromtool, scrape } from './promtool.ts'
+
+const DAY_MS = 24 * 3_600_000
+const EVERY_SECONDS = 60
+/** Longer than any of these alerts waits. */
+const SCRAPES = 70
+
+const skip = noPromtool || SKIP_CERTIFICATES
+const folder = mkdtempSync(join(tmpdir(), 'tapeline-alerts-'))
+let aheadMs = 0
+const clock = { ...systemClock, now: () => systemClock.now() + aheadMs }
+let used: TestService
+let url: string
+
+before(async () => {
+  if (skip) return
+  const files = makeCertificate(folder, 'own', 60)
+  const env = {
+    TAPELINE_TLS_CERT: files.cert,
+    TAPELINE_TLS_KEY: files.key,
+    TAPELINE_METRICS_PORT: '0',
+  }
+  used = await startTestService({ clock, env })
+  url = used.service.metricsUrl ?? ''
+  await backUp(join(folder, 'backups'), 0)
+})
+after(async () => {
+  await used?.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function backUp(to: string, code: number): Promise<void> {
+  const done = await cli(used.folder, ['backup', '--to', to])
+  assert.equal(done.code, code, done.stderr)
+}
+
+/** What the service says now, over the time that every alert waits. */
+async function expectNow(alerts: readonly { alertname: string }[]): Promise<void> {
+  const { text } = await scrape(url)
+  const scrapes = Array.from({ length: SCRAPES }, () => ({ atMs: clock.now(), text }))
+  await expectFiring(scrapes, { everySeconds: EVERY_SECONDS, alerts })
+}
+
+test('a service with a fresh backup and a certificate for two months has no alert', { skip }, () =>
+  expectNow([]),
+)
+
+test('a backup that fails, and later has become old', { skip }, async () => {
+  const inTheWay = join(folder, 'a-file')
+  writeFileSync(inTheWay, '')
+  await backUp(join(inTheWay, 'backups'), 1)
+  await expectNow([{ alertname: 'TapelineBackupFailed' }])
+  aheadMs = 2 * DAY_MS
+  await expectNow([{ alertname: 'TapelineBackupFailed' }, { alertname: 'TapelineBackupOld' }])
+  aheadMs = 0
+  await backUp(join(folder, 'backups'), 0)
+})
+
+test('a certificate that expires within two weeks', { skip }, async () => {
+  aheadMs = 50 * DAY_MS
+  await expectNow([{ alertname: 'TapelineCertificateExpires' }, { alertname: 'TapelineBackupOld' }])
+})
+
+test('a service that is stopped', { skip }, async () => {
+  await used.service.stop()
+  await expectNow([{ alertname: 'TapelineDown' }])
+})

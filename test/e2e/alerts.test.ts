@@ -1,0 +1,181 @@
+/**
+ * The alerts of `deploy/prometheus/alerts.yaml` on the metrics of the service as `npm start` runs it: none while all is
+ * well, and those of each fault while a venue cuts its lines, no node answers, and other programs lock the databases.
+ * Half a second between two scrapes becomes a minute for Prometheus. With TAPELINE_SOAK the clean run takes 30 real minutes.
+ */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { expectFiring, noPromtool, type Scrape, samplesOf, scrape } from '../deploy/promtool.ts'
+import { ask } from '../fakes/client.ts'
+import { accept, type Receiver, startReceiver } from '../fakes/receiver.ts'
+import { type SandboxService, useSandboxService } from '../fakes/sandbox-service.ts'
+import { until } from '../until.ts'
+
+const isLong = process.env.TAPELINE_SOAK !== undefined
+const SCRAPE_MS = 500
+const FOR_PROMETHEUS_S = 60
+/** More than any alert waits, its window included. */
+const FAULT_SCRAPES = 26
+const CLEAN = isLong ? { scrapes: 120, everyMs: 15_000 } : { scrapes: 5, everyMs: 200 }
+const SECONDS_OF_CLEAN_RUN = 30 * 60
+
+const skip = noPromtool
+const sandbox = useSandboxService()
+let used: SandboxService
+let receiver: Receiver
+
+before(async () => {
+  if (skip) return
+  used = await sandbox()
+  receiver = await startReceiver(accept)
+  await until('ready', isReady, 180_000)
+  const body = JSON.stringify({ url: receiver.url, kinds: ['block_added'] })
+  const headers = { 'Content-Type': 'application/json' }
+  const created = await ask(`${used.service.url}/v1/webhooks`, {
+    method: 'POST',
+    key: used.key,
+    body,
+    headers,
+  })
+  assert.equal(created.status, 201, created.text)
+  await until('deliveries', () => receiver.received.length > 5, 60_000)
+})
+after(() => receiver?.close())
+
+async function isReady(): Promise<boolean> {
+  // The key allows 50 requests a second.
+  await wait(100)
+  return (await ask(`${used.service.url}/ready`)).status === 200
+}
+
+const scrapeUsed = () => scrape(`${used.service.url}/metrics`, used.metricsToken)
+
+test('no alert fires while all is well', { skip }, async () => {
+  const scrapes: Scrape[] = []
+  while (scrapes.length < CLEAN.scrapes) {
+    // The long run takes what comes; in the short one a moment in which this machine had no time would last for minutes.
+    if (!isLong) await until('ready', isReady, 60_000)
+    scrapes.push(await scrapeUsed())
+    await wait(CLEAN.everyMs)
+  }
+  await expectFiring(scrapes, { everySeconds: SECONDS_OF_CLEAN_RUN / CLEAN.scrapes, alerts: [] })
+})
+
+test('each fault has its alerts, and no other source or part has one', { skip }, async () => {
+  await letDeliveriesPileUp()
+  const faults = [await dropVenue(), await hangNodes(), await lock('test-webhooks.db')]
+  // Credits that are leased by then are spent in memory.
+  const charging = setInterval(() => void charge(), 50)
+  faults.push(await lock('accounts.db'))
+  receiver.answer = accept
+  const scrapes: Scrape[] = []
+  try {
+    await until('every fault is felt', isFelt, 60_000)
+    clearInterval(charging)
+    while (scrapes.length < FAULT_SCRAPES) {
+      void callNode()
+      scrapes.push(await scrapeUsed())
+      await wait(SCRAPE_MS)
+    }
+  } finally {
+    clearInterval(charging)
+    for (const end of faults) await end()
+  }
+  await expectFiring(scrapes, {
+    everySeconds: FOR_PROMETHEUS_S,
+    by: ['environment', 'source'],
+    alerts: [
+      { alertname: 'TapelineSourceStale', environment: 'test', source: 'cexa' },
+      { alertname: 'TapelineNoHealthyNode', environment: 'test' },
+      { alertname: 'TapelineDeliveriesLate', environment: 'test' },
+      { alertname: 'TapelineLedgerBehind' },
+      { alertname: 'TapelinePartNotReady' },
+      { alertname: 'TapelineErrors' },
+    ],
+  })
+})
+
+/** With no events and nothing to deliver, no delivery could be late. */
+async function letDeliveriesPileUp(): Promise<void> {
+  receiver.answer = (_received, response) => void setTimeout(() => response.writeHead(204).end(), 3_000)
+  await until('pending deliveries', async () => {
+    await wait(SCRAPE_MS)
+    return valueIn(await scrapeUsed(), 'tapeline_deliveries_pending{environment="test"}') > 50
+  })
+}
+
+function valueIn({ text = '' }: Scrape, wanted: string): number {
+  return samplesOf(text).find(({ name, labels }) => `${name}${labels}` === wanted)?.value ?? Number.NaN
+}
+
+/** Their own thresholds are in real time. */
+async function isFelt(): Promise<boolean> {
+  await wait(SCRAPE_MS)
+  void callNode()
+  const found = await scrapeUsed()
+  return (
+    valueIn(found, 'tapeline_source_state{environment="test",source="cexa",state="healthy"}') === 0 &&
+    valueIn(found, 'tapeline_nodes_healthy{environment="test"}') === 0 &&
+    valueIn(found, 'tapeline_deliveries_overdue_seconds{environment="test"}') > 10 &&
+    valueIn(found, 'tapeline_ledger_delay_seconds') > 5
+  )
+}
+
+/** No node answers it. */
+async function callNode(): Promise<void> {
+  const body = '{"jsonrpc":"2.0","id":1,"method":"getBlockDagInfo"}'
+  const headers = { 'Content-Type': 'application/json' }
+  await ask(`${used.service.url}/rpc`, { method: 'POST', key: used.key, body, headers }).catch(() => {})
+}
+
+async function charge(): Promise<void> {
+  const { url } = used.service
+  await ask(`${url}/v1/candles?symbol=BTC&interval=1m&limit=1`, { key: used.key }).catch(() => {})
+}
+
+function controlsOf(what: string): string[] {
+  const [, urls = ''] =
+    new RegExp(`"control":"([^"]+)"[^\\n]*${what} are up`).exec(used.service.printed()) ?? []
+  return urls.split(' ')
+}
+
+async function setFault(url: string, fault: object): Promise<() => Promise<void>> {
+  const answer = await ask(`${url}/faults`, { method: 'POST', body: JSON.stringify(fault) })
+  assert.ok(answer.status < 300, answer.text)
+  return async () => void (await ask(`${url}/faults`, { method: 'DELETE' }))
+}
+
+const dropVenue = () =>
+  setFault(controlsOf('simulated exchanges')[0] ?? '', { kind: 'drop', venue: 'spot', durationMs: 3_600_000 })
+
+async function hangNodes(): Promise<() => Promise<void>> {
+  const ends = await Promise.all(controlsOf('simulated nodes').map((url) => setFault(url, { hang: true })))
+  return async () => void (await Promise.all(ends.map((end) => end())))
+}
+
+const LOCK = `const { DatabaseSync } = require('node:sqlite')
+const database = new DatabaseSync(process.argv[1])
+database.exec('BEGIN IMMEDIATE')
+process.stdout.write('locked')
+process.stdin.resume()
+`
+
+/** As a program does that opened the database to write and never ends; it sees the same disk as the service. */
+async function lock(name: string): Promise<() => Promise<void>> {
+  const inside = used.hasOwnDisk
+    ? ['nsenter', '-t', `${used.service.pid}`, '--user', '--mount', '--preserve-credentials']
+    : []
+  const [command = '', ...args] = [...inside, process.execPath, '-e', LOCK, join(used.data, name)]
+  const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] })
+  const ended = once(child, 'exit')
+  await Promise.race([once(child.stdout, 'data'), ended])
+  assert.equal(child.exitCode, null, 'the database could not be locked')
+  return async () => {
+    child.kill('SIGKILL')
+    await ended
+  }
+}
