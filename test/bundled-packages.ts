@@ -63,6 +63,9 @@ const files = new Map(${files})
 // An older Node, as npm may have, does without.
 modules.registerHooks?.({
   resolve(specifier, context, next) {
+    // Files of the project name each other exactly: nothing is to be looked for.
+    if (/^\\.\\.?\\/.*\\.ts$/.test(specifier) && context.parentURL?.startsWith('file:'))
+      return { url: new URL(specifier, context.parentURL).href, format: 'module-typescript', shortCircuit: true }
     const file = context.conditions.includes('import') ? files.get(specifier) : undefined
     if (file === undefined || context.parentURL?.includes('/node_modules/')) return next(specifier, context)
     return { url: new URL(file, import.meta.url).href, format: 'module', shortCircuit: true }

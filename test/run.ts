@@ -26,6 +26,7 @@ import { spec } from 'node:test/reporters'
 import { builtSite } from '../src/dashboard/build-site.ts'
 import { createLogger } from '../src/kit/log.ts'
 import { bundledPackages } from './bundled-packages.ts'
+import { bundledService } from './bundled-service.ts'
 import { clusterOfRun } from './postgres/cluster.ts'
 
 const args = process.argv.slice(2)
@@ -43,7 +44,7 @@ await builtSite(createLogger({ level: 'silent' }))
 process.env.TAPELINE_TEST_RUN = randomBytes(4).toString('hex')
 // One server for all tests that need PostgreSQL; without it they report themselves as skipped.
 const cluster = await clusterOfRun()
-const packages = await bundledPackages()
+const bundles = [await bundledPackages(), await bundledService()]
 
 /** Measure their own process (processor time, memory, turns of the loop) or replace something global. */
 const OWN_PROCESS = new RegExp(
@@ -255,9 +256,9 @@ async function runBatch(batch: readonly string[], nice = 0): Promise<void> {
     concurrency: 1,
     // Every service that a test starts as a process of its own compiles the same files.
     env: {
-      NODE_COMPILE_CACHE: 'build/compile-cache',
+      NODE_COMPILE_CACHE: join(import.meta.dirname, '..', 'build', 'compile-cache'),
       ...process.env,
-      NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${packages}`,
+      NODE_OPTIONS: [process.env.NODE_OPTIONS ?? '', ...bundles.map((file) => `--import=${file}`)].join(' '),
       TMPDIR: folder,
       BATCH_NICE: String(nice),
       BATCH_COSTS: costs,

@@ -1,0 +1,115 @@
+/**
+ * The service as a few files instead of hundreds: finding, reading and stripping them is half of what it costs to start
+ * it, and tests start it hundreds of times, as a process or as one of its threads. The code is that of the
+ * repository, joined again whenever a file of it has changed. What a test imports, it gets from the files themselves.
+ */
+import { createHash } from 'node:crypto'
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+const ROOT = join(import.meta.dirname, '..')
+/** What processes and threads begin with. */
+const ENTRIES = [
+  'src/main.ts',
+  'src/app/index-thread.ts',
+  'src/app/record-worker.ts',
+  'src/store/sqlite/writer-thread.ts',
+  'src/upstreams/heavy-worker.ts',
+  'sandbox/markets.ts',
+  'sandbox/node/process.ts',
+  // Parts of the service that tests kill.
+  'test/fakes/index-process.ts',
+  'test/fakes/spend-process.ts',
+  'test/ingest/record-process.ts',
+  'test/predictions/record-process.ts',
+]
+/** Loaded where it is installed: it is used only to build the page, or by nobody. */
+const EXTERNAL = ['vite', 'pino-pretty', 'pg-native', 'bufferutil', 'utf-8-validate']
+/** A run that goes on beside this one may still start processes from an older one. */
+const KEPT_MS = 3_600_000
+const fileOf = (entry: string) => `${entry.replace(/\.ts$/, '').replaceAll('/', '-')}.mjs`
+
+/** The address of a module that makes its process and its threads use it, for `--import`. */
+export async function bundledService(): Promise<string> {
+  const hash = createHash('sha256')
+  const files = globSync('{src,sandbox,test}/**/*.ts', {
+    cwd: ROOT,
+    exclude: ['**/*.test.ts', 'src/dashboard/web/**'],
+  })
+  for (const file of [...files.sort(), 'package-lock.json'])
+    hash.update(file).update(readFileSync(join(ROOT, file)))
+  const all = join(ROOT, 'build', 'test-service')
+  const folder = join(all, hash.digest('hex').slice(0, 12))
+  if (!existsSync(folder)) {
+    mkdirSync(all, { recursive: true })
+    for (const name of readdirSync(all))
+      if (Date.now() - statSync(join(all, name)).mtimeMs > KEPT_MS)
+        rmSync(join(all, name), { recursive: true, force: true })
+    // Another run may be doing the same.
+    const made = mkdtempSync(join(all, 'made-'))
+    await bundle(made)
+    if (!existsSync(folder)) renameSync(made, folder)
+  }
+  return pathToFileURL(join(folder, 'use.mjs')).href
+}
+
+async function bundle(folder: string): Promise<void> {
+  const { build } = await import('vite')
+  await build({
+    configFile: false,
+    logLevel: 'silent',
+    root: ROOT,
+    ssr: { noExternal: true },
+    plugins: [{ name: 'own-places', enforce: 'pre', transform: ownPlaces }],
+    build: {
+      ssr: true,
+      minify: false,
+      target: 'node26',
+      outDir: folder,
+      emptyOutDir: false,
+      rolldownOptions: {
+        input: Object.fromEntries(ENTRIES.map((entry) => [fileOf(entry), join(ROOT, entry)])),
+        external: EXTERNAL,
+        output: { entryFileNames: '[name]', chunkFileNames: 'chunk-[name]-[hash].mjs' },
+      },
+    },
+  })
+  const entries = ENTRIES.map((entry) => [pathToFileURL(join(ROOT, entry)).href, fileOf(entry)])
+  writeFileSync(
+    join(folder, 'use.mjs'),
+    `import * as modules from 'node:module'
+const files = new Map(${JSON.stringify(entries)})
+// An older Node, as npm may have, does without.
+modules.registerHooks?.({
+  resolve(specifier, context, next) {
+    const file = context.parentURL === undefined ? files.get(specifier) : undefined
+    if (file === undefined) return next(specifier, context)
+    return { url: new URL(file, import.meta.url).href, format: 'module', shortCircuit: true }
+  },
+})
+`,
+  )
+}
+
+/** A file finds others by its own place, which is not that of the bundle. */
+function ownPlaces(code: string, id: string) {
+  if (id.includes('/node_modules/') || !code.includes('import.meta.')) return undefined
+  const places = { url: pathToFileURL(id).href, dirname: dirname(id), filename: id }
+  const text = Object.entries(places).reduce(
+    (changed, [name, place]) => changed.replaceAll(`import.meta.${name}`, JSON.stringify(place)),
+    code,
+  )
+  return { code: text, map: null }
+}
