@@ -12,6 +12,7 @@ import {
   FolderLockedError,
   openCopy,
   parseStoreAddress,
+  planUpgrade,
   type StoreAddress,
   upgradeStore,
 } from '../store/open-stores.ts'
@@ -31,6 +32,7 @@ export function storeAccess(config: Config, clock: Clock): StoreAccess {
   return {
     distribute: (store, options) => distributeStore(addressOf(store, 'store'), options),
     check: (store) => checkStore(addressOf(store, 'store')),
+    planUpgrade: (store) => planUpgrade(addressOf(store, 'store')),
     async migrate(store) {
       try {
         return await upgradeStore(addressOf(store, 'store'), clock)

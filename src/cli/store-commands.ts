@@ -6,6 +6,7 @@ import type {
   DistributeOptions,
   Finding,
   Upgrade,
+  UpgradePlan,
 } from '../store/maintain.ts'
 import { CommandError, type CommandForm, needed, UsageError } from './command.ts'
 import { copyProgress } from './copy-progress.ts'
@@ -16,6 +17,7 @@ import { progressBar } from './progress-bar.ts'
 export interface StoreAccess {
   check(store: string | undefined): Promise<Finding[]>
   migrate(store: string | undefined): Promise<Upgrade[]>
+  planUpgrade(store: string | undefined): Promise<UpgradePlan[]>
   distribute(store: string | undefined, options: DistributeOptions): Promise<Distributed[]>
   copy(request: CopyRequest): Promise<CopySummary>
 }
@@ -67,13 +69,17 @@ export const STORE_COMMANDS: readonly StoreCommand[] = [
     name: 'store migrate',
     about: 'Creates the tables of a store or brings them to the version of this release.',
     options: { store },
-    async run({ values, output, stores }) {
-      const done = await stores.migrate(values.store)
-      output.print(
-        done.map(({ tables, from, to }) => ({ tables, from, to, done: resultOf(from, to) })),
-        ['tables', 'from', 'to', 'done'],
-      )
+    run: migrate,
+  },
+  {
+    name: 'upgrade',
+    about:
+      'Brings the tables to the version of this release; --check says what that will do and how long it takes.',
+    options: {
+      store,
+      check: { about: 'Changes nothing; the service may run.', isFlag: true },
     },
+    run: (context) => (context.values.check === undefined ? migrate(context) : checkUpgrade(context)),
   },
   {
     name: 'store distribute',
@@ -131,6 +137,34 @@ export const STORE_COMMANDS: readonly StoreCommand[] = [
     },
   },
 ]
+
+async function migrate({ values, output, stores }: StoreContext): Promise<void> {
+  const done = await stores.migrate(values.store)
+  output.print(
+    done.map(({ tables, from, to }) => ({ tables, from, to, done: resultOf(from, to) })),
+    ['tables', 'from', 'to', 'done'],
+  )
+}
+
+async function checkUpgrade({ values, output, stores }: StoreContext): Promise<void> {
+  const plans = await stores.planUpgrade(values.store)
+  output.print(
+    plans.map((plan) => ({ ...plan, will: intentOf(plan) })),
+    ['tables', 'from', 'to', 'bytes', 'seconds', 'will'],
+  )
+  const newer = plans.filter(({ isNewer }) => isNewer).map(({ tables }) => tables)
+  if (newer.length > 0)
+    throw new CommandError(
+      `${newer.join(', ')}: written by a newer release, which this one cannot go back from. Start that release, or restore a backup made before the upgrade.`,
+    )
+}
+
+function intentOf({ from, steps, isNewer, rewritesRows }: UpgradePlan): string {
+  if (isNewer) return 'be refused'
+  if (from === 0) return 'be created when needed'
+  if (steps.length === 0) return 'stay'
+  return `${steps.join('; ')}${rewritesRows ? ' (writes rows again: needs as much room on the disk)' : ''}`
+}
 
 function resultOf(from: number, to: number): string {
   if (from === to) return 'nothing to do'

@@ -16,6 +16,20 @@ export interface Upgrade {
   readonly to: number
 }
 
+/** What an upgrade will do to tables. */
+export interface UpgradePlan extends Upgrade {
+  /** Names of the steps. */
+  readonly steps: readonly string[]
+  /** Of the tables now. */
+  readonly bytes: number
+  /** About how long the service will not answer; 0: nothing to do. */
+  readonly seconds: number
+  /** They were written by a newer release: this one refuses them. */
+  readonly isNewer: boolean
+  /** Up to as many bytes again are needed on the disk while it runs. */
+  readonly rewritesRows: boolean
+}
+
 export interface DistributeOptions {
   /** Into how many pieces a table is cut, and each of its months: at most so many servers can share it. */
   readonly shards: number

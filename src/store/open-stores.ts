@@ -9,7 +9,7 @@ import { type MakeBackupOptions, makeBackup } from './backup/make-backup.ts'
 import { type RestoreOptions, restoreBackup } from './backup/restore-backup.ts'
 import { BackupRefusedError, type BackupSummary, type RestoreSummary } from './backups.ts'
 import { CopyRefusedError, type CopySide, type CopyTarget } from './copy/copy-side.ts'
-import type { Distributed, DistributeOptions, Finding, Upgrade } from './maintain.ts'
+import type { Distributed, DistributeOptions, Finding, Upgrade, UpgradePlan } from './maintain.ts'
 import { StoreOpenError } from './open-error.ts'
 import {
   isPostgresAddress,
@@ -21,7 +21,7 @@ import { checkServer } from './postgres/check.ts'
 import { openServerSource, openServerTarget } from './postgres/copy-side.ts'
 import { distributeTables } from './postgres/distribute.ts'
 import { openPostgresStores } from './postgres/stores.ts'
-import { upgradeSchemas } from './postgres/upgrade.ts'
+import { planSchemaUpgrades, upgradeSchemas } from './postgres/upgrade.ts'
 import { snapshotFolder } from './sqlite/backup-source.ts'
 import { DEFAULT_CACHE_MB } from './sqlite/cache-sizes.ts'
 import { checkFolder } from './sqlite/check.ts'
@@ -29,7 +29,7 @@ import { openFolderSource, openFolderTarget } from './sqlite/copy-side.ts'
 import { tryLock } from './sqlite/folder-lock.ts'
 import { openRestoreTarget } from './sqlite/restore-target.ts'
 import { openSqliteStores, type SqliteAddress } from './sqlite/stores.ts'
-import { upgradeFolder } from './sqlite/upgrade.ts'
+import { planFolderUpgrade, upgradeFolder } from './sqlite/upgrade.ts'
 import type { Stores } from './stores.ts'
 
 export { checkBackups, listBackups } from './backup/restore-backup.ts'
@@ -92,6 +92,11 @@ export async function distributeStore(
 /** Brings the tables to the version of this release; StoreOpenError where they are newer. */
 export async function upgradeStore(address: StoreAddress, clock: Clock): Promise<Upgrade[]> {
   return address.engine === 'sqlite' ? upgradeFolder(address.folder, clock) : upgradeSchemas(address)
+}
+
+/** What `upgradeStore` will do; nothing is changed. */
+export async function planUpgrade(address: StoreAddress): Promise<UpgradePlan[]> {
+  return address.engine === 'sqlite' ? planFolderUpgrade(address.folder) : planSchemaUpgrades(address)
 }
 
 /** Backs up everything, while services work on it. BackupRefusedError says why nothing was backed up. */

@@ -9,9 +9,31 @@ import { openStores, parseStoreAddress, upgradeStore } from '../../src/store/ope
 import { manualClock } from '../fakes/manual-clock.ts'
 import { contentOf, DATA_V1 } from '../fixtures/data-v1.ts'
 import { DUMPED_SCHEMA, POSTGRES_V1, writePostgresData } from '../fixtures/postgres-v1.ts'
-import { postgresPlace, runScript, withoutPostgres } from '../postgres/test-postgres.ts'
+import {
+  isDistributed,
+  postgresPlace,
+  postgresRows,
+  runScript,
+  withoutPostgres,
+} from '../postgres/test-postgres.ts'
 
 const DUMP = join(import.meta.dirname, '..', 'fixtures', 'postgres-v1', 'store.sql.gz')
+
+/** Columns and indexes of all tables but partitions, which are made when they are needed. */
+async function shapeOf(schema: string): Promise<string[]> {
+  const tables = `SELECT c.oid, n.nspname || '.' || c.relname AS name FROM pg_class c
+    JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND starts_with(n.nspname, $1)`
+  const rows = await postgresRows(
+    `SELECT format('%s.%s %s%s %s', t.name, a.attname, format_type(a.atttypid, a.atttypmod),
+        CASE WHEN a.attnotnull THEN ' NOT NULL' ELSE '' END, a.attidentity) AS line
+       FROM (${tables}) t JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped
+     UNION ALL
+     SELECT pg_get_indexdef(i.indexrelid) FROM (${tables}) t JOIN pg_index i ON i.indrelid = t.oid`,
+    [schema],
+  )
+  return rows.map(({ line }) => String(line).replaceAll(schema, 'schema')).sort()
+}
 
 test('a PostgreSQL store of schema version 1 is upgraded with everything in it', {
   skip: withoutPostgres,
@@ -27,6 +49,13 @@ test('a PostgreSQL store of schema version 1 is upgraded with everything in it',
     assert.ok(
       upgrades.every(({ tables, from }) => from === (tables.startsWith(`${address.schema}_live`) ? 0 : 1)),
     )
+
+    const other = parseStoreAddress(fresh.address)
+    assert.ok(other.engine === 'postgres')
+    await upgradeStore(other, systemClock)
+    const shape = await shapeOf(address.schema)
+    assert.ok(shape.length > 100)
+    if (!isDistributed) assert.deepEqual(shape, await shapeOf(other.schema), 'a change without a migration')
 
     const [old, today] = [openStores(address, clock), openStores(parseStoreAddress(fresh.address), clock)]
     await writePostgresData(today)

@@ -1,5 +1,5 @@
 /** Looks at a data folder: files, versions, whether they are whole, and who works on them. */
-import { lstatSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Finding } from '../maintain.ts'
@@ -7,6 +7,7 @@ import { assertWhole } from './damaged.ts'
 import { type DatabaseFile, databaseFiles } from './files.ts'
 import { describeHolder, readHolder, SERVICE_LOCK } from './folder-lock.ts'
 import { isPartlyCopied, schemaVersion } from './migrate.ts'
+import { RESTORE_FOLDER } from './unfinished-restore.ts'
 
 const MAX_FAULTS = 5
 const OTHERS = 0o077
@@ -14,6 +15,14 @@ const OTHERS = 0o077
 export function checkFolder(folder: string): Finding[] {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)
     return [{ state: 'problem', about: 'folder', finding: `${folder} is not there` }]
+  if (existsSync(join(folder, RESTORE_FOLDER)))
+    return [
+      {
+        state: 'problem',
+        about: 'restore',
+        finding: 'a restore into it is unfinished: run the same tapeline restore again',
+      },
+    ]
   const files = databaseFiles(folder)
   const there = files.filter(({ path }) => statSync(path, { throwIfNoEntry: false }) !== undefined)
   const missing = files.filter((file) => !there.includes(file)).map(({ name }) => `${name}.db`)

@@ -1,10 +1,12 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
 import { formatTime } from '../../core/time.ts'
 import type { Clock } from '../../kit/clock.ts'
-import type { Upgrade } from '../maintain.ts'
+import type { Upgrade, UpgradePlan } from '../maintain.ts'
+import { planOf } from '../plan-upgrade.ts'
 import { databaseFiles } from './files.ts'
 import { lockFolder, SERVICE_LOCK } from './folder-lock.ts'
-import { migrate } from './migrate.ts'
+import { migrate, schemaVersion } from './migrate.ts'
 import { openDatabase } from './open.ts'
 
 /** Brings the files of a folder to the newest version; those that are not there are created by whoever writes first. */
@@ -25,4 +27,18 @@ export function upgradeFolder(folder: string, clock: Clock): Upgrade[] {
   } finally {
     lock.release()
   }
+}
+
+/** Changes nothing; a service may run on the folder. */
+export function planFolderUpgrade(folder: string): UpgradePlan[] {
+  return databaseFiles(folder)
+    .filter(({ path }) => existsSync(path))
+    .map(({ name, path, migrations }) => {
+      const database = new DatabaseSync(path, { readOnly: true })
+      try {
+        return planOf(name, { found: schemaVersion(database), bytes: statSync(path).size, migrations })
+      } finally {
+        database.close()
+      }
+    })
 }
