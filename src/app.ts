@@ -50,6 +50,7 @@ import { eventSchema } from './events/event-schema.ts'
 import { createAuthThrottle } from './gate/auth-throttle.ts'
 import { createGate } from './gate/gate.ts'
 import { createMcpGate } from './gate/mcp-gate.ts'
+import { createRecentCalls } from './gate/recent-calls.ts'
 import { createStreamGate } from './gate/stream-gate.ts'
 import type { Clock } from './kit/clock.ts'
 import type { Logger } from './kit/log.ts'
@@ -187,6 +188,7 @@ async function startParts(
 
   const authThrottle = createAuthThrottle(clock)
   const allowances = createViewAllowances({ store, clock })
+  const calls = createRecentCalls(clock)
   const gate = createGate<Services>({
     keys,
     ledger,
@@ -201,6 +203,7 @@ async function startParts(
     plans: plans.list(),
     upgradeUrl: upgradeUrl(config),
     pageCacheBytes: config.pageCacheMb * 1024 * 1024,
+    calls,
   })
   const notices = createNotices({ store, clock, randomBytes })
   const uptime = createUptime({ store, clock })
@@ -222,6 +225,8 @@ async function startParts(
       services,
       coverage,
       disk,
+      notices,
+      calls,
       box: secrets.box,
       allowances,
       attempts: limits.attempts,

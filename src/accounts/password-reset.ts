@@ -1,18 +1,20 @@
 /**
  * A forgotten password is replaced by whoever has a one-time link, which an operator makes: on the command line or
- * in the dashboard. A newer link of the same user ends an older one; setting the password ends all sessions.
+ * in the dashboard. A newer link of the same user ends an older one; setting the password ends all sessions. Who is
+ * invited chooses the first password with such a link.
  */
 import type { Clock } from '../kit/clock.ts'
 import type { RandomBytes } from '../kit/random.ts'
 import type { UserRecord, UsersStore } from '../store/users.ts'
 import { AccountsError } from './accounts.ts'
 import type { HashCaller } from './hash-queue.ts'
-import { checkPassword, type Passwords } from './password.ts'
+import { checkPassword, NO_PASSWORD, type Passwords } from './password.ts'
 import { hashToken, newToken } from './users.ts'
 
 export type PasswordResets = ReturnType<typeof createPasswordResets>
 
 const VALID_MS = 24 * 3_600_000
+export const INVITATION_VALID_MS = 7 * VALID_MS
 /** Where the page takes the token from; after `#` it never reaches a server's log. */
 export const RESET_PATH = '#/reset/'
 
@@ -30,15 +32,17 @@ export function createPasswordResets(deps: {
   }
   return {
     /** @throws AccountsError when nobody signs in with this e-mail */
-    async issue(email: string) {
+    async issue(email: string, validMs = VALID_MS) {
       const found = await store.findUser(email.trim())
       if (found === undefined) throw new AccountsError(`Nobody signs in with the e-mail address ${email}.`)
       const token = newToken(randomBytes)
-      const expiresAtMs = clock.now() + VALID_MS
+      const expiresAtMs = clock.now() + validMs
       await store.putPasswordReset({ hash: hashToken(token), userId: found.user.id, expiresAtMs })
       return { token, user: found.user, expiresAtMs }
     },
     find,
+    /** Whether the user of a link has no password so far. */
+    isFirst: async ({ email }: UserRecord) => (await store.findUser(email))?.passwordHash === NO_PASSWORD,
     /** Undefined when the link was used, replaced or is too old. */
     async redeem(token: string, password: string, caller?: HashCaller): Promise<UserRecord | undefined> {
       // Checked before the password is hashed, which is expensive: nobody causes it without a link.

@@ -11,6 +11,9 @@ const SETTINGS = { memory: 19_456, passes: 2, parallelism: 1 }
 const SALT_BYTES = 16
 const TAG_BYTES = 32
 
+/** In place of the hash of a user who was invited and has not chosen a password yet: no password fits. */
+export const NO_PASSWORD = 'none'
+
 export const PASSWORD_LENGTH = { least: 10, most: 256 }
 
 export function checkPassword(password: string): void {
@@ -41,11 +44,12 @@ export function createPasswords() {
       const parts = [memory, passes, parallelism, salt.toString('base64url'), tag.toString('base64url')]
       return `argon2id$${parts.join('$')}`
     },
-    /** Takes as long for an unknown user (undefined) as for a wrong password. */
+    /** Takes as long for an unknown user (undefined) or one without a password as for a wrong one. */
     async verify(password: string, stored: string | undefined, caller = OURSELVES) {
-      const { salt, settings, tag } = stored === undefined ? nobody : parse(stored)
+      const known = stored === undefined || stored === NO_PASSWORD ? undefined : parse(stored)
+      const { salt, settings, tag } = known ?? nobody
       const found = await derive(password, salt, settings, caller)
-      return timingSafeEqual(found, tag) && stored !== undefined
+      return timingSafeEqual(found, tag) && known !== undefined
     },
   }
 }

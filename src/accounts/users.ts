@@ -5,7 +5,7 @@ import { ConflictError } from '../store/accounts.ts'
 import type { Role, SessionRecord, UserRecord, UsersStore } from '../store/users.ts'
 import { type Accounts, AccountsError } from './accounts.ts'
 import type { HashCaller } from './hash-queue.ts'
-import { checkPassword, type Passwords } from './password.ts'
+import { checkPassword, NO_PASSWORD, type Passwords } from './password.ts'
 
 export type { SessionRecord, UserRecord } from '../store/users.ts'
 
@@ -42,7 +42,7 @@ export function createUsers(deps: {
     if ((await store.findUser(address)) !== undefined) throw new ConflictError(TAKEN)
     const passwordHash = await passwords.hash(password, caller)
     const account = accountId ?? (await newAccount(address))
-    const id = `usr_${randomBytes(10).toString('hex')}`
+    const id = newUserId(randomBytes)
     return store.createUser({
       id,
       email: address,
@@ -98,6 +98,35 @@ export function createUsers(deps: {
       await store.putInvitation({ hash: hashToken(token), role: 'operator', accountId })
       return token
     },
+    /** @throws ConflictError when the address is used */
+    async checkFree(email: string): Promise<void> {
+      checkEmail(email.trim())
+      if ((await store.findUser(email.trim())) !== undefined) throw new ConflictError(TAKEN)
+    },
+    /**
+     * A user of an account who has no password yet: a link to choose one makes the invitation (password-reset.ts).
+     * One who was invited before and has not come stays as it is.
+     */
+    async invite({ email, ...input }: { email: string; accountId: string; role: Role }): Promise<UserRecord> {
+      const address = email.trim()
+      checkEmail(address)
+      const { id: accountId } = await accounts.get(input.accountId)
+      const found = await store.findUser(address)
+      if (found === undefined) {
+        return store.createUser({
+          id: newUserId(randomBytes),
+          email: address,
+          role: input.role,
+          accountId,
+          passwordHash: NO_PASSWORD,
+          createdAtMs: clock.now(),
+        })
+      }
+      const { user, passwordHash } = found
+      const isSame = user.accountId === accountId && user.role === input.role
+      if (passwordHash !== NO_PASSWORD || !isSame) throw new ConflictError(TAKEN)
+      return user
+    },
     isInvitation: async (token: string) => (await store.findInvitation(hashToken(token))) !== undefined,
     /** Undefined when the token is unknown or was used. */
     async redeem(token: string, input: Credentials): Promise<UserRecord | undefined> {
@@ -114,8 +143,16 @@ export function createUsers(deps: {
 const TAKEN = 'This e-mail address cannot be used: it has an account already.'
 
 function check(email: string, password: string): void {
-  if (!EMAIL.test(email)) throw new AccountsError('This is not an e-mail address.')
+  checkEmail(email)
   checkPassword(password)
+}
+
+function checkEmail(email: string): void {
+  if (!EMAIL.test(email)) throw new AccountsError('This is not an e-mail address.')
+}
+
+function newUserId(randomBytes: RandomBytes): string {
+  return `usr_${randomBytes(10).toString('hex')}`
 }
 
 /** The store has only the hash of a token. */

@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
+import { hostname } from 'node:os'
 import type { Accounts } from '../accounts/accounts.ts'
 import { auditedAccounts, createAuditLog } from '../accounts/audited.ts'
 import { createBilling } from '../accounts/billing.ts'
 import type { AttemptCounter } from '../accounts/count-attempts.ts'
 import type { KeyRing } from '../accounts/key-ring.ts'
+import type { Notices } from '../accounts/notices.ts'
 import { createPasswords } from '../accounts/password.ts'
 import { createPasswordResets } from '../accounts/password-reset.ts'
 import type { PlanBook } from '../accounts/plans.ts'
@@ -18,12 +20,16 @@ import type { Config } from '../config/config.ts'
 import type { Environment } from '../core/environment.ts'
 import { ApiError } from '../core/errors.ts'
 import { isSource } from '../core/source.ts'
+import { formatTime } from '../core/time.ts'
 import { builtSite } from '../dashboard/build-site.ts'
 import { deviceCookies, sessionCookies } from '../dashboard/cookies.ts'
 import { createDashboard, type Dashboard } from '../dashboard/dashboard.ts'
 import type { SignedIn } from '../dashboard/route.ts'
+import { invitationRoutes } from '../dashboard/routes/invitations.ts'
 import { keyRoutes } from '../dashboard/routes/keys.ts'
+import { noticeRoutes } from '../dashboard/routes/notices.ts'
 import { operatorRoutes } from '../dashboard/routes/operator.ts'
+import { overviewRoutes } from '../dashboard/routes/overview.ts'
 import { type SessionDeps, sessionRoutes } from '../dashboard/routes/session.ts'
 import { startRoutes } from '../dashboard/routes/start.ts'
 import { statusRoutes } from '../dashboard/routes/status.ts'
@@ -34,6 +40,7 @@ import { createSite } from '../dashboard/site.ts'
 import type { StatusView } from '../dashboard/wire.ts'
 import { checkCredential } from '../gate/authenticate.ts'
 import type { Gate } from '../gate/gate.ts'
+import type { RecentCalls } from '../gate/recent-calls.ts'
 import type { StreamGate } from '../gate/stream-gate.ts'
 import type { SourceCoverage } from '../ingest/source-coverage.ts'
 import type { Clock } from '../kit/clock.ts'
@@ -42,6 +49,7 @@ import type { SecretBox } from '../kit/secret-box.ts'
 import type { BillingStore } from '../store/billing.ts'
 import type { UsersStore } from '../store/users.ts'
 import type { DiskUseService } from './disk-use.ts'
+import { backupOverview, diskOverview, environmentOverviews } from './overview.ts'
 
 export interface DashboardDeps {
   readonly store: UsersStore & BillingStore
@@ -61,6 +69,8 @@ export interface DashboardDeps {
   readonly coverage: Partial<Record<Environment, SourceCoverage>>
   /** For the operator. */
   readonly disk: DiskUseService
+  readonly notices: Notices
+  readonly calls: RecentCalls
 }
 
 /** Wires the dashboard to the parts of the service. */
@@ -108,6 +118,7 @@ export function startDashboard(deps: DashboardDeps) {
     accounts,
     plans,
     audit,
+    notices: deps.notices,
     cookies,
     devices: deviceCookies({ box: deps.box, secure }),
     clock,
@@ -132,6 +143,17 @@ export function startDashboard(deps: DashboardDeps) {
       ...webhookRoutes({ webhooksOf: (environment) => services[environment]?.webhooks }),
       ...viewRoutes({ view }),
       ...operatorRoutes({ accounts, accountsOf, plans, users, resets, audit, billing, clock }),
+      ...invitationRoutes({ accountsOf, users, resets, audit }),
+      ...noticeRoutes({ notices: deps.notices, audit }),
+      ...overviewRoutes({
+        accounts,
+        version: deps.version,
+        process: { name: `${hostname()}:${process.pid}`, started_at: formatTime(clock.now()) },
+        environments: () => environmentOverviews(services),
+        disk: () => diskOverview(deps.disk),
+        backup: () => backupOverview(config.data),
+        callsOf: deps.calls.of,
+      }),
     ],
     users,
     cookies,

@@ -1,9 +1,18 @@
 import type { AccountRecord, Accounts, KeyRecord, UsageRow } from '../accounts/accounts.ts'
+import type { NoticeRecord } from '../accounts/notices.ts'
 import { ENVIRONMENTS } from '../core/environment.ts'
 import type { Plan } from '../core/plan.ts'
 import { formatTime } from '../core/time.ts'
 import { deliveryFields, type FullDelivery } from '../webhooks/deliveries.ts'
-import type { AccountView, BalanceView, DeliveryView, KeyView, PlanView, UsageRowView } from './wire.ts'
+import type {
+  AccountView,
+  BalanceView,
+  DeliveryView,
+  KeyView,
+  NoticeView,
+  PlanView,
+  UsageRowView,
+} from './wire.ts'
 
 /** How records are shown. No credential is in here: no hash, no token, no secret. */
 export function accountView(account: AccountRecord): AccountView {
@@ -59,6 +68,18 @@ export function deliveryView(delivery: FullDelivery): DeliveryView {
     ...deliveryFields(delivery),
     request: { ...delivery.request, headers: [...delivery.request.headers] },
     response: delivery.response && { ...delivery.response, headers: [...delivery.response.headers] },
+  }
+}
+
+export function noticeView({ id, kind, title, text, ...notice }: NoticeRecord): NoticeView {
+  return {
+    id,
+    kind,
+    title,
+    text,
+    starts_at: formatTime(notice.startsAtMs),
+    ends_at: isoOrNull(notice.endsAtMs),
+    updated_at: formatTime(notice.updatedAtMs),
   }
 }
 

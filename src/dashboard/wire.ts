@@ -21,6 +21,8 @@ export interface SessionView {
   user: { email: string; role: 'operator' | 'customer' } | null
   account: AccountView | null
   plan: PlanView | null
+  /** What the operator announces. */
+  notices: NoticeView[]
   /** The smallest plan with webhooks; null where none has any. */
   webhook_plan: Pick<PlanView, 'name' | 'tier'> | null
 }
@@ -185,6 +187,93 @@ export interface ResetLinkView {
   email: string
   token: string
   expires_at: string
+}
+
+/** Whether a link to choose a password works, and for whom. */
+export interface LinkView {
+  valid: boolean
+  email: string | null
+  /** The user was invited and chooses the first password. */
+  first: boolean
+}
+
+/** A new account, and the link with which its first user chooses a password. */
+export interface CreatedAccountView {
+  account: AccountView
+  link: ResetLinkView
+}
+
+/** An incident or maintenance, as the operator wrote it. */
+export interface NoticeView {
+  id: string
+  kind: 'incident' | 'maintenance'
+  title: string
+  text: string
+  starts_at: string
+  ends_at: string | null
+  updated_at: string
+}
+
+interface CallView {
+  at: string
+  request_id: string
+  method: string
+  target: string
+  key_id: string
+  environment: string
+}
+
+/** Calls of an account in the last 24 hours, as one process has seen them. */
+export interface AccountCallsView {
+  process: ProcessView
+  failed: (CallView & { status: number; code: string; message: string; times: number })[]
+  slowest: (CallView & { duration_ms: number })[]
+}
+
+export interface ProcessView {
+  name: string
+  started_at: string
+}
+
+/** What an operator looks at first. */
+export interface OverviewView {
+  version: string
+  process: ProcessView
+  environments: {
+    environment: EnvironmentName
+    status: 'ok' | 'degraded' | 'down'
+    sources: number
+    gaps_24h: number
+    audit: { checked: number; differences: number }
+    /** Sources in which the audit found differences. */
+    differing: string[]
+  }[]
+  /** Null before the first measurement. */
+  disk: {
+    state: 'ok' | 'low'
+    measured_at: string
+    used_bytes: number
+    /** Null where the disk is that of another server. */
+    free_bytes: number | null
+    min_free_bytes: number | null
+    growth_bytes_per_day: number | null
+    full_at: string | null
+    parts: {
+      environment: EnvironmentName | null
+      part: string
+      rows: number | null
+      bytes: number
+      growth_bytes_per_day: number | null
+    }[]
+  } | null
+  /** Of the data folder of this process; null before the first one. */
+  backup: {
+    taken_at: string | null
+    to: string | null
+    bytes: number | null
+    failed_at: string | null
+    failure: string | null
+  } | null
 }
 
 export interface AuditView {

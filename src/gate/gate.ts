@@ -1,7 +1,7 @@
 import type { Credential, KeyRing } from '../accounts/key-ring.ts'
 import type { EndpointRoute } from '../contract/endpoint.ts'
 import { ApiError } from '../core/errors.ts'
-import type { Clock } from '../kit/clock.ts'
+import { type Clock, elapsedMs } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import { type AdmissionDeps, admitAndCount, admitRequest, type KeyedRequest } from './admit-request.ts'
 import type { AuthThrottle } from './auth-throttle.ts'
@@ -10,6 +10,7 @@ import { errorReply, toApiError } from './error-reply.ts'
 import { limitRate } from './limit-rate.ts'
 import { Meter, type MeterDeps } from './meter.ts'
 import { type CachedPage, createPageCache } from './page-cache.ts'
+import type { RecentCalls } from './recent-calls.ts'
 import { meterHeaders } from './reply.ts'
 import type { GateReply, GateRequest } from './request.ts'
 import { runOpen } from './run-open.ts'
@@ -31,6 +32,8 @@ export interface GateDeps<Services> extends AdmissionDeps<Services>, Omit<MeterD
   /** For endpoints that need no key. */
   readonly openServices: Services
   readonly pageCacheBytes: number
+  /** For the operator who looks at an account. */
+  readonly calls?: RecentCalls
 }
 
 export interface Gate<Services> {
@@ -88,6 +91,11 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
     credential: Credential,
   ): GateReply | Promise<GateReply> {
     let known: Credential | undefined
+    const startedMs = elapsedMs(clock)
+    const finish = (reply: GateReply) => {
+      deps.calls?.finished(request, credential, elapsedMs(clock) - startedMs)
+      return reply
+    }
     const onError = (error: unknown) => failed(error, request, route, known)
     try {
       const { endpoint } = route
@@ -100,7 +108,7 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
       const reply = ledger.isFresh(credential.budgets, nowMs)
         ? serve(keyed, countFirst)
         : ledger.refresh(credential.budgets, nowMs).then(() => serve(keyed, countFirst))
-      return reply instanceof Promise ? reply.catch(onError) : reply
+      return reply instanceof Promise ? reply.then(finish, onError) : finish(reply)
     } catch (error) {
       return onError(error)
     }
@@ -179,6 +187,7 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
     const reply = errorReply(known, request.id, accept)
     if (credential !== undefined) {
       ledger.count(credential, route.name, known.status === 429 ? 'rate_limited' : 'failed')
+      deps.calls?.failed(request, credential, known)
       const credits = { charged: 0, remaining: remainingOf(credential) }
       reply.headers.push(...meterHeaders(credential, clock.now(), credits))
     }

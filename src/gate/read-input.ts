@@ -7,7 +7,7 @@ import type { Query } from './query.ts'
 const MAX_SHOWN_CHARS = 60
 
 /** Accepted by every endpoint. */
-const KEY_PARAMS = ['api-key', 'api_key']
+export const KEY_PARAMS = ['api-key', 'api_key']
 
 export interface ReadInput {
   input: Record<string, unknown>

@@ -3,6 +3,7 @@ import type { ViewAllowance } from '../accounts/view-allowance.ts'
 import type { EndpointAnswer, ListAnswer } from '../contract/endpoint.ts'
 import { formatTime } from '../core/time.ts'
 import { askedRows } from './price.ts'
+import { KEY_PARAMS } from './read-input.ts'
 import type { Rendered } from './render.ts'
 import type { GateReply, GateRequest, HeaderList } from './request.ts'
 import { remainingOf, type ServedRequest } from './task.ts'
@@ -117,7 +118,7 @@ function pushListHeaders<Services>(
 /** The same request with the new cursor, without the key. */
 function nextLink(request: GateRequest, param: string, cursor: string): string {
   const query = new URLSearchParams(request.search)
-  for (const name of ['api-key', 'api_key']) query.delete(name)
+  for (const name of KEY_PARAMS) query.delete(name)
   query.set(param, cursor)
   return `<${request.path}?${query}>; rel="next"`
 }

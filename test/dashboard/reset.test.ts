@@ -34,7 +34,7 @@ test('tapeline users reset prints a link to the running service, which sets the 
   const token = link.split('/').at(-1) ?? ''
   const guest = await visit(service.url)
   const shown = await guest.call<{ valid: boolean; email: string }>('POST', 'reset-link', { token })
-  assert.deepEqual(shown.json, { valid: true, email: EMAIL })
+  assert.deepEqual(shown.json, { valid: true, email: EMAIL, first: false })
 
   assert.equal((await guest.call('POST', 'reset', { token, password: 'short' })).status, 422)
   const set = await guest.call<SessionView>('POST', 'reset', { token, password: 'a new long password' })

@@ -1,8 +1,11 @@
 /** Every route of the dashboard's API, read off the factories that declare them. */
 import { ENDPOINTS } from '../../src/api/endpoints/list.ts'
 import type { DashboardRoute } from '../../src/dashboard/route.ts'
+import { invitationRoutes } from '../../src/dashboard/routes/invitations.ts'
 import { keyRoutes } from '../../src/dashboard/routes/keys.ts'
+import { noticeRoutes } from '../../src/dashboard/routes/notices.ts'
 import { operatorRoutes } from '../../src/dashboard/routes/operator.ts'
+import { overviewRoutes } from '../../src/dashboard/routes/overview.ts'
 import { sessionRoutes } from '../../src/dashboard/routes/session.ts'
 import { startRoutes } from '../../src/dashboard/routes/start.ts'
 import { statusRoutes } from '../../src/dashboard/routes/status.ts'
@@ -12,8 +15,11 @@ import { webhookRoutes } from '../../src/dashboard/routes/webhooks.ts'
 
 /** One for each file of the folder. */
 export const ROUTE_FILES: Record<string, (deps: never) => DashboardRoute[]> = {
+  invitations: invitationRoutes,
   keys: keyRoutes,
+  notices: noticeRoutes,
   operator: operatorRoutes,
+  overview: overviewRoutes,
   session: sessionRoutes,
   start: startRoutes,
   status: statusRoutes,
@@ -53,9 +59,9 @@ export function everyCall(names: Record<string, string>): Call[] {
     }))
 }
 
-/** `{id}` is an account, a key or a webhook, depending on the path. */
+/** `{id}` is an account, a key, a notice or a webhook, depending on the path. */
 function nameOf(path: string, name: string, names: Record<string, string>): string {
   if (name !== 'id') return names[name] ?? name
-  const kind = /accounts\/\{id\}/.test(path) ? 'account' : /keys\/\{id\}/.test(path) ? 'key' : 'webhook'
+  const kind = /(account|key|notice)s\/\{id\}/.exec(path)?.[1] ?? 'webhook'
   return names[kind] ?? name
 }

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import type { Accounts } from '../../accounts/accounts.ts'
 import type { AuditLog } from '../../accounts/audited.ts'
+import type { Notices } from '../../accounts/notices.ts'
 import { PASSWORD_LENGTH } from '../../accounts/password.ts'
 import type { PasswordResets } from '../../accounts/password-reset.ts'
 import type { PlanBook } from '../../accounts/plans.ts'
@@ -20,8 +21,8 @@ import {
   readJsonBody,
   userRoute,
 } from '../route.ts'
-import { accountView, planView } from '../views.ts'
-import type { SessionView } from '../wire.ts'
+import { accountView, noticeView, planView } from '../views.ts'
+import type { LinkView, SessionView } from '../wire.ts'
 
 export interface SessionDeps {
   readonly users: Users
@@ -30,6 +31,7 @@ export interface SessionDeps {
   readonly accounts: Accounts
   readonly plans: PlanBook
   readonly audit: AuditLog
+  readonly notices: Notices
   readonly cookies: SessionCookies
   readonly devices: DeviceCookies
   readonly clock: Clock
@@ -69,6 +71,7 @@ async function viewOf(
     user: user === undefined ? null : { email: user.email, role: user.role },
     account: account === undefined ? null : accountView(account),
     plan: plan === undefined ? null : planView(plan),
+    notices: user === undefined ? [] : (await deps.notices.current()).map(noticeView),
     webhook_plan: webhookPlan(plans),
   }
 }
@@ -167,7 +170,8 @@ export function sessionRoutes(deps: SessionDeps): DashboardRoute[] {
     openRoute('POST reset-link', async ({ request }) => {
       const { token } = readJsonBody(ResetLink, request)
       const user = await deps.resets.find(token)
-      return json({ valid: user !== undefined, email: user?.email ?? null })
+      const first = user !== undefined && (await deps.resets.isFirst(user))
+      return json({ valid: user !== undefined, email: user?.email ?? null, first } satisfies LinkView)
     }),
     openRoute('POST reset', async (context) => {
       const { token, password } = readJsonBody(Reset, context.request)
