@@ -5,7 +5,7 @@ import type { RowError } from '../core/rows/row-error.ts'
 import type { FeedRows } from '../core/rows/row-kinds.ts'
 import type { Coverage, CoverageChange, CoverageStore, Span } from './coverage.ts'
 import type { MarketStore } from './markets.ts'
-import type { AtQuery, Finality, FoundRow, Page, PageQuery, SeriesStore } from './series.ts'
+import type { AtQuery, Finality, FoundRow, Page, PageQuery, RetainOptions, SeriesStore } from './series.ts'
 
 /** What one flush of a recorder brings. Applied in this order, each list in its own order. */
 export interface EnvironmentWrite {
@@ -81,6 +81,11 @@ export interface EnvironmentStore {
    * the caller writes again without them, with a gap in place of each.
    */
   write(write: EnvironmentWrite): Promise<WriteResult>
+  /**
+   * Gives room of deleted rows back to the system, in small steps, where the engine does not by itself. Some stays for
+   * the next rows. Gives the number of bytes.
+   */
+  giveBackRoom(options?: RetainOptions): Promise<number>
   /** Writes what was accepted, then releases files and threads. Later calls are refused. */
   close(): Promise<void>
 }

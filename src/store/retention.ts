@@ -43,6 +43,8 @@ export function startRetention(
           if (deleted > 0) log.info({ environment, ...filter, days, deleted }, 'old rows were deleted')
         }
       }
+      const bytes = await store.giveBackRoom({ betweenSteps })
+      if (bytes > 0) log.info({ environment, bytes }, 'room of deleted rows was given back')
     } finally {
       await store.close()
     }

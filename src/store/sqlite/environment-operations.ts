@@ -13,6 +13,7 @@ import { marketWriter } from './markets-write.ts'
 import { rowWriter } from './series-append.ts'
 import { feedTable } from './series-feeds.ts'
 import { retainStep } from './series-retain.ts'
+import { vacuumStep } from './vacuum.ts'
 
 /** A write of the port with its rows and markets encoded: a plain value that crosses to the writer thread. */
 export interface EncodedWrite {
@@ -28,6 +29,8 @@ export type EnvironmentOperations = {
   write(write: EncodedWrite): WriteResult | { refused: FaultyRow[] }
   /** Deletes a part of what is older; `more` while some is left. */
   retain(feed: Feed, olderThan: number): { deleted: number; more: boolean }
+  /** Gives some pages back; `more` while many are free. */
+  giveBackRoom(): { bytes: number; more: boolean }
 }
 
 /** SQLite's codes for a value that is too big, breaks a constraint, has the wrong type or cannot be bound. */
@@ -119,6 +122,7 @@ export function environmentWrites(database: DatabaseSync): Writes<EnvironmentOpe
         rows.forget()
         return { deleted, more }
       },
+      giveBackRoom: () => vacuumStep(database),
     },
   }
 }

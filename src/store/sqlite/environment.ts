@@ -79,6 +79,15 @@ export async function openSqliteEnvironment(options: SqliteEnvironmentOptions): 
     markets: functions(marketReader(database)),
     ...functions(coveredReads({ reader, lookup, coverage })),
     ...functions({ write: environmentWrite({ writer, clock, holdMs }) }),
+    async giveBackRoom({ betweenSteps = async () => true } = {}) {
+      let bytes = 0
+      for (let more = true; more && (await betweenSteps()); ) {
+        const step = await writer.call('giveBackRoom', [])
+        bytes += step.bytes
+        more = step.more
+      }
+      return bytes
+    },
     close,
   }
 }

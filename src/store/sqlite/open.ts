@@ -40,6 +40,8 @@ export function openDatabase(options: OpenOptions): DatabaseSync {
   try {
     if (!readOnly) {
       if (options.pageBytes !== undefined) database.exec(`PRAGMA page_size = ${options.pageBytes}`)
+      // For new files: room of deleted rows can be given back to the system, step by step.
+      database.exec('PRAGMA auto_vacuum = INCREMENTAL')
       database.exec('PRAGMA journal_mode = WAL')
       database.exec(`PRAGMA synchronous = ${options.sync ?? 'normal'}`)
       database.exec(`PRAGMA journal_size_limit = ${JOURNAL_SIZE_LIMIT_BYTES}`)
