@@ -22,6 +22,7 @@ import {
   UsageError,
   type UsersAccess,
 } from './cli/command.ts'
+import { DOCTOR_COMMAND, runDoctor } from './cli/doctor/doctor-command.ts'
 import { KEY_COMMANDS } from './cli/keys-commands.ts'
 import { MARKET_COMMANDS } from './cli/market-commands.ts'
 import { createOutput, type Output } from './cli/output.ts'
@@ -30,7 +31,14 @@ import { SANDBOX_COMMANDS } from './cli/sandbox-commands.ts'
 import { STORE_COMMANDS } from './cli/store-commands.ts'
 import { USAGE_COMMAND } from './cli/usage-command.ts'
 import { USER_COMMANDS } from './cli/users-commands.ts'
-import { type Config, ConfigError, clientSettings, type LoadedConfig, loadConfig } from './config/config.ts'
+import {
+  type Config,
+  ConfigError,
+  clientSettings,
+  type LoadedConfig,
+  loadConfig,
+  storePassword,
+} from './config/config.ts'
 import { StoreUnavailableError } from './core/store-unavailable.ts'
 import { systemClock } from './kit/clock.ts'
 import { exitProcess } from './kit/exit-process.ts'
@@ -88,6 +96,7 @@ const COMMANDS: readonly CommandForm[] = [
   ...ON_ACCOUNTS,
   ...STORE_COMMANDS,
   ...BACKUP_COMMANDS,
+  DOCTOR_COMMAND,
   openapi,
   mcp,
 ]
@@ -114,6 +123,7 @@ async function main(argv: readonly string[]): Promise<number> {
   if (command === serve) return runService(loaded, output)
   if (command === config) await printConfig(loaded, output)
   else if (command === openapi) out(await openapiText())
+  else if (command === DOCTOR_COMMAND) await examineMachine(loaded, output, json)
   else await runOnStore(command, loaded, values, output)
   return 0
 }
@@ -138,6 +148,12 @@ async function serveMcp(values: Record<string, string | undefined>): Promise<num
 async function printConfig(loaded: LoadedConfig, output: Output): Promise<void> {
   const { describeWithVenues } = await import('./app/live-setting.ts')
   output.print(describeWithVenues(loaded), ['setting', 'value', 'from', 'about'])
+}
+
+async function examineMachine(loaded: LoadedConfig, output: Output, json: boolean): Promise<void> {
+  const { examinedMachine } = await import('./app/machine.ts')
+  const machine = examinedMachine(loaded, { clock: systemClock, storePassword: storePassword() })
+  await runDoctor(machine, output, json)
 }
 
 async function openapiText(): Promise<string> {

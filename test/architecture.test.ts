@@ -37,7 +37,7 @@ const ALLOWED: Record<string, string[]> = {
   'api/http': ['core', 'kit', 'contract', 'api/publish', 'api/mcp', 'gate', 'stream', 'dashboard'],
   sandbox: ['core', 'kit'],
   config: ['core', 'kit', 'venues/plan'],
-  cli: ['core', 'kit', 'accounts', 'store/port'],
+  cli: ['core', 'kit', 'config', 'accounts', 'store/port'],
   dashboard: ['core', 'kit', 'accounts', 'webhooks', 'api/publish'],
 }
 /** The composition root and what starts it may import everything; nothing imports app.ts but main.ts. */

@@ -49,6 +49,8 @@ export interface LoadedConfig {
   /** One line per setting: where its value comes from; secrets as ***. */
   described: { setting: string; value: string; from: string; about: string }[]
   warnings: string[]
+  /** The file that TAPELINE_CONFIG names. */
+  file: string | undefined
 }
 
 /** Which service commands of customers talk to, with which key. */
@@ -57,6 +59,11 @@ export function clientSettings(env: NodeJS.ProcessEnv = process.env): {
   key: string | undefined
 } {
   return { url: env.TAPELINE_URL, key: env.TAPELINE_KEY }
+}
+
+/** Read by the library that connects to PostgreSQL; `tapeline doctor` judges it. */
+export function storePassword(env: NodeJS.ProcessEnv = process.env): string | undefined {
+  return env.PGPASSWORD
 }
 
 export function loadConfig(env: NodeJS.ProcessEnv = process.env): LoadedConfig {
@@ -68,7 +75,12 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env): LoadedConfig {
     config[name] = value
     described.push({ setting: spec.variable, value: show(value, spec), from, about: spec.about })
   }
-  return { config: config as Config, described, warnings: strayVariables(env) }
+  return {
+    config: config as Config,
+    described,
+    warnings: strayVariables(env),
+    file: env.TAPELINE_CONFIG || undefined,
+  }
 }
 
 function pick(name: string, spec: Setting<unknown>, env: NodeJS.ProcessEnv, file: Record<string, unknown>) {

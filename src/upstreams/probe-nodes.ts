@@ -89,7 +89,7 @@ export function startProbing(options: HealthProbesOptions) {
 }
 
 /** undefined when it is not the answer of a node: such a probe has failed. */
-function readServerInfo(bytes: Buffer): ProbeResult {
+export function readServerInfo(bytes: Buffer): ProbeResult {
   const read = parseExact(bytes.toString('utf8'), { maxDepth: 8, maxChars: 100_000 })
   if (!read.ok || typeof read.value !== 'object' || read.value === null) return undefined
   const { networkId, isSynced, hasUtxoIndex, virtualDaaScore, serverVersion } = read.value as Record<

@@ -11,6 +11,7 @@ import { partitionsAhead } from './partitions.ts'
 const MIN_SERVER = 15
 /** What one process that does everything opens at most, in pools: API, recorder and indexer, with their schemas. */
 const POOLS_OF_A_PROCESS = 4
+const MAX_CLOCK_OFFSET_MS = 2_000
 /** A standby this far behind is not one that could take over soon. */
 const MAX_LAG_BYTES = 256 * 1024 * 1024
 
@@ -37,6 +38,7 @@ export async function checkServer(address: PostgresAddress): Promise<Finding[]> 
       checkReplication,
       checkSettings,
       checkUse,
+      checkClock,
     ])
       findings.push(...(await check(client, address)))
     return findings
@@ -240,6 +242,18 @@ const checkUse: Check = async (client, { schema }) => {
   return rows.length === 0
     ? [ok('in use', 'no process leads a part')]
     : rows.map(({ part, holder }) => ok('in use', `${part} is led by ${holder}`))
+}
+
+/** Rows carry the times of processes, leases those of the server. */
+const checkClock: Check = async (client) => {
+  const askedMs = Date.now()
+  const { rows } = await client.query<{ now: string }>(
+    'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now',
+  )
+  const aheadMs = Math.round((askedMs + Date.now()) / 2 - Number(rows[0]?.now))
+  return Math.abs(aheadMs) > MAX_CLOCK_OFFSET_MS
+    ? [problem('clock', `this machine is ${aheadMs} ms ahead of the server: set both clocks (NTP)`)]
+    : [ok('clock', `this machine is ${aheadMs} ms ahead of the server`)]
 }
 
 async function settingOf(client: Client, name: string): Promise<string> {

@@ -1,6 +1,7 @@
 /** Who can reach the service, and whether anybody between can read along. */
-import type { Config } from '../config/config.ts'
+
 import { addressMatcher, parseCidr } from '../kit/ip-range.ts'
+import type { Config } from './config.ts'
 
 const isLoopbackAddress = addressMatcher(
   ['127.0.0.0/8', '::1/128'].flatMap((range) => parseCidr(range) ?? []),

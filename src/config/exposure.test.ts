@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { loadConfig } from '../config/config.ts'
+import { loadConfig } from './config.ts'
 import { exposure } from './exposure.ts'
 
 const of = (env: Record<string, string>) => exposure(loadConfig(env).config)

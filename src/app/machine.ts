@@ -1,0 +1,119 @@
+/** The machine as `tapeline doctor` examines it: every question with its own time limit. */
+
+import { totalmem } from 'node:os'
+import { join } from 'node:path'
+import { readCertificate } from '../api/http/certificate.ts'
+import type { Machine, NodeReport } from '../cli/doctor/check.ts'
+import type { LoadedConfig } from '../config/config.ts'
+import type { Source } from '../core/source.ts'
+import type { Clock } from '../kit/clock.ts'
+import { redactAddress } from '../kit/redact-address.ts'
+import { readLastBackup } from '../store/backup/last-backup.ts'
+import { checkStore, readHolder, SERVICE_LOCK } from '../store/open-stores.ts'
+import { dialNode } from '../upstreams/dial-node.ts'
+import { readServerInfo } from '../upstreams/probe-nodes.ts'
+import { WrpcSocket } from '../upstreams/wrpc.ts'
+import { venueOfSource } from './backfill-venue.ts'
+import { storeAddress } from './data-folder.ts'
+import { liveSetting } from './live-setting.ts'
+import { openVenue } from './open-venue.ts'
+
+const ASK_WITHIN_MS = 10_000
+
+export function examinedMachine(
+  { config, warnings, file }: LoadedConfig,
+  { clock, storePassword }: { clock: Clock; storePassword: string | undefined },
+): Machine {
+  const settings = [...new Set(config.live.map((source) => venueOfSource(source as Source)))].flatMap(
+    (name) => (name === undefined ? [] : [liveSetting(name, config)]),
+  )
+  return {
+    config,
+    warnings,
+    configFile: file,
+    nowMs: clock.now(),
+    service: runningService(config.data),
+    memoryBytes: Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY),
+    lastBackup: readLastBackup(config.data),
+    storePassword: passwordIn(config.store) ?? storePassword,
+    store: () => checkStore(storeAddress(config)),
+    certificate: (files) => readCertificate(files),
+    venues: () => {
+      const signal = AbortSignal.timeout(ASK_WITHIN_MS)
+      return Promise.all(settings.map((setting) => openVenue(setting, clock).check({ signal })))
+    },
+    async clocks() {
+      const hosts = settings.flatMap((setting) => Object.values(setting.hosts ?? {}))
+      const origins = new Set(hosts.filter((url) => /^https?:/.test(url)).map((url) => new URL(url).origin))
+      const clocks = await Promise.all([...origins].map((origin) => clockOf(origin, clock)))
+      return clocks.flatMap((each) => each ?? [])
+    },
+    nodes: () => Promise.all(config.nodes.map((node) => askNode(node, config.network, clock))),
+    statusOf: (url) =>
+      ask(url).then(
+        ({ status }) => status,
+        () => undefined,
+      ),
+  }
+}
+
+function runningService(data: string): Machine['service'] {
+  const holder = readHolder(join(data, `${SERVICE_LOCK}.json`))
+  if (holder === undefined) return undefined
+  try {
+    process.kill(holder.pid, 0)
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'EPERM') return undefined
+  }
+  return { pid: holder.pid }
+}
+
+function passwordIn(store: string | null): string | undefined {
+  const [, password] = /^\w+:\/\/[^:@/]*:([^@/]*)@/.exec(store ?? '') ?? []
+  return password === undefined ? undefined : decodeURIComponent(password)
+}
+
+async function ask(url: string): Promise<Response> {
+  const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(ASK_WITHIN_MS) })
+  await response.body?.cancel()
+  return response
+}
+
+/** As its header has it, which is cut to seconds; undefined where it has none or cannot be reached. */
+async function clockOf(host: string, clock: Clock): Promise<{ host: string; aheadMs: number } | undefined> {
+  try {
+    const askedMs = clock.now()
+    const date = Date.parse((await ask(host)).headers.get('date') ?? '')
+    if (Number.isNaN(date)) return undefined
+    return { host, aheadMs: (askedMs + clock.now()) / 2 - (date + 500) }
+  } catch {
+    return undefined
+  }
+}
+
+async function askNode(setting: string, network: string, clock: Clock): Promise<NodeReport> {
+  const url = setting.replace(/^(primary|backup)=/, '')
+  const address = redactAddress(url)
+  const opened = Promise.withResolvers<string | undefined>()
+  const socket = new WrpcSocket({
+    ...{ url, dial: dialNode, clock },
+    onOpen: () => opened.resolve(undefined),
+    onClose: (detail) => opened.resolve(detail),
+  })
+  try {
+    const fault = await opened.promise
+    if (fault !== undefined) return { address, fault }
+    const answer = await socket.call('getServerInfo', '{}', { timeoutMs: ASK_WITHIN_MS })
+    const info = answer.kind === 'result' ? readServerInfo(answer.bytes) : undefined
+    return { address, fault: faultOf(info, network) }
+  } finally {
+    socket.close()
+  }
+}
+
+function faultOf(info: ReturnType<typeof readServerInfo>, network: string): string | undefined {
+  if (info === undefined) return 'it does not answer as a node does over wRPC JSON'
+  if (info.networkId !== network) return `it is on ${info.networkId}, and TAPELINE_NETWORK is ${network}`
+  if (!info.isSynced) return 'it is not synchronised yet'
+  return info.hasUtxoIndex ? undefined : 'it runs without --utxoindex'
+}
