@@ -37,7 +37,7 @@ import {
   clientSettings,
   type LoadedConfig,
   loadConfig,
-  storePassword,
+  storePasswordOfEnvironment,
 } from './config/config.ts'
 import { StoreUnavailableError } from './core/store-unavailable.ts'
 import { systemClock } from './kit/clock.ts'
@@ -152,7 +152,7 @@ async function printConfig(loaded: LoadedConfig, output: Output): Promise<void> 
 
 async function examineMachine(loaded: LoadedConfig, output: Output, json: boolean): Promise<void> {
   const { examinedMachine } = await import('./app/machine.ts')
-  const machine = examinedMachine(loaded, { clock: systemClock, storePassword: storePassword() })
+  const machine = examinedMachine(loaded, { clock: systemClock, storePassword: storePasswordOfEnvironment() })
   await runDoctor(machine, output, json)
 }
 

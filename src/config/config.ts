@@ -62,7 +62,7 @@ export function clientSettings(env: NodeJS.ProcessEnv = process.env): {
 }
 
 /** Read by the library that connects to PostgreSQL; `tapeline doctor` judges it. */
-export function storePassword(env: NodeJS.ProcessEnv = process.env): string | undefined {
+export function storePasswordOfEnvironment(env: NodeJS.ProcessEnv = process.env): string | undefined {
   return env.PGPASSWORD
 }
 

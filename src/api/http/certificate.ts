@@ -18,7 +18,7 @@ export interface CertificateFiles {
   readonly key: string
 }
 
-export interface CertificatePair {
+interface CertificatePair {
   readonly cert: Buffer
   readonly key: Buffer
 }
