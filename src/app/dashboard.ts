@@ -123,6 +123,7 @@ export function startDashboard(deps: DashboardDeps) {
     devices: deviceCookies({ box: deps.box, secure }),
     clock,
     signUp: config.signUp,
+    statusPage: config.statusPage,
     version: deps.version,
     environments,
     idle: { test: idleNotice(config, 'test'), live: idleNotice(config, 'live') },

@@ -15,6 +15,8 @@ export interface SessionView {
   csrf: string
   version: string
   sign_up: boolean
+  /** Whether there is a public status page. */
+  status_page: boolean
   environments: EnvironmentName[]
   /** Where nothing is recorded, or no node is connected: what to set. */
   idle: Record<EnvironmentName, { market: string | null; chain: string | null }>

@@ -65,6 +65,8 @@ export const EMPTY_VIEWS: readonly View[] = [
 export const OPERATOR_VIEWS: readonly View[] = [
   { name: 'operator', path: 'operator' },
   { name: 'operator-account', path: 'operator', act: click('Manage') },
+  { name: 'operator-new-account', path: 'operator', act: click('New account') },
+  { name: 'operator-new-notice', path: 'operator', act: click('New notice') },
 ]
 
 /** Goes there from another view, so that what the last one left open is gone. */

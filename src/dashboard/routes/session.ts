@@ -36,6 +36,7 @@ export interface SessionDeps {
   readonly devices: DeviceCookies
   readonly clock: Clock
   readonly signUp: boolean
+  readonly statusPage: boolean
   readonly version: string
   readonly environments: readonly Environment[]
   readonly idle: SessionView['idle']
@@ -66,6 +67,7 @@ async function viewOf(
     csrf: deps.cookies.csrfOf(token),
     version: deps.version,
     sign_up: deps.signUp,
+    status_page: deps.statusPage,
     environments: [...deps.environments],
     idle: deps.idle,
     user: user === undefined ? null : { email: user.email, role: user.role },

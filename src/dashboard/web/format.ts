@@ -71,6 +71,15 @@ export function price(value: number): string {
   return value.toLocaleString('en-US', { maximumFractionDigits: chartDecimals(value) })
 }
 
+const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB']
+
+/** Of a disk. */
+export function size(value: number): string {
+  const step = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log10(Math.abs(value) || 1) / 3)))
+  const scaled = value / 1000 ** step
+  return `${step === 0 ? count(scaled) : kib.format(scaled)} ${UNITS[step]}`
+}
+
 export function bytes(value: number): string {
   return value < 1_024 ? `${count(value)} B` : `${kib.format(value / 1_024)} KiB`
 }

@@ -1,6 +1,8 @@
 import type { ComponentChildren, ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { planName } from './format.ts'
+import type { NoticeView } from '../wire.ts'
+import { call } from './api.ts'
+import { dateTime, planName } from './format.ts'
 import { Icon } from './icons.tsx'
 import { useSession } from './session.ts'
 import { applyTheme } from './theme.ts'
@@ -85,6 +87,7 @@ export function Shell({ path }: { path: string }) {
         </div>
       </aside>
       <main id="main" tabIndex={-1}>
+        <Notices first={session.notices} />
         {session.account?.paused_reason !== null && <PausedNote reason={session.account?.paused_reason} />}
         {View === undefined ? <LazyExplorer path={path} /> : <View key={environment} />}
       </main>
@@ -116,6 +119,36 @@ function ThemeButton() {
     <Button look="ghost" aria-label={dark ? 'Light theme' : 'Dark theme'} onClick={flip}>
       <Icon name={dark ? 'sun' : 'moon'} />
     </Button>
+  )
+}
+
+const NOTICES_EVERY_MS = 120_000
+
+/** What the operator announces: a page that stays open notices it too. */
+function Notices({ first }: { first: NoticeView[] }) {
+  const [loaded, setLoaded] = useState(first)
+  useEffect(() => {
+    const timer = setInterval(() => {
+      call<{ notices: NoticeView[] }>('GET', 'notices').then(
+        ({ notices }) => setLoaded(notices),
+        () => {},
+      )
+    }, NOTICES_EVERY_MS)
+    return () => clearInterval(timer)
+  }, [])
+  return (
+    <>
+      {loaded.map(({ id, kind, title, text, starts_at, ends_at }) => (
+        <section key={id} class="notice" aria-label={kind}>
+          <strong>{title}</strong>{' '}
+          <span class="muted tiny">
+            {dateTime(starts_at)}
+            {ends_at === null ? '' : ` – ${dateTime(ends_at)}`} UTC
+          </span>
+          {text !== '' && <p class="break">{text}</p>}
+        </section>
+      ))}
+    </>
   )
 }
 

@@ -34,7 +34,7 @@ export function AccountPage() {
           <Stat label="Webhooks" value={count(plan?.webhooks ?? 0)} />
         </div>
         <p class="muted">
-          Account id <code>{account?.id}</code>
+          Account id <code>{account?.id}</code> · <a href="/plans">All plans and prices</a>
         </p>
       </Card>
       <PasswordCard />

@@ -1,11 +1,13 @@
 import { useState } from 'preact/hooks'
 import type { KeyView, OperatorAccountView, PlanView, ResetLinkView, UsageView } from '../../wire.ts'
 import { call } from '../api.ts'
-import { count, dateTime, planName } from '../format.ts'
+import { count, dateTime } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { Badge, Button, Problem, Select, Stat, TextField, useAction } from '../ui/parts.tsx'
 import { ShownOnce } from '../ui/shown-once.tsx'
+import { AccountCalls } from './account-calls.tsx'
+import { InviteForm, planNamed } from './invite.tsx'
 import { KeyTable, RevokeKey } from './keys.tsx'
 import { UsageBody } from './usage.tsx'
 
@@ -65,7 +67,9 @@ export function AccountDialog(props: {
       </div>
       <Problem text={change.problem ?? resume.problem} />
       <CreditsForm account={account} onDone={props.onChange} />
+      <InviteForm accountId={account.id} onDone={props.onChange} />
       <PasswordLinks emails={account.users} />
+      <AccountCalls accountId={account.id} />
       <h3>Usage</h3>
       {usage.value && <UsageBody usage={usage.value} from={usage.value.from.slice(0, 10)} />}
       <h3>Keys</h3>
@@ -168,11 +172,6 @@ function CreditsForm({ account, onDone }: { account: OperatorAccountView; onDone
       </form>
     </details>
   )
-}
-
-export function planNamed(plans: readonly PlanView[] | undefined, name: string): string {
-  const plan = plans?.find((one) => one.name === name)
-  return plan === undefined ? name : planName(plan)
 }
 
 export function AccountState({ account }: { account: OperatorAccountView }) {

@@ -5,7 +5,10 @@ import { compact, count, dateTime } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { Button, Card, PageFrame, Problem, useAction } from '../ui/parts.tsx'
 import { type Column, Table } from '../ui/table.tsx'
-import { AccountDialog, AccountState, planNamed } from './operator-account.tsx'
+import { NewAccount, planNamed } from './invite.tsx'
+import { AccountDialog, AccountState } from './operator-account.tsx'
+import { NoticesCard } from './operator-notices.tsx'
+import { OverviewCard } from './operator-overview.tsx'
 
 interface Accounts {
   accounts: OperatorAccountView[]
@@ -22,6 +25,8 @@ export function OperatorPage() {
   const { value, error, reload } = useLoad(() => call<Accounts>('GET', 'operator/accounts'), [], 10_000)
   const [openId, setOpenId] = useState<string>()
   const [wanted, setWanted] = useState('')
+  const [isCreating, setCreating] = useState(false)
+  const [notices, setNotices] = useState(0)
   const open = value?.accounts.find(({ id }) => id === openId)
   const shown = value?.accounts.filter((account) =>
     [account.id, account.email, ...account.users].some((text) =>
@@ -57,7 +62,7 @@ export function OperatorPage() {
   return (
     <PageFrame
       title="Operator"
-      lead="Accounts, plans and billing. Every change is in the audit log."
+      lead="The service, its accounts and what customers are told. Every change is in the audit log."
       actions={
         <input
           type="search"
@@ -68,8 +73,17 @@ export function OperatorPage() {
         />
       }
     >
+      <OverviewCard />
       <Problem text={error} />
-      <Card title={`Accounts${value ? ` (${count(value.accounts.length)})` : ''}`} class="flush">
+      <Card
+        title={`Accounts${value ? ` (${count(value.accounts.length)})` : ''}`}
+        class="flush"
+        aside={
+          <Button look="small" disabled={value === undefined} onClick={() => setCreating(true)}>
+            New account
+          </Button>
+        }
+      >
         {shown && (
           <Table
             columns={columns}
@@ -79,7 +93,11 @@ export function OperatorPage() {
           />
         )}
       </Card>
-      <AuditCard changed={value} />
+      <NoticesCard onChange={() => setNotices((before) => before + 1)} />
+      <AuditCard changed={[value, notices]} />
+      {isCreating && value && (
+        <NewAccount plans={value.plans} onDone={reload} onClose={() => setCreating(false)} />
+      )}
       {open && value && (
         <AccountDialog
           account={open}
@@ -93,8 +111,8 @@ export function OperatorPage() {
 }
 
 /** Newest first; older pages follow when asked for. */
-function AuditCard({ changed }: { changed: unknown }) {
-  const newest = useLoad(() => call<AuditPage>('GET', 'operator/audit'), [changed])
+function AuditCard({ changed }: { changed: readonly unknown[] }) {
+  const newest = useLoad(() => call<AuditPage>('GET', 'operator/audit'), changed)
   const [older, setOlder] = useState<AuditView[]>([])
   const [isOver, setOver] = useState(false)
   const first = newest.value?.entries ?? []

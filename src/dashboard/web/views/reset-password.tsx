@@ -1,20 +1,18 @@
 import { useEffect, useState } from 'preact/hooks'
+import type { LinkView } from '../../wire.ts'
 import { call, callSession } from '../api.ts'
 import { useSession } from '../session.ts'
 import { Button, PasswordField, Problem, useAction } from '../ui/parts.tsx'
 
-interface Link {
-  valid: boolean
-  email: string | null
-}
-
-/** The operator's one-time link: the user chooses a new password and is signed in. */
+/** The operator's one-time link: the user chooses the first or a new password and is signed in. */
 export function ResetPassword({ token }: { token: string }) {
   const { setSession } = useSession()
-  const [link, setLink] = useState<Link>()
+  const [link, setLink] = useState<LinkView>()
   const [password, setPassword] = useState('')
   useEffect(() => {
-    call<Link>('POST', 'reset-link', { token }).then(setLink, () => setLink({ valid: false, email: null }))
+    call<LinkView>('POST', 'reset-link', { token }).then(setLink, () =>
+      setLink({ valid: false, email: null, first: false }),
+    )
   }, [token])
   const { run, busy, problem } = useAction(async () => {
     const session = await callSession('POST', 'reset', { token, password })
@@ -25,18 +23,20 @@ export function ResetPassword({ token }: { token: string }) {
     <div class="gate">
       <form class="card" onSubmit={run}>
         <img src="/favicon.svg" alt="" width="44" height="44" />
-        <h1>Choose a new password</h1>
+        <h1>{link?.first ? 'Welcome to Tapeline' : 'Choose a new password'}</h1>
         <p class="muted">
-          {link?.email
-            ? `For ${link.email}. Everybody who is signed in with the old one is signed out.`
-            : 'This link works once.'}
+          {link?.email == null
+            ? 'This link works once.'
+            : link.first
+              ? `Choose the password that ${link.email} signs in with.`
+              : `For ${link.email}. Everybody who is signed in with the old one is signed out.`}
         </p>
         {link?.valid === false && (
           <Problem text="This link was used, replaced by a newer one or is too old. Ask the operator for another." />
         )}
         <input type="hidden" name="username" autocomplete="username" value={link?.email ?? ''} />
         <PasswordField
-          label="New password"
+          label={link?.first ? 'Password' : 'New password'}
           hint="At least 10 characters."
           isNew
           value={password}
@@ -46,9 +46,11 @@ export function ResetPassword({ token }: { token: string }) {
         <Button type="submit" look="primary" disabled={busy || link?.valid !== true}>
           {busy ? 'One moment…' : 'Set password'}
         </Button>
-        <p class="muted switch">
-          Remember it after all? <a href="#/sign-in">Sign in</a>
-        </p>
+        {!link?.first && (
+          <p class="muted switch">
+            Remember it after all? <a href="#/sign-in">Sign in</a>
+          </p>
+        )}
       </form>
     </div>
   )

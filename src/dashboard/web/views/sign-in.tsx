@@ -68,7 +68,13 @@ export function SignIn({ path }: { path: string }) {
         </p>
       </form>
       <p class="muted foot">
-        Market history and Kaspa node access. <a href="/docs">API reference</a>
+        Market history and Kaspa node access. <a href="/plans">Plans</a> ·{' '}
+        {session.status_page && (
+          <>
+            <a href="/status">Status</a> ·{' '}
+          </>
+        )}
+        <a href="/docs">API reference</a>
       </p>
     </div>
   )
