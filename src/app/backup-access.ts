@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts'
 import type { Clock } from '../kit/clock.ts'
 import { noteLastBackup } from '../store/backup/last-backup.ts'
 import { BackupRefusedError } from '../store/backups.ts'
-import { backupStore, checkBackups, listBackups, restoreFolder } from '../store/open-stores.ts'
+import { backupStore, checkBackups, listBackups, restoreStore } from '../store/open-stores.ts'
 import { storeAddress } from './data-folder.ts'
 
 export function backupAccess(
@@ -32,8 +32,11 @@ export function backupAccess(
     },
     list: (from) => listBackups(from).catch(refused),
     check: (from, onProgress) => checkBackups(from, onProgress).catch(refused),
-    restore: ({ from, to = data, atMs, onProgress }) =>
-      restoreFolder(to, { from, clock, onProgress, ...(atMs === undefined ? {} : { atMs }) }).catch(refused),
+    restore: ({ from, to, atMs, onProgress }) =>
+      restoreStore(
+        { to, dataFolder: data },
+        { from, clock, onProgress, ...(atMs === undefined ? {} : { atMs }) },
+      ).catch(refused),
   }
 }
 

@@ -18,7 +18,7 @@ export interface BackupAccess {
   check(from: string, onProgress: OnProgress): Promise<{ backups: number; faults: BackupFault[] }>
   restore(request: {
     from: string
-    /** Left out: the configured data folder. */
+    /** Left out: the configured data folder. One of PostgreSQL has to be named. */
     to: string | undefined
     atMs: number | undefined
     onProgress: OnProgress
@@ -89,11 +89,13 @@ export const BACKUP_COMMANDS: readonly BackupCommand[] = [
   },
   {
     name: 'restore',
-    about: 'Restores a backup into an empty data folder; a killed one is run again.',
+    about: 'Restores a backup into an empty folder; a killed one is run again.',
     options: {
       from,
       at: { about: 'The newest backup up to this time, such as 2026-03-14T04:00:00Z. Left out: the newest.' },
-      to: { about: 'The empty folder; left out: TAPELINE_DATA.' },
+      to: {
+        about: 'The empty folder; left out: TAPELINE_DATA. For PostgreSQL the data folder of a new server.',
+      },
     },
     async run({ values, output, backups }) {
       const request = { from: needed(values, 'from'), to: values.to, atMs: parseTimeOption(values, 'at') }
@@ -118,6 +120,14 @@ function keepOf(text: string | undefined): number | undefined {
   return keep
 }
 
-function named({ files, bytes, addedBytes, removed, freedBytes }: Omit<BackupSummary, 'takenAtMs'>) {
-  return { files, bytes, added_bytes: addedBytes, removed, freed_bytes: freedBytes }
+function named({
+  files,
+  bytes,
+  addedBytes,
+  removed,
+  freedBytes,
+  notes = [],
+}: Omit<BackupSummary, 'takenAtMs'>) {
+  const done = { files, bytes, added_bytes: addedBytes, removed, freed_bytes: freedBytes }
+  return notes.length === 0 ? done : { ...done, notes: notes.join(' ') }
 }

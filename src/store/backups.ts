@@ -7,7 +7,7 @@ export class BackupRefusedError extends Error {
 
 export interface BackupProgress {
   readonly step: 'copy' | 'store' | 'verify' | 'restore'
-  /** The file. */
+  /** The file or the program. */
   readonly about: string
   /** Bytes of this step. */
   readonly done: number
@@ -24,6 +24,8 @@ export interface BackupSummary {
   /** Older backups that were removed, and the bytes that this freed. */
   readonly removed: number
   readonly freedBytes: number
+  /** What is missing, one sentence each. */
+  readonly notes?: readonly string[]
 }
 
 export interface BackupEntry {

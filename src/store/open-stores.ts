@@ -4,10 +4,17 @@
  */
 import type { Clock } from '../kit/clock.ts'
 import type { RandomBytes } from '../kit/random.ts'
-import { BACKUP_LOCK } from './backup/backup-folder.ts'
+import { BACKUP_LOCK, kindOf } from './backup/about-folder.ts'
 import { type MakeBackupOptions, makeBackup } from './backup/make-backup.ts'
-import { type RestoreOptions, restoreBackup } from './backup/restore-backup.ts'
-import { BackupRefusedError, type BackupSummary, type RestoreSummary } from './backups.ts'
+import { checkChunks, listManifests, type RestoreOptions, restoreBackup } from './backup/restore-backup.ts'
+import {
+  type BackupEntry,
+  type BackupFault,
+  type BackupProgress,
+  BackupRefusedError,
+  type BackupSummary,
+  type RestoreSummary,
+} from './backups.ts'
 import { CopyRefusedError, type CopySide, type CopyTarget } from './copy/copy-side.ts'
 import type { Distributed, DistributeOptions, Finding, Upgrade, UpgradePlan } from './maintain.ts'
 import { StoreOpenError } from './open-error.ts'
@@ -17,9 +24,11 @@ import {
   parsePostgresAddress,
   shownAddress,
 } from './postgres/address.ts'
+import { backupServer, checkBaseBackups, listBaseBackups } from './postgres/backup.ts'
 import { checkServer } from './postgres/check.ts'
 import { openServerSource, openServerTarget } from './postgres/copy-side.ts'
 import { distributeTables } from './postgres/distribute.ts'
+import { restoreServer } from './postgres/restore.ts'
 import { openPostgresStores } from './postgres/stores.ts'
 import { planSchemaUpgrades, upgradeSchemas } from './postgres/upgrade.ts'
 import { snapshotFolder } from './sqlite/backup-source.ts'
@@ -32,7 +41,6 @@ import { openSqliteStores, type SqliteAddress } from './sqlite/stores.ts'
 import { planFolderUpgrade, upgradeFolder } from './sqlite/upgrade.ts'
 import type { Stores } from './stores.ts'
 
-export { checkBackups, listBackups } from './backup/restore-backup.ts'
 export { CopyRefusedError } from './copy/copy-side.ts'
 export { copyStore } from './copy/copy-store.ts'
 export type { FolderLock } from './sqlite/folder-lock.ts'
@@ -104,21 +112,41 @@ export async function backupStore(
   address: StoreAddress,
   { clock, ...options }: Omit<MakeBackupOptions, 'takeSnapshot' | 'lock'> & { clock: Clock },
 ): Promise<BackupSummary> {
-  if (address.engine !== 'sqlite')
-    throw new BackupRefusedError('A store in PostgreSQL is backed up with its own tools: pg_basebackup.')
-  return makeBackup({
-    ...options,
-    takeSnapshot: () => snapshotFolder(address.folder, clock),
-    lock: (folder) => tryLock(folder, BACKUP_LOCK, clock),
-  })
+  const lock = (folder: string) => tryLock(folder, BACKUP_LOCK, clock)
+  return address.engine === 'sqlite'
+    ? makeBackup({ ...options, lock, takeSnapshot: () => snapshotFolder(address.folder, clock) })
+    : backupServer(address, { ...options, lock })
 }
 
-/** Restores a backup into an empty data folder. BackupRefusedError says why nothing was restored. */
-export async function restoreFolder(
-  to: string,
+/** Newest first. */
+export async function listBackups(from: string): Promise<BackupEntry[]> {
+  return (await kindOf(from)) === 'postgres' ? listBaseBackups(from) : listManifests(from)
+}
+
+/** Reads everything in a folder of backups. */
+export async function checkBackups(
+  from: string,
+  onProgress: (progress: BackupProgress) => void,
+): Promise<{ backups: number; faults: BackupFault[] }> {
+  return (await kindOf(from)) === 'postgres' ? checkBaseBackups(from) : checkChunks(from, onProgress)
+}
+
+/**
+ * Restores a backup into an empty folder: a data folder, or that of a PostgreSQL server, which has to be named.
+ * BackupRefusedError says why nothing was restored.
+ */
+export async function restoreStore(
+  { to, dataFolder }: { to: string | undefined; dataFolder: string },
   { clock, ...options }: Omit<RestoreOptions, 'openTarget'> & { clock: Clock },
 ): Promise<RestoreSummary> {
-  return restoreBackup({ ...options, openTarget: (backup) => openRestoreTarget(to, backup, clock) })
+  if ((await kindOf(options.from)) !== 'postgres')
+    return restoreBackup({
+      ...options,
+      openTarget: (backup) => openRestoreTarget(to ?? dataFolder, backup, clock),
+    })
+  if (to === undefined)
+    throw new BackupRefusedError('These are backups of PostgreSQL: --to names an empty folder for its files.')
+  return restoreServer({ ...options, to })
 }
 
 /** Both sides of a copy from one engine to the other; closed by the caller. CopyRefusedError where a service runs. */

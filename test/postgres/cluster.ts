@@ -70,19 +70,31 @@ export async function clusterOfRun(): Promise<Cluster | undefined> {
   return cluster
 }
 
-/** Empty, or with `from` as a standby that follows that cluster. */
-export async function startCluster({ from }: { from?: Cluster } = {}): Promise<Cluster> {
+interface ClusterOptions {
+  /** As a standby that follows that cluster. */
+  from?: Cluster
+  /** On these files, which another one had. */
+  restored?: string
+  /** `name=value`. */
+  settings?: readonly string[]
+}
+
+/** Empty, unless the options say otherwise. */
+export async function startCluster({ from, restored, settings = [] }: ClusterOptions = {}): Promise<Cluster> {
   const programs = postgresPrograms()
   if (programs === undefined) throw new Error('PostgreSQL is not installed')
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-postgres-'))
   const as = owner()
   if (as.uid !== undefined) chownSync(folder, as.uid, as.gid as number)
-  const data = join(folder, 'data')
+  const data = restored ?? join(folder, 'data')
+  if (restored !== undefined && as.uid !== undefined)
+    execFileSync('chown', ['-R', `${as.uid}:${as.gid}`, restored])
   const [program, ...args] =
     from === undefined
       ? ['initdb', '-D', data, '-A', 'trust', '-U', 'postgres', '-E', 'UTF8', '--locale=C', '--no-sync']
       : ['pg_basebackup', '-D', data, '-R', '-d', from.address, '--checkpoint=fast', '--no-sync']
-  await run(join(programs, program as string), args, { ...as, cwd: folder } as object)
+  if (restored === undefined)
+    await run(join(programs, program as string), args, { ...as, cwd: folder } as object)
   const port = await freePort()
   const options = [
     'listen_addresses=127.0.0.1',
@@ -90,6 +102,7 @@ export async function startCluster({ from }: { from?: Cluster } = {}): Promise<C
     'max_connections=300',
     // What must survive is proven by killing processes, never the machine.
     'fsync=off',
+    ...settings,
   ].flatMap((setting) => ['-c', setting])
   const address = `postgres://postgres@127.0.0.1:${port}/postgres`
   let log = ''

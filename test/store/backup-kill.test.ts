@@ -16,7 +16,7 @@ import {
   checkBackups,
   openStores,
   parseStoreAddress,
-  restoreFolder,
+  restoreStore,
 } from '../../src/store/open-stores.ts'
 import { manualClock } from '../fakes/manual-clock.ts'
 import { cli, dataFolder } from '../fakes/service.ts'
@@ -35,7 +35,7 @@ const quiet = () => {}
 /** Ends itself by SIGKILL when this share of a step is done, or a little later. */
 const SCRIPT = `
   import { systemClock as clock } from ${JSON.stringify(join(ROOT, 'src/kit/clock.ts'))}
-  import { backupStore, parseStoreAddress, restoreFolder } from ${JSON.stringify(join(ROOT, 'src/store/open-stores.ts'))}
+  import { backupStore, parseStoreAddress, restoreStore } from ${JSON.stringify(join(ROOT, 'src/store/open-stores.ts'))}
   const [what, step, share, delayMs, from, to] = process.argv.slice(1)
   const kill = () => process.kill(process.pid, 'SIGKILL')
   const onProgress = (progress) => {
@@ -43,7 +43,7 @@ const SCRIPT = `
     if (delayMs === '0') kill()
     else setTimeout(kill, Number(delayMs))
   }
-  if (what === 'restore') await restoreFolder(to, { from, clock, onProgress })
+  if (what === 'restore') await restoreStore({ to }, { from, clock, onProgress })
   else await backupStore(parseStoreAddress(from), { to, release: '1', keep: 2, clock, onProgress })
 `
 
@@ -99,7 +99,7 @@ test(`backups and restores killed ${KILLS} times each leave nothing half done`, 
   const states: TableHashes[] = [withoutContinued(folderHashes(data))]
   const restored = async (name: string): Promise<TableHashes> => {
     const target = join(folder.path, name)
-    await restoreFolder(target, { from: to, clock: systemClock, onProgress: quiet })
+    await restoreStore({ to: target, dataFolder: '' }, { from: to, clock: systemClock, onProgress: quiet })
     return withoutContinued(folderHashes(target))
   }
 

@@ -26,7 +26,7 @@ import {
   listBackups,
   openStores,
   parseStoreAddress,
-  restoreFolder,
+  restoreStore,
 } from '../../src/store/open-stores.ts'
 import { snapshotFolder } from '../../src/store/sqlite/backup-source.ts'
 import { type ManualClock, manualClock } from '../fakes/manual-clock.ts'
@@ -37,7 +37,7 @@ import { fillStores, servedOf } from './filled-store.ts'
 import { CONTINUED, folderHashes, tableHashes, withoutContinued } from './table-hashes.ts'
 
 const HOUR_MS = 3_600_000
-const SNAPSHOTS = 150
+const SNAPSHOTS = 80
 const quiet = () => {}
 
 interface Rig {
@@ -46,7 +46,7 @@ interface Rig {
   readonly clock: ManualClock
   place(name: string): string
   backup(more?: { data?: string; to?: string; keep?: number }): ReturnType<typeof makeBackup>
-  restore(name: string, atMs?: number): ReturnType<typeof restoreFolder>
+  restore(name: string, atMs?: number): ReturnType<typeof restoreStore>
 }
 
 /** A data folder with something in every table: filled once, copied for each test. */
@@ -75,10 +75,13 @@ async function startRig(t: TestContext): Promise<Rig> {
     backup: ({ data: folder = data, ...more } = {}) =>
       backupStore(parseStoreAddress(folder), { to, release: '1.0.0', clock, onProgress: quiet, ...more }),
     restore: (name, atMs) =>
-      restoreFolder(place(name), {
-        ...{ from: to, clock, onProgress: quiet },
-        ...(atMs === undefined ? {} : { atMs }),
-      }),
+      restoreStore(
+        { to: place(name), dataFolder: '' },
+        {
+          ...{ from: to, clock, onProgress: quiet },
+          ...(atMs === undefined ? {} : { atMs }),
+        },
+      ),
   }
 }
 
@@ -220,7 +223,10 @@ test('all files are of one instant, while another process writes to them in turn
   const exited = once(child, 'exit')
   child.kill('SIGKILL')
   await exited
-  await restoreFolder(place('restored'), { from: to, clock: systemClock, onProgress: quiet })
+  await restoreStore(
+    { to: place('restored'), dataFolder: '' },
+    { from: to, clock: systemClock, onProgress: quiet },
+  )
   const restored = files.map((file) => new DatabaseSync(file.replace(data, place('restored'))))
   seen.push(countsOf(restored))
   for (const database of restored) database.close()
@@ -263,7 +269,7 @@ test('a folder that is not empty, not ours, of another installation or of a newe
   await assert.rejects(backup({ to: place('photos') }), /neither empty nor a folder of backups \(cat.jpg\)/)
   assert.deepEqual(readdirSync(place('photos')), ['cat.jpg'])
   await assert.rejects(
-    restoreFolder(place('x'), { from: place('photos'), clock, onProgress: quiet }),
+    restoreStore({ to: place('x'), dataFolder: '' }, { from: place('photos'), clock, onProgress: quiet }),
     /is no folder of backups/,
   )
   await assert.rejects(backup({ data: place('photos') }), /has no databases of this service/)

@@ -30,7 +30,7 @@ export interface RestoreOptions {
 
 export async function restoreBackup(options: RestoreOptions): Promise<RestoreSummary> {
   const { from, openTarget, onProgress } = options
-  const folder = await readBackupFolder(from)
+  const folder = readBackupFolder(from)
   const manifest = choose(await folder.manifests(), options)
   const target = await openTarget(manifest)
   try {
@@ -61,8 +61,8 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreSum
 }
 
 /** Newest first. */
-export async function listBackups(from: string): Promise<BackupEntry[]> {
-  const folder = await readBackupFolder(from)
+export async function listManifests(from: string): Promise<BackupEntry[]> {
+  const folder = readBackupFolder(from)
   return (await folder.manifests()).reverse().map((manifest) => ({
     takenAtMs: manifest.takenAtMs,
     release: manifest.release,
@@ -72,11 +72,11 @@ export async function listBackups(from: string): Promise<BackupEntry[]> {
 }
 
 /** Reads everything in a folder of backups, each chunk once. */
-export async function checkBackups(
+export async function checkChunks(
   from: string,
   onProgress: (progress: BackupProgress) => void,
 ): Promise<{ backups: number; faults: BackupFault[] }> {
-  const folder = await readBackupFolder(from)
+  const folder = readBackupFolder(from)
   const manifests = (await folder.manifests()).reverse()
   const checked = new Map<string, string | undefined>()
   const faults: BackupFault[] = []

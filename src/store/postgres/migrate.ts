@@ -7,6 +7,7 @@ import { MARKS_TABLE } from '../copy/copy-side.ts'
 import type { Migration } from '../migration.ts'
 import { StoreOpenError } from '../open-error.ts'
 import { UnfinishedCopyError } from '../unfinished-copy.ts'
+import { continueNumbers } from './restored-numbers.ts'
 import { SHARED_MIGRATIONS } from './shared-schema.ts'
 
 /** Tables that are created and upgraded together. */
@@ -38,6 +39,7 @@ export async function migrate(
   if (await isPartlyCopied(client, shared)) throw new UnfinishedCopyError()
   await applyMigrations(client, shared, sharedLabel(shared))
   await applyMigrations(client, shared, { schema, label, migrations })
+  await continueNumbers(client, { schema, label })
 }
 
 /** What every other label relies on. */

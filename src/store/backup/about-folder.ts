@@ -1,0 +1,65 @@
+/** What a folder of backups says about itself. */
+import { existsSync } from 'node:fs'
+import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { BackupRefusedError } from '../backups.ts'
+import { syncFolder } from './chunks.ts'
+import { FORMAT } from './manifest.ts'
+import type { LockBackups } from './ports.ts'
+
+const ABOUT = 'tapeline-backups.json'
+/** The beginning of the names of its lock. */
+export const BACKUP_LOCK = 'backup'
+/** What an empty folder may have: its lock, what file systems create, and an archive that was set up before. */
+const NOTHING = new Set([`${BACKUP_LOCK}.lock`, `${BACKUP_LOCK}.json`, 'lost+found', 'wal'])
+
+/** Files of the embedded engine in chunks, or what PostgreSQL's own tools write. */
+export type BackupKind = 'files' | 'postgres'
+
+/** Creates it where it is missing; the function ends the lock. One backup at a time. */
+export async function claimFolder(path: string, kind: BackupKind, lock: LockBackups): Promise<() => void> {
+  await mkdir(path, { recursive: true, mode: 0o700 })
+  const isNew = !existsSync(join(path, ABOUT))
+  if (isNew) await assertEmpty(path)
+  else if ((await kindOf(path)) !== kind)
+    throw new BackupRefusedError(`${path} has backups of the other engine: name another folder.`)
+  const release = lock(path)
+  if (release === undefined) throw new BackupRefusedError(`Another backup into ${path} is running.`)
+  if (!isNew) return release
+  try {
+    await writeWhole(join(path, ABOUT), JSON.stringify({ format: FORMAT, of: 'tapeline', kind }), path)
+    return release
+  } catch (error) {
+    release()
+    throw error
+  }
+}
+
+export async function kindOf(path: string): Promise<BackupKind> {
+  const file = join(path, ABOUT)
+  if (!existsSync(file)) throw new BackupRefusedError(`${path} is no folder of backups.`)
+  const about = await readFile(file, 'utf8').then(
+    (text) => JSON.parse(text) as { format?: unknown; of?: unknown; kind?: unknown } | null,
+    () => undefined,
+  )
+  if (about?.of !== 'tapeline' || typeof about.format !== 'number')
+    throw new BackupRefusedError(`${file} is damaged.`)
+  if (about.format > FORMAT)
+    throw new BackupRefusedError(`The backups in ${path} were written by a newer release: use that one.`)
+  return about.kind === 'postgres' ? 'postgres' : 'files'
+}
+
+/** Atomically, and on the disk when it returns. */
+export async function writeWhole(file: string, text: string, folder: string): Promise<void> {
+  await writeFile(`${file}.new`, text, { mode: 0o600, flush: true })
+  await rename(`${file}.new`, file)
+  await syncFolder(folder)
+}
+
+async function assertEmpty(path: string): Promise<void> {
+  const found = (await readdir(path)).filter((name) => !NOTHING.has(name) && !name.endsWith('.new'))
+  if (found.length === 0) return
+  throw new BackupRefusedError(
+    `${path} is neither empty nor a folder of backups (${found.slice(0, 3).join(', ')}): name another one.`,
+  )
+}
