@@ -279,6 +279,37 @@ describe('the dashboard in Chromium', { skip }, () => {
     assert.equal(await holder.locator('dialog').count(), 0)
   })
 
+  test('the operator invites a customer and announces maintenance, which the customer and /status show until it is deleted', async () => {
+    await operator.goto('/#/operator')
+    await operator.getByText('Last backup').waitFor()
+    await operator.getByRole('button', { name: 'New notice' }).click()
+    await operator.getByText('maintenance', { exact: true }).click()
+    await operator.getByLabel('Title').fill('New disks')
+    await operator.getByRole('button', { name: 'Publish' }).click()
+    await operator.getByTestId('notices').getByText('New disks').waitFor()
+    await operator.getByRole('button', { name: 'New account' }).click()
+    await operator.getByLabel('E-mail').fill('invited@example.com')
+    await operator.getByRole('button', { name: 'Create account' }).click()
+    const link = await operator.getByTestId('new-link').innerText()
+    await operator.getByRole('button', { name: 'I have copied it' }).click()
+
+    const { page, context } = await chromium.open(service.url, { ...PHONE, dark: true })
+    await page.goto(link)
+    await page.getByText('Choose the password that invited@example.com signs in with.').waitFor()
+    await page.getByLabel('Password').fill('chosen by the customer')
+    await page.getByRole('button', { name: 'Set password' }).click()
+    await page.getByRole('region', { name: 'maintenance' }).getByText('New disks').waitFor()
+    for (const path of ['/plans', '/status']) {
+      await page.goto(path)
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth'), PHONE.width, path)
+    }
+    await page.getByRole('heading', { name: 'New disks' }).waitFor()
+    await context.close()
+    await operator.getByTestId('notices').getByRole('button', { name: 'Delete' }).click()
+    await operator.getByRole('button', { name: 'Delete notice' }).click()
+    await operator.getByTestId('notices').getByText('None in the last 90 days.').waitFor()
+  })
+
   test('the operator pauses the account: 403; resumes it; the holder revokes the key: 401', async () => {
     const toggle = async (name: string) => {
       await operator.goto('/#/operator')
