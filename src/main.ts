@@ -23,6 +23,7 @@ import {
   type UsersAccess,
 } from './cli/command.ts'
 import { DOCTOR_COMMAND, runDoctor } from './cli/doctor/doctor-command.ts'
+import { checkHealth, HEALTH_COMMAND } from './cli/health.ts'
 import { KEY_COMMANDS } from './cli/keys-commands.ts'
 import { MARKET_COMMANDS } from './cli/market-commands.ts'
 import { createOutput, type Output } from './cli/output.ts'
@@ -97,6 +98,7 @@ const COMMANDS: readonly CommandForm[] = [
   ...STORE_COMMANDS,
   ...BACKUP_COMMANDS,
   DOCTOR_COMMAND,
+  HEALTH_COMMAND,
   openapi,
   mcp,
 ]
@@ -123,6 +125,7 @@ async function main(argv: readonly string[]): Promise<number> {
   if (command === serve) return runService(loaded, output)
   if (command === config) await printConfig(loaded, output)
   else if (command === openapi) out(await openapiText())
+  else if (command === HEALTH_COMMAND) output.line(await checkHealth(serviceAddress(loaded.config)))
   else if (command === DOCTOR_COMMAND) await examineMachine(loaded, output, json)
   else await runOnStore(command, loaded, values, output)
   return 0

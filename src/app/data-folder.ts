@@ -46,9 +46,14 @@ function restrict(path: string): void {
 }
 
 /** The URL of the service on this folder, running or not. */
-export function serviceAddress({ data, host, port }: { data: string; host: string; port: number }): string {
+export function serviceAddress({
+  data,
+  host,
+  port,
+  tlsCert,
+}: Pick<Config, 'data' | 'host' | 'port' | 'tlsCert'>): string {
   const address = readHolder(join(data, `${SERVICE_LOCK}.json`))?.address
-  return typeof address === 'string' ? address : `http://${host}:${port}`
+  return typeof address === 'string' ? address : `${tlsCert === null ? 'http' : 'https'}://${host}:${port}`
 }
 
 /** Where everything of this service is stored; a plain value that threads are started with. */

@@ -1,18 +1,22 @@
 /** The machine as `tapeline doctor` examines it: every question with its own time limit. */
 
+import { connect } from 'node:net'
 import { totalmem } from 'node:os'
 import { join } from 'node:path'
 import { readCertificate } from '../api/http/certificate.ts'
-import type { Machine, NodeReport } from '../cli/doctor/check.ts'
-import type { LoadedConfig } from '../config/config.ts'
+import type { Machine, NodeReport, Receiver } from '../cli/doctor/check.ts'
+import type { Config, LoadedConfig } from '../config/config.ts'
 import type { Source } from '../core/source.ts'
 import type { Clock } from '../kit/clock.ts'
 import { redactAddress } from '../kit/redact-address.ts'
 import { readLastBackup } from '../store/backup/last-backup.ts'
-import { checkStore, readHolder, SERVICE_LOCK } from '../store/open-stores.ts'
+import { checkStore, openStores, readHolder, SERVICE_LOCK } from '../store/open-stores.ts'
 import { dialNode } from '../upstreams/dial-node.ts'
 import { readServerInfo } from '../upstreams/probe-nodes.ts'
 import { WrpcSocket } from '../upstreams/wrpc.ts'
+import { everySubscription } from '../webhooks/every-subscription.ts'
+import { createGuard, type Guard } from '../webhooks/guard.ts'
+import { systemResolve } from '../webhooks/resolve-host.ts'
 import { venueOfSource } from './backfill-venue.ts'
 import { storeAddress } from './data-folder.ts'
 import { liveSetting } from './live-setting.ts'
@@ -49,6 +53,7 @@ export function examinedMachine(
       return clocks.flatMap((each) => each ?? [])
     },
     nodes: () => Promise.all(config.nodes.map((node) => askNode(node, config.network, clock))),
+    receivers: () => reachReceivers(config, clock),
     statusOf: (url) =>
       ask(url).then(
         ({ status }) => status,
@@ -88,6 +93,54 @@ async function clockOf(host: string, clock: Clock): Promise<{ host: string; ahea
     return { host, aheadMs: (askedMs + clock.now()) / 2 - (date + 500) }
   } catch {
     return undefined
+  }
+}
+
+const MAX_RECEIVERS = 10
+const CONNECT_WITHIN_MS = 5_000
+
+async function reachReceivers(config: Config, clock: Clock): Promise<Receiver[]> {
+  const stores = openStores(storeAddress(config), clock)
+  // Opening what is not there yet would create it.
+  const isThere = stores.isShared
+    ? runningService(config.data) !== undefined
+    : stores.files(['live']).some((file) => file.endsWith('-webhooks.db'))
+  if (!isThere) return []
+  const store = stores.jobs('live')
+  const origins = new Set<string>()
+  try {
+    for await (const { url, active } of everySubscription(store)) {
+      if (active) origins.add(new URL(url).origin)
+      if (origins.size === MAX_RECEIVERS) break
+    }
+  } finally {
+    await store.close()
+  }
+  const guard = createGuard({ allowPrivate: config.allowPrivateWebhooks, resolve: systemResolve(clock) })
+  return Promise.all([...origins].map((origin) => reach(origin, guard)))
+}
+
+async function reach(origin: string, guard: Guard): Promise<Receiver> {
+  try {
+    const { protocol, hostname, port } = await guard.check(origin)
+    const number = port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port)
+    await new Promise<void>((resolve, reject) => {
+      const socket = connect({
+        host: hostname.replace(/^\[|\]$/g, ''),
+        port: number,
+        lookup: guard.lookup(protocol),
+      })
+      const end = (settle: () => void) => {
+        socket.destroy()
+        settle()
+      }
+      socket.setTimeout(CONNECT_WITHIN_MS, () => end(() => reject(new Error('no connection in time'))))
+      socket.on('error', (error) => end(() => reject(error)))
+      socket.once('connect', () => end(resolve))
+    })
+    return { origin, fault: undefined }
+  } catch (error) {
+    return { origin, fault: (error as Error).message }
   }
 }
 

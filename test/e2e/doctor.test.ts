@@ -120,6 +120,13 @@ test('on a good machine the doctor finds nothing', { skip }, async () => {
   assert.deepEqual(await examine(machine()), [])
 })
 
+/** A service that nobody else reaches may send webhooks to this machine. */
+const PRIVATE = {
+  TAPELINE_HOST: '127.0.0.1',
+  TAPELINE_PUBLIC_URL: '',
+  TAPELINE_ALLOW_PRIVATE_WEBHOOKS: 'on',
+}
+
 /** What is planted, and with which settings the doctor then runs. */
 type Plant = () => Machine | Promise<Machine>
 
@@ -252,6 +259,18 @@ const FAULTS: Record<string, readonly [string, Plant][]> = {
   'webhook targets': [
     ['webhooks into the own network', () => machine({ TAPELINE_ALLOW_PRIVATE_WEBHOOKS: 'on' })],
   ],
+  'webhook egress': [
+    [
+      'receivers of webhooks behind a closed way',
+      () => {
+        const dead = 'http://127.0.0.1:9999'
+        undo.push(() => {
+          for (const file of readdirSync(data)) if (file.startsWith('live-webhooks')) rmSync(join(data, file))
+        })
+        return addReceiver(dead).then(() => machine(PRIVATE))
+      },
+    ],
+  ],
   venues: [
     [
       'a venue that does not answer as one',
@@ -292,6 +311,24 @@ const FAULTS: Record<string, readonly [string, Plant][]> = {
     ['a backup that failed', () => ({ ...machine(), lastBackup: { failure: { reason: 'no space left' } } })],
   ],
 }
+
+/** Of an active webhook of the live environment. */
+async function addReceiver(url: string): Promise<void> {
+  const store = openStores(parseStoreAddress(data), systemClock).jobs('live')
+  const kinds = ['block_added']
+  const record = { accountId: 'a', keyId: 'k', url, kinds, addresses: [], batch: false, secret: 's' }
+  await store.createSubscription({ ...record, id: `wh_${undo.length}`, createdAtMs: 1 }, 10)
+  await store.close()
+  for (const name of readdirSync(data)) chmodSync(join(data, name), 0o600)
+}
+
+test('where one receiver of webhooks can be reached, others may be down', { skip }, async () => {
+  await addReceiver('http://127.0.0.1:9999')
+  undo.push(() => {})
+  await addReceiver(venue.url)
+  assert.deepEqual(await examine(machine(PRIVATE)), [])
+  for (const file of readdirSync(data)) if (file.startsWith('live-webhooks')) rmSync(join(data, file))
+})
 
 /** The address is what is examined; no server is behind it. */
 function withoutServer(env: Record<string, string>): Machine {

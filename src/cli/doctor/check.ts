@@ -40,6 +40,8 @@ export interface Machine {
   /** How far our clock is ahead of theirs. */
   clocks(): Promise<readonly { host: string; aheadMs: number }[]>
   nodes(): Promise<readonly NodeReport[]>
+  /** Some receivers of active webhooks. */
+  receivers(): Promise<readonly Receiver[]>
   /** The status of a GET without any credential; undefined without an answer. */
   statusOf(url: string): Promise<number | undefined>
 }
@@ -48,6 +50,12 @@ export interface NodeReport {
   /** Without what could be secret in it. */
   readonly address: string
   /** Why it cannot be used; undefined where it can. */
+  readonly fault: string | undefined
+}
+
+export interface Receiver {
+  readonly origin: string
+  /** Why nothing can be sent to it; undefined where it accepts a connection. */
   readonly fault: string | undefined
 }
 

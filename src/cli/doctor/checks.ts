@@ -1,5 +1,5 @@
 import type { DoctorCheck } from './check.ts'
-import { nodeEncryption, nodes, store, storeEncryption, venues } from './connection-checks.ts'
+import { nodeEncryption, nodes, store, storeEncryption, venues, webhookEgress } from './connection-checks.ts'
 import { metrics, plainExposure, publicUrl, trustedProxies, webhookTargets } from './exposure-checks.ts'
 import { backup, configFile, dataFiles, dataFolder, fileSystem, serviceUser } from './folder-checks.ts'
 import { clock, disk, memory, openFiles } from './machine-checks.ts'
@@ -30,6 +30,7 @@ export const DOCTOR_CHECKS: readonly DoctorCheck[] = [
   privateKey,
   metrics,
   webhookTargets,
+  webhookEgress,
   venues,
   nodes,
   nodeEncryption,

@@ -69,6 +69,22 @@ export const nodes: DoctorCheck = {
   },
 }
 
+/** One receiver may be down; when all of them are, the way to them is closed. */
+export const webhookEgress: DoctorCheck = {
+  name: 'webhook egress',
+  async run(machine) {
+    const receivers = await machine.receivers()
+    const [first] = receivers
+    if (first === undefined || receivers.some(({ fault }) => fault === undefined)) return NOTHING
+    return [
+      {
+        finding: `No receiver of webhooks can be reached; ${first.origin}: ${first.fault}.`,
+        todo: 'Allow outgoing HTTPS (ports 443 and above 1023) and DNS.',
+      },
+    ]
+  },
+}
+
 /** wRPC has no password: who is on the way reads, and can change, what it answers. */
 export const nodeEncryption: DoctorCheck = {
   name: 'node encryption',

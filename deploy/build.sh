@@ -1,0 +1,41 @@
+#!/bin/sh
+# Makes the root file system of the image: build.sh CHECKOUT FOLDER, as root on a Debian with apt-get. The image has the
+# service, its Node and the few libraries that Node needs; no shell, no package manager.
+set -eu
+checkout=$1
+image=$2
+user=10001
+
+if ! command -v npm >/dev/null; then
+  apt-get update -qq
+  apt-get install -y -qq --no-install-recommends ca-certificates npm
+fi
+
+# The package, with exactly the versions of the lock file beside it.
+cd "$checkout"
+npm ci --no-audit --no-fund
+npm pack --silent --pack-destination /tmp
+mkdir -p "$image/opt/tapeline"
+tar -xzf /tmp/tapeline-*.tgz -C "$image/opt/tapeline" --strip-components=1
+cp package-lock.json "$image/opt/tapeline/"
+cd "$image/opt/tapeline"
+npm ci --omit=dev --no-audit --no-fund
+node=$(readlink -f node_modules/.bin/node)
+
+# Node's libraries, at the places where its loader looks for them.
+ldd "$node" | grep -o '/[^ ]*' | while read -r library; do
+  mkdir -p "$image$(dirname "$library")"
+  cp -L "$library" "$image$library"
+done
+mkdir -p "$image/bin" "$image/etc/ssl/certs" "$image/tmp" "$image/data"
+ln -s "${node#"$image"}" "$image/bin/node"
+cp -L /etc/ssl/certs/ca-certificates.crt "$image/etc/ssl/certs/"
+echo "tapeline:x:$user:$user::/data:/nonexistent" >"$image/etc/passwd"
+echo "tapeline:x:$user:" >"$image/etc/group"
+echo 'hosts: files dns' >"$image/etc/nsswitch.conf"
+chmod 1777 "$image/tmp"
+chown "$user:$user" "$image/data"
+chmod 0700 "$image/data"
+
+# Nothing is missing.
+chroot "$image" /bin/node /opt/tapeline/bin/start.mjs --version
