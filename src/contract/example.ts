@@ -14,6 +14,7 @@ export interface ExampleSamples {
   /** A covenant with an unspent output, and the address of that output. */
   readonly covenantId?: string
   readonly covenantAddress?: string
+  readonly tokenId?: string
 }
 
 /** A value that always works, or one made from samples; undefined where they lack it. */

@@ -29,6 +29,28 @@ const Parsed = Type.Object({
   outputs: Type.Array(EventOutput),
 })
 
+/** Of an event about an acceptance: it is taken back when the block leaves the chain. */
+const ACCEPTED = {
+  tx_id: Hash,
+  daa_score: Score,
+  retracted: Type.Boolean(),
+  retracts: Type.Union([Type.String(), Type.Null()]),
+}
+const CovenantCell = Type.Object({
+  tx_id: Hash,
+  index: Type.Integer({ minimum: 0 }),
+  amount_sompi: Sompi,
+  address: Type.Union([Address, Type.Null()]),
+})
+const TokenCell = Type.Object({
+  holder: Type.Union([Type.String(), Type.Null()], {
+    description: 'address, or kind and hex of another owner; null while it is hidden',
+  }),
+  amount: Type.Union([Type.String(), Type.Null()], {
+    description: "digits, in the token's smallest unit; null while it is hidden",
+  }),
+})
+
 const EVENT_DATA = {
   block_added: Type.Object({
     hash: Hash,
@@ -67,6 +89,29 @@ const EVENT_DATA = {
   krc20_activity: Parsed,
   native_asset_transfer: Parsed,
   scriptlang_event: Parsed,
+  covenant_created: Type.Object({
+    covenant_id: Hash,
+    ...ACCEPTED,
+    is_genesis: Type.Boolean({ description: 'the covenant begins here' }),
+    outputs: Type.Array(CovenantCell),
+  }),
+  covenant_spent: Type.Object({
+    covenant_id: Hash,
+    ...ACCEPTED,
+    is_burn: Type.Boolean({ description: 'no output carries it on' }),
+    inputs: Type.Array(CovenantCell),
+  }),
+  token_transfer: Type.Object({
+    token_id: Type.String(),
+    form: Type.String({ description: 'krc20, kcc20 or kcc0020' }),
+    ...ACCEPTED,
+    operation: Type.String({ description: 'of KRC-20 its name, of a covenant token transition or burn' }),
+    valid: Type.Union([Type.Literal(true), Type.Null()], {
+      description: 'null: whether it had an effect is not known, because the token is older than the index',
+    }),
+    from: Type.Array(TokenCell),
+    to: Type.Array(TokenCell),
+  }),
 } as const satisfies Record<EventKind, TSchema>
 
 /** The data of each kind, before integers are exact. */

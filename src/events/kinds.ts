@@ -10,6 +10,9 @@ export const EVENT_KINDS = [
   'krc20_activity',
   'native_asset_transfer',
   'scriptlang_event',
+  'covenant_created',
+  'covenant_spent',
+  'token_transfer',
 ] as const
 export type EventKind = (typeof EVENT_KINDS)[number]
 

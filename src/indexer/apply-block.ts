@@ -1,34 +1,43 @@
-/** A chain block that was added: every transaction it accepted is confirmed, for every address in it. */
+/** A chain block that was added: every transaction it accepted is confirmed, for every address, covenant and token. */
 import type { Network } from '../core/chain/network.ts'
 import { isCoinbase } from '../core/chain/transaction.ts'
 import { type ParsedTransaction, parseTransaction } from '../parser/parse-transaction.ts'
 import type { AcceptedTransaction, AddedBlock, KnownTransaction } from '../store/chain.ts'
+import { addCovenantEvents, addTokenEvents } from './accepted-events.ts'
 import { addParsedEvents, type EventBatch } from './batch.ts'
 import { addMempoolEvents } from './enter-transactions.ts'
 import { feeOf, type Movement, movementsOf } from './index-address.ts'
 import { covenantChangesOf } from './index-covenants.ts'
 import { parsedText } from './parsed-text.ts'
 import type { ReadChainBlock } from './read-chain.ts'
+import type { ApplyTokens } from './tokens/index-tokens.ts'
 
 export interface ApplyBlockOptions {
-  network: Network
   batch: EventBatch
   known: ReadonlyMap<string, KnownTransaction>
+  applyTokens: ApplyTokens
 }
 
-export function applyBlock(block: ReadChainBlock, options: ApplyBlockOptions): AddedBlock {
-  const { network, batch, known } = options
-  const { hash, blueScore, daaScore, timeMs } = block
-  const read = block.transactions.map((one) => {
+/** A chain block with its transactions parsed. */
+export type ParsedChainBlock = ReturnType<typeof parseBlock>
+
+export function parseBlock(block: ReadChainBlock, network: Network) {
+  const transactions = block.transactions.map((one) => {
     const { txId, transaction, spent } = one
     const parsed = parseTransaction(transaction, { network, spent, txId })
     return { ...one, parsed, fee: feeOf(parsed) }
   })
-  for (const { txId, transaction, parsed, fee } of read) {
+  return { ...block, transactions }
+}
+
+export function applyBlock(block: ParsedChainBlock, options: ApplyBlockOptions): AddedBlock {
+  const { batch, known, applyTokens } = options
+  const { hash, blueScore, daaScore, timeMs } = block
+  for (const { txId, transaction, parsed, fee } of block.transactions) {
     if (known.get(txId)?.hasMempoolEvent === true || isCoinbase(transaction)) continue
     addMempoolEvents(batch, parsed, { fee, isOrphan: false, firstSeen: 'block' })
   }
-  const transactions = read.map((one): AcceptedTransaction => {
+  const transactions = block.transactions.map((one): AcceptedTransaction => {
     const { txId, parsed, fee, spent, blockHash, blockTimeMs } = one
     const covenants = covenantChangesOf(parsed, spent)
     const effects = movementsOf(parsed).map((movement) => ({
@@ -36,12 +45,19 @@ export function applyBlock(block: ReadChainBlock, options: ApplyBlockOptions): A
       event: batch.add('utxos_changed', confirmation(parsed, movement, daaScore), [movement.effect.address]),
     }))
     if (known.get(txId)?.hasAcceptedEvent !== true) addParsedEvents(batch, parsed, 'accepted')
+    const tokens = applyTokens(one)
+    const retractable = [
+      ...addCovenantEvents(batch, parsed, covenants, daaScore),
+      ...addTokenEvents(batch, parsed, tokens.moves, daaScore),
+    ]
     return {
       txId,
       parsed: parsedText(parsed),
       fee,
       effects,
       ...(covenants.length > 0 && { covenants }),
+      ...(tokens.changes.length > 0 && { tokens: tokens.changes }),
+      ...(retractable.length > 0 && { retractable }),
       blockHash,
       blockTimeMs,
     }

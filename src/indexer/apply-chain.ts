@@ -12,11 +12,13 @@
 import type { Network } from '../core/chain/network.ts'
 import { gapBetween, gapEvent } from '../events/gap-event.ts'
 import type { ChainBlock, ChainGap, ChainStore, DroppedTransaction } from '../store/chain.ts'
-import { applyBlock } from './apply-block.ts'
+import { retractEvents } from './accepted-events.ts'
+import { applyBlock, parseBlock } from './apply-block.ts'
 import { eventBatch } from './batch.ts'
 import { outpointKey, type PendingTransactions } from './pending-transactions.ts'
 import { type ReadChain, type ReadChainBlock, readChain, UnreadableAnswerError } from './read-chain.ts'
 import { revertBlocks, type UnconfirmedTransaction } from './revert-block.ts'
+import { readTokens } from './tokens/index-tokens.ts'
 
 export interface ChainStep {
   readonly checkpoint: ChainBlock
@@ -132,9 +134,17 @@ async function writeStep(
   const batch = eventBatch(network, atMs)
   const undone = await store.confirmedBy(removed)
   const unconfirmed = revertBlocks(undone, batch)
+  if (removed.length > 0) retractEvents(await store.retractable(removed), batch)
   const ids = blocks.flatMap((block) => block.transactions.map(({ txId }) => txId))
   const known = await store.known(ids)
-  const added = blocks.map((block) => applyBlock(block, { network, batch, known }))
+  const gaps = blocks.flatMap((block) => unreadableGap(block, atMs))
+  const forgetTokens = gaps.length > 0
+  const parsed = blocks.map((block) => parseBlock(block, network))
+  const applyTokens = await readTokens(
+    parsed.flatMap(({ transactions }) => transactions),
+    { store, network, without: forgetTokens ? undefined : removed },
+  )
+  const added = parsed.map((block) => applyBlock(block, { batch, known, applyTokens }))
   batch.add('virtual_chain_changed', {
     removed: [...removed],
     added: blocks.map((block) => block.hash),
@@ -143,7 +153,6 @@ async function writeStep(
       transaction_ids: [...block.acceptedIds],
     })),
   })
-  const gaps = blocks.flatMap((block) => unreadableGap(block, atMs))
   const events = [...batch.events, ...gaps.map(gapEvent)]
   const expects = tip?.hash ?? null
   const dropped = replacedBy(blocks, unconfirmed, pending)
@@ -152,6 +161,7 @@ async function writeStep(
     expects,
     gaps,
     removed,
+    forgetTokens,
     added,
     dropped,
     events,

@@ -2,7 +2,7 @@
 import type { SpentOutput } from '../core/chain/transaction.ts'
 import { type ExactJson, writeExact } from '../kit/exact-json.ts'
 import type { ParsedTransaction } from '../parser/parse-transaction.ts'
-import { classifyScript } from '../parser/script-class.ts'
+import { programHashOf } from '../parser/script-class.ts'
 import type { CovenantChange } from '../store/covenants.ts'
 
 export function covenantChangesOf(
@@ -23,14 +23,14 @@ export function covenantChangesOf(
         ...pointOf(parsed, index),
         amount_sompi: output.amount,
         address: parsed.inputs[index]?.address ?? null,
-        program_hash: programHash(output.scriptPublicKey),
+        program_hash: output.scriptPublicKey === null ? null : programHashOf(output.scriptPublicKey),
         token: tokenOf(parsed, covenantId, index),
       })),
       created: created.map(({ index, amount_sompi, address, script_public_key }) => ({
         index,
         amount_sompi,
         address,
-        program_hash: programHash(script_public_key),
+        program_hash: programHashOf(script_public_key),
       })),
     }
     return {
@@ -65,16 +65,11 @@ function kindOf(parsed: ParsedTransaction, covenantId: string, created: number) 
 
 /** What the programs that were revealed show; null where the covenant's outputs are not spent or hide nothing. */
 function programOf(parsed: ParsedTransaction, covenantId: string, inputs: ReadonlySet<number>) {
-  if (parsed.details.native_asset?.assets.some(({ asset_id }) => asset_id === covenantId)) return 'kcc20'
+  const token = parsed.details.native_asset?.assets.find(({ asset_id }) => asset_id === covenantId)
+  if (token !== undefined) return token.form
   if (parsed.details.scriptlang?.programs.some(({ input }) => inputs.has(input))) return 'silverscript'
   const reveals = parsed.details.covenant_execution?.programs.some(({ input }) => inputs.has(input)) ?? false
   return reveals ? 'unknown' : null
-}
-
-/** The hash of the program that an output is paid to; the program itself is hidden until it is spent. */
-function programHash(scriptPublicKey: string | null): string | null {
-  if (scriptPublicKey === null || classifyScript(scriptPublicKey) !== 'scripthash') return null
-  return scriptPublicKey.slice(8, -2)
 }
 
 /** The token state that the input has revealed. */

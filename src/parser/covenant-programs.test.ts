@@ -188,6 +188,11 @@ test('the history of one token: five mints, each step verified against the spent
       parsed.details.native_asset?.assets[0]?.inputs,
       minted === 0 ? [minter] : [minter, balance],
     )
+    const next = { form: 'kcc20', owner: holder, owner_type: 'pubkey', is_minter: false }
+    assert.deepEqual(parsed.details.native_asset?.assets[0]?.states, [
+      { form: 'kcc20', index: 0, owner: controller, owner_type: 'covenant', amount: 0n, is_minter: true },
+      { ...next, index: 1, amount: 199_469_400n * BigInt(minted + 1) },
+    ])
     assert.deepEqual(
       parsed.details.scriptlang?.programs.map((program) => program.entry),
       minted === 0 ? [0] : [0, 1],

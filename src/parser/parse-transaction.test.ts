@@ -167,8 +167,28 @@ test('the recorded token purchase is a covenant execution and a token move, with
       assets: [
         {
           asset_id: TOKEN,
+          form: 'kcc20',
           inputs: [{ input: 1, owner: CURVE, owner_type: 'covenant', amount: 276_645n, is_minter: false }],
           outputs: [1, 2],
+          // Proven by their hashes, and their sum is what was spent.
+          states: [
+            {
+              form: 'kcc20',
+              index: 1,
+              owner: CURVE,
+              owner_type: 'covenant',
+              amount: 276_454n,
+              is_minter: false,
+            },
+            {
+              form: 'kcc20',
+              index: 2,
+              owner: 'd2bd895288611809ae15cb049ae6e1b4e83fa0198f6b6ea7ea2a37faa7f74418',
+              owner_type: 'presence',
+              amount: 191n,
+              is_minter: false,
+            },
+          ],
         },
       ],
     })

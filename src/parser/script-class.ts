@@ -12,3 +12,8 @@ export function classifyScript(scriptPublicKey: string): ScriptClass {
   }
   return 'nonstandard'
 }
+
+/** The hash of the program that an output is paid to; the program itself is hidden until it is spent. */
+export function programHashOf(scriptPublicKey: string): string | null {
+  return classifyScript(scriptPublicKey) === 'scripthash' ? scriptPublicKey.slice(8, -2) : null
+}

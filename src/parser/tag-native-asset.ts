@@ -1,29 +1,35 @@
 /**
  * `native_asset`: the chain has no asset field of its own. What counts is a token covenant: an input and an
- * output of one covenant, the input running a program with a KCC-20 state block. The new states are hidden
- * in the outputs' script hashes, so amounts are known on the input side only, and the tag stays a hint.
+ * output of one covenant, the input running a program with a token's state block. The new states are hidden
+ * in the outputs' script hashes: amounts are known on the input side, and of those outputs whose state can be proven
+ * from the arguments. That the program keeps the sum is not checked, so the tag stays a hint.
  */
 import type { SpentOutput, Transaction } from '../core/chain/transaction.ts'
 import type { Confidence } from './confidence.ts'
-import { type Kcc20State, readKcc20State } from './kcc20-state.ts'
+import { type ProvenState, proveTokenStates } from './prove-token-states.ts'
 import type { Reveal } from './reveal.ts'
+import { programHashOf } from './script-class.ts'
 import type { CovenantExecutionDetail } from './tag-covenant.ts'
+import { readTokenState, type TokenState } from './token-state.ts'
 
 interface NativeAssetInput {
   readonly input: number
   readonly owner: string
-  readonly owner_type: Kcc20State['owner_type']
+  readonly owner_type: TokenState['owner_type']
   /** In the smallest unit of the token. */
   readonly amount: bigint
-  readonly is_minter: boolean
+  readonly is_minter: TokenState['is_minter']
 }
 
 interface NativeAssetMove {
   /** The covenant id. */
   readonly asset_id: string
+  readonly form: TokenState['form']
   readonly inputs: NativeAssetInput[]
   /** The outputs that carry the asset on. */
   readonly outputs: number[]
+  /** Those whose state is proven. */
+  readonly states: ProvenState[]
 }
 
 export interface NativeAssetDetail {
@@ -43,21 +49,28 @@ export function nativeAssetDetail(
     const own = continuations.filter((action) => action.covenant_id === id)
     const members = new Set(own.flatMap((action) => action.inputs))
     for (const [index, output] of spent.entries()) if (output?.covenantId === id) members.add(index)
-    const inputs = reveals
-      .filter(({ input }) => members.has(input))
-      .flatMap((reveal) => assetInput(reveal) ?? [])
-    if (inputs.length === 0) continue
-    const outputs = transaction.outputs.flatMap((output, index) =>
-      output.covenant?.covenantId === id ? [index] : [],
+    const shown = reveals.flatMap((reveal) => {
+      const state = members.has(reveal.input) ? readTokenState(reveal.script) : null
+      return state === null ? [] : [{ reveal, state }]
+    })
+    const [first] = shown
+    if (first === undefined) continue
+    const created = transaction.outputs.flatMap(({ covenant, scriptPublicKey }, index) =>
+      covenant?.covenantId === id ? [{ index, programHash: programHashOf(scriptPublicKey) }] : [],
     )
-    assets.set(id, { asset_id: id, inputs, outputs })
+    assets.set(id, {
+      asset_id: id,
+      form: first.state.form,
+      inputs: shown.map(({ reveal, state: { owner, owner_type, amount, is_minter } }) => ({
+        input: reveal.input,
+        owner,
+        owner_type,
+        amount,
+        is_minter,
+      })),
+      outputs: created.map(({ index }) => index),
+      states: proveTokenStates(shown, created),
+    })
   }
   return assets.size === 0 ? null : { confidence: 'hint', assets: [...assets.values()] }
-}
-
-function assetInput(reveal: Reveal): NativeAssetInput | null {
-  const state = readKcc20State(reveal.script)
-  if (state === null) return null
-  const { owner, owner_type, amount, is_minter } = state
-  return { input: reveal.input, owner, owner_type, amount, is_minter }
 }

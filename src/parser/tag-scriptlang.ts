@@ -9,10 +9,10 @@
  * check another contract's template) do not have it themselves.
  */
 import { type Confidence, strongest } from './confidence.ts'
-import { readKcc20State } from './kcc20-state.ts'
 import { OP } from './opcodes.ts'
 import type { Script } from './read-script.ts'
 import type { Reveal } from './reveal.ts'
+import { readTokenState } from './token-state.ts'
 
 interface ScriptlangProgram {
   readonly input: number
@@ -46,7 +46,7 @@ function scriptlangProgram(reveal: Reveal): ScriptlangProgram | null {
       ? { ...common, evidence: 'frame', entry, confidence: 'likely' }
       : { ...common, evidence: 'frame_head', entry, confidence: 'hint' }
   }
-  const state = readKcc20State(reveal.script)
+  const state = readTokenState(reveal.script)
   if (state === null || state.framed) return null
   return { ...common, evidence: 'token_state', entry: null, confidence: 'hint' }
 }

@@ -9,6 +9,7 @@
 import type { CovenantChange, CovenantStore } from './covenants.ts'
 import type { EventStore, NewEvent } from './events.ts'
 import type { OutputPoint } from './output-point.ts'
+import type { TokenChange, TokenStore } from './tokens.ts'
 
 type TransactionStatus = 'pending' | 'confirmed' | 'dropped'
 type Direction = 'receive' | 'send' | 'self'
@@ -36,6 +37,9 @@ export interface TransactionRecord {
 export interface AcceptedTransaction extends TransactionRecord {
   /** One for each covenant in it; left out: none. */
   readonly covenants?: readonly CovenantChange[]
+  readonly tokens?: readonly TokenChange[]
+  /** Places in the written batch's `events` of those that are taken back when the block leaves the chain. */
+  readonly retractable?: readonly number[]
   /** The block whose copy was accepted. */
   readonly blockHash: string
   readonly blockTimeMs: number
@@ -87,6 +91,8 @@ export interface ChainWrite {
   readonly gaps?: readonly ChainGap[]
   /** Chain blocks that left, tip first: what they accepted is pending again. */
   readonly removed?: readonly string[]
+  /** What was not seen may have changed tokens: all their entries are forgotten. A `start` does so by itself. */
+  readonly forgetTokens?: boolean
   readonly added?: readonly AddedBlock[]
   /** Seen before they were accepted. Of a known one only its being pending again is written. */
   readonly entered?: readonly TransactionRecord[]
@@ -201,7 +207,7 @@ export interface IndexRetention {
   readonly maxSeenAgeMs: number
 }
 
-export interface ChainStore extends CovenantStore {
+export interface ChainStore extends CovenantStore, TokenStore {
   /** Rejects with `CheckpointMovedError` when the checkpoint is not the expected one. */
   write(batch: ChainWrite): Promise<ChainWritten>
   /** The last chain block that was applied. */

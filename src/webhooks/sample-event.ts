@@ -28,6 +28,8 @@ const HASH = '0'.repeat(64)
 
 const SAMPLES = (address: string | null, nowMs: number): EventData => {
   const parsed = { tx_id: HASH, stage: 'accepted' as const, detail: {}, outputs: [] }
+  const accepted = { tx_id: HASH, daa_score: 1, retracted: false, retracts: null }
+  const cell = { tx_id: HASH, index: 0, amount_sompi: 100_000_000, address }
   return {
     block_added: {
       hash: HASH,
@@ -60,5 +62,16 @@ const SAMPLES = (address: string | null, nowMs: number): EventData => {
     krc20_activity: { ...parsed, tags: ['krc20'] },
     native_asset_transfer: { ...parsed, tags: ['native_asset'] },
     scriptlang_event: { ...parsed, tags: ['scriptlang'] },
+    covenant_created: { covenant_id: HASH, ...accepted, is_genesis: true, outputs: [cell] },
+    covenant_spent: { covenant_id: HASH, ...accepted, is_burn: false, inputs: [cell] },
+    token_transfer: {
+      token_id: HASH,
+      form: 'kcc20',
+      ...accepted,
+      operation: 'transition',
+      valid: true,
+      from: [],
+      to: [{ holder: address, amount: '1' }],
+    },
   }
 }

@@ -316,6 +316,27 @@ export const OPERATIONS: Readonly<Record<string, OperationTable>> = {
       cursor: text,
     },
   },
+  'GET /v1/tokens': {
+    credits: { base: 10, row: 1 },
+    tier: 'pro',
+    list: true,
+    params: { limit: { type: 'integer', min: 1, max: 200, default: 50 }, cursor: text },
+  },
+  'GET /v1/tokens/{token}': {
+    credits: { base: 10, row: 0 },
+    tier: 'pro',
+    params: { token: { required: true, type: 'string' } },
+  },
+  'GET /v1/tokens/{token}/holders': {
+    credits: { base: 10, row: 1 },
+    tier: 'pro',
+    list: true,
+    params: {
+      token: { required: true, type: 'string' },
+      limit: { type: 'integer', min: 1, max: 200, default: 50 },
+      cursor: text,
+    },
+  },
   'POST /rpc': { credits: { base: 0, row: 0, other: [1, 5] }, tier: 'free', params: {} },
   'GET /v1/webhooks': {
     credits: { base: 0, row: 0 },

@@ -92,6 +92,7 @@ function samplesOf({ paths }: Document): Record<string, unknown> {
     address: example('/v1/addresses/{address}/transactions', 'address'),
     covenantId: example('/v1/covenants/{covenant_id}', 'covenant_id'),
     covenantAddress: example('/v1/addresses/{address}/covenants', 'address'),
+    tokenId: example('/v1/tokens/{token}', 'token'),
     transaction:
       paths['/v1/transactions/submit']?.post?.requestBody?.content['application/json'].example?.transaction,
   }

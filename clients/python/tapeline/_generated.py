@@ -1129,7 +1129,7 @@ class CovenantStep(TypedDict):
     block_time: str
     # genesis, continuation, or burn (no output goes on with it).
     kind: str
-    # What the revealed programs are: kcc20 (a token), silverscript (a compiled contract, by its frame), unknown; null where none was revealed.
+    # What the revealed programs are: kcc20 or kcc0020 (a token), silverscript (a compiled contract, by its frame), unknown; null where none was revealed.
     program: Optional[str]
     # Outputs of the covenant that it spent.
     spent: List[CovenantStepSpent]
@@ -1161,8 +1161,8 @@ class CovenantStepSpentToken(TypedDict):
     owner_type: str
     # In the smallest unit of the token.
     amount: int
-    # Whether it may mint.
-    is_minter: bool
+    # Whether it may mint; null where its form does not say.
+    is_minter: Optional[bool]
 
 
 class CovenantStepCreated(TypedDict):
@@ -1181,7 +1181,7 @@ class Covenant(TypedDict):
     covenant_id: str
     # Transaction that founded it; null where that was before the index began or is no longer stored.
     genesis: Optional[str]
-    # As the newest revealed program shows it: kcc20, silverscript or unknown.
+    # As the newest revealed program shows it: kcc20, kcc0020, silverscript or unknown.
     program: Optional[str]
     # Whether the newest step left no output.
     is_burnt: bool
@@ -1220,6 +1220,107 @@ class CovenantUtxos(TypedDict):
     # Pass it as `cursor` to get the next page; null on the last.
     next_cursor: Optional[str]
     # Outputs that were created earlier are not listed.
+    coverage_from: Optional[str]
+    # Credits that this answer cost.
+    credits_used: int
+
+
+class Token(TypedDict):
+    # Tick, deploying transaction or covenant id.
+    token_id: str
+    # krc20, kcc20 or kcc0020 (a draft).
+    form: str
+    # What the amounts rest on: complete (every operation since its beginning), since_deploy (every one since a deployment that was seen; one of the same tick that is older than the index would make it void), revealed (what programs of spent outputs have shown), unknown (the token is older than the index, so its amounts are null).
+    history: str
+    # Tick of a KRC-20 token, or the name of an issued one; covenant tokens have none.
+    name: Optional[str]
+    # Of KRC-20: digits after the point.
+    decimals: Optional[int]
+    # In circulation, in its smallest unit: minted less burned, or the sum of the states that are proven. Null where it is not known.
+    amount: Optional[str]
+    # Of KRC-20: what may be minted; 0 is without limit.
+    max_amount: Optional[str]
+    # Of KRC-20: what one mint gives; 0 for tokens that their owner issues.
+    mint_amount: Optional[str]
+    # Of KRC-20: who may issue, burn or hand it over.
+    owner: Optional[str]
+    # Holders that are known; null where history is unknown.
+    holders: Optional[int]
+    # Of covenant tokens: unspent outputs whose state is proven.
+    outputs: Optional[int]
+    # Operations or transitions since the index has known it.
+    operations: int
+    # The first of them.
+    first_tx_id: str
+    # Time of the block that carries it.
+    first_seen: str
+
+
+class Tokens(TypedDict):
+    # By id, ascending.
+    items: List[Token]
+    # Pass it as `cursor` to get the next page; null on the last.
+    next_cursor: Optional[str]
+    # Tokens that did nothing since then are not listed.
+    coverage_from: Optional[str]
+    # Credits that this answer cost.
+    credits_used: int
+
+
+class TokenDetail(TypedDict):
+    # Tick, deploying transaction or covenant id.
+    token_id: str
+    # krc20, kcc20 or kcc0020 (a draft).
+    form: str
+    # What the amounts rest on: complete (every operation since its beginning), since_deploy (every one since a deployment that was seen; one of the same tick that is older than the index would make it void), revealed (what programs of spent outputs have shown), unknown (the token is older than the index, so its amounts are null).
+    history: str
+    # Tick of a KRC-20 token, or the name of an issued one; covenant tokens have none.
+    name: Optional[str]
+    # Of KRC-20: digits after the point.
+    decimals: Optional[int]
+    # In circulation, in its smallest unit: minted less burned, or the sum of the states that are proven. Null where it is not known.
+    amount: Optional[str]
+    # Of KRC-20: what may be minted; 0 is without limit.
+    max_amount: Optional[str]
+    # Of KRC-20: what one mint gives; 0 for tokens that their owner issues.
+    mint_amount: Optional[str]
+    # Of KRC-20: who may issue, burn or hand it over.
+    owner: Optional[str]
+    # Holders that are known; null where history is unknown.
+    holders: Optional[int]
+    # Of covenant tokens: unspent outputs whose state is proven.
+    outputs: Optional[int]
+    # Operations or transitions since the index has known it.
+    operations: int
+    # The first of them.
+    first_tx_id: str
+    # Time of the block that carries it.
+    first_seen: str
+    # Credits that this answer cost.
+    credits_used: int
+
+
+class TokenHolder(TypedDict):
+    # Address; of an owner without one its kind and hex: `covenant:…` or `presence:…`.
+    holder: str
+    # In the token's smallest unit, what is locked included.
+    amount: str
+    # Of KRC-20: listed for sale.
+    locked: str
+    # Of covenant tokens: unspent outputs that are its own.
+    outputs: int
+
+
+class TokenHolders(TypedDict):
+    # The token asked for.
+    token_id: str
+    # Largest amount first.
+    items: List[TokenHolder]
+    # Why amounts are missing: hidden_until_spent (outputs of the covenant whose states no transaction has shown), older_than_index (nothing is listed); null where all are known.
+    hidden_reason: Optional[str]
+    # Pass it as `cursor` to get the next page; null on the last.
+    next_cursor: Optional[str]
+    # From when on every transaction is indexed: after the last gap.
     coverage_from: Optional[str]
     # Credits that this answer cost.
     credits_used: int
@@ -1953,7 +2054,7 @@ class Webhook(TypedDict):
     id: str
     # Where deliveries go.
     url: str
-    # Kinds of events: block_added, virtual_chain_changed, virtual_daa_score_changed, sink_blue_score_changed, utxos_changed, mempool_entry, covenant_execution, krc20_activity, native_asset_transfer, scriptlang_event.
+    # Kinds of events: block_added, virtual_chain_changed, virtual_daa_score_changed, sink_blue_score_changed, utxos_changed, mempool_entry, covenant_execution, krc20_activity, native_asset_transfer, scriptlang_event, covenant_created, covenant_spent, token_transfer.
     kinds: List[str]
     # Addresses that narrow the kinds which have some; needed for utxos_changed.
     addresses: List[str]
@@ -1989,7 +2090,7 @@ class CreatedWebhook(TypedDict):
     id: str
     # Where deliveries go.
     url: str
-    # Kinds of events: block_added, virtual_chain_changed, virtual_daa_score_changed, sink_blue_score_changed, utxos_changed, mempool_entry, covenant_execution, krc20_activity, native_asset_transfer, scriptlang_event.
+    # Kinds of events: block_added, virtual_chain_changed, virtual_daa_score_changed, sink_blue_score_changed, utxos_changed, mempool_entry, covenant_execution, krc20_activity, native_asset_transfer, scriptlang_event, covenant_created, covenant_spent, token_transfer.
     kinds: List[str]
     # Addresses that narrow the kinds which have some; needed for utxos_changed.
     addresses: List[str]
@@ -2008,7 +2109,7 @@ class CreatedWebhook(TypedDict):
 class NewWebhook(TypedDict):
     # HTTPS address of the receiver; port 443 or 1024 and above.
     url: str
-    # Kinds of events: block_added, virtual_chain_changed, virtual_daa_score_changed, sink_blue_score_changed, utxos_changed, mempool_entry, covenant_execution, krc20_activity, native_asset_transfer, scriptlang_event.
+    # Kinds of events: block_added, virtual_chain_changed, virtual_daa_score_changed, sink_blue_score_changed, utxos_changed, mempool_entry, covenant_execution, krc20_activity, native_asset_transfer, scriptlang_event, covenant_created, covenant_spent, token_transfer.
     kinds: List[str]
     # Addresses that narrow the kinds which have some; needed for utxos_changed.
     addresses: NotRequired[List[str]]
@@ -2021,7 +2122,7 @@ class FoundWebhook(TypedDict):
     id: str
     # Where deliveries go.
     url: str
-    # Kinds of events: block_added, virtual_chain_changed, virtual_daa_score_changed, sink_blue_score_changed, utxos_changed, mempool_entry, covenant_execution, krc20_activity, native_asset_transfer, scriptlang_event.
+    # Kinds of events: block_added, virtual_chain_changed, virtual_daa_score_changed, sink_blue_score_changed, utxos_changed, mempool_entry, covenant_execution, krc20_activity, native_asset_transfer, scriptlang_event, covenant_created, covenant_spent, token_transfer.
     kinds: List[str]
     # Addresses that narrow the kinds which have some; needed for utxos_changed.
     addresses: List[str]
@@ -2050,7 +2151,7 @@ class ChangedWebhook(TypedDict):
     id: str
     # Where deliveries go.
     url: str
-    # Kinds of events: block_added, virtual_chain_changed, virtual_daa_score_changed, sink_blue_score_changed, utxos_changed, mempool_entry, covenant_execution, krc20_activity, native_asset_transfer, scriptlang_event.
+    # Kinds of events: block_added, virtual_chain_changed, virtual_daa_score_changed, sink_blue_score_changed, utxos_changed, mempool_entry, covenant_execution, krc20_activity, native_asset_transfer, scriptlang_event, covenant_created, covenant_spent, token_transfer.
     kinds: List[str]
     # Addresses that narrow the kinds which have some; needed for utxos_changed.
     addresses: List[str]
@@ -2077,7 +2178,7 @@ class ChangedWebhook(TypedDict):
 class WebhookChange(TypedDict):
     # Off stops deliveries; on starts them, also after the service switched it off.
     active: NotRequired[bool]
-    # Kinds of events: block_added, virtual_chain_changed, virtual_daa_score_changed, sink_blue_score_changed, utxos_changed, mempool_entry, covenant_execution, krc20_activity, native_asset_transfer, scriptlang_event.
+    # Kinds of events: block_added, virtual_chain_changed, virtual_daa_score_changed, sink_blue_score_changed, utxos_changed, mempool_entry, covenant_execution, krc20_activity, native_asset_transfer, scriptlang_event, covenant_created, covenant_spent, token_transfer.
     kinds: NotRequired[List[str]]
     # Addresses that narrow the kinds which have some; needed for utxos_changed.
     addresses: NotRequired[List[str]]
@@ -2588,11 +2689,94 @@ class ScriptlangEvent(TypedDict):
     addresses: List[str]
     data: CovenantExecutionEventData
 
+
+class CovenantCreatedEvent(TypedDict):
+    id: str
+    seq: int
+    kind: Literal["covenant_created"]
+    network: str
+    created_at: str
+    addresses: List[str]
+    data: CovenantCreatedEventData
+
+
+class CovenantCreatedEventData(TypedDict):
+    covenant_id: str
+    tx_id: str
+    daa_score: int
+    retracted: bool
+    retracts: Optional[str]
+    # the covenant begins here
+    is_genesis: bool
+    outputs: List[CovenantCreatedEventDataOutput]
+
+
+class CovenantCreatedEventDataOutput(TypedDict):
+    tx_id: str
+    index: int
+    # sompi
+    amount_sompi: int
+    address: Optional[str]
+
+
+class CovenantSpentEvent(TypedDict):
+    id: str
+    seq: int
+    kind: Literal["covenant_spent"]
+    network: str
+    created_at: str
+    addresses: List[str]
+    data: CovenantSpentEventData
+
+
+class CovenantSpentEventData(TypedDict):
+    covenant_id: str
+    tx_id: str
+    daa_score: int
+    retracted: bool
+    retracts: Optional[str]
+    # no output carries it on
+    is_burn: bool
+    inputs: List[CovenantCreatedEventDataOutput]
+
+
+class TokenTransferEvent(TypedDict):
+    id: str
+    seq: int
+    kind: Literal["token_transfer"]
+    network: str
+    created_at: str
+    addresses: List[str]
+    data: TokenTransferEventData
+
+TokenTransferEventData = TypedDict(
+    "TokenTransferEventData",
+    {
+        "token_id": "str",
+        "form": "str",
+        "tx_id": "str",
+        "daa_score": "int",
+        "retracted": "bool",
+        "retracts": "Optional[str]",
+        "operation": "str",
+        "valid": "Optional[Literal[True]]",
+        "from": "List[TokenTransferEventDataFrom]",
+        "to": "List[TokenTransferEventDataFrom]",
+    },
+)
+
+
+class TokenTransferEventDataFrom(TypedDict):
+    # address, or kind and hex of another owner; null while it is hidden
+    holder: Optional[str]
+    # digits, in the token's smallest unit; null while it is hidden
+    amount: Optional[str]
+
 # Any event.
-ChainEvent = Union["BlockAddedEvent", "VirtualChainChangedEvent", "VirtualDaaScoreChangedEvent", "SinkBlueScoreChangedEvent", "UtxosChangedEvent", "MempoolEntryEvent", "CovenantExecutionEvent", "Krc20ActivityEvent", "NativeAssetTransferEvent", "ScriptlangEvent"]
+ChainEvent = Union["BlockAddedEvent", "VirtualChainChangedEvent", "VirtualDaaScoreChangedEvent", "SinkBlueScoreChangedEvent", "UtxosChangedEvent", "MempoolEntryEvent", "CovenantExecutionEvent", "Krc20ActivityEvent", "NativeAssetTransferEvent", "ScriptlangEvent", "CovenantCreatedEvent", "CovenantSpentEvent", "TokenTransferEvent"]
 
 # Kinds of events.
-EventKind = Literal["block_added", "virtual_chain_changed", "virtual_daa_score_changed", "sink_blue_score_changed", "utxos_changed", "mempool_entry", "covenant_execution", "krc20_activity", "native_asset_transfer", "scriptlang_event"]
+EventKind = Literal["block_added", "virtual_chain_changed", "virtual_daa_score_changed", "sink_blue_score_changed", "utxos_changed", "mempool_entry", "covenant_execution", "krc20_activity", "native_asset_transfer", "scriptlang_event", "covenant_created", "covenant_spent", "token_transfer"]
 
 
 class MarketsMeta(TypedDict):
@@ -2842,6 +3026,9 @@ OPERATIONS: Dict[str, Operation] = {
     "address_covenants": Operation("GET", "/v1/addresses/{address}/covenants", rows_field="items", cursor_param="cursor", times=(), floats=(), integers=("index", "amount_sompi", )),
     "covenant": Operation("GET", "/v1/covenants/{covenant_id}", rows_field="items", cursor_param="cursor", times=(), floats=(), integers=()),
     "covenant_utxos": Operation("GET", "/v1/covenants/{covenant_id}/utxos", rows_field="items", cursor_param="cursor", times=(), floats=(), integers=("index", "amount_sompi", )),
+    "tokens": Operation("GET", "/v1/tokens", rows_field="items", cursor_param="cursor", times=(), floats=(), integers=("decimals", "holders", "outputs", "operations", )),
+    "token": Operation("GET", "/v1/tokens/{token}"),
+    "token_holders": Operation("GET", "/v1/tokens/{token}/holders", rows_field="items", cursor_param="cursor", times=(), floats=(), integers=("outputs", )),
     "fees_estimate": Operation("GET", "/v1/fees/estimate"),
     "rpc": Operation("POST", "/rpc"),
     "webhooks": Operation("GET", "/v1/webhooks", rows_field="webhooks", cursor_param="cursor", times=("created_at", "disabled_at", "failing_since", "last_success_at", ), floats=(), integers=()),
@@ -3050,6 +3237,18 @@ class Methods:
     def covenant_utxos(self, covenant_id: str, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> Rows[CovenantUtxo, CovenantUtxos]:
         """As the chain has confirmed it, from the index. Outputs from before `coverage_from` are left out: they may have been spent where the index has a gap. Costs 10 plus 1 per row credits. Open from the developer plan (tier pro) on. `GET /v1/covenants/{covenant_id}/utxos`"""
         return self._rows(OPERATIONS["covenant_utxos"], {"covenant_id": covenant_id, "limit": limit, "cursor": cursor})
+
+    def tokens(self, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> Rows[Token, Tokens]:
+        """KRC-20 tokens and covenant tokens that the index has seen at work, as far as the chain reveals them. KRC-20 operations are judged by the rules of its reference indexer. Costs 10 plus 1 per row credits. Open from the developer plan (tier pro) on. `GET /v1/tokens`"""
+        return self._rows(OPERATIONS["tokens"], {"limit": limit, "cursor": cursor})
+
+    def token(self, token: str) -> TokenDetail:
+        """As far as the chain reveals it; `history` says what its amounts rest on. Accepted transactions only: what a block that left the chain had done is undone. Costs 10 flat credits. Open from the developer plan (tier pro) on. `GET /v1/tokens/{token}`"""
+        return self._answer(OPERATIONS["token"], {"token": token})
+
+    def token_holders(self, token: str, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> Rows[TokenHolder, TokenHolders]:
+        """As the chain has confirmed it. Of a covenant token only states that are proven count: new states are hidden until they are spent, unless the transaction that made them shows them. A holder whose amount changes during a walk may be met twice or not at all. Costs 10 plus 1 per row credits. Open from the developer plan (tier pro) on. `GET /v1/tokens/{token}/holders`"""
+        return self._rows(OPERATIONS["token_holders"], {"token": token, "limit": limit, "cursor": cursor})
 
     def fees_estimate(self, *, experimental: Optional[bool] = None) -> FeeEstimate:
         """Costs 1 flat credits. Open from the free plan on. `GET /v1/fees/estimate`"""
@@ -3307,6 +3506,18 @@ class AsyncMethods:
     def covenant_utxos(self, covenant_id: str, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> AsyncRows[CovenantUtxo, CovenantUtxos]:
         """As the chain has confirmed it, from the index. Outputs from before `coverage_from` are left out: they may have been spent where the index has a gap. Costs 10 plus 1 per row credits. Open from the developer plan (tier pro) on. `GET /v1/covenants/{covenant_id}/utxos`"""
         return self._rows(OPERATIONS["covenant_utxos"], {"covenant_id": covenant_id, "limit": limit, "cursor": cursor})
+
+    def tokens(self, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> AsyncRows[Token, Tokens]:
+        """KRC-20 tokens and covenant tokens that the index has seen at work, as far as the chain reveals them. KRC-20 operations are judged by the rules of its reference indexer. Costs 10 plus 1 per row credits. Open from the developer plan (tier pro) on. `GET /v1/tokens`"""
+        return self._rows(OPERATIONS["tokens"], {"limit": limit, "cursor": cursor})
+
+    async def token(self, token: str) -> TokenDetail:
+        """As far as the chain reveals it; `history` says what its amounts rest on. Accepted transactions only: what a block that left the chain had done is undone. Costs 10 flat credits. Open from the developer plan (tier pro) on. `GET /v1/tokens/{token}`"""
+        return await self._answer(OPERATIONS["token"], {"token": token})
+
+    def token_holders(self, token: str, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> AsyncRows[TokenHolder, TokenHolders]:
+        """As the chain has confirmed it. Of a covenant token only states that are proven count: new states are hidden until they are spent, unless the transaction that made them shows them. A holder whose amount changes during a walk may be met twice or not at all. Costs 10 plus 1 per row credits. Open from the developer plan (tier pro) on. `GET /v1/tokens/{token}/holders`"""
+        return self._rows(OPERATIONS["token_holders"], {"token": token, "limit": limit, "cursor": cursor})
 
     async def fees_estimate(self, *, experimental: Optional[bool] = None) -> FeeEstimate:
         """Costs 1 flat credits. Open from the free plan on. `GET /v1/fees/estimate`"""

@@ -1169,7 +1169,7 @@ export interface CovenantStep {
   block_time: string
   /** genesis, continuation, or burn (no output goes on with it). */
   kind: string
-  /** What the revealed programs are: kcc20 (a token), silverscript (a compiled contract, by its frame), unknown; null where none was revealed. */
+  /** What the revealed programs are: kcc20 or kcc0020 (a token), silverscript (a compiled contract, by its frame), unknown; null where none was revealed. */
   program: string | null
   /** Outputs of the covenant that it spent. */
   spent: readonly CovenantStepSpent[]
@@ -1201,8 +1201,8 @@ export interface CovenantStepSpentToken {
   owner_type: string
   /** In the smallest unit of the token. */
   amount: Integer
-  /** Whether it may mint. */
-  is_minter: boolean
+  /** Whether it may mint; null where its form does not say. */
+  is_minter: boolean | null
 }
 
 export interface CovenantStepCreated {
@@ -1221,7 +1221,7 @@ export interface Covenant {
   covenant_id: string
   /** Transaction that founded it; null where that was before the index began or is no longer stored. */
   genesis: string | null
-  /** As the newest revealed program shows it: kcc20, silverscript or unknown. */
+  /** As the newest revealed program shows it: kcc20, kcc0020, silverscript or unknown. */
   program: string | null
   /** Whether the newest step left no output. */
   is_burnt: boolean
@@ -1260,6 +1260,107 @@ export interface CovenantUtxos {
   /** Pass it as `cursor` to get the next page; null on the last. */
   next_cursor: string | null
   /** Outputs that were created earlier are not listed. */
+  coverage_from: string | null
+  /** Credits that this answer cost. */
+  credits_used: number
+}
+
+export interface Token {
+  /** Tick, deploying transaction or covenant id. */
+  token_id: string
+  /** krc20, kcc20 or kcc0020 (a draft). */
+  form: string
+  /** What the amounts rest on: complete (every operation since its beginning), since_deploy (every one since a deployment that was seen; one of the same tick that is older than the index would make it void), revealed (what programs of spent outputs have shown), unknown (the token is older than the index, so its amounts are null). */
+  history: string
+  /** Tick of a KRC-20 token, or the name of an issued one; covenant tokens have none. */
+  name: string | null
+  /** Of KRC-20: digits after the point. */
+  decimals: number | null
+  /** In circulation, in its smallest unit: minted less burned, or the sum of the states that are proven. Null where it is not known. */
+  amount: string | null
+  /** Of KRC-20: what may be minted; 0 is without limit. */
+  max_amount: string | null
+  /** Of KRC-20: what one mint gives; 0 for tokens that their owner issues. */
+  mint_amount: string | null
+  /** Of KRC-20: who may issue, burn or hand it over. */
+  owner: string | null
+  /** Holders that are known; null where history is unknown. */
+  holders: number | null
+  /** Of covenant tokens: unspent outputs whose state is proven. */
+  outputs: number | null
+  /** Operations or transitions since the index has known it. */
+  operations: number
+  /** The first of them. */
+  first_tx_id: string
+  /** Time of the block that carries it. */
+  first_seen: string
+}
+
+export interface Tokens {
+  /** By id, ascending. */
+  items: readonly Token[]
+  /** Pass it as `cursor` to get the next page; null on the last. */
+  next_cursor: string | null
+  /** Tokens that did nothing since then are not listed. */
+  coverage_from: string | null
+  /** Credits that this answer cost. */
+  credits_used: number
+}
+
+export interface TokenDetail {
+  /** Tick, deploying transaction or covenant id. */
+  token_id: string
+  /** krc20, kcc20 or kcc0020 (a draft). */
+  form: string
+  /** What the amounts rest on: complete (every operation since its beginning), since_deploy (every one since a deployment that was seen; one of the same tick that is older than the index would make it void), revealed (what programs of spent outputs have shown), unknown (the token is older than the index, so its amounts are null). */
+  history: string
+  /** Tick of a KRC-20 token, or the name of an issued one; covenant tokens have none. */
+  name: string | null
+  /** Of KRC-20: digits after the point. */
+  decimals: number | null
+  /** In circulation, in its smallest unit: minted less burned, or the sum of the states that are proven. Null where it is not known. */
+  amount: string | null
+  /** Of KRC-20: what may be minted; 0 is without limit. */
+  max_amount: string | null
+  /** Of KRC-20: what one mint gives; 0 for tokens that their owner issues. */
+  mint_amount: string | null
+  /** Of KRC-20: who may issue, burn or hand it over. */
+  owner: string | null
+  /** Holders that are known; null where history is unknown. */
+  holders: number | null
+  /** Of covenant tokens: unspent outputs whose state is proven. */
+  outputs: number | null
+  /** Operations or transitions since the index has known it. */
+  operations: number
+  /** The first of them. */
+  first_tx_id: string
+  /** Time of the block that carries it. */
+  first_seen: string
+  /** Credits that this answer cost. */
+  credits_used: number
+}
+
+export interface TokenHolder {
+  /** Address; of an owner without one its kind and hex: `covenant:…` or `presence:…`. */
+  holder: string
+  /** In the token's smallest unit, what is locked included. */
+  amount: string
+  /** Of KRC-20: listed for sale. */
+  locked: string
+  /** Of covenant tokens: unspent outputs that are its own. */
+  outputs: number
+}
+
+export interface TokenHolders {
+  /** The token asked for. */
+  token_id: string
+  /** Largest amount first. */
+  items: readonly TokenHolder[]
+  /** Why amounts are missing: hidden_until_spent (outputs of the covenant whose states no transaction has shown), older_than_index (nothing is listed); null where all are known. */
+  hidden_reason: string | null
+  /** Pass it as `cursor` to get the next page; null on the last. */
+  next_cursor: string | null
+  /** From when on every transaction is indexed: after the last gap. */
   coverage_from: string | null
   /** Credits that this answer cost. */
   credits_used: number
@@ -2036,7 +2137,7 @@ export interface Webhook {
   id: string
   /** Where deliveries go. */
   url: string
-  /** Kinds of events: block_added, virtual_chain_changed, virtual_daa_score_changed, sink_blue_score_changed, utxos_changed, mempool_entry, covenant_execution, krc20_activity, native_asset_transfer, scriptlang_event. */
+  /** Kinds of events: block_added, virtual_chain_changed, virtual_daa_score_changed, sink_blue_score_changed, utxos_changed, mempool_entry, covenant_execution, krc20_activity, native_asset_transfer, scriptlang_event, covenant_created, covenant_spent, token_transfer. */
   kinds: readonly string[]
   /** Addresses that narrow the kinds which have some; needed for utxos_changed. */
   addresses: readonly string[]
@@ -2072,7 +2173,7 @@ export interface CreatedWebhook {
   id: string
   /** Where deliveries go. */
   url: string
-  /** Kinds of events: block_added, virtual_chain_changed, virtual_daa_score_changed, sink_blue_score_changed, utxos_changed, mempool_entry, covenant_execution, krc20_activity, native_asset_transfer, scriptlang_event. */
+  /** Kinds of events: block_added, virtual_chain_changed, virtual_daa_score_changed, sink_blue_score_changed, utxos_changed, mempool_entry, covenant_execution, krc20_activity, native_asset_transfer, scriptlang_event, covenant_created, covenant_spent, token_transfer. */
   kinds: readonly string[]
   /** Addresses that narrow the kinds which have some; needed for utxos_changed. */
   addresses: readonly string[]
@@ -2091,7 +2192,7 @@ export interface CreatedWebhook {
 export interface NewWebhook {
   /** HTTPS address of the receiver; port 443 or 1024 and above. */
   url: string
-  /** Kinds of events: block_added, virtual_chain_changed, virtual_daa_score_changed, sink_blue_score_changed, utxos_changed, mempool_entry, covenant_execution, krc20_activity, native_asset_transfer, scriptlang_event. */
+  /** Kinds of events: block_added, virtual_chain_changed, virtual_daa_score_changed, sink_blue_score_changed, utxos_changed, mempool_entry, covenant_execution, krc20_activity, native_asset_transfer, scriptlang_event, covenant_created, covenant_spent, token_transfer. */
   kinds: readonly string[]
   /** Addresses that narrow the kinds which have some; needed for utxos_changed. */
   addresses?: readonly string[]
@@ -2104,7 +2205,7 @@ export interface FoundWebhook {
   id: string
   /** Where deliveries go. */
   url: string
-  /** Kinds of events: block_added, virtual_chain_changed, virtual_daa_score_changed, sink_blue_score_changed, utxos_changed, mempool_entry, covenant_execution, krc20_activity, native_asset_transfer, scriptlang_event. */
+  /** Kinds of events: block_added, virtual_chain_changed, virtual_daa_score_changed, sink_blue_score_changed, utxos_changed, mempool_entry, covenant_execution, krc20_activity, native_asset_transfer, scriptlang_event, covenant_created, covenant_spent, token_transfer. */
   kinds: readonly string[]
   /** Addresses that narrow the kinds which have some; needed for utxos_changed. */
   addresses: readonly string[]
@@ -2133,7 +2234,7 @@ export interface ChangedWebhook {
   id: string
   /** Where deliveries go. */
   url: string
-  /** Kinds of events: block_added, virtual_chain_changed, virtual_daa_score_changed, sink_blue_score_changed, utxos_changed, mempool_entry, covenant_execution, krc20_activity, native_asset_transfer, scriptlang_event. */
+  /** Kinds of events: block_added, virtual_chain_changed, virtual_daa_score_changed, sink_blue_score_changed, utxos_changed, mempool_entry, covenant_execution, krc20_activity, native_asset_transfer, scriptlang_event, covenant_created, covenant_spent, token_transfer. */
   kinds: readonly string[]
   /** Addresses that narrow the kinds which have some; needed for utxos_changed. */
   addresses: readonly string[]
@@ -2160,7 +2261,7 @@ export interface ChangedWebhook {
 export interface WebhookChange {
   /** Off stops deliveries; on starts them, also after the service switched it off. */
   active?: boolean
-  /** Kinds of events: block_added, virtual_chain_changed, virtual_daa_score_changed, sink_blue_score_changed, utxos_changed, mempool_entry, covenant_execution, krc20_activity, native_asset_transfer, scriptlang_event. */
+  /** Kinds of events: block_added, virtual_chain_changed, virtual_daa_score_changed, sink_blue_score_changed, utxos_changed, mempool_entry, covenant_execution, krc20_activity, native_asset_transfer, scriptlang_event, covenant_created, covenant_spent, token_transfer. */
   kinds?: readonly string[]
   /** Addresses that narrow the kinds which have some; needed for utxos_changed. */
   addresses?: readonly string[]
@@ -2671,6 +2772,89 @@ export interface ScriptlangEvent {
   data: CovenantExecutionEventData
 }
 
+export interface CovenantCreatedEvent {
+  id: string
+  seq: number
+  kind: 'covenant_created'
+  network: string
+  created_at: string
+  addresses: readonly string[]
+  data: CovenantCreatedEventData
+}
+
+export interface CovenantCreatedEventData {
+  covenant_id: string
+  tx_id: string
+  daa_score: Integer
+  retracted: boolean
+  retracts: string | null
+  /** the covenant begins here */
+  is_genesis: boolean
+  outputs: readonly CovenantCreatedEventDataOutput[]
+}
+
+export interface CovenantCreatedEventDataOutput {
+  tx_id: string
+  index: number
+  /** sompi */
+  amount_sompi: Integer
+  address: string | null
+}
+
+export interface CovenantSpentEvent {
+  id: string
+  seq: number
+  kind: 'covenant_spent'
+  network: string
+  created_at: string
+  addresses: readonly string[]
+  data: CovenantSpentEventData
+}
+
+export interface CovenantSpentEventData {
+  covenant_id: string
+  tx_id: string
+  daa_score: Integer
+  retracted: boolean
+  retracts: string | null
+  /** no output carries it on */
+  is_burn: boolean
+  inputs: readonly CovenantCreatedEventDataOutput[]
+}
+
+export interface TokenTransferEvent {
+  id: string
+  seq: number
+  kind: 'token_transfer'
+  network: string
+  created_at: string
+  addresses: readonly string[]
+  data: TokenTransferEventData
+}
+
+export interface TokenTransferEventData {
+  token_id: string
+  /** krc20, kcc20 or kcc0020 */
+  form: string
+  tx_id: string
+  daa_score: Integer
+  retracted: boolean
+  retracts: string | null
+  /** of KRC-20 its name, of a covenant token transition or burn */
+  operation: string
+  /** null: whether it had an effect is not known, because the token is older than the index */
+  valid: true | null
+  from: readonly TokenTransferEventDataFrom[]
+  to: readonly TokenTransferEventDataFrom[]
+}
+
+export interface TokenTransferEventDataFrom {
+  /** address, or kind and hex of another owner; null while it is hidden */
+  holder: string | null
+  /** digits, in the token's smallest unit; null while it is hidden */
+  amount: string | null
+}
+
 /** Any event. */
 export type ChainEvent =
   | BlockAddedEvent
@@ -2683,6 +2867,9 @@ export type ChainEvent =
   | Krc20ActivityEvent
   | NativeAssetTransferEvent
   | ScriptlangEvent
+  | CovenantCreatedEvent
+  | CovenantSpentEvent
+  | TokenTransferEvent
 
 /** Kinds of events. */
 export type EventKind =
@@ -2696,6 +2883,9 @@ export type EventKind =
   | 'krc20_activity'
   | 'native_asset_transfer'
   | 'scriptlang_event'
+  | 'covenant_created'
+  | 'covenant_spent'
+  | 'token_transfer'
 
 export interface MarketsMeta {
   /** Markets that fit the filters, on all pages; null where they are more than 2,000. */
@@ -3598,6 +3788,27 @@ export interface CovenantUtxosParams {
   cursor?: string | undefined
 }
 
+export interface TokensParams {
+  /** Tokens per page. */
+  limit?: number | undefined
+  /** Cursor from `next_cursor` of the page before. */
+  cursor?: string | undefined
+}
+
+export interface TokenParams {
+  /** Token: a KRC-20 tick, the deploying transaction of an issued KRC-20 token, or a covenant id. */
+  token: string
+}
+
+export interface TokenHoldersParams {
+  /** Token: a KRC-20 tick, the deploying transaction of an issued KRC-20 token, or a covenant id. */
+  token: string
+  /** Holders per page. */
+  limit?: number | undefined
+  /** Cursor from `next_cursor` of the page before. */
+  cursor?: string | undefined
+}
+
 export interface FeesEstimateParams {
   /** Use the experimental estimator of the node. */
   experimental?: boolean | undefined
@@ -3758,6 +3969,14 @@ export const OPERATIONS = {
     rowsField: 'items',
     cursorParam: 'cursor',
   },
+  tokens: { method: 'GET', path: '/v1/tokens', rowsField: 'items', cursorParam: 'cursor' },
+  token: { method: 'GET', path: '/v1/tokens/{token}' },
+  tokenHolders: {
+    method: 'GET',
+    path: '/v1/tokens/{token}/holders',
+    rowsField: 'items',
+    cursorParam: 'cursor',
+  },
   feesEstimate: { method: 'GET', path: '/v1/fees/estimate' },
   rpc: { method: 'POST', path: '/rpc' },
   webhooks: { method: 'GET', path: '/v1/webhooks', rowsField: 'webhooks', cursorParam: 'cursor' },
@@ -3828,6 +4047,9 @@ export interface PricedParams {
   addressCovenants: AddressCovenantsParams
   covenant: CovenantParams
   covenantUtxos: CovenantUtxosParams
+  tokens: TokensParams
+  token: TokenParams
+  tokenHolders: TokenHoldersParams
   feesEstimate: FeesEstimateParams
   webhooks: WebhooksParams
   webhook: WebhookParams
@@ -4101,6 +4323,21 @@ export abstract class Methods {
   /** As the chain has confirmed it, from the index. Outputs from before `coverage_from` are left out: they may have been spent where the index has a gap. Costs 10 plus 1 per row credits. Open from the developer plan (tier pro) on. `GET /v1/covenants/{covenant_id}/utxos` */
   covenantUtxos(params: CovenantUtxosParams, options?: CallOptions): Rows<CovenantUtxo, CovenantUtxos> {
     return this.rowsOf(OPERATIONS.covenantUtxos, params, options)
+  }
+
+  /** KRC-20 tokens and covenant tokens that the index has seen at work, as far as the chain reveals them. KRC-20 operations are judged by the rules of its reference indexer. Costs 10 plus 1 per row credits. Open from the developer plan (tier pro) on. `GET /v1/tokens` */
+  tokens(params: TokensParams = {}, options?: CallOptions): Rows<Token, Tokens> {
+    return this.rowsOf(OPERATIONS.tokens, params, options)
+  }
+
+  /** As far as the chain reveals it; `history` says what its amounts rest on. Accepted transactions only: what a block that left the chain had done is undone. Costs 10 flat credits. Open from the developer plan (tier pro) on. `GET /v1/tokens/{token}` */
+  token(params: TokenParams, options?: CallOptions): Promise<TokenDetail> {
+    return this.answerOf(OPERATIONS.token, params, options)
+  }
+
+  /** As the chain has confirmed it. Of a covenant token only states that are proven count: new states are hidden until they are spent, unless the transaction that made them shows them. A holder whose amount changes during a walk may be met twice or not at all. Costs 10 plus 1 per row credits. Open from the developer plan (tier pro) on. `GET /v1/tokens/{token}/holders` */
+  tokenHolders(params: TokenHoldersParams, options?: CallOptions): Rows<TokenHolder, TokenHolders> {
+    return this.rowsOf(OPERATIONS.tokenHolders, params, options)
   }
 
   /** Costs 1 flat credits. Open from the free plan on. `GET /v1/fees/estimate` */

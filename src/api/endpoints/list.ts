@@ -11,6 +11,9 @@ import { covenantUtxos } from './chain/covenant-utxos.ts'
 import { feesEstimate } from './chain/fees.ts'
 import { rpcEndpoint } from './chain/rpc.ts'
 import { submit } from './chain/submit.ts'
+import { token } from './chain/token.ts'
+import { tokenHolders } from './chain/token-holders.ts'
+import { tokens } from './chain/tokens.ts'
 import { transactionEndpoint } from './chain/transaction.ts'
 import { candles } from './market/candles.ts'
 import { futuresListing, spotListing } from './market/exchange-listing.ts'
@@ -66,6 +69,9 @@ export const ENDPOINTS: readonly AnyEndpoint<Services>[] = [
   addressCovenants,
   covenant,
   covenantUtxos,
+  tokens,
+  token,
+  tokenHolders,
   feesEstimate,
   rpcEndpoint,
   listWebhooks,

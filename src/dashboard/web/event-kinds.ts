@@ -12,6 +12,9 @@ export const KIND_INFO: Record<EventKind, { text: string; byAddress: boolean }> 
   krc20_activity: { text: 'a KRC-20 inscription', byAddress: true },
   native_asset_transfer: { text: 'a native asset moved', byAddress: true },
   scriptlang_event: { text: 'a script-language event', byAddress: true },
+  covenant_created: { text: 'an output of a covenant was confirmed', byAddress: true },
+  covenant_spent: { text: 'an output of a covenant was spent', byAddress: true },
+  token_transfer: { text: 'tokens moved', byAddress: true },
 }
 export const EVENT_KIND_NAMES = Object.keys(KIND_INFO) as EventKind[]
 /** The text where none is chosen. */

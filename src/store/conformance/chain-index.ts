@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CheckpointMovedError, type HistoryPlace } from '../chain.ts'
 import type { CovenantChange } from '../covenants.ts'
+import { amountPlace, holderKey, type TokenChange, type TokenEntry, tokenKey } from '../tokens.ts'
 import {
   address,
   block,
@@ -341,6 +342,92 @@ export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
     const keep = { maxTransactionAgeMs: 0, maxDroppedAgeMs: 0, chainBlocks: 3, maxSeenAgeMs: 0 }
     while ((await chain.prune(keep)).more);
     assert.equal(await chain.firstCovenantStep(id), undefined)
+    await open.remove()
+  })
+
+  test(`${engine.name}: entries of tokens follow the chain, also back, and can be forgotten`, async () => {
+    const open = await engine.open()
+    const { chain } = open
+    const entry = (amount: bigint | null, who = 'a'): TokenEntry | null =>
+      amount === null
+        ? null
+        : { token: 'T', kind: 'holder', place: amountPlace(amount), value: `"${who} ${amount}"` }
+    const holder = (who: string, before: bigint | null, after: bigint | null): TokenChange => ({
+      key: holderKey('T', who),
+      before: entry(before, who),
+      after: entry(after, who),
+    })
+    const move = (tx: number, tokens: readonly TokenChange[], retractable: number[] = []) => ({
+      ...payment(tx, 1, 1n),
+      tokens,
+      retractable,
+    })
+    const held = async () =>
+      (await chain.tokenHolders({ token: 'T', limit: 10 })).holders.map(({ value }) => value)
+    const token: TokenEntry = { token: 'T', kind: 'token', place: '', value: '{"form":"krc20"}' }
+    await writeNext(chain, { atMs: 1, start: block(10) })
+    const made = { key: tokenKey('T'), before: null, after: token }
+    await writeNext(chain, {
+      atMs: 2,
+      events: [event('x', [], 1, '1'), event('x', [], 1, '2')],
+      added: [block(11, [move(1, [made, holder('a', null, 9n), holder('b', null, 10n)], [1])])],
+    })
+    const moved = [holder('a', 9n, null), holder('b', 10n, 2n ** 80n)]
+    await writeNext(chain, {
+      atMs: 3,
+      events: [event('x', [], 1, '3')],
+      added: [block(12, [move(2, moved, [0]), move(3, [holder('b', 2n ** 80n, 7n), holder('c', null, 8n)])])],
+    })
+    assert.deepEqual(await held(), ['"c 8"', '"b 7"'])
+    assert.deepEqual(await chain.tokens({ limit: 10 }), {
+      tokens: [{ token: 'T', value: token.value }],
+      hasMore: false,
+    })
+    assert.equal(await chain.token('T'), token.value)
+    assert.equal(await chain.token('U'), undefined)
+    const page = await chain.tokenHolders({ token: 'T', limit: 1 })
+    assert.ok(page.hasMore)
+    const [first] = page.holders
+    assert.ok(first)
+    const rest = await chain.tokenHolders({ token: 'T', limit: 1, after: first })
+    assert.deepEqual([rest.holders.map(({ key }) => key), rest.hasMore], [[holderKey('T', 'b')], false])
+
+    const keys = ['a', 'b', 'c'].map((who) => holderKey('T', who))
+    const without = await chain.tokenEntries(keys, [hash(12)])
+    assert.deepEqual(
+      keys.map((key) => without.get(key)),
+      [entry(9n, 'a'), entry(10n, 'b'), undefined],
+      'as before the block',
+    )
+    assert.deepEqual((await chain.tokenEntries(keys, [])).get(keys[0] as string), undefined)
+    const reported = await chain.retractable([hash(12), hash(11)])
+    assert.deepEqual(
+      reported.map(({ tail }) => tail),
+      [event('x', [], 1, '3').tail, event('x', [], 1, '2').tail],
+    )
+    const events = await readAll(open.events)
+    assert.deepEqual(
+      reported.map(({ eventId }) => eventId),
+      [events[2]?.id, events[1]?.id],
+    )
+    await writeNext(chain, {
+      atMs: 4,
+      removed: [hash(12)],
+      added: [block(13, [move(4, [holder('c', null, 1n)])])],
+    })
+    assert.deepEqual(await held(), ['"b 10"', '"a 9"', '"c 1"'])
+    assert.deepEqual((await chain.retractable([hash(13)])).length, 0)
+    const keep = { maxTransactionAgeMs: null, maxDroppedAgeMs: 0, chainBlocks: 1, maxSeenAgeMs: 0 }
+    while ((await chain.prune(keep)).more);
+    assert.deepEqual(await held(), ['"b 10"', '"a 9"', '"c 1"'], 'what can no longer be undone stays')
+    await writeNext(chain, {
+      atMs: 5,
+      forgetTokens: true,
+      added: [block(14, [move(5, [holder('d', null, 5n)])])],
+    })
+    assert.deepEqual(await held(), ['"d 5"'])
+    await writeNext(chain, { atMs: 6, removed: [hash(14)] })
+    assert.deepEqual(await held(), [])
     await open.remove()
   })
 

@@ -4,6 +4,7 @@ import { DROPPED, PENDING } from '../chain/row-codes.ts'
 import type { IndexRetention } from '../chain.ts'
 import { PRUNE_SPENT, removeCovenantSteps } from './covenants.ts'
 import { type Database, statement } from './database.ts'
+import { PRUNE_TOKENS } from './tokens.ts'
 
 /** Rows of each kind that one step deletes at most. */
 const PRUNE_STEP = 1_000
@@ -57,12 +58,13 @@ export function chainPruner(database: Database) {
       const [clock] = await transaction.rows<{ now: number }>(NOW)
       const before = (ageMs: number) => (clock?.now ?? 0) - ageMs
       const oldest = maxTransactionAgeMs === null ? undefined : before(maxTransactionAgeMs)
-      const [dropped, expired, blocks, seen, spent] = await Promise.all([
+      const [dropped, expired, blocks, seen, spent, ...tokens] = await Promise.all([
         transaction.rows<OldTransaction>(DROPPED_BEFORE, [before(maxDroppedAgeMs)]),
         oldest === undefined ? [] : transaction.rows<OldTransaction>(EXPIRED, [oldest]),
         transaction.run(BLOCKS, [chainBlocks]),
         transaction.run(SEEN, [before(maxSeenAgeMs)]),
         transaction.run(PRUNE_SPENT, [PRUNE_STEP]),
+        ...PRUNE_TOKENS.map((prune) => transaction.run(prune, [PRUNE_STEP])),
       ])
       const old = [...new Map([...dropped, ...expired].map((one) => [one.place, one])).values()]
       if (old.length > 0) {
@@ -78,7 +80,7 @@ export function chainPruner(database: Database) {
       if (oldest !== undefined) {
         await Promise.all([transaction.run(RETAINED_FROM, [oldest]), transaction.run(GAPS, [oldest])])
       }
-      const counts = [old.length, blocks, seen, spent]
+      const counts = [old.length, blocks, seen, spent, ...tokens]
       return {
         deleted: counts.reduce((sum, count) => sum + count, 0),
         more: counts.some((count) => count >= PRUNE_STEP),

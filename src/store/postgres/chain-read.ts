@@ -22,6 +22,7 @@ import { bytea } from './bytea.ts'
 import { blockReader, blocksOf } from './chain-blocks.ts'
 import { covenantReader } from './covenants.ts'
 import { type Database, type Queries, statement } from './database.ts'
+import { tokenReader } from './tokens.ts'
 
 const COVERAGE = statement(
   'chain_coverage',
@@ -103,6 +104,7 @@ export function chainReader(database: Database) {
   return {
     ...blockReader(database),
     ...covenantReader(database),
+    ...tokenReader(database),
     coverageFromMs: async (): Promise<number | undefined> => (await coverage())?.coverageFrom,
     seenTo: async (): Promise<ChainPlace | undefined> => (await database.rows<ChainPlace>(SEEN_TO))[0],
     indexedFromMs: async (): Promise<number | undefined> => (await coverage())?.indexedFrom,

@@ -163,4 +163,34 @@ export const CHAIN_MIGRATIONS: readonly Migration[] = [
       CREATE INDEX covenant_outputs_by_spending ON covenant_outputs (spent_rank) WHERE spent_rank IS NOT NULL;
     `,
   },
+  {
+    version: 5,
+    name: 'tokens',
+    sql: `
+      CREATE TABLE token_entries (
+        key text COLLATE "C" PRIMARY KEY,
+        token text COLLATE "C" NOT NULL,
+        kind text COLLATE "C" NOT NULL,
+        place text COLLATE "C" NOT NULL,
+        value text NOT NULL
+      );
+      CREATE INDEX token_entries_listed ON token_entries (token) WHERE kind = 'token';
+      CREATE INDEX token_entries_held ON token_entries (token, place, key) WHERE kind = 'holder';
+      -- What an entry was before; NULL where there was none.
+      CREATE TABLE token_undo (
+        rank bigint NOT NULL,
+        n int NOT NULL,
+        key text COLLATE "C" NOT NULL,
+        before text,
+        PRIMARY KEY (rank, n)
+      );
+      CREATE INDEX token_undo_by_key ON token_undo (key, rank, n);
+      CREATE TABLE retractable_events (
+        rank bigint NOT NULL,
+        seq bigint NOT NULL,
+        tail text NOT NULL,
+        PRIMARY KEY (rank, seq)
+      );
+    `,
+  },
 ]

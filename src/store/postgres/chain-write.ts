@@ -15,12 +15,15 @@
 import { randomUUID } from 'node:crypto'
 import { StoreUnavailableError } from '../../core/store-unavailable.ts'
 import { type Clock, elapsedMs } from '../../kit/clock.ts'
+import { acceptedRank } from '../chain/history-place.ts'
 import { type ChainGap, type ChainWrite, type ChainWritten, CheckpointMovedError } from '../chain.ts'
+import type { NewEvent } from '../events.ts'
 import { bytea } from './bytea.ts'
 import { addBlocks, checkpointOf, removeBlocks, startChainAt } from './chain-blocks.ts'
 import { type Accepted, confirm, drop, enter, unconfirm, type WriteNumbers } from './chain-transactions.ts'
 import { type Database, type Queries, statement } from './database.ts'
 import { appendEvents } from './events-write.ts'
+import { type AppliedTokens, applyTokens, forgetTokens, undoTokens } from './tokens.ts'
 
 const LOCK = statement(
   'chain_lock',
@@ -131,6 +134,7 @@ async function writeBatch(queries: Queries, batch: ChainWrite, id: string): Prom
     start && startChainAt(queries, start),
     leaveBlocks(queries, removed, atMs),
   ])
+  if (start !== undefined || batch.forgetTokens) await forgetTokens(queries)
   const coverage = coverageAfter(state, batch)
   const [checkpoint] = await Promise.all([
     addBlocks(queries, added).then(() => checkpointOf(queries)),
@@ -153,14 +157,27 @@ async function writeBatch(queries: Queries, batch: ChainWrite, id: string): Prom
 /** One list after the other: a transaction may be in two of them. Mostly only one has any. */
 async function writeTransactions(
   queries: Queries,
-  { atMs, entered = [], dropped = [] }: ChainWrite,
+  { atMs, entered = [], dropped = [], events = [] }: ChainWrite,
   accepted: readonly Accepted[],
   numbers: WriteNumbers,
 ): Promise<void> {
   await confirm(queries, accepted, numbers)
+  await applyTokens(queries, accepted.flatMap(tokensOf(events, numbers.firstSeq)))
   // A transaction whose number is below these was known before.
   await enter(queries, entered, { ...numbers, firstPlace: numbers.firstPlace + accepted.length })
   await drop(queries, dropped, atMs)
+}
+
+function tokensOf(events: readonly NewEvent[], firstSeq: number) {
+  return ({ transaction, by, index }: Accepted): AppliedTokens[] => {
+    const { tokens: changes = [], retractable = [] } = transaction
+    if (changes.length === 0 && retractable.length === 0) return []
+    const reported = retractable.flatMap((place) => {
+      const event = events[place]
+      return event === undefined ? [] : [{ seq: firstSeq + place, tail: event.tail }]
+    })
+    return [{ rank: acceptedRank(by.blueScore, index), changes, events: reported }]
+  }
 }
 
 async function recordGaps(queries: Queries, gaps: readonly ChainGap[]): Promise<void> {
@@ -169,7 +186,10 @@ async function recordGaps(queries: Queries, gaps: readonly ChainGap[]): Promise<
 }
 
 async function leaveBlocks(queries: Queries, removed: readonly string[], atMs: number): Promise<void> {
-  if (removed.length > 0) await unconfirm(queries, await removeBlocks(queries, removed), atMs)
+  if (removed.length === 0) return
+  const blocks = await removeBlocks(queries, removed)
+  await unconfirm(queries, blocks, atMs)
+  await undoTokens(queries, Math.min(...blocks.map(({ blueScore }) => blueScore)))
 }
 
 async function remember(queries: Queries, { seen = [], seenTo }: ChainWrite, atMs: number): Promise<void> {

@@ -3,6 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { DROPPED, PENDING } from '../chain/row-codes.ts'
 import type { TransactionTexts } from './chain-texts.ts'
 import { covenantPruner } from './covenants.ts'
+import { tokenPruner } from './tokens.ts'
 
 /** Rows of each kind that one step deletes at most. */
 const PRUNE_STEP = 300
@@ -38,6 +39,7 @@ export function chainPruner(database: DatabaseSync, texts: TransactionTexts) {
   )
   const lowestId = database.prepare('SELECT min(id) AS id FROM transactions')
   const covenants = covenantPruner(database, PRUNE_STEP)
+  const tokens = tokenPruner(database, PRUNE_STEP)
   const removeRows = database.prepare('DELETE FROM address_rows WHERE tx = ?')
   const removeTransaction = database.prepare('DELETE FROM transactions WHERE id = ?')
 
@@ -75,6 +77,7 @@ export function chainPruner(database: DatabaseSync, texts: TransactionTexts) {
       ids.size,
       Number(acceptances.run().changes),
       covenants.spentOutputs(),
+      tokens(),
       Number(seen.run(borders.seenBeforeMs).changes),
     ]
     return {

@@ -24,6 +24,7 @@ import { logIdOf } from './events-read.ts'
 import { blob, hexOf } from './hex-blob.ts'
 import { oneStateOf } from './open.ts'
 import { numberOrNull, type Row, recordOf } from './rows.ts'
+import { tokenReader } from './tokens.ts'
 
 const MAX_GAPS = 1_000
 
@@ -93,6 +94,7 @@ export function chainReader(database: DatabaseSync, addresses: AddressTable) {
   return {
     ...blockReader(database),
     ...covenantReader(database),
+    ...tokenReader(database),
     coverageFromMs(): number | undefined {
       const from = factOf('coverage_from')
       return from === undefined ? undefined : Math.max(from, factOf('kept_from') ?? 0)

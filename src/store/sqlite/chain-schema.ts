@@ -156,4 +156,34 @@ export const CHAIN_MIGRATIONS: readonly Migration[] = [
       CREATE INDEX covenant_outputs_by_spending ON covenant_outputs (spent_rank) WHERE spent_rank IS NOT NULL;
     `,
   },
+  {
+    version: 4,
+    name: 'tokens',
+    sql: `
+      CREATE TABLE token_entries (
+        key TEXT PRIMARY KEY,
+        token TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        place TEXT NOT NULL,
+        value TEXT NOT NULL
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX token_entries_listed ON token_entries (token) WHERE kind = 'token';
+      CREATE INDEX token_entries_held ON token_entries (token, place, key) WHERE kind = 'holder';
+      -- What an entry was before; NULL where there was none.
+      CREATE TABLE token_undo (
+        rank INTEGER NOT NULL,
+        n INTEGER NOT NULL,
+        key TEXT NOT NULL,
+        before TEXT,
+        PRIMARY KEY (rank, n)
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX token_undo_by_key ON token_undo (key, rank, n);
+      CREATE TABLE retractable_events (
+        rank INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        tail TEXT NOT NULL,
+        PRIMARY KEY (rank, seq)
+      ) STRICT, WITHOUT ROWID;
+    `,
+  },
 ]

@@ -22,6 +22,7 @@ import type { TransactionTexts } from './chain-texts.ts'
 import { covenantWriter } from './covenants.ts'
 import type { EventWriter } from './events-write.ts'
 import { blob } from './hex-blob.ts'
+import { tokenWriter } from './tokens.ts'
 
 export function chainWriter(
   database: DatabaseSync,
@@ -31,10 +32,11 @@ export function chainWriter(
   const followed = followedChain(database)
   const transactions = transactionWriter(database, parts)
   const covenants = covenantWriter(database)
+  const tokens = tokenWriter(database)
   const { checkpoint } = blockReader(database)
   const insertSeen = database.prepare('INSERT OR IGNORE INTO seen_blocks VALUES (?, ?)')
 
-  function addBlock(block: AddedBlock, atMs: number, firstSeq: number): void {
+  function addBlock(block: AddedBlock, { atMs, events: reported = [] }: ChainWrite, firstSeq: number): void {
     const blockId = followed.put(block)
     for (const [index, transaction] of block.transactions.entries()) {
       const rank = acceptedRank(block.blueScore, index)
@@ -46,6 +48,15 @@ export function chainWriter(
           timeMs: transaction.blockTimeMs,
           isKnown,
         })
+      const { tokens: changes = [], retractable = [] } = transaction
+      tokens.apply(rank, changes)
+      tokens.report(
+        rank,
+        retractable.flatMap((place) => {
+          const event = reported[place]
+          return event === undefined ? [] : [{ seq: firstSeq + place, event }]
+        }),
+      )
     }
   }
 
@@ -56,8 +67,13 @@ export function chainWriter(
     const firstSeq = events.append(batch.events ?? [])
     for (const gap of batch.gaps ?? []) followed.recordGap(gap)
     if (batch.start) followed.startAt(batch.start)
-    for (const hash of batch.removed ?? []) followed.remove(hash, atMs, covenants.removeBlock)
-    for (const block of batch.added ?? []) addBlock(block, atMs, firstSeq)
+    for (const hash of batch.removed ?? [])
+      followed.remove(hash, atMs, (block, blueScore) => {
+        covenants.removeBlock(block)
+        tokens.removeBlock(blueScore)
+      })
+    if (batch.start || batch.forgetTokens) tokens.forget()
+    for (const block of batch.added ?? []) addBlock(block, batch, firstSeq)
     for (const transaction of batch.entered ?? []) transactions.enter(transaction, atMs, firstSeq)
     for (const dropped of batch.dropped ?? []) transactions.drop(dropped, atMs)
     for (const hash of batch.seen ?? []) insertSeen.run(blob(hash), atMs)
@@ -79,7 +95,7 @@ function followedChain(database: DatabaseSync) {
   const insertBlock = database.prepare(
     'INSERT INTO chain_blocks (id, hash, blue_score, daa_score, time) VALUES ((SELECT coalesce(max(id), 0) + 1 FROM chain_blocks), ?, ?, ?, ?)',
   )
-  const findBlock = database.prepare('SELECT id FROM chain_blocks WHERE hash = ?')
+  const findBlock = database.prepare('SELECT id, blue_score FROM chain_blocks WHERE hash = ?')
   const removeBlock = database.prepare('DELETE FROM chain_blocks WHERE id = ?')
   const insertAcceptance = database.prepare('INSERT INTO acceptances VALUES (?, ?)')
   const removeAcceptances = database.prepare('DELETE FROM acceptances WHERE block = ?')
@@ -110,10 +126,10 @@ function followedChain(database: DatabaseSync) {
       insertGap.run(gap.atMs, JSON.stringify(gap))
       if (gap.reason === 'unreadable') laterFact.run('coverage_from', String(gap.toTimeMs))
     },
-    remove(hash: string, atMs: number, onRemove: (block: number) => void): void {
-      const id = findBlock.get(blob(hash))?.id
+    remove(hash: string, atMs: number, onRemove: (block: number, blueScore: number) => void): void {
+      const { id, blue_score: blueScore } = findBlock.get(blob(hash)) ?? {}
       if (id === undefined) throw new Error(`block ${hash} is not in the followed chain`)
-      onRemove(Number(id))
+      onRemove(Number(id), Number(blueScore))
       unconfirm.run(atMs, Number(id))
       unconfirmRows.run(Number(id))
       removeAcceptances.run(Number(id))

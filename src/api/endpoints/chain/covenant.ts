@@ -24,7 +24,7 @@ const CovenantStepSchema = Type.Object({
   block_time: textField('Time of the block that carries it.'),
   kind: textField('genesis, continuation, or burn (no output goes on with it).'),
   program: nullableTextField(
-    'What the revealed programs are: kcc20 (a token), silverscript (a compiled contract, by its frame), unknown; null where none was revealed.',
+    'What the revealed programs are: kcc20 or kcc0020 (a token), silverscript (a compiled contract, by its frame), unknown; null where none was revealed.',
   ),
   spent: Type.Array(
     Type.Object({
@@ -40,7 +40,9 @@ const CovenantStepSchema = Type.Object({
             owner: textField('Key, script hash or covenant id, as hex.'),
             owner_type: textField('pubkey, script_hash, covenant or presence.'),
             amount: integerField('In the smallest unit of the token.'),
-            is_minter: flagField('Whether it may mint.'),
+            is_minter: Type.Union([flagField('Whether it may mint.'), Type.Null()], {
+              description: 'Whether it may mint; null where its form does not say.',
+            }),
           }),
           Type.Null(),
         ],
@@ -65,7 +67,9 @@ const Covenant = Type.Object({
   genesis: nullableTextField(
     'Transaction that founded it; null where that was before the index began or is no longer stored.',
   ),
-  program: nullableTextField('As the newest revealed program shows it: kcc20, silverscript or unknown.'),
+  program: nullableTextField(
+    'As the newest revealed program shows it: kcc20, kcc0020, silverscript or unknown.',
+  ),
   is_burnt: flagField('Whether the newest step left no output.'),
   items: Type.Array(CovenantStepSchema, {
     description: 'Its lineage: every accepted transaction that created or spent it, newest first.',

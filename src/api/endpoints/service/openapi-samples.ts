@@ -5,11 +5,14 @@ import { formatTime } from '../../../core/time.ts'
 import { addressOfScript } from '../../../parser/script-address.ts'
 import { transactionId } from '../../../parser/transaction-id.ts'
 import type { FeedInfo } from '../../../store/series.ts'
+import type { TokenFacts } from '../../../store/tokens.ts'
 import type { Services } from '../services.ts'
 
 /** A block of a quiet chain may hold nothing but its coinbase. */
 const MAX_BLOCKS = 40
 const CALL_DEADLINE_MS = 1_000
+/** Among which one with holders is looked for. */
+const MAX_TOKENS = 100
 /** Every recorded source has a snapshot this long after the first one. */
 const SNAPSHOTS_START_MS = 60_000
 const COINBASE_SUBNETWORK = `01${'00'.repeat(19)}`
@@ -22,6 +25,7 @@ export async function readSamples(services: Services, nowMs: number): Promise<Ex
     ...(market === undefined ? {} : { market }),
     ...(await readConfirmed(services)),
     ...(await readCovenant(services)),
+    ...(await readToken(services)),
   }
 }
 
@@ -29,6 +33,12 @@ async function readCovenant({ chain }: Services): Promise<ExampleSamples> {
   const found = await chain.index.someCovenantUtxo()
   if (found?.address == null) return {}
   return { covenantId: found.covenantId, covenantAddress: found.address }
+}
+
+async function readToken({ chain }: Services): Promise<ExampleSamples> {
+  const { tokens } = await chain.index.tokens({ limit: MAX_TOKENS })
+  const found = tokens.find(({ value }) => (JSON.parse(value) as TokenFacts).holders > 0) ?? tokens[0]
+  return found === undefined ? {} : { tokenId: found.token }
 }
 
 /**

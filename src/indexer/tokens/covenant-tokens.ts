@@ -1,0 +1,114 @@
+/**
+ * What an accepted transaction does to covenant tokens: outputs whose state is proven add to their owner's amount, and
+ * take it away again when they are spent. A covenant becomes a token when one of its inputs shows a token's state.
+ */
+import type { Network } from '../../core/chain/network.ts'
+import type { SpentOutput } from '../../core/chain/transaction.ts'
+import type { ExactJson } from '../../kit/exact-json.ts'
+import type { ParsedTransaction } from '../../parser/parse-transaction.ts'
+import type { ProvenState } from '../../parser/prove-token-states.ts'
+import type { TokenFacts } from '../../store/tokens.ts'
+import type { TokenEntries } from './token-entries.ts'
+import { holderOf, type TokenCell, type TokenMove } from './token-move.ts'
+
+export function outputKey(txId: string, index: number): string {
+  return `output ${txId} ${index}`
+}
+
+/** Outputs of covenants that a transaction spends. */
+export function spentCovenants(
+  parsed: ParsedTransaction,
+  spent: readonly (SpentOutput | null)[],
+): { readonly input: number; readonly covenantId: string; readonly key: string }[] {
+  return spent.flatMap((output, input) => {
+    const covenantId = output?.covenantId ?? null
+    const point = parsed.inputs[input]
+    if (covenantId === null || point === undefined) return []
+    return [{ input, covenantId, key: outputKey(point.tx_id, point.index) }]
+  })
+}
+
+/** Owners of what the transaction makes; those of what it spends are in the entries of the outputs. */
+export function newHolders(parsed: ParsedTransaction, network: Network): { token: string; holder: string }[] {
+  return (parsed.details.native_asset?.assets ?? []).flatMap(({ asset_id: token, states }) =>
+    states.map((state) => ({ token, holder: holderOf(state, network) })),
+  )
+}
+
+export function applyCovenantTokens(
+  parsed: ParsedTransaction,
+  spent: readonly (SpentOutput | null)[],
+  { network, timeMs }: { network: Network; timeMs: number },
+  entries: TokenEntries,
+): TokenMove[] {
+  const moves: TokenMove[] = []
+  const points = spentCovenants(parsed, spent)
+  const assets = new Map((parsed.details.native_asset?.assets ?? []).map((asset) => [asset.asset_id, asset]))
+  for (const token of new Set([...assets.keys(), ...points.map(({ covenantId }) => covenantId)])) {
+    const asset = assets.get(token)
+    const known = entries.token(token)
+    if (asset === undefined && known === null) continue
+    let facts: TokenFacts = known ?? {
+      form: asset?.form ?? 'kcc20',
+      history: 'revealed',
+      operations: 0,
+      holders: 0,
+      firstSeenMs: timeMs,
+      firstTxId: parsed.tx_id,
+      proven: { amount: '0', outputs: 0 },
+    }
+    const from: TokenCell[] = []
+    for (const { key, input } of points.filter(({ covenantId }) => covenantId === token)) {
+      const held = entries.read(key) as { holder: string; amount: string } | null
+      if (held !== null) {
+        facts = move(
+          facts,
+          { token, holder: held.holder, amount: -BigInt(held.amount), outputs: -1 },
+          entries,
+        )
+        entries.write(key, null)
+      }
+      const shown = asset?.inputs.find((one) => one.input === input)
+      if (shown !== undefined) from.push({ holder: holderOf(shown, network), amount: shown.amount })
+      else from.push({ holder: held?.holder ?? null, amount: held === null ? null : BigInt(held.amount) })
+    }
+    const states = new Map((asset?.states ?? []).map((state) => [state.index, state]))
+    const to = parsed.outputs
+      .filter(({ covenant }) => covenant?.id === token)
+      .map(({ index }): TokenCell => {
+        const state = states.get(index)
+        if (state === undefined) return { holder: null, amount: null }
+        const holder = holderOf(state, network)
+        facts = move(facts, { token, holder, amount: state.amount, outputs: 1 }, entries)
+        entries.write(outputKey(parsed.tx_id, index), {
+          token,
+          kind: 'output',
+          value: provenOutput(holder, state),
+        })
+        return { holder, amount: state.amount }
+      })
+    entries.setToken(token, { ...facts, operations: facts.operations + 1 })
+    const operation = to.length === 0 ? 'burn' : 'transition'
+    moves.push({ tokenId: token, form: facts.form, operation, isValid: true, from, to })
+  }
+  return moves
+}
+
+function provenOutput(holder: string, { amount, is_minter }: ProvenState): ExactJson {
+  return { holder, amount: amount.toString(), is_minter }
+}
+
+/** Outputs with a proven state that an owner got or gave away. */
+function move(
+  facts: TokenFacts,
+  { token, holder, amount, outputs }: { token: string; holder: string; amount: bigint; outputs: number },
+  entries: TokenEntries,
+): TokenFacts {
+  const { proven } = facts
+  if (proven === undefined) return facts
+  const held = entries.holding(token, holder)
+  const next = { ...held, balance: held.balance + amount, outputs: held.outputs + outputs }
+  const holders = facts.holders + entries.setHolding(token, holder, next)
+  const sum = { amount: (BigInt(proven.amount) + amount).toString(), outputs: proven.outputs + outputs }
+  return { ...facts, holders, proven: sum }
+}

@@ -1,0 +1,98 @@
+/** The tokens of a step's transactions: what has to be read for them, then one transaction after the other. */
+import type { Network } from '../../core/chain/network.ts'
+import type { SpentOutput } from '../../core/chain/transaction.ts'
+import type { ParsedTransaction } from '../../parser/parse-transaction.ts'
+import type { ChainStore } from '../../store/chain.ts'
+import { holderKey, type TokenChange, tokenKey } from '../../store/tokens.ts'
+import { applyCovenantTokens, newHolders, spentCovenants } from './covenant-tokens.ts'
+import { applyKrc20, holdersOfCall, type Krc20Call, orderKey, tokenOfCall } from './krc20-rules.ts'
+import { TokenEntries } from './token-entries.ts'
+import type { TokenMove } from './token-move.ts'
+
+export interface TokenTransaction {
+  readonly parsed: ParsedTransaction
+  readonly spent: readonly (SpentOutput | null)[]
+  readonly fee: bigint | null
+  readonly blockTimeMs: number
+}
+
+export type ApplyTokens = (transaction: TokenTransaction) => {
+  readonly moves: readonly TokenMove[]
+  readonly changes: readonly TokenChange[]
+}
+
+const NOTHING = { moves: [], changes: [] }
+
+/** `without`: chain blocks that leave in the same step; undefined when all entries are forgotten with it. */
+export async function readTokens(
+  transactions: readonly TokenTransaction[],
+  {
+    store,
+    network,
+    without,
+  }: { store: ChainStore; network: Network; without: readonly string[] | undefined },
+): Promise<ApplyTokens> {
+  const own = transactions.filter(hasTokens)
+  const entries = new TokenEntries(
+    own.length === 0 || without === undefined
+      ? new Map()
+      : await storedEntries(own, { store, network, without }),
+  )
+  return (transaction) => {
+    if (!hasTokens(transaction)) return NOTHING
+    const { parsed, spent, fee, blockTimeMs: timeMs } = transaction
+    const moves = applyCovenantTokens(parsed, spent, { network, timeMs }, entries)
+    const context = { txId: parsed.tx_id, network, timeMs, fee, outputs: parsed.outputs }
+    for (const call of callsOf(parsed)) {
+      const move = applyKrc20(call, context, entries)
+      if (move !== null) moves.push(move)
+    }
+    return { moves, changes: entries.takeChanges() }
+  }
+}
+
+function hasTokens({ parsed }: TokenTransaction): boolean {
+  return parsed.details.krc20 !== undefined || parsed.details.covenant !== undefined
+}
+
+/** Owners of what is spent are known once the outputs have been read. */
+async function storedEntries(
+  transactions: readonly TokenTransaction[],
+  { store, network, without }: { store: ChainStore; network: Network; without: readonly string[] },
+) {
+  const keys = new Set<string>()
+  for (const { parsed, spent } of transactions) {
+    for (const id of parsed.details.covenant?.covenant_ids ?? []) keys.add(tokenKey(id))
+    for (const { key } of spentCovenants(parsed, spent)) keys.add(key)
+    for (const { token, holder } of newHolders(parsed, network)) keys.add(holderKey(token, holder))
+    for (const call of callsOf(parsed)) {
+      const token = tokenOfCall(call, parsed.tx_id)
+      if (token === null) continue
+      keys.add(tokenKey(token))
+      for (const holder of holdersOfCall(call, parsed)) keys.add(holderKey(token, holder))
+      if (call.sender !== null) keys.add(orderKey(token, call.sender, call.spentTxId))
+    }
+  }
+  const found = await store.tokenEntries([...keys], without)
+  const owners = [...found.values()].flatMap(({ kind, token, value }) =>
+    kind === 'output' ? [holderKey(token, (JSON.parse(value) as { holder: string }).holder)] : [],
+  )
+  const rest = owners.filter((key) => !keys.has(key))
+  return rest.length === 0 ? found : new Map([...found, ...(await store.tokenEntries(rest, without))])
+}
+
+/** The reference indexer looks at the first input only, but for `send`; an operation in the payload replaces others. */
+function callsOf(parsed: ParsedTransaction): Krc20Call[] {
+  const calls = (parsed.details.krc20?.operations ?? []).map(({ form, input, operation, sender }) => ({
+    form,
+    input,
+    operation,
+    sender,
+    spentTxId: parsed.inputs[input]?.tx_id ?? '',
+  }))
+  const shown = calls.filter(
+    ({ form, input, operation }) => form === 'envelope' && (input === 0 || operation.op === 'send'),
+  )
+  const written = calls.filter(({ form }) => form === 'payload')
+  return written.length > 0 && !shown.some(({ operation }) => operation.op === 'send') ? written : shown
+}

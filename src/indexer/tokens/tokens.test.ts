@@ -1,0 +1,306 @@
+/**
+ * Tokens against an independent computation: transactions are drawn and go through parser, rules and a real store, the
+ * chain is reorganised at random, and what the store then says is compared with a plain walk over the chain's own
+ * transactions.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { manualClock } from '../../../test/fakes/manual-clock.ts'
+import { kaspaFixture, skipWithoutKaspa } from '../../../test/kaspa-fixtures.ts'
+import { encodeAddress } from '../../core/chain/address.ts'
+import { NATIVE_SUBNETWORK, type SpentOutput, type Transaction } from '../../core/chain/transaction.ts'
+import { parseTransaction } from '../../parser/parse-transaction.ts'
+import type { ChainStores } from '../../store/chain.ts'
+import { block, hash, payment } from '../../store/conformance/chain-engine.ts'
+import { type Random, seeded } from '../../store/conformance/engine.ts'
+import { ENGINES } from '../../store/conformance/engines.ts'
+import { holderOfKey, type TokenFacts } from '../../store/tokens.ts'
+import { feeOf } from '../index-address.ts'
+import { readTokens, type TokenTransaction } from './index-tokens.ts'
+
+const NETWORK = 'testnet-10'
+const KAS = 100_000_000n
+const SEED = Number(process.env.TAPELINE_SOAK ? Date.now() % 1_000_000 : 20_261_116)
+const STEPS = process.env.TAPELINE_SOAK ? 2_000 : 120
+
+const PEOPLE = [1, 2, 3, 4].map((n) => {
+  const payload = Buffer.alloc(32, n)
+  return {
+    address: encodeAddress({ prefix: 'kaspatest', version: 0, payload }),
+    script: `000020${payload.toString('hex')}ac`,
+  }
+})
+
+/** A transaction of somebody's that carries an operation in its payload. */
+function operation(n: number, by: number, members: Record<string, string>, fee: bigint): TokenTransaction {
+  const script = PEOPLE[by]?.script ?? ''
+  const transaction: Transaction = {
+    version: 0,
+    inputs: [
+      {
+        previousOutpoint: { transactionId: hash(900_000 + n), index: 0 },
+        signatureScript: `41${'00'.repeat(65)}`,
+        sequence: 0n,
+        sigOpCount: 1,
+        computeBudget: 0,
+      },
+    ],
+    outputs: [{ value: KAS, scriptPublicKey: script, covenant: null }],
+    lockTime: 0n,
+    subnetworkId: NATIVE_SUBNETWORK,
+    gas: 0n,
+    payload: Buffer.from(JSON.stringify({ p: 'krc-20', ...members })).toString('hex'),
+    storageMass: 0n,
+  }
+  const spent: SpentOutput[] = [
+    { amount: KAS + fee, scriptPublicKey: script, covenantId: null, isCoinbase: false, blockDaaScore: null },
+  ]
+  const parsed = parseTransaction(transaction, { network: NETWORK, spent, txId: hash(n) })
+  return { parsed, spent, fee: feeOf(parsed), blockTimeMs: n }
+}
+
+interface Drawn {
+  readonly n: number
+  readonly by: number
+  readonly members: Record<string, string>
+  readonly fee: bigint
+}
+
+function draw(n: number, random: Random): Drawn {
+  const by = random.below(PEOPLE.length)
+  const tick = random.pick(['AAAA', 'BBBB', 'USDT'])
+  const to = random.pick(PEOPLE).address
+  const amt = String(1 + random.below(400))
+  const members = random.pick<Record<string, string>>([
+    { op: 'deploy', tick, max: '1000', lim: '300', ...(random.below(2) === 0 ? { pre: '250' } : {}) },
+    { op: 'mint', tick: tick.toLowerCase() },
+    { op: 'mint', tick, to },
+    { op: 'transfer', tick, amt, to },
+    { op: 'transfer', tick, amt, to },
+    { op: 'burn', tick, amt },
+    { op: 'chown', tick, to },
+    { op: 'transfer', tick, amt: '0', to },
+  ])
+  const needed = members.op === 'deploy' ? 1_000n * KAS : members.op === 'mint' ? KAS : 0n
+  return { n, by, members, fee: random.below(5) === 0 ? 10_000n : needed + 10_000n }
+}
+
+/** What the rules say, in the plainest form. */
+function walk(chain: readonly Drawn[]) {
+  const tokens = new Map<
+    string,
+    { max: bigint; lim: bigint; minted: bigint; burned: bigint; owner: string }
+  >()
+  const held = new Map<string, Map<string, bigint>>()
+  const give = (tick: string, who: string, amount: bigint) => {
+    const of = held.get(tick) ?? new Map<string, bigint>()
+    held.set(tick, of.set(who, (of.get(who) ?? 0n) + amount))
+  }
+  for (const { by, members, fee } of chain) {
+    const tick = (members.tick ?? '').toUpperCase()
+    const sender = PEOPLE[by]?.address ?? ''
+    const token = tokens.get(tick)
+    const amount = BigInt(members.amt ?? 0)
+    const own = held.get(tick)?.get(sender) ?? 0n
+    if (members.op === 'deploy') {
+      if (token !== undefined || tick === 'USDT' || fee < 1_000n * KAS) continue
+      const pre = BigInt(members.pre ?? 0)
+      tokens.set(tick, { max: 1_000n, lim: 300n, minted: pre, burned: 0n, owner: sender })
+      if (pre > 0n) give(tick, sender, pre)
+    } else if (token === undefined) {
+      // What was not deployed since the index began is not known from then on.
+      tokens.set(tick, { max: -1n, lim: 0n, minted: 0n, burned: 0n, owner: '' })
+    } else if (token.max < 0n) {
+    } else if (members.op === 'mint') {
+      const left = token.max - token.minted
+      if (left <= 0n || fee < KAS) continue
+      const given = left < token.lim ? left : token.lim
+      token.minted += given
+      give(tick, members.to ?? sender, given)
+    } else if (members.op === 'transfer') {
+      if (amount <= 0n || own < amount || members.to === sender) continue
+      give(tick, sender, -amount)
+      give(tick, members.to ?? '', amount)
+    } else if (members.op === 'burn') {
+      if (own < amount || token.owner !== sender) continue
+      give(tick, sender, -amount)
+      token.burned += amount
+    } else if (members.op === 'chown' && token.owner === sender) token.owner = members.to ?? ''
+  }
+  return { tokens, held }
+}
+
+async function compare({ chain: store }: ChainStores, chain: readonly Drawn[]): Promise<void> {
+  const { tokens, held } = walk(chain)
+  const listed = (await store.tokens({ limit: 100 })).tokens
+  assert.deepEqual(
+    listed.map(({ token }) => token),
+    [...tokens.keys()].sort(),
+  )
+  for (const { token, value } of listed) {
+    const facts = JSON.parse(value) as TokenFacts
+    const truth = tokens.get(token)
+    assert.equal(facts.history, truth !== undefined && truth.max < 0n ? 'unknown' : 'since_deploy')
+    const { krc20 } = facts
+    if (krc20 !== undefined)
+      assert.deepEqual(
+        [krc20.minted, krc20.burned, krc20.owner],
+        [String(truth?.minted), String(truth?.burned), truth?.owner],
+      )
+    const { holders } = await store.tokenHolders({ token, limit: 100 })
+    const found = holders.map(({ key, value: text }) => {
+      const { balance } = JSON.parse(text) as { balance: string }
+      return [holderOfKey(key), BigInt(balance)] as const
+    })
+    const expected = [...(held.get(token) ?? [])].filter(([, amount]) => amount > 0n)
+    assert.deepEqual(new Map(found), new Map(expected), `holders of ${token}`)
+    assert.ok(found.every(([, amount], at) => at === 0 || amount <= (found[at - 1]?.[1] ?? 0n)))
+    assert.equal(facts.holders, expected.length, `number of holders of ${token}`)
+  }
+}
+
+for (const { name, create } of ENGINES) {
+  test(`${name}: balances are those of a plain walk over the chain, through reorganisations (seed ${SEED})`, async (t) => {
+    const place = create()
+    const stores = await place.open(manualClock(0)).chain('test')
+    t.after(async () => {
+      await stores.close()
+      await place.remove()
+    })
+    const random = seeded(SEED)
+    const { chain: store } = stores
+    await store.write({ atMs: 0, expects: null, start: block(1) })
+    let blocks: { hash: string; score: number; drawn: Drawn[] }[] = []
+    let [n, score, reorganisations] = [10, 1, 0]
+    for (let step = 0; step < STEPS; step++) {
+      const leaving = random.below(4) === 0 ? random.below(Math.min(8, blocks.length) + 1) : 0
+      const removed = blocks.slice(blocks.length - leaving).reverse()
+      if (leaving > 0) reorganisations++
+      const expects = blocks.at(-1)?.hash ?? hash(1)
+      blocks = blocks.slice(0, blocks.length - leaving)
+      const undone = removed.flatMap(({ drawn }) => drawn)
+      const added = Array.from({ length: 1 + random.below(3) }, () => {
+        // Some of what left is accepted again, in another order.
+        const again = undone.splice(random.below(undone.length + 1), random.below(3))
+        const drawn = [...again, ...Array.from({ length: random.below(4) }, () => draw(n++, random))]
+        score += 1 + random.below(3)
+        return { hash: hash(500_000 + n++), score, drawn }
+      })
+      const transactions = added.map(({ drawn }) =>
+        drawn.map((one) => operation(one.n, one.by, one.members, one.fee)),
+      )
+      const without = removed.map((one) => one.hash)
+      const apply = await readTokens(transactions.flat(), { store, network: NETWORK, without })
+      await store.write({
+        atMs: step,
+        expects,
+        removed: without,
+        added: added.map((one, at) => ({
+          hash: one.hash,
+          blueScore: one.score,
+          daaScore: one.score,
+          timeMs: one.score,
+          transactions: (transactions[at] ?? []).map((transaction) => ({
+            ...payment(Number.parseInt(transaction.parsed.tx_id, 16), 1, 1n),
+            tokens: apply(transaction).changes,
+          })),
+        })),
+      })
+      blocks.push(...added)
+      if (step % 5 === 0)
+        await compare(
+          stores,
+          blocks.flatMap(({ drawn }) => drawn),
+        )
+    }
+    await compare(
+      stores,
+      blocks.flatMap(({ drawn }) => drawn),
+    )
+    assert.ok(reorganisations > STEPS / 10)
+  })
+}
+
+interface WorkedExample {
+  covenant_id: string
+  events: { txid: string; kind: string }[]
+  utxos: {
+    txid: string
+    output_index: number
+    value: number
+    spk_script: string
+    spent_txid: string | null
+    spent_sig: string
+  }[]
+}
+
+test('a covenant token of test network 10: five mints give its holder 997,347,000', {
+  skip: skipWithoutKaspa,
+}, async () => {
+  const [engine] = ENGINES
+  assert.ok(engine)
+  const place = engine.create()
+  const stores = await place.open(manualClock(0)).chain('test')
+  const { chain: store } = stores
+  const history = kaspaFixture<WorkedExample>('covenant/kcc20_worked_example.tn10.json')
+  await store.write({ atMs: 0, expects: null, start: block(1) })
+  let expects = hash(1)
+  const amounts: (string | undefined)[] = []
+  for (const [step, { txid }] of history.events.entries()) {
+    const inputs = history.utxos.filter((utxo) => utxo.spent_txid === txid)
+    const outputs = history.utxos.filter((utxo) => utxo.txid === txid)
+    const transaction: Transaction = {
+      version: 1,
+      inputs: inputs.map((utxo) => ({
+        previousOutpoint: { transactionId: utxo.txid, index: utxo.output_index },
+        signatureScript: utxo.spent_sig,
+        sequence: 0n,
+        sigOpCount: 0,
+        computeBudget: 100,
+      })),
+      outputs: outputs.map((utxo) => ({
+        value: BigInt(utxo.value),
+        scriptPublicKey: `0000${utxo.spk_script}`,
+        covenant: { authorizingInput: 0, covenantId: history.covenant_id },
+      })),
+      lockTime: 0n,
+      subnetworkId: NATIVE_SUBNETWORK,
+      gas: 0n,
+      payload: '',
+      storageMass: 0n,
+    }
+    const spent = inputs.map(
+      (utxo): SpentOutput => ({
+        amount: BigInt(utxo.value),
+        scriptPublicKey: `0000${utxo.spk_script}`,
+        covenantId: history.covenant_id,
+        isCoinbase: false,
+        blockDaaScore: null,
+      }),
+    )
+    const parsed = parseTransaction(transaction, { network: 'testnet-10', spent, txId: txid })
+    const token = { parsed, spent, fee: null, blockTimeMs: step }
+    const apply = await readTokens([token], { store, network: 'testnet-10', without: [] })
+    const { changes, moves } = apply(token)
+    const added = { ...block(10 + step), transactions: [{ ...payment(step, 1, 1n), tokens: changes }] }
+    await store.write({ atMs: step, expects, added: [added] })
+    expects = added.hash
+    amounts.push(moves[0]?.to.find(({ holder }) => holder?.startsWith('kaspatest:'))?.amount?.toString())
+  }
+  assert.deepEqual(
+    amounts,
+    [undefined, 1, 2, 3, 4, 5].map((n) => n && String(199_469_400 * n)),
+  )
+  const { holders } = await store.tokenHolders({ token: history.covenant_id, limit: 10 })
+  assert.deepEqual(
+    holders.map(({ value }) => JSON.parse(value) as unknown),
+    [
+      { balance: '997347000', locked: '0', outputs: 1 },
+      { balance: '0', locked: '0', outputs: 1 },
+    ],
+  )
+  const facts = JSON.parse((await store.token(history.covenant_id)) ?? '') as TokenFacts
+  assert.deepEqual([facts.form, facts.proven], ['kcc20', { amount: '997347000', outputs: 2 }])
+  await stores.close()
+  await place.remove()
+})
