@@ -44,7 +44,7 @@ test('after a restore no event number is given twice and nothing that was delive
   for (const path of [data, home]) mkdirSync(path)
   const receiver = await startReceiver()
   t.after(() => receiver.close())
-  const env = { TAPELINE_ALLOW_PRIVATE_WEBHOOKS: 'on' }
+  const env = { TAPELINE_ALLOW_PRIVATE_WEBHOOKS: 'on', TAPELINE_METRICS_TOKEN: 'a-token-for-metrics' }
   const first = await spawnService(data, { env })
   t.after(() => void first.kill('SIGKILL'))
   const key = await printedKey(first)
@@ -59,6 +59,12 @@ test('after a restore no event number is given twice and nothing that was delive
   await until('settled', async () => (await jobs.pending()).count === 0)
   await jobs.close()
   const before = await cliJson<{ taken_at: string }>(data, ['backup', '--to', backups])
+  const { text: metrics } = await ask(`${first.url}/metrics`, {
+    headers: { authorization: `Bearer ${env.TAPELINE_METRICS_TOKEN}` },
+  })
+  const [, age] = /^tapeline_backup_age_seconds (\S+)$/m.exec(metrics) ?? []
+  assert.ok(Number(age) > 0 && Number(age) < 60, `age ${age}`)
+  assert.match(metrics, /^tapeline_backup_failed 0$/m)
   const late = await cliJson<{ id: string }>(data, [
     ...['accounts', 'create', '--email', 'late@example.com', '--plan', 'free'],
   ])

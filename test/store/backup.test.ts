@@ -1,6 +1,6 @@
 /** Backups of the embedded engine: what is restored is what was there, and nothing is given twice. */
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import {
@@ -18,6 +18,7 @@ import { basename, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { systemClock } from '../../src/kit/clock.ts'
 import { makeBackup } from '../../src/store/backup/make-backup.ts'
 import {
@@ -30,6 +31,7 @@ import {
 } from '../../src/store/open-stores.ts'
 import { snapshotFolder } from '../../src/store/sqlite/backup-source.ts'
 import { type ManualClock, manualClock } from '../fakes/manual-clock.ts'
+import { canMount } from '../fakes/sandbox-service.ts'
 import { dataFolder } from '../fakes/service.ts'
 import { seededRandom } from '../seeded-random.ts'
 import { START_MS } from './drawn-data.ts'
@@ -305,6 +307,32 @@ test('a folder that is not empty, not ours, of another installation or of a newe
   assert.equal(globSync(join(to, 'chunks/*/*')).length, chunks)
   writeFileSync(join(to, 'tapeline-backups.json'), '{"format":2,"of":"tapeline"}')
   await assert.rejects(backup(), /newer release/)
+})
+
+test('a disk that is too small is reported, and what it has stays whole', {
+  skip: canMount() ? false : 'no mount namespaces here',
+}, async (t) => {
+  const { data, place, clock } = await startRig(t)
+  clock.advance(1)
+  execute(join(data, 'test.db'), 'CREATE TABLE ballast (x BLOB)')
+  for (let i = 0; i < 20; i++)
+    execute(join(data, 'test.db'), 'INSERT INTO ballast VALUES (randomblob(1000000))')
+  mkdirSync(place('disk'))
+  // A copy of the database fits; the copy and what is stored of it do not.
+  const script = `
+    export TAPELINE_DATA="$1" DISK="$2" && shift 2
+    mount -t tmpfs -o size=8m tmpfs "$DISK" && "$@" backup --to "$DISK"; echo "code $?"
+    umount "$DISK" && mount -t tmpfs -o size=40m tmpfs "$DISK" && "$@" backup --to "$DISK"; echo "code $?"
+    du -sk "$DISK/chunks" | cut -f 1
+  `
+  const args = [...['--user', '--map-root-user', '--mount', 'sh', '-c', script, 'sh'], data, place('disk')]
+  const command = [process.execPath, join(import.meta.dirname, '../../src/main.ts')]
+  const { stdout, stderr } = await promisify(execFile)('unshare', [...args, ...command])
+  assert.match(stderr, /disk has \d+\.\d MB left, and a copy of the largest database takes \d+\.\d MB/)
+  assert.match(stderr, /The disk of .*disk is full: nothing was added, older backups are whole/)
+  const [first, second, kilobytes] = stdout.trim().split('\n')
+  assert.deepEqual([first, second], ['code 1', 'code 1'])
+  assert.ok(Number(kilobytes) < 1_000, `${kilobytes} kB are left behind`)
 })
 
 test('a damaged chunk is found by the check, refused by a restore, and stored anew by the next backup', async (t) => {

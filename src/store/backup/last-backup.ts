@@ -2,7 +2,7 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-export const LAST_BACKUP_FILE = 'last-backup.json'
+const LAST_BACKUP_FILE = 'last-backup.json'
 
 export interface LastBackup {
   /** The newest that succeeded. */

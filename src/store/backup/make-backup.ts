@@ -31,8 +31,9 @@ export interface MakeBackupOptions {
 
 export async function makeBackup(options: MakeBackupOptions): Promise<BackupSummary> {
   const folder = await openBackupFolder(options.to, options.lock)
+  let known: Manifest[] | undefined
   try {
-    const known = await folder.manifests()
+    known = await folder.manifests()
     const { manifest, addedBytes } = await takeBackup(folder, known, options)
     await folder.chunks.flush()
     await readBack(folder.chunks, manifest, options.onProgress)
@@ -43,6 +44,8 @@ export async function makeBackup(options: MakeBackupOptions): Promise<BackupSumm
   } catch (error) {
     // Where the same bytes are still in the store, the next backup writes them again.
     if (error instanceof DamagedChunkError) await folder.chunks.remove(error.hash)
+    // The next attempt could use what was stored, but the disk is needed now.
+    if (isFull(error) && known !== undefined) await removeOld(folder, known, undefined)
     throw explained(error, options.to)
   } finally {
     await folder.close()
@@ -198,13 +201,17 @@ function explained(error: unknown, to: string): unknown {
     return new BackupRefusedError(
       `${to} was damaged: ${error.message}. Run the backup again, which stores it anew, and \`tapeline backup check --from ${to}\`, which says whether older backups are whole.`,
     )
-  const { code } = error as { code?: string }
-  if (code === 'ENOSPC' || code === 'EDQUOT' || (error as { errcode?: number }).errcode === SQLITE_FULL)
+  if (isFull(error))
     return new BackupRefusedError(`The disk of ${to} is full: nothing was added, older backups are whole.`)
   return error
 }
 
 const SQLITE_FULL = 13
+
+function isFull(error: unknown): boolean {
+  const { code, errcode } = error as { code?: string; errcode?: number }
+  return code === 'ENOSPC' || code === 'EDQUOT' || errcode === SQLITE_FULL
+}
 
 function megabytes(bytes: number): string {
   return `${(bytes / 1e6).toFixed(1)} MB`

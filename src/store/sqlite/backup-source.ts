@@ -20,6 +20,8 @@ const LOCK_MS = 1_000
 const ATTEMPTS = 30
 const PAUSE_MS = 200
 const PAGES_PER_STEP = 1_024
+/** While a file waits to be copied, its log only grows. A backup that is so slow must not fill the disk of the service. */
+const MAX_LOG_BYTES = 8 * 1024 ** 3
 /** Without these what is stored could not be used. They are written once, before anything that needs them. */
 const KEY_FILES = ['webhook.key', 'cursor.key']
 
@@ -38,7 +40,10 @@ export async function snapshotFolder(folder: string, clock: Clock): Promise<Fold
     for (const reader of readers) if (reader.isOpen) reader.close()
   }
   try {
-    const files = there.map((file, index) => snapshotOf(file, readers[index] as DatabaseSync))
+    const assertLogs = () => {
+      for (const [index, { path }] of there.entries()) if (readers[index]?.isOpen) assertLog(path)
+    }
+    const files = there.map((file, index) => snapshotOf(file, readers[index] as DatabaseSync, assertLogs))
     const keys = KEY_FILES.filter((name) => existsSync(join(folder, name))).map((name) => ({
       name,
       content: readFileSync(join(folder, name)),
@@ -95,7 +100,19 @@ function lockAll(databases: readonly DatabaseSync[]): boolean {
   }
 }
 
-function snapshotOf({ name, label, migrations, path }: DatabaseFile, database: DatabaseSync): SnapshotFile {
+function assertLog(path: string): void {
+  const bytes = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0
+  if (bytes > MAX_LOG_BYTES)
+    throw new BackupRefusedError(
+      `The log of ${path} grew to ${Math.round(bytes / 1e6)} MB meanwhile: the disk of the backup is too slow.`,
+    )
+}
+
+function snapshotOf(
+  { name, label, migrations, path }: DatabaseFile,
+  database: DatabaseSync,
+  assertLogs: () => void,
+): SnapshotFile {
   const version = schemaVersion(database)
   if (version > migrations.length) throw new NewerDatabaseError(label, version, migrations.length)
   if (isPartlyCopied(database))
@@ -109,7 +126,10 @@ function snapshotOf({ name, label, migrations, path }: DatabaseFile, database: D
     async copyTo(target, onBytes) {
       await backup(database, target, {
         rate: PAGES_PER_STEP,
-        progress: ({ totalPages, remainingPages }) => onBytes((totalPages - remainingPages) * pageBytes),
+        progress({ totalPages, remainingPages }) {
+          assertLogs()
+          onBytes((totalPages - remainingPages) * pageBytes)
+        },
       })
       assertCopied(target, path)
       onBytes(pages * pageBytes)
