@@ -45,6 +45,8 @@ const shared = share<SandboxService>(async () => {
       TAPELINE_SANDBOX: 'on',
       TAPELINE_LOG_LEVEL: 'info',
       TAPELINE_METRICS_TOKEN: METRICS_TOKEN,
+      // The whole disk has less room than the usual floor.
+      TAPELINE_MIN_FREE: '1MB',
       // Receivers are on this machine.
       TAPELINE_ALLOW_PRIVATE_WEBHOOKS: 'on',
       TAPELINE_SIGN_UP_PLAN: 'business',
