@@ -51,12 +51,19 @@ const ONCE_PER_TRANSACTION = new Set([
   'scriptlang_event',
 ])
 
+interface AcceptedData {
+  readonly tx_id: string
+  readonly retracted: boolean
+  readonly retracts: string | null
+}
+
 export type LogLaws = ReturnType<typeof createLogLaws>
 
 export function createLogLaws() {
   /** A digest of every event that anybody has ever read, by its number. */
   const digests = new Map<number, string>()
   const standing = new Map<string, Confirmed>()
+  const accepted = new Map<string, string>()
   const blocks = new Set<string>()
   const once = new Set<string>()
   /** Transactions with a `mempool_entry`; those that were confirmed before they had one. */
@@ -90,6 +97,10 @@ export function createLogLaws() {
         return [...wrong, ...applyChain(event.seq, data as { removed: string[]; added: string[] })]
       case 'utxos_changed':
         return [...wrong, ...applyUtxos(event, data as UtxosData)]
+      case 'covenant_created':
+      case 'covenant_spent':
+      case 'token_transfer':
+        return [...wrong, ...applyAccepted(event, data as AcceptedData)]
     }
     if (ONCE_PER_TRANSACTION.has(event.kind)) {
       const { tx_id, stage = '' } = data as { tx_id: string; stage?: string }
@@ -169,6 +180,22 @@ export function createLogLaws() {
       wrong.push(`6 event ${event.seq} retracts another movement than ${retracts} logged`)
     standing.delete(key)
     return wrong
+  }
+
+  /** What an acceptance did to a covenant or a token: taken back by the same data, once, and only while it stands. */
+  function applyAccepted(event: StoredEvent, data: AcceptedData): string[] {
+    const { retracted, retracts, ...rest } = data
+    const text = JSON.stringify(rest)
+    if (!retracted) {
+      accepted.set(event.id, text)
+      return reported.has(data.tx_id)
+        ? []
+        : [`6 ${event.kind} ${event.seq} comes before the mempool_entry of ${data.tx_id}`]
+    }
+    const before = accepted.get(retracts ?? '')
+    accepted.delete(retracts ?? '')
+    if (before === undefined) return [`6 event ${event.seq} retracts ${retracts}, which does not stand`]
+    return before === text ? [] : [`6 event ${event.seq} retracts other data than ${retracts} logged`]
   }
 
   return {
