@@ -20,21 +20,17 @@ import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 const ROOT = join(import.meta.dirname, '..')
-/** What processes and threads begin with. */
+/** What processes begin with; threads and other processes of the service are found where they are started. */
 const ENTRIES = [
   'src/main.ts',
-  'src/app/index-thread.ts',
-  'src/app/record-worker.ts',
-  'src/store/sqlite/writer-thread.ts',
-  'src/upstreams/heavy-worker.ts',
-  'sandbox/markets.ts',
-  'sandbox/node/process.ts',
   // Parts of the service that tests kill.
   'test/fakes/index-process.ts',
   'test/fakes/spend-process.ts',
   'test/ingest/record-process.ts',
   'test/predictions/record-process.ts',
+  'test/simulation/run.ts',
 ]
+const STARTED = /new URL\('(\.[^']+\.ts)', import\.meta\.url\)/g
 /** Loaded where it is installed: it is used only to build the page, or by nobody. */
 const EXTERNAL = ['vite', 'pino-pretty', 'pg-native', 'bufferutil', 'utf-8-validate']
 /** A run that goes on beside this one may still start processes from an older one. */
@@ -48,8 +44,13 @@ export async function bundledService(): Promise<string> {
     cwd: ROOT,
     exclude: ['**/*.test.ts', 'src/dashboard/web/**'],
   })
-  for (const file of [...files.sort(), 'package-lock.json'])
-    hash.update(file).update(readFileSync(join(ROOT, file)))
+  const entries = new Set(ENTRIES)
+  for (const file of [...files.sort(), 'package-lock.json']) {
+    const text = readFileSync(join(ROOT, file), 'utf8')
+    hash.update(file).update(text)
+    if (!file.startsWith('test/'))
+      for (const [, started = ''] of text.matchAll(STARTED)) entries.add(join(dirname(file), started))
+  }
   const all = join(ROOT, 'build', 'test-service')
   const folder = join(all, hash.digest('hex').slice(0, 12))
   if (!existsSync(folder)) {
@@ -59,13 +60,13 @@ export async function bundledService(): Promise<string> {
         rmSync(join(all, name), { recursive: true, force: true })
     // Another run may be doing the same.
     const made = mkdtempSync(join(all, 'made-'))
-    await bundle(made)
+    await bundle(made, [...entries])
     if (!existsSync(folder)) renameSync(made, folder)
   }
   return pathToFileURL(join(folder, 'use.mjs')).href
 }
 
-async function bundle(folder: string): Promise<void> {
+async function bundle(folder: string, entries: readonly string[]): Promise<void> {
   const { build } = await import('vite')
   await build({
     configFile: false,
@@ -80,21 +81,23 @@ async function bundle(folder: string): Promise<void> {
       outDir: folder,
       emptyOutDir: false,
       rolldownOptions: {
-        input: Object.fromEntries(ENTRIES.map((entry) => [fileOf(entry), join(ROOT, entry)])),
+        input: Object.fromEntries(entries.map((entry) => [fileOf(entry), join(ROOT, entry)])),
         external: EXTERNAL,
         output: { entryFileNames: '[name]', chunkFileNames: 'chunk-[name]-[hash].mjs' },
       },
     },
   })
-  const entries = ENTRIES.map((entry) => [pathToFileURL(join(ROOT, entry)).href, fileOf(entry)])
+  const files = entries.map((entry) => [pathToFileURL(join(ROOT, entry)).href, fileOf(entry)])
   writeFileSync(
     join(folder, 'use.mjs'),
     `import * as modules from 'node:module'
-const files = new Map(${JSON.stringify(entries)})
+const files = new Map(${JSON.stringify(files)})
 // An older Node, as npm may have, does without.
 modules.registerHooks?.({
   resolve(specifier, context, next) {
-    const file = context.parentURL === undefined ? files.get(specifier) : undefined
+    // A planted defect is a change of one of the files.
+    const isEntry = context.parentURL === undefined && process.env.TAPELINE_PLANT === undefined
+    const file = isEntry ? files.get(specifier) : undefined
     if (file === undefined) return next(specifier, context)
     return { url: new URL(file, import.meta.url).href, format: 'module', shortCircuit: true }
   },

@@ -112,9 +112,9 @@ const LONG = [
   'src/venues/',
   'src/store/',
 ]
-const MAX_BATCH = 14
+const MAX_BATCH = 24
 /** Of those that take seconds each. */
-const MAX_SLOW_BATCH = 7
+const MAX_SLOW_BATCH = 10
 const SLOW = /^test\/e2e\//
 /** Most files wait for about half of their time, so more processes run than there are cores. */
 const LANES = 2 * availableParallelism()

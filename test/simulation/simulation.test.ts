@@ -11,7 +11,7 @@ import { test } from 'node:test'
 const RUN = new URL('./run.ts', import.meta.url).pathname
 const isLong = process.env.TAPELINE_SOAK !== undefined
 /** Rows of seeds, each in a process of its own. The short ones draw every part once. */
-const HOURS = isLong ? 2 : 0.4
+const HOURS = isLong ? 2 : 0.3
 const ROWS = isLong
   ? [
       { seed: 1, many: 250 },
@@ -51,7 +51,7 @@ test('two runs of one seed have the same tables and the same log', async () => {
       ?.split(', ')
       .at(-1)
   await Promise.all(
-    ROWS.map(async ({ seed, many }, row) => {
+    ROWS.slice(0, isLong ? ROWS.length : 1).map(async ({ seed, many }, row) => {
       // In its row others ran before it in the same process.
       const last = seed + many - 1
       const first = digestOf((await rows[row])?.lines ?? [], last)

@@ -31,10 +31,10 @@ for (const { name, create } of ENGINES) {
     },
   }
   appendSuite(engine)
-  pagingSuite(engine, process.env.TAPELINE_SOAK ? 5000 : 24)
+  pagingSuite(engine, process.env.TAPELINE_SOAK ? 5000 : 12)
   coverageSuite(engine)
   coveredSuite(engine)
-  snapshotSuite(engine, process.env.TAPELINE_SOAK ? 1000 : 24)
+  snapshotSuite(engine, process.env.TAPELINE_SOAK ? 1000 : 12)
   marketSuite(engine)
   retentionSuite(engine)
 }

@@ -10,6 +10,8 @@ import { type Engine, type Random, START, seeded, walk, withStore } from './engi
 const feed: Feed<'snapshots'> = { dataset: 'snapshots', source: 'predmkt_a', symbol: 'BTC', interval: '5m' }
 const hourly: Feed<'snapshots'> = { ...feed, interval: '1h' }
 const SEED = drawnSeed()
+/** Of a market: more than lie between two marks of a block of books. */
+const SAMPLES = process.env.TAPELINE_SOAK ? 400 : 150
 /** A walk of one row a page is not followed by new ones until all possible rows are there. */
 const MAX_LATE_PAGES = 20
 const RANGE = { from: START, to: START + 3_600_000, toInclusive: true }
@@ -84,7 +86,7 @@ export function snapshotSuite(engine: Engine, rounds: number): void {
 
   it('books are read back as written, cut to the depth, in any order of ingestion', async (store) => {
     const random = seeded(99)
-    const rows = drifting(random, ['0xa', '0xb', '0xc'], 400)
+    const rows = drifting(random, ['0xa', '0xb', '0xc'], SAMPLES)
     const mixed = random.shuffle(rows)
     for (let i = 0; i < mixed.length; i += 100) {
       await store.write({ rows: [{ feed, rows: mixed.slice(i, i + 100) }] })
@@ -114,7 +116,7 @@ export function snapshotSuite(engine: Engine, rounds: number): void {
 
   it('applying the diffs of consecutive rows to the first book gives every later one', async (store) => {
     const random = seeded(5)
-    const rows = drifting(random, ['0xa', '0xb'], 300)
+    const rows = drifting(random, ['0xa', '0xb'], SAMPLES)
     await store.write({ rows: [{ feed, rows }] })
     for (const order of ['asc', 'desc'] as const) {
       for (const [depth, stepMs] of [
