@@ -6,10 +6,18 @@ checkout=$1
 image=$2
 user=10001
 
-if ! command -v npm >/dev/null; then
-  apt-get update -qq
-  apt-get install -y -qq --no-install-recommends ca-certificates npm
-fi
+# npm by its content: Debian's own brings some hundred packages with it.
+npm_version=11.19.1
+npm_sha512=cedb312b1b7f92421a02cfb68b4194e88f8346651dacd6acc5364a25ef5309d4a32b19616a1ff8aff865e7280c0fa5c0835a99f5cd93368991e2a80ec9da75d2
+apt-get update -qq
+apt-get install -y -qq --no-install-recommends ca-certificates curl nodejs
+curl -fsSL --retry 3 -o /tmp/npm.tgz "https://registry.npmjs.org/npm/-/npm-$npm_version.tgz"
+echo "$npm_sha512  /tmp/npm.tgz" | sha512sum -c --quiet
+mkdir -p /tmp/npm
+tar -xzf /tmp/npm.tgz -C /tmp/npm --strip-components=1
+npm() {
+  node /tmp/npm/bin/npm-cli.js "$@"
+}
 
 # The package, with exactly the versions of the lock file beside it.
 cd "$checkout"

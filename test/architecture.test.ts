@@ -250,7 +250,7 @@ test('every path that the documents mention exists', () => {
 })
 
 test('every file and every name in camel case that the documents mention exists', () => {
-  const code = globSync(['{src,sandbox,test,bench,bin}/**/*.{ts,tsx,mjs}'], { cwd: ROOT })
+  const code = globSync(['{src,sandbox,test,bench,bin,deploy}/**/*.{ts,tsx,mjs}'], { cwd: ROOT })
   const fileNames = new Set(code.map((file) => basename(file)))
   const text = code.map((file) => readFileSync(join(ROOT, file), 'utf8')).join('\n')
   const words = new Set(text.match(/\w+/g))

@@ -209,5 +209,5 @@ function trustOf(root: string): Record<string, string> {
   const given = process.env.NODE_EXTRA_CA_CERTS
   if (given === undefined) return {}
   cpSync(given, join(root, 'etc/extra-certificates.pem'), { dereference: true })
-  return { NODE_EXTRA_CA_CERTS: '/etc/extra-certificates.pem' }
+  return { NODE_EXTRA_CA_CERTS: '/etc/extra-certificates.pem', CURL_CA_BUNDLE: '/etc/extra-certificates.pem' }
 }
