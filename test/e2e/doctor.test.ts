@@ -368,10 +368,17 @@ for (const [check, faults] of Object.entries(FAULTS))
     })
 
 test('a full disk is found by its bytes and by its files', () => {
-  const large = { bsize: 4096, blocks: 2 ** 28, bavail: 2 ** 27, files: 2 ** 20, ffree: 2 ** 19 }
-  assert.deepEqual(diskAdvice('/data', large), [])
-  assert.match(diskAdvice('/data', { ...large, bavail: 1000 })[0]?.finding ?? '', /0\.0 GB left/)
-  assert.match(diskAdvice('/data', { ...large, ffree: 10 })[0]?.finding ?? '', /10 of 1048576 files left/)
+  const large = { bsize: 4096, bavail: 2 ** 27, files: 2 ** 20, ffree: 2 ** 19 }
+  const { minFreeBytes } = loadConfig({}).config
+  assert.deepEqual(diskAdvice('/data', large, minFreeBytes), [])
+  assert.match(
+    diskAdvice('/data', { ...large, bavail: 1000 }, minFreeBytes)[0]?.finding ?? '',
+    /0\.0 GB left/,
+  )
+  assert.match(
+    diskAdvice('/data', { ...large, ffree: 10 }, minFreeBytes)[0]?.finding ?? '',
+    /10 of 1048576 files left/,
+  )
 })
 
 test('a check that throws is a finding, and the others go on', { skip }, async () => {

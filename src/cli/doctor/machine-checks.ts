@@ -6,7 +6,9 @@ import { type Advice, type DoctorCheck, type Machine, NOTHING } from './check.ts
 /** Each connection is a file, and so are databases and sockets to venues and nodes. */
 const MIN_OPEN_FILES = 8_192
 const MIN_FREE_SHARE = 0.1
-const MIN_FREE_BYTES = 2 * 1024 ** 3
+/** Below TAPELINE_MIN_FREE backfills stop; the operator should hear of it earlier. */
+const TIMES_FLOOR = 2
+const USUAL_FLOOR_BYTES = 1e9
 /** The rest is for the service itself and the cache of the file system. */
 const MAX_CACHE_SHARE = 0.5
 /** The clocks of others are read from headers, which have seconds. */
@@ -14,24 +16,27 @@ const MAX_OFFSET_MS = 2_000
 
 export const disk: DoctorCheck = {
   name: 'disk',
-  run({ config: { data } }) {
+  run({ config: { data, minFreeBytes } }) {
     const folder = existsSync(data) ? data : dirname(resolve(data))
-    return diskAdvice(folder, statfsSync(folder))
+    return diskAdvice(folder, statfsSync(folder), minFreeBytes)
   },
 }
 
-export interface DiskSpace {
+interface DiskSpace {
   readonly bsize: number
-  readonly blocks: number
   readonly bavail: number
   readonly files: number
   readonly ffree: number
 }
 
-export function diskAdvice(folder: string, { bsize, blocks, bavail, files, ffree }: DiskSpace): Advice[] {
+export function diskAdvice(
+  folder: string,
+  { bsize, bavail, files, ffree }: DiskSpace,
+  floorBytes: number | null,
+): Advice[] {
   const free = bavail * bsize
   const advice: Advice[] = []
-  if (free < MIN_FREE_BYTES || (bavail < blocks * MIN_FREE_SHARE && free < 10 * MIN_FREE_BYTES))
+  if (free < TIMES_FLOOR * (floorBytes ?? USUAL_FLOOR_BYTES))
     advice.push({
       finding: `The disk of ${folder} has ${(free / 1e9).toFixed(1)} GB left.`,
       todo: 'Give it more room, or keep less (TAPELINE_RETENTION).',
