@@ -118,27 +118,37 @@ test('the files of settings are as the service reads them: alone, and shared by 
   assert.deepEqual(roles.toSorted(), PROCESS_ROLES.toSorted())
 })
 
-test('systemd takes the unit, alone and as a template', { skip: SKIP_SYSTEMD }, (t) => {
+/** Under which names, and from which file. */
+const UNIT_FILES = {
+  'tapeline.service': 'tapeline.service',
+  'tapeline@api.service': 'tapeline.service',
+  'tapeline-backup.service': 'tapeline-backup.service',
+  'tapeline-backup.timer': 'tapeline-backup.timer',
+}
+
+test('systemd takes the units, the service also as a template', { skip: SKIP_SYSTEMD }, (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-units-'))
   t.after(() => rmSync(folder, { recursive: true }))
-  for (const name of ['tapeline.service', 'tapeline@api.service']) {
+  for (const [name, source] of Object.entries(UNIT_FILES)) cpSync(join(UNITS, source), join(folder, name))
+  for (const name of Object.keys(UNIT_FILES)) {
     const file = join(folder, name)
-    cpSync(join(UNITS, 'tapeline.service'), file)
     // Users and folders of the real machine are missing here; directives that systemd does not know are not.
     const { stdout, stderr } = spawnSync(ANALYZE, ['verify', file], { encoding: 'utf8' })
     assert.doesNotMatch(stdout + stderr, /Unknown|Invalid|Failed to (parse|resolve)|bad unit file/i)
   }
 })
 
-test('the unit exposes its machine little, as systemd judges it', { skip: SKIP_SYSTEMD }, () => {
-  const args = ['security', '--offline=true', '--no-pager', join(UNITS, 'tapeline.service')]
-  const { stdout } = spawnSync(ANALYZE, args, { encoding: 'utf8' })
-  const [, exposure] = /Overall exposure level for \S+: ([\d.]+)/.exec(stdout) ?? []
-  assert.ok(
-    Number(exposure) < MAX_EXPOSURE,
-    stdout
-      .split('\n')
-      .filter((line) => line.startsWith('✗'))
-      .join('\n'),
-  )
-})
+for (const unit of ['tapeline.service', 'tapeline-backup.service']) {
+  test(`${unit} exposes its machine little, as systemd judges it`, { skip: SKIP_SYSTEMD }, () => {
+    const args = ['security', '--offline=true', '--no-pager', join(UNITS, unit)]
+    const { stdout } = spawnSync(ANALYZE, args, { encoding: 'utf8' })
+    const [, exposure] = /Overall exposure level for \S+: ([\d.]+)/.exec(stdout) ?? []
+    assert.ok(
+      Number(exposure) < MAX_EXPOSURE,
+      stdout
+        .split('\n')
+        .filter((line) => line.startsWith('✗'))
+        .join('\n'),
+    )
+  })
+}
