@@ -1,6 +1,7 @@
 /**
  * The gaps of each source by UTC day. Closed days change only when a backfill closes a gap, so they are read again every
- * few hours; the last two days every time. Read a few days of one feed at a time, so that the thread is free in between.
+ * few hours; the last two days every time. One day of one feed is read at a time, so that the thread is free in between: a
+ * feed with a gap every minute has some thousand spans a day.
  */
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { type Dataset, type Feed, feedName } from '../core/feed.ts'
@@ -31,8 +32,6 @@ export interface SourceGaps {
 export type GapHistory = (sources: readonly Source[]) => Promise<readonly SourceGaps[]>
 
 export const HISTORY_DAYS = 90
-/** A feed with a gap every minute has some thousand spans in this time: a few milliseconds. */
-const DAYS_AT_ONCE = 3
 const CLOSED_DAYS_FRESH_MS = 6 * 3_600_000
 /** Days that are read every time. */
 const OPEN_DAYS = 2
@@ -74,8 +73,8 @@ export function createGapHistory(deps: { coverage: CoverageStore; clock: Clock }
 
   async function readDays(source: Source, range: { from: number; to: number }, into: KnownSource) {
     const datasets = datasetsOf(source)
-    for (let from = range.from; from < range.to; from += DAYS_AT_ONCE * DAY_MS) {
-      const to = Math.min(from + DAYS_AT_ONCE * DAY_MS, range.to)
+    for (let from = range.from; from < range.to; from += DAY_MS) {
+      const to = Math.min(from + DAY_MS, range.to)
       const missed: Span[][] = []
       let startMs = Number.POSITIVE_INFINITY
       for (const { feeds } of datasets) {
@@ -89,13 +88,9 @@ export function createGapHistory(deps: { coverage: CoverageStore; clock: Clock }
         }
         missed.push(union(spans))
       }
-      const all = union(missed.flat())
-      for (let day = from; day < to; day += DAY_MS) {
-        const end = Math.min(day + DAY_MS, to)
-        const datasetsMs = missed.map((spans) => lengthWithin(spans, day, end))
-        const found = { datasetsMs, missedMs: lengthWithin(all, day, end), startMs }
-        into.days.set(day, startMs < end ? found : null)
-      }
+      const datasetsMs = missed.map(lengthOf)
+      const missedMs = lengthOf(union(missed.flat()))
+      into.days.set(from, startMs < to ? { datasetsMs, missedMs, startMs } : null)
     }
   }
 
@@ -171,6 +166,6 @@ function union(spans: readonly Span[]): Span[] {
 }
 
 /** The spans do not overlap. */
-function lengthWithin(spans: readonly Span[], from: number, to: number): number {
-  return spans.reduce((sum, span) => sum + Math.max(0, Math.min(span.to, to) - Math.max(span.from, from)), 0)
+function lengthOf(spans: readonly Span[]): number {
+  return spans.reduce((sum, { from, to }) => sum + to - from, 0)
 }

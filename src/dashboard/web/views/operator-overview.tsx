@@ -80,7 +80,11 @@ function DiskStat({ disk }: Pick<OverviewView, 'disk'>) {
 function BackupStat({ backup }: Pick<OverviewView, 'backup'>) {
   if (backup === null) {
     return (
-      <Stat label="Last backup" value={<Badge tone="warn">none</Badge>} note="tapeline backup --to DIR" />
+      <Stat
+        label="Last backup"
+        value={<Badge tone="warn">none</Badge>}
+        note="tapeline backup --to DIR; noted in the data folder of this process"
+      />
     )
   }
   const taken = backup.taken_at === null ? 'never' : ago(backup.taken_at)
