@@ -4,7 +4,7 @@ import type { RandomBytes } from '../kit/random.ts'
 import type { NoticeRecord, NoticesStore } from '../store/notices.ts'
 import { AccountsError } from './accounts.ts'
 
-export type { NoticeKind, NoticeRecord } from '../store/notices.ts'
+export type { NoticeRecord } from '../store/notices.ts'
 export { NOTICE_KINDS } from '../store/notices.ts'
 
 export type Notices = ReturnType<typeof createNotices>

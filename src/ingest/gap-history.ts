@@ -11,14 +11,14 @@ import type { Clock } from '../kit/clock.ts'
 import type { CoverageStore, Span } from '../store/coverage.ts'
 import { datasetsOf } from './source-coverage.ts'
 
-export interface DayGaps {
+interface DayGaps {
   /** Time of the day in which at least one feed of the source was not recorded. */
   readonly missedMs: number
   /** Time of the day since the first record, up to now. */
   readonly lengthMs: number
 }
 
-export interface SourceGaps {
+interface SourceGaps {
   readonly source: Source
   /** Oldest first, today last; null before the first record. */
   readonly days: readonly (DayGaps | null)[]

@@ -1,6 +1,6 @@
 /** The storage port of what the operator tells customers: incidents and maintenance. */
 export const NOTICE_KINDS = ['incident', 'maintenance'] as const
-export type NoticeKind = (typeof NOTICE_KINDS)[number]
+type NoticeKind = (typeof NOTICE_KINDS)[number]
 
 export interface NoticeRecord {
   id: string
