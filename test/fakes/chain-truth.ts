@@ -91,13 +91,33 @@ export async function assertAddress(
   return rows.length
 }
 
+/** What is true of the chain, by a node that knows it for certain or by a walk over one. */
+export interface LogTruth {
+  readonly truth: {
+    /** Oldest first. */
+    chain(): {
+      readonly hash: string
+      readonly blueScore: bigint
+      readonly mergeSet: readonly string[]
+      readonly accepted: readonly { readonly transactionId: string }[]
+    }[]
+    address(address: string): {
+      readonly transactions: readonly {
+        readonly transactionId: string
+        readonly acceptingBlueScore: bigint
+      }[]
+    }
+  }
+  wallets(): readonly { readonly address: string }[]
+}
+
 /**
  * Replays the log: what it says is confirmed in the end is what the chain says, for every address; every confirmation that was
  * undone is followed by the retraction that names it, and none is listed twice.
  */
 export function assertLog(
   events: readonly StoredEvent[],
-  node: RunningSandboxNode,
+  node: LogTruth,
   { mayJump = false }: { /** After a change of servers numbers go on higher. */ mayJump?: boolean } = {},
 ): { retractions: number; startScore: number } {
   const standing = new Map<string, string>()

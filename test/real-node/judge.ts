@@ -1,0 +1,105 @@
+/** What the service says about addresses and transactions, held against a walk over the node. */
+import assert from 'node:assert/strict'
+import { parseExact } from '../../sandbox/node/rpc/json.ts'
+import type { RealNode } from './real-node.ts'
+import type { RealService } from './real-service.ts'
+import type { Acceptance, Walk } from './walk.ts'
+
+interface HistoryItem {
+  readonly tx_id: string
+  readonly direction: string
+  readonly amount_sompi: number | bigint
+  readonly status: string
+  readonly block_time: string | null
+}
+
+async function pages<T>(service: RealService, path: string): Promise<T[]> {
+  const items: T[] = []
+  for (let cursor = ''; ; ) {
+    const answer = await service.get(`${path}?limit=200${cursor}`)
+    assert.equal(answer.status, 200, answer.text)
+    const page = parseExact(answer.text) as { items: T[]; next_cursor: string | null }
+    items.push(...page.items)
+    if (page.next_cursor === null) return items
+    cursor = `&cursor=${encodeURIComponent(page.next_cursor)}`
+  }
+}
+
+/** Accepted above this blue score. Gives how many rows were compared. */
+export async function judgeAddress(
+  service: RealService,
+  { node, walk, address, startScore }: { node: RealNode; walk: Walk; address: string; startScore: number },
+): Promise<number> {
+  const path = `/v1/addresses/${address}`
+  const rows = await pages<HistoryItem>(service, `${path}/transactions`)
+  assert.equal(new Set(rows.map(({ tx_id }) => tx_id)).size, rows.length, 'one row for each transaction')
+  const expected = new Map(
+    walk
+      .of(address)
+      .flatMap((one) => (Number(one.acceptingBlueScore) > startScore ? [[one.transactionId, one]] : [])),
+  )
+  const confirmed = rows.filter(({ status }) => status === 'confirmed')
+  assert.deepEqual(
+    confirmed.map(({ tx_id }) => tx_id).sort(),
+    [...expected.keys()].sort(),
+    `history of ${address}`,
+  )
+  let newer: { timeMs: number; place: number } | undefined
+  for (const row of confirmed) {
+    const truth = expected.get(row.tx_id) as Acceptance
+    const net = truth.received - truth.sent
+    assert.equal(BigInt(row.amount_sompi), net < 0n ? -net : net, `amount of ${row.tx_id}`)
+    assert.equal(row.direction === 'receive', net > 0n, `direction of ${row.tx_id}`)
+    const timeMs = Date.parse(row.block_time ?? '')
+    assert.ok([...truth.carriers.values()].includes(timeMs), `block time of ${row.tx_id}`)
+    const inOrder =
+      newer === undefined || timeMs < newer.timeMs || (timeMs === newer.timeMs && truth.place < newer.place)
+    assert.ok(inOrder, `${row.tx_id} is out of order`)
+    newer = { timeMs, place: truth.place }
+  }
+  const own = await node.rpc.call('getUtxosByAddresses', { addresses: [address] })
+  const entries = own.entries as {
+    outpoint: { transactionId: string; index: number }
+    utxoEntry: { amount: number | bigint }
+  }[]
+  const utxos = await pages<{ tx_id: string; index: number; amount_sompi: number | bigint }>(
+    service,
+    `${path}/utxos`,
+  )
+  assert.deepEqual(
+    utxos.map(({ tx_id, index, amount_sompi }) => `${tx_id}:${index} ${amount_sompi}`),
+    entries
+      .map(({ outpoint, utxoEntry }) => `${outpoint.transactionId}:${outpoint.index} ${utxoEntry.amount}`)
+      .sort(),
+    `unspent outputs of ${address}`,
+  )
+  const balance = parseExact((await service.get(`${path}/balance`)).text) as {
+    confirmed_sompi: number | bigint
+  }
+  assert.equal(
+    BigInt(balance.confirmed_sompi),
+    entries.reduce((sum, { utxoEntry }) => sum + BigInt(utxoEntry.amount), 0n),
+    `balance of ${address}`,
+  )
+  const { items } = (await service.get(`${path}/activity?limit=200`)).json as {
+    items: { kind: string; tx_id: string }[]
+  }
+  const held = new Set(entries.map(({ outpoint }) => outpoint.transactionId))
+  for (const { kind, tx_id } of items)
+    if (kind === 'utxo') assert.ok(held.has(tx_id), `activity of ${address}`)
+  return rows.length
+}
+
+export async function judgeTransaction(service: RealService, walk: Walk, txId: string): Promise<void> {
+  const truth = walk.accepted.get(txId)
+  assert.ok(truth)
+  const answer = await service.get(`/v1/transactions/${txId}`)
+  assert.equal(answer.status, 200, `${txId}: ${answer.text}`)
+  const shown = parseExact(answer.text) as Record<string, string | number | bigint | null>
+  assert.equal(shown.status, 'confirmed')
+  assert.equal(shown.accepting_block_hash, truth.acceptingBlockHash)
+  assert.equal(Date.parse(String(shown.block_time)), truth.carriers.get(String(shown.block_hash)))
+  // A coinbase spends nothing.
+  const fee = truth.fee < 0n ? null : truth.fee
+  assert.equal(shown.fee_sompi === null ? null : BigInt(shown.fee_sompi ?? -1), fee, `fee of ${txId}`)
+}
