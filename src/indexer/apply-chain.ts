@@ -18,6 +18,7 @@ import { eventBatch } from './batch.ts'
 import { outpointKey, type PendingTransactions } from './pending-transactions.ts'
 import { type ReadChain, type ReadChainBlock, readChain, UnreadableAnswerError } from './read-chain.ts'
 import { revertBlocks, type UnconfirmedTransaction } from './revert-block.ts'
+import { spentOutputs } from './spent-outputs.ts'
 import { readTokens } from './tokens/index-tokens.ts'
 
 export interface ChainStep {
@@ -65,7 +66,7 @@ export async function* applyChain(options: ApplyChainOptions): AsyncGenerator<Ch
       blocks.length < BLOCKS_PER_STEP &&
       transactions < TRANSACTIONS_PER_STEP
     ) {
-      const block = answer.block(at++)
+      const block = await resolveInputs(answer.block(at++), options.store)
       if (before !== undefined && block.parents?.includes(before) === false)
         throw new UnreadableAnswerError(`block ${block.hash} does not follow ${before}`)
       before = block.hash
@@ -77,6 +78,26 @@ export async function* applyChain(options: ApplyChainOptions): AsyncGenerator<Ch
     removed = []
     tip = checkpoint
     if (checkpoint !== undefined) yield { ...step, checkpoint }
+  }
+}
+
+/**
+ * A block that the node could not give with resolved inputs: they are looked up in the index. A transaction with one that
+ * is not there is recorded with what is known of it, and named in a gap.
+ */
+async function resolveInputs(block: ReadChainBlock, store: ChainStore): Promise<ReadChainBlock> {
+  const isWhole = ({ spent }: { spent: readonly unknown[] }) => !spent.includes(null)
+  if (block.transactions.every(isWhole)) return block
+  const found = await spentOutputs(block.transactions, store)
+  const transactions = block.transactions.map((one, place) =>
+    isWhole(one) ? one : { ...one, spent: one.spent.map((known, i) => known ?? found[place]?.[i] ?? null) },
+  )
+  const unresolved = transactions.filter((one) => !isWhole(one))
+  const detail = 'some of its inputs could not be resolved'
+  return {
+    ...block,
+    transactions,
+    unreadable: [...block.unreadable, ...unresolved.map(({ txId }) => ({ txId, detail }))],
   }
 }
 

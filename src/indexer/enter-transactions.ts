@@ -3,12 +3,13 @@
  * `mempool_entry` with the parsed kinds of that stage, before anything that their acceptance causes.
  */
 import type { Network } from '../core/chain/network.ts'
-import type { SpentOutput, Transaction } from '../core/chain/transaction.ts'
+import type { Transaction } from '../core/chain/transaction.ts'
 import { type ParsedTransaction, parseTransaction } from '../parser/parse-transaction.ts'
 import type { ChainStore, KnownTransaction, TransactionRecord } from '../store/chain.ts'
 import { addParsedEvents, type EventBatch } from './batch.ts'
 import { feeOf, movementsOf, transactionAddresses } from './index-address.ts'
 import { parsedText } from './parsed-text.ts'
+import { spentOutputs } from './spent-outputs.ts'
 
 export interface SeenTransaction {
   readonly txId: string
@@ -50,34 +51,4 @@ export function addMempoolEvents(
     transactionAddresses(parsed),
   )
   addParsedEvents(batch, parsed, 'mempool')
-}
-
-/** What the inputs of each transaction spend, as far as it is indexed or among them: one read for all of them. */
-async function spentOutputs(
-  seen: readonly SeenTransaction[],
-  store: ChainStore,
-): Promise<(readonly (SpentOutput | null)[])[]> {
-  const points = seen.map(({ transaction }) =>
-    transaction.inputs.map(({ previousOutpoint: { transactionId, index } }) => ({
-      txId: transactionId,
-      index,
-    })),
-  )
-  const flat = points.flat()
-  const indexed = await store.outputs(flat)
-  const own = new Map(seen.map(({ txId, transaction }) => [txId, transaction.outputs]))
-  const found = flat.map(({ txId, index }, at): SpentOutput | null => {
-    const output = indexed[at]
-    const unknown = { isCoinbase: null, blockDaaScore: null }
-    if (output !== undefined) return { ...output, ...unknown }
-    const sibling = own.get(txId)?.[index]
-    if (sibling === undefined) return null
-    const { value, scriptPublicKey, covenant } = sibling
-    return { amount: value, scriptPublicKey, covenantId: covenant?.covenantId ?? null, ...unknown }
-  })
-  let at = 0
-  return points.map(({ length }) => {
-    at += length
-    return found.slice(at - length, at)
-  })
 }

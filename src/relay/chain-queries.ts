@@ -1,6 +1,8 @@
 /** Queries about the chain after a known block. Answers stay bytes, which the code that applies them parses. */
+import { parseExact } from '../kit/exact-json.ts'
 import type { CallFailure } from '../upstreams/call-outcome.ts'
 import type { Upstreams } from '../upstreams/pool.ts'
+import { type Asked, chainByBlock } from './chain-by-block.ts'
 
 export type ChainAnswer =
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array; readonly node: string }
@@ -40,10 +42,7 @@ export function createChainQueries(upstreams: Upstreams, signal: AbortSignal): C
   async function ask(method: string, params: unknown, prefer: string | undefined): Promise<ChainAnswer> {
     const outcome = await upstreams.callRaw(method, params, options(prefer))
     if (outcome.ok) return { kind: 'bytes', bytes: outcome.bytes, node: outcome.node }
-    const { failure } = outcome
-    if (failure.kind === 'refused' && UNKNOWN_BLOCK.has(failure.refusal.reason))
-      return { kind: 'unknown_block' }
-    return { kind: 'unavailable', detail: describe(failure) }
+    return answerOf(outcome.failure)
   }
 
   async function blockFacts(hash: string, prefer: string | undefined): Promise<BlockFacts | undefined> {
@@ -58,9 +57,27 @@ export function createChainQueries(upstreams: Upstreams, signal: AbortSignal): C
     }
   }
 
+  /** For the node that refused: another one may have another chain. */
+  const askWhole =
+    (node: string) =>
+    async (method: string, params: unknown): Promise<Asked> => {
+      const answer = await upstreams.callRaw(method, params, options(node))
+      if (!answer.ok) return { kind: isWithoutAddress(answer.failure) ? 'no_address' : 'failed' }
+      const read = parseExact(answer.bytes.toString('utf8'))
+      return read.ok ? { kind: 'value', value: read.value, bytes: answer.bytes } : { kind: 'failed' }
+    }
+
   return {
-    chainFrom: (hash, prefer) =>
-      ask('getVirtualChainFromBlockV2', { startHash: hash, dataVerbosityLevel: 'Full' }, prefer),
+    async chainFrom(hash, prefer) {
+      const params = { startHash: hash, dataVerbosityLevel: 'Full' }
+      const outcome = await upstreams.callRaw('getVirtualChainFromBlockV2', params, options(prefer))
+      if (outcome.ok) return { kind: 'bytes', bytes: outcome.bytes, node: outcome.node }
+      const { failure } = outcome
+      if (failure.kind !== 'refused' || !isWithoutAddress(failure)) return answerOf(failure)
+      const bytes = await chainByBlock(askWhole(failure.node), hash)
+      if (bytes === undefined) return { kind: 'unavailable', detail: describe(failure) }
+      return { kind: 'bytes', bytes, node: failure.node }
+    },
     blocksFrom: (hash, prefer) =>
       ask('getBlocks', { lowHash: hash, includeBlocks: true, includeTransactions: true }, prefer),
     mempool: (prefer) =>
@@ -79,6 +96,16 @@ export function createChainQueries(upstreams: Upstreams, signal: AbortSignal): C
       return { node: dag.node, sink: sinkFacts, oldest }
     },
   }
+}
+
+function answerOf(failure: CallFailure): ChainAnswer {
+  if (failure.kind === 'refused' && UNKNOWN_BLOCK.has(failure.refusal.reason))
+    return { kind: 'unknown_block' }
+  return { kind: 'unavailable', detail: describe(failure) }
+}
+
+function isWithoutAddress(failure: CallFailure): boolean {
+  return failure.kind === 'refused' && failure.refusal.reason === 'no_address'
 }
 
 function describe(failure: CallFailure): string {

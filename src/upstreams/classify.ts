@@ -26,6 +26,7 @@ export type RefusalReason =
   | 'no_return_address'
   | 'block_not_found'
   | 'no_merger'
+  | 'no_address'
   | 'pruned'
   | 'not_in_chain'
   | 'no_utxo_index'
@@ -167,7 +168,9 @@ const OTHERS: readonly Rule[] = [
   ['bad_request', /^If includeTransactions is set, then includeBlockVerboseData must be set as well\.$/],
   ['bad_request', /^Requested window size \d+ is larger than |under min allowed window size/],
   ['bad_request', /^Coinbase payload is above max length|^coinbase payload (length|script public key)/],
-  ['bad_request', /^The address (has|prefix|contains|checksum|payload|is|array)/],
+  // In an answer, not in the request: a script of the chain that no address stands for.
+  ['no_address', /^The address is invalid$/],
+  ['bad_request', /^The address (has|prefix|contains|checksum|payload|array)/],
   ['bad_request', /^(Integer downsize conversion|(Hex|Blue work|Integer|Ip address) parsing) error/],
   ['bad_request', /^(Invalid script class|Missing required field|Primitive to enum conversion error)/],
   ['bad_request', /^(Parents by level|CompressedParents) /],

@@ -25,6 +25,8 @@ export interface LiveTraffic {
   readonly users: readonly { readonly name: string; readonly address: string }[]
   /** Submits one transaction of any kind; its id, or undefined where there was nothing to spend or it was refused. */
   next(): Promise<string | undefined>
+  /** A transaction that no mempool takes: it pays to a script that no address stands for. */
+  odd(): { readonly id: string; readonly transaction: Record<string, unknown> }
   readonly refusals: string[]
   readonly submitted: Set<string>
   close(): void
@@ -105,6 +107,13 @@ export async function startLiveTraffic(node: RealNode, seed = 7, userCount = 12)
     async next() {
       const tx = traffic.next(world)
       return tx && submit(tx)
+    },
+    odd() {
+      const [coin] = mature().filter(({ key }) => !spent.has(key))
+      const outputs = [{ value: 1_000_000_000n, scriptPublicKey: '000051', covenant: null }]
+      const tx = coin && pay({ version: 0, coins: [coin], outputs, change: miner.script, feerate: 150 })
+      if (tx === undefined) throw new Error('no coin is mature')
+      return { id: tx.id, transaction: wireOf(tx) }
     },
     refusals,
     submitted,

@@ -1,0 +1,25 @@
+/** A block with transactions that no mempool takes but every node has to: consensus allows more than nodes relay. */
+import { hashMerkleRoot } from '../../sandbox/node/consensus/hashing.ts'
+import { sealTransaction } from '../../sandbox/node/consensus/validate.ts'
+import { readTransaction } from '../../sandbox/node/rpc/read-transaction.ts'
+import type { PlainClient } from './plain-node-client.ts'
+
+type Json = Record<string, unknown>
+
+/** The template of the node and these; an error where the node refuses it. */
+export async function mineWith(
+  rpc: PlainClient,
+  payAddress: string,
+  transactions: readonly Json[],
+): Promise<void> {
+  const { block } = await rpc.call('getBlockTemplate', { payAddress, extraData: [] })
+  const template = block as { header: Json; transactions: Json[] }
+  const all = [...template.transactions, ...transactions]
+  const sealed = all.map((json) => sealTransaction(readTransaction(json)))
+  const header = { ...template.header, hashMerkleRoot: hashMerkleRoot(sealed) }
+  const { report } = await rpc.call('submitBlock', {
+    ...{ block: { header, transactions: all }, allowNonDaaBlocks: false },
+  })
+  const { type } = report as { type: string }
+  if (type !== 'success') throw new Error(`the node refused the block: ${JSON.stringify(report)}`)
+}
