@@ -9,8 +9,9 @@ user=10001
 # npm by its content: Debian's own brings some hundred packages with it.
 npm_version=11.19.1
 npm_sha512=cedb312b1b7f92421a02cfb68b4194e88f8346651dacd6acc5364a25ef5309d4a32b19616a1ff8aff865e7280c0fa5c0835a99f5cd93368991e2a80ec9da75d2
+export DEBIAN_FRONTEND=noninteractive
 apt-get update -qq
-apt-get install -y -qq --no-install-recommends ca-certificates curl nodejs
+apt-get install -y -qq --no-install-recommends ca-certificates curl libatomic1 nodejs >/dev/null
 curl -fsSL --retry 3 -o /tmp/npm.tgz "https://registry.npmjs.org/npm/-/npm-$npm_version.tgz"
 echo "$npm_sha512  /tmp/npm.tgz" | sha512sum -c --quiet
 mkdir -p /tmp/npm
@@ -31,6 +32,7 @@ npm ci --omit=dev --no-audit --no-fund
 node=$(readlink -f node_modules/.bin/node)
 
 # Node's libraries, at the places where its loader looks for them.
+if ldd "$node" | grep 'not found'; then exit 1; fi
 ldd "$node" | grep -o '/[^ ]*' | while read -r library; do
   mkdir -p "$image$(dirname "$library")"
   cp -L "$library" "$image$library"

@@ -25,8 +25,10 @@ import { after, afterEach, before, test } from 'node:test'
 import { examinedMachine } from '../../src/app/machine.ts'
 import type { Machine } from '../../src/cli/doctor/check.ts'
 import { DOCTOR_CHECKS } from '../../src/cli/doctor/checks.ts'
+import { runDoctor } from '../../src/cli/doctor/doctor-command.ts'
 import { examine } from '../../src/cli/doctor/examine.ts'
 import { diskAdvice } from '../../src/cli/doctor/machine-checks.ts'
+import { createOutput } from '../../src/cli/output.ts'
 import { loadConfig } from '../../src/config/config.ts'
 import { systemClock } from '../../src/kit/clock.ts'
 import { noteLastBackup } from '../../src/store/backup/last-backup.ts'
@@ -409,6 +411,31 @@ test('settings of PostgreSQL that risk the data are found', { skip: skip || with
   }
 })
 
+test('findings are printed for people and for machines; without any, one line says so', {
+  skip,
+}, async () => {
+  const printed = async (json: boolean, env: Record<string, string> = {}) => {
+    let text = ''
+    const output = createOutput({
+      json,
+      write: (part) => {
+        text += part
+      },
+    })
+    const failure = await runDoctor(machine(env), output, json).then(
+      () => undefined,
+      (error: Error) => error.message,
+    )
+    return [text, failure]
+  }
+  const count = DOCTOR_CHECKS.length
+  assert.deepEqual(await printed(false), [`Nothing to do: ${count} checks found nothing.\n`, undefined])
+  assert.deepEqual(await printed(true), ['[]\n', undefined])
+  const [text, failure] = await printed(true, { TAPELINE_PROT: '1' })
+  const [found] = JSON.parse(text ?? '') as { check: string; todo: string }[]
+  assert.deepEqual([found?.check, failure], ['settings', `1 finding of ${count} checks.`])
+})
+
 test('the command prints what to do, and its exit code says whether there is something', async () => {
   const empty = mkdtempSync(join(tmpdir(), 'tapeline-doctor-'))
   try {
@@ -419,9 +446,6 @@ test('the command prints what to do, and its exit code says whether there is som
     assert.equal(code, 1)
     assert.match(stdout, /^exposure\n {2}The service listens on 0\.0\.0\.0 without TLS.*\n {2}→ See /m)
     assert.match(stderr, /^\d+ findings of \d+ checks\.$/m)
-    const machines = await cli(empty, ['doctor', '--json'], { TAPELINE_HOST: '0.0.0.0' })
-    const found = JSON.parse(machines.stdout) as { check: string; todo: string }[]
-    assert.ok(found.some(({ check, todo }) => check === 'exposure' && todo !== ''))
   } finally {
     rmSync(empty, { recursive: true })
   }
