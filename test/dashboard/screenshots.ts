@@ -62,6 +62,10 @@ try {
       await stranger.page.goto('/#/sign-up')
       await stranger.page.getByRole('heading', { name: 'Create your account' }).waitFor()
       await shoot(stranger.page, `sign-up-${kind}`)
+      for (const name of ['plans', 'status']) {
+        await stranger.page.goto(`/${name}`)
+        await shoot(stranger.page, `${name}-page-${kind}`)
+      }
       await stranger.context.close()
       await shootViews([...HOLDER_VIEWS, ...OPERATOR_VIEWS], cookies, { dark, width })
       await shootViews(EMPTY_VIEWS, guestCookies, { dark, width })

@@ -1,6 +1,7 @@
 import type { Price } from '../../api/publish/price-list.ts'
 import { HISTORIES, type History, type Plan, TIERS, type Tier } from '../../core/plan.ts'
 import { CREDITS_PER_EVENT } from '../../webhooks/credits.ts'
+import { encodedFile } from '../site.ts'
 import { type Html, html, type Link, pageFrame } from './html.ts'
 import { HTML, type PublicPage } from './public-page.ts'
 
@@ -52,7 +53,8 @@ ${plansTable(plans, deps.featuresOf)}
 <h2>Prices in credits</h2>
 ${pricesTable(deps.prices, plans)}`
   const text = pageFrame({ title: 'Plans', here: PLANS_PATH, links: deps.links, body })
-  return { path: PLANS_PATH, contentType: HTML, maxAgeSeconds: 300, read: () => text }
+  const page = { body: text, encoded: encodedFile() }
+  return { path: PLANS_PATH, contentType: HTML, maxAgeSeconds: 300, read: () => page }
 }
 
 function plansTable(

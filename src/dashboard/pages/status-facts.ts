@@ -6,7 +6,7 @@ import type { NoticeRecord, Notices } from '../../accounts/notices.ts'
 import type { Uptime, UptimeDay } from '../../accounts/uptime.ts'
 import type { Environment } from '../../core/environment.ts'
 import type { Source } from '../../core/source.ts'
-import type { Clock } from '../../kit/clock.ts'
+import { type Clock, elapsedMs } from '../../kit/clock.ts'
 import type { Logger } from '../../kit/log.ts'
 
 export const STATUS_DAYS = 90
@@ -59,8 +59,8 @@ export function statusFacts(deps: StatusFactsDeps): () => Promise<StatusFacts> {
   let reading: Promise<void> | undefined
 
   function readHistory(sources: readonly Source[]): void {
-    if (reading !== undefined || clock.now() - readAtMs < HISTORY_FRESH_MS) return
-    readAtMs = clock.now()
+    if (reading !== undefined || elapsedMs(clock) - readAtMs < HISTORY_FRESH_MS) return
+    readAtMs = elapsedMs(clock)
     reading = Promise.all([deps.historyOf(sources), deps.uptime.days(STATUS_DAYS)])
       .then(([found, uptime]) => {
         history = { sources: found, uptime }

@@ -1,7 +1,7 @@
 import type { NoticeRecord } from '../../accounts/notices.ts'
 import { SOURCE_INFO } from '../../core/source.ts'
 import { DAY_MS, formatTime } from '../../core/time.ts'
-import type { Clock } from '../../kit/clock.ts'
+import { type Clock, elapsedMs } from '../../kit/clock.ts'
 import { encodedFile } from '../site.ts'
 import { type Html, html, type Link, pageFrame } from './html.ts'
 import { HTML, type PublicPage } from './public-page.ts'
@@ -26,11 +26,11 @@ export function statusPage(deps: {
   }
   const make = async () => {
     const page = render(await deps.facts())
-    made = { page, atMs: deps.clock.now() }
+    made = { page, atMs: elapsedMs(deps.clock) }
     return page
   }
   const read = () => {
-    if (made !== undefined && deps.clock.now() - made.atMs < FRESH_MS) return made.page
+    if (made !== undefined && elapsedMs(deps.clock) - made.atMs < FRESH_MS) return made.page
     making ??= make().finally(() => {
       making = undefined
     })

@@ -61,7 +61,8 @@ async function viewOf(
   token: string,
   user: UserRecord | undefined,
 ): Promise<SessionView> {
-  const account = user === undefined ? undefined : await accounts.get(user.accountId)
+  const [account, notices] =
+    user === undefined ? [] : await Promise.all([accounts.get(user.accountId), deps.notices.current()])
   const plan = account === undefined ? undefined : plans.find(account.plan)
   return {
     csrf: deps.cookies.csrfOf(token),
@@ -73,7 +74,7 @@ async function viewOf(
     user: user === undefined ? null : { email: user.email, role: user.role },
     account: account === undefined ? null : accountView(account),
     plan: plan === undefined ? null : planView(plan),
-    notices: user === undefined ? [] : (await deps.notices.current()).map(noticeView),
+    notices: (notices ?? []).map(noticeView),
     webhook_plan: webhookPlan(plans),
   }
 }
