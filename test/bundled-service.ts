@@ -21,15 +21,9 @@ import { pathToFileURL } from 'node:url'
 
 const ROOT = join(import.meta.dirname, '..')
 /** What processes begin with; threads and other processes of the service are found where they are started. */
-const ENTRIES = [
-  'src/main.ts',
-  // Parts of the service that tests kill.
-  'test/fakes/index-process.ts',
-  'test/fakes/spend-process.ts',
-  'test/ingest/record-process.ts',
-  'test/predictions/record-process.ts',
-  'test/simulation/run.ts',
-]
+const ENTRIES = ['src/main.ts', 'test/simulation/run.ts']
+/** Parts of the service that tests kill. */
+const PROCESS = /^test\/.*\/[\w-]+-process\.ts$/
 const STARTED = /new URL\('(\.[^']+\.ts)', import\.meta\.url\)/g
 /** Loaded where it is installed: it is used only to build the page, or by nobody. */
 const EXTERNAL = ['vite', 'pino-pretty', 'pg-native', 'bufferutil', 'utf-8-validate']
@@ -48,6 +42,7 @@ export async function bundledService(): Promise<string> {
   for (const file of [...files.sort(), 'package-lock.json']) {
     const text = readFileSync(join(ROOT, file), 'utf8')
     hash.update(file).update(text)
+    if (PROCESS.test(file)) entries.add(file)
     if (!file.startsWith('test/'))
       for (const [, started = ''] of text.matchAll(STARTED)) entries.add(join(dirname(file), started))
   }

@@ -21,8 +21,9 @@ import type { Machines } from './machines.ts'
 const PAID = '/v1/sources'
 const PAID_CREDITS = 25
 const CREATE_CREDITS = 10
-const PAY_EVERY_MS = 40
-const CREATE_EVERY_MS = 250
+const SOAK = process.env.TAPELINE_SOAK !== undefined
+const PAY_EVERY_MS = SOAK ? 40 : 120
+const CREATE_EVERY_MS = SOAK ? 250 : 500
 /** A caller that heard nothing for so long has been left alone, also by a machine that tests share. */
 const MAX_ANSWER_MS = 60_000
 /** 409: an earlier request with the same idempotency key is not over yet. */

@@ -25,7 +25,7 @@ import { fillStores } from './filled-store.ts'
 
 const isLong = process.env.TAPELINE_SOAK !== undefined
 const ROWS = isLong ? 5_000_000 : 20_000
-const KILLS = isLong ? 10 : 3
+const KILLS = isLong ? 10 : 2
 const FEEDS = 4
 const MAX_SHARE = 0.95
 /** From here on too little may be left to do for a delay. */
@@ -33,7 +33,7 @@ const LATE_SHARE = 0.4
 const MAX_DELAY_MS = 30
 const ROWS_PER_WRITE = 5_000
 const SECRET = 'a secret of more than thirty-two characters'
-const ROOT = join(import.meta.dirname, '..', '..')
+const PROCESS = join(import.meta.dirname, 'copy-process.ts')
 
 /** Rows of several days and feeds; what they are does not matter, only that every one is there. */
 async function fillRows(folder: string, count: number): Promise<void> {
@@ -59,25 +59,6 @@ async function fillRows(folder: string, count: number): Promise<void> {
   await store.close()
 }
 
-/**
- * Runs in a process that ends itself by SIGKILL when this share of the work is done, or a little later: in the middle of
- * what it does then, and on a slow machine at the same place.
- */
-const SCRIPT = `
-  import { systemClock } from ${JSON.stringify(join(ROOT, 'src/kit/clock.ts'))}
-  import { copyStore, openCopy, parseStoreAddress } from ${JSON.stringify(join(ROOT, 'src/store/open-stores.ts'))}
-  const [share, delayMs, ...addresses] = process.argv.slice(1)
-  const [from, to] = addresses.map((text) => parseStoreAddress(text))
-  const sides = await openCopy(from, to, systemClock)
-  const kill = () => process.kill(process.pid, 'SIGKILL')
-  const onProgress = ({ step, done, total }) => {
-    if ((step === 'copy' ? done : total + done) / (2 * total) < Number(share)) return
-    if (delayMs === '0') kill()
-    else setTimeout(kill, Number(delayMs))
-  }
-  await copyStore({ ...sides, onProgress, copySecrets: async () => {} })
-`
-
 interface KillPoint {
   /** Of all rows to copy and to compare. */
   readonly share: number
@@ -86,8 +67,9 @@ interface KillPoint {
 
 /** Whether it was killed. */
 async function killAt({ share, delayMs }: KillPoint, from: string, to: string): Promise<boolean> {
-  const args = ['--input-type=module', '-e', SCRIPT, '--', String(share), String(delayMs), from, to]
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] })
+  const child = spawn(process.execPath, [PROCESS, String(share), String(delayMs), from, to], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
   const [, signal] = await once(child, 'exit')
   return signal === 'SIGKILL'
 }
