@@ -37,6 +37,7 @@ import { type PublicPagesDeps, publicPages, upgradeUrl } from './app/public-page
 import { openSecrets, openSharedSecrets } from './app/secrets.ts'
 import { serviceMetrics } from './app/service-metrics.ts'
 import { openSharedLimits, type SharedLimits } from './app/shared-limits.ts'
+import { tracedGate } from './app/traced-parts.ts'
 import { type Config, ConfigError } from './config/config.ts'
 import { exposure } from './config/exposure.ts'
 import { PROCESS_ROLES, type ProcessRole } from './config/service.ts'
@@ -56,6 +57,7 @@ import type { Clock } from './kit/clock.ts'
 import type { Logger } from './kit/log.ts'
 import { createMetrics } from './kit/metrics.ts'
 import { createShutdown, type Shutdown } from './kit/shutdown.ts'
+import type { Tracing } from './kit/tracing.ts'
 import { type AccountsStore, ConflictError } from './store/accounts.ts'
 import { describeAddress, openStores, type Stores, watchFiles } from './store/open-stores.ts'
 import type { StreamHub } from './stream/hub.ts'
@@ -134,6 +136,8 @@ async function startParts(
   })
   checkPromises(config, plans)
   const metrics = createMetrics({ defaults: true })
+  const tracing = await openTracing(config, deps)
+  shutdown.add('traces', () => tracing?.close())
   exportBackupMetrics(metrics, { data: config.data, clock })
   const probes: ReadinessProbe[] = [{ name: 'accounts', check: () => store.probe() }]
   if (certificate !== undefined)
@@ -174,7 +178,7 @@ async function startParts(
   for (const environment of runningEnvironments(config)) {
     const parts = {
       ...{ environment, config, stores, leadership, reports, does, limits },
-      ...{ clock, log, metrics, shutdown, probes },
+      ...{ clock, log, metrics, tracing, shutdown, probes },
     }
     const started = await startEnvironment(parts, shared)
     services[environment] = started.services
@@ -189,7 +193,7 @@ async function startParts(
   const authThrottle = createAuthThrottle(clock)
   const allowances = createViewAllowances({ store, clock })
   const calls = createRecentCalls(clock)
-  const gate = createGate<Services>({
+  const plainGate = createGate<Services>({
     keys,
     ledger,
     idempotency: createIdempotency({ store, box: secrets.box, clock }),
@@ -205,6 +209,7 @@ async function startParts(
     pageCacheBytes: config.pageCacheMb * 1024 * 1024,
     calls,
   })
+  const gate = tracing === undefined ? plainGate : tracedGate(plainGate, tracing)
   const notices = createNotices({ store, clock, randomBytes })
   const uptime = createUptime({ store, clock })
   if (does('api'))
@@ -317,6 +322,13 @@ function openLeadership(stores: Stores, { clock, log }: ServiceDeps, shutdown: S
   const leases = stores.isShared ? stores.leases() : undefined
   shutdown.add('leases', () => leases?.close())
   return { leases, holder: `${hostname()}:${process.pid}`, clock, log }
+}
+
+/** The SDK is loaded only where somebody collects traces. */
+async function openTracing({ otlpEndpoint }: Config, deps: ServiceDeps): Promise<Tracing | undefined> {
+  if (otlpEndpoint === null) return undefined
+  const { openTelemetry } = await import('./app/open-telemetry.ts')
+  return openTelemetry(otlpEndpoint, deps)
 }
 
 /** Accounts, keys and the ledger, updated with changes that other processes make. */

@@ -236,8 +236,8 @@ async function runOnAccounts(
 
 /** Readable lines on a terminal. Threads cannot detect it, so it is decided here. */
 function logFormatOf({ logFormat }: Pick<Config, 'logFormat'>, stream: NodeJS.WriteStream): LogFormat {
-  if (logFormat !== 'auto') return logFormat
-  if (!stream.isTTY) return 'json'
+  if (logFormat !== 'auto' && logFormat !== 'pretty') return logFormat
+  if (!stream.isTTY) return logFormat === 'pretty' ? 'text' : 'json'
   return stream.hasColors() ? 'color' : 'text'
 }
 

@@ -12,6 +12,7 @@ import { nodeMetrics } from './part-metrics.ts'
 import type { EnvironmentParts } from './parts.ts'
 import { publishControl, SANDBOX_NODE_FOLDER } from './sandbox-access.ts'
 import { startSandboxNodes } from './sandbox-nodes.ts'
+import { tracedUpstreams } from './traced-parts.ts'
 
 const SANDBOX_NETWORK: Network = 'testnet-10'
 
@@ -22,13 +23,14 @@ const SANDBOX_NETWORK: Network = 'testnet-10'
 export async function startChain(parts: EnvironmentParts, cursors: CursorCodec, knownSeq: number) {
   const { environment, config, clock, shutdown, probes } = parts
   const nodes = environment === 'live' ? configuredNodes(config.nodes) : await sandboxNodes(parts)
-  const upstreams = createUpstreams({
+  const pool = createUpstreams({
     network: environment === 'live' ? config.network : SANDBOX_NETWORK,
     nodes,
     clock,
     random: Math.random,
     onTrouble: troubleReporter(parts),
   })
+  const upstreams = parts.tracing === undefined ? pool : tracedUpstreams(pool, parts.tracing)
   shutdown.add(`${environment} nodes`, () => upstreams.close())
   if (nodes.length > 0) {
     probes.push({

@@ -16,6 +16,8 @@ import { systemResolve } from '../webhooks/resolve-host.ts'
 import { startWebhooks } from '../webhooks/webhooks.ts'
 import { deliveryMetrics } from './part-metrics.ts'
 import type { EnvironmentParts } from './parts.ts'
+import { countedPosters } from './post-metrics.ts'
+import { tracedPosters } from './traced-parts.ts'
 
 export interface DeliveryDeps {
   readonly store: JobsStore
@@ -40,11 +42,12 @@ export function openDeliveryStore({ environment, stores, shutdown, probes }: Env
 
 /** The readers of one environment's event log: the stream and the webhooks. */
 export async function startDelivery(parts: EnvironmentParts, deps: DeliveryDeps) {
-  const { environment, config, clock, log, metrics, shutdown } = parts
+  const { environment, config, clock, log, metrics, tracing, shutdown } = parts
   const { store, events, tail, watched, network, ledger, accounts, plans } = deps
   const onError = (err: unknown) => log.error({ err, environment }, 'the event log could not be read')
   shutdown.add(`${environment} look at the event log`, lookAtLog({ events, tail, clock, onError }))
   const watch = (addresses: readonly string[]) => watched.watch(addresses)
+  const posters = countedPosters(createPoster, metrics, environment)
   const webhooks = await startWebhooks({
     store,
     events,
@@ -55,7 +58,7 @@ export async function startDelivery(parts: EnvironmentParts, deps: DeliveryDeps)
     watch,
     delivers: parts.does('deliver'),
     allowPrivate: config.allowPrivateWebhooks,
-    openPoster: createPoster,
+    openPoster: tracing === undefined ? posters : tracedPosters(posters, tracing),
     resolve: systemResolve(clock),
     clock,
     random: Math.random,

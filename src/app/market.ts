@@ -12,13 +12,15 @@ import { startRetention } from '../store/retention.ts'
 import { leadPart } from './lead.ts'
 import type { EnvironmentParts } from './parts.ts'
 import { prepareRecording } from './recording.ts'
+import { tracedStore } from './traced-parts.ts'
 
 const SYMBOLS_FRESH_MS = 2_000
 
 /** The market half of one environment: its store, its recorders and its services. */
 export async function startMarket(parts: EnvironmentParts, cursors: CursorCodec) {
   const { environment, clock, shutdown, probes, stores } = parts
-  const store = await stores.environment(environment)
+  const opened = await stores.environment(environment)
+  const store = parts.tracing === undefined ? opened : tracedStore(opened, parts.tracing)
   shutdown.add(`${environment} store`, () => store.close())
   probes.push({ name: `${environment} store`, check: async () => void (await store.series.earliest({})) })
   if (parts.does('upkeep')) {

@@ -5,6 +5,7 @@ import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { Metrics } from '../kit/metrics.ts'
 import type { Shutdown } from '../kit/shutdown.ts'
+import type { Tracing } from '../kit/tracing.ts'
 import type { Stores } from '../store/open-stores.ts'
 import type { Leadership } from './lead.ts'
 import type { PartReports } from './part-reports.ts'
@@ -23,6 +24,8 @@ export interface EnvironmentParts {
   readonly clock: Clock
   readonly log: Logger
   readonly metrics: Metrics
+  /** Undefined where nobody collects traces. */
+  readonly tracing: Tracing | undefined
   /** Every started part registers here how it stops. */
   readonly shutdown: Shutdown
   /** Every part that can fail registers a probe; `/ready` runs them all. */

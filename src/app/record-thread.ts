@@ -1,6 +1,8 @@
 /** The thread that records venues of an environment: started, restarted with new addresses, and asked how it is. */
 
 import { STARTING_MS } from '../api/endpoints/account/service-status.ts'
+import type { Config } from '../config/config.ts'
+import type { LogFormat } from '../kit/log-text.ts'
 import { type SupervisedThread, superviseThread } from '../kit/supervise-thread.ts'
 import type { Fence } from '../store/leases.ts'
 import { storeAddress } from './data-folder.ts'
@@ -43,7 +45,7 @@ export function createRecorderThread(
         environment,
         fence,
         logLevel: config.logLevel,
-        logFormat: config.logFormat === 'auto' ? 'json' : config.logFormat,
+        logFormat: threadFormat(config.logFormat),
         venues,
         firstFillDays: config.firstFillDays,
         retention: environment === 'test' ? config.testRetention : config.retention,
@@ -97,4 +99,10 @@ function complaintOf({ source, state, detail }: SourceReport): string {
   return detail.storeFailure === null
     ? `${source} is ${state} (${detail.channelsUp} of ${detail.channels} channels)`
     : `${source} cannot be written: ${detail.storeFailure}`
+}
+
+/** A service that was started by the command line has decided already. */
+function threadFormat(format: Config['logFormat']): LogFormat {
+  if (format === 'auto') return 'json'
+  return format === 'pretty' ? 'text' : format
 }

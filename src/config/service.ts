@@ -109,9 +109,9 @@ export const SERVICE_SETTINGS = {
   ),
   logFormat: setting(
     'LOG_FORMAT',
-    'Format of log lines: auto is readable text on a terminal and JSON elsewhere.',
+    'Format of log lines: json, or pretty for people (text and color choose whether it is colored); auto is pretty on a terminal and JSON elsewhere.',
     'auto' as const,
-    oneOf(['auto', 'json', 'text', 'color']),
+    oneOf(['auto', 'json', 'pretty', 'text', 'color']),
   ),
   metricsPort: setting(
     'METRICS_PORT',
@@ -125,5 +125,21 @@ export const SERVICE_SETTINGS = {
       read: (value: string): string | null | undefined => (value.length >= 16 ? value : undefined),
     }),
   ),
+  otlpEndpoint: {
+    ...setting(
+      'OTLP_ENDPOINT',
+      'Address of an OpenTelemetry collector (OTLP over HTTP) that traces are sent to; left out: none are made.',
+      null,
+      {
+        allowed: 'an address such as http://127.0.0.1:4318',
+        read: (value: string): string | null | undefined =>
+          value === 'off' ? null : /^https?:\/\/\S+$/.test(value) ? url(value) : undefined,
+        shown: (value) => (value === null ? 'off' : redactAddresses(value)),
+        carriesKeys: true,
+      },
+    ),
+    // The name that every program with OpenTelemetry reads.
+    variable: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+  },
   shutdownSeconds: setting('SHUTDOWN_SECONDS', 'Longest time that a clean stop may take.', 10, whole(1, 300)),
 } as const
