@@ -31,6 +31,8 @@ before(async () => {
     TAPELINE_TLS_CERT: files.cert,
     TAPELINE_TLS_KEY: files.key,
     TAPELINE_METRICS_PORT: '0',
+    // Whatever this machine has left.
+    TAPELINE_MIN_FREE: '1MB',
   }
   used = await startTestService({ clock, env })
   url = used.service.metricsUrl ?? ''

@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { closeSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -68,6 +69,7 @@ test('no alert fires while all is well', { skip }, async () => {
 test('each fault has its alerts, and no other source or part has one', { skip }, async () => {
   await letDeliveriesPileUp()
   const faults = [await dropVenue(), await hangNodes(), await lock('test-webhooks.db')]
+  if (used.hasOwnDisk) faults.push(takeRoom())
   // Credits that are leased by then are spent in memory.
   const charging = setInterval(() => void charge(), 50)
   faults.push(await lock('accounts.db'))
@@ -95,6 +97,7 @@ test('each fault has its alerts, and no other source or part has one', { skip },
       { alertname: 'TapelineLedgerBehind' },
       { alertname: 'TapelinePartNotReady' },
       { alertname: 'TapelineErrors' },
+      ...(used.hasOwnDisk ? [{ alertname: 'TapelineDiskLow' }] : []),
     ],
   })
 })
@@ -121,7 +124,8 @@ async function isFelt(): Promise<boolean> {
     valueIn(found, 'tapeline_source_state{environment="test",source="cexa",state="healthy"}') === 0 &&
     valueIn(found, 'tapeline_nodes_healthy{environment="test"}') === 0 &&
     valueIn(found, 'tapeline_deliveries_overdue_seconds{environment="test"}') > 10 &&
-    valueIn(found, 'tapeline_ledger_delay_seconds') > 5
+    valueIn(found, 'tapeline_ledger_delay_seconds') > 5 &&
+    (!used.hasOwnDisk || valueIn(found, 'tapeline_disk_low') === 1)
   )
 }
 
@@ -155,6 +159,18 @@ const dropVenue = () =>
 async function hangNodes(): Promise<() => Promise<void>> {
   const ends = await Promise.all(controlsOf('simulated nodes').map((url) => setFault(url, { hang: true })))
   return async () => void (await Promise.all(ends.map((end) => end())))
+}
+
+/** Less is left than the service is told to leave, and enough for what it writes meanwhile. */
+function takeRoom(): () => Promise<void> {
+  const ballast = join(used.dataInside, 'ballast')
+  const { bavail, bsize } = statfsSync(used.dataInside)
+  const bytes = bavail * bsize - 48 * 2 ** 20
+  const block = Buffer.alloc(2 ** 20)
+  const file = openSync(ballast, 'w')
+  for (let written = 0; written < bytes; written += block.length) writeSync(file, block)
+  closeSync(file)
+  return async () => rmSync(ballast)
 }
 
 const LOCK = `const { DatabaseSync } = require('node:sqlite')
