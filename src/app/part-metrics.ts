@@ -82,7 +82,7 @@ export function recordingMetrics(
         read: each(({ gapMs24h }) => gapMs24h && gapMs24h / 1000),
       },
       tapeline_source_open_gap_seconds: {
-        help: 'The longest gap of a feed of a source that has not ended.',
+        help: 'The longest gap that has not ended, of the feeds of a source that were observed before.',
         read: each(({ openGapMs }) => openGapMs && openGapMs / 1000),
       },
       tapeline_source_backfill_ratio: {

@@ -26,6 +26,7 @@
  * A recorder that fails never stops the others. `status()` gives the state of each source: healthy (all channels up and data
  * arriving), stale (some channel down, or no data for longer than is normal), down (nothing is received).
  */
+import type { Feed } from '../core/feed.ts'
 import type { Source } from '../core/source.ts'
 import { backoffMs } from '../kit/backoff.ts'
 import type { Clock } from '../kit/clock.ts'
@@ -48,7 +49,7 @@ export interface SourceStatus {
   readonly gaps24h: number
   /** What is missing in the last 24 hours, summed over the feeds; null before it was counted. */
   readonly gapMs24h: number | null
-  /** The longest gap of a feed that has not ended; null before it was counted. */
+  /** The longest gap that has not ended, of a feed that was observed before; null before it was counted. */
   readonly openGapMs: number | null
   /** Share of the first backfill that is done, 0 to 1; null where there is none. */
   readonly backfill: number | null
@@ -71,6 +72,8 @@ export function supervise(options: {
   const stop = new AbortController()
   const { signal } = stop
   const gaps = new Map<Source, { count: number; ms: number; openMs: number }>()
+  /** Since this process runs. */
+  const observed = new Set<Feed>()
   const running = new Set<string>()
 
   async function keep(recorder: Recorder): Promise<void> {
@@ -103,7 +106,9 @@ export function supervise(options: {
           )
           count += missing.length
           ms += missing.reduce((sum, { from, to }) => sum + to - from, 0)
-          openMs = Math.max(openMs, openGapMs(missing, toMs))
+          if (found.observed.length > 0) observed.add(feed)
+          // What was never there has not ended.
+          if (observed.has(feed)) openMs = Math.max(openMs, openGapMs(missing, toMs))
         }
         gaps.set(recorder.source, { count, ms, openMs })
       }

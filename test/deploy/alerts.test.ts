@@ -1,6 +1,6 @@
 /**
- * Must hold: every alert is valid and has a test in which a real fault makes it fire (`promtool.ts` says how), every
- * metric that an alert or a panel reads is one that the service gives, and the guide says what to do.
+ * Must hold: every alert is valid, the guide says what to do about it, and a test has a real fault that makes it fire
+ * (`promtool.ts` says how); every panel asks what Prometheus understands. `e2e/alerts` has the metrics that they read.
  */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
@@ -8,7 +8,8 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
-import { ALERTS_FILE, noPromtool } from './promtool.ts'
+import { dashboards, metricsIn, panelExpressions } from './dashboards.ts'
+import { ALERTS_FILE, checkExpressions, noPromtool } from './promtool.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 interface Rule {
@@ -33,5 +34,24 @@ test('every alert has a severity, a summary, a description and a test in which i
     assert.match(labels.severity, /^(critical|warning)$/, alert)
     assert.ok(annotations.summary && annotations.description, alert)
     assert.ok(tests.includes(`alertname: '${alert}'`), `${alert} is not tested`)
+  }
+})
+
+test('every panel asks for a metric, in words that Prometheus understands', { skip: noPromtool }, () => {
+  checkExpressions(panelExpressions.map(({ expr }) => expr))
+  for (const { panel, expr } of panelExpressions) assert.ok(metricsIn(expr).length > 0, panel)
+})
+
+test('the dashboards are those of the service, the recording, the nodes, the deliveries and the database', () => {
+  assert.deepEqual(dashboards.map(({ uid }) => uid).sort(), [
+    'tapeline-database',
+    'tapeline-deliveries',
+    'tapeline-nodes',
+    'tapeline-recording',
+    'tapeline-service',
+  ])
+  for (const { file, panels } of dashboards) {
+    assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length, file)
+    for (const { title, gridPos } of panels) assert.ok(gridPos.x + gridPos.w <= 24, `${file}: ${title}`)
   }
 })

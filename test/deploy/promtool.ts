@@ -79,6 +79,34 @@ function inputSeries(scrapes: readonly Scrape[], everySeconds: number) {
   }))
 }
 
+/** Throws where Prometheus does not understand one of them. */
+export function checkExpressions(expressions: readonly string[]): void {
+  const rules = expressions.map((expr, index) => ({ record: `panel:number_${index}`, expr }))
+  const groups = [{ name: 'panels', rules }]
+  const folder = mkdtempSync(join(tmpdir(), 'tapeline-panels-'))
+  const file = join(folder, 'rules.yaml')
+  writeFileSync(file, stringify({ groups }))
+  try {
+    execFileSync('promtool', ['check', 'rules', '--lint=none', file], { stdio: 'pipe' })
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+/** Rejects where one of them has no value at the last of the scrapes. */
+export async function expectValues(
+  scrapes: readonly Scrape[],
+  { everySeconds, expressions }: { everySeconds: number; expressions: readonly string[] },
+): Promise<void> {
+  await runTest(scrapes, everySeconds, {
+    promql_expr_test: expressions.map((expr) => ({
+      expr: `group(${expr})`,
+      eval_time: `${(scrapes.length - 1) * everySeconds}s`,
+      exp_samples: [{ labels: '{}', value: 1 }],
+    })),
+  })
+}
+
 /**
  * Rejects unless exactly these alerts fire at the last of the scrapes.
  * @param by the labels that tell alerts apart, beside their name
@@ -92,30 +120,27 @@ export async function expectFiring(
   },
 ): Promise<void> {
   const { everySeconds, alerts, by = [] } = options
-  const folder = mkdtempSync(join(tmpdir(), 'tapeline-alerts-'))
-  const file = join(folder, 'test.yaml')
   const labelsOf = (labels: Readonly<Record<string, string>>) =>
     `{${Object.entries(labels)
       .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
       .join(',')}}`
-  const test = {
-    rule_files: [ALERTS_FILE],
-    evaluation_interval: '30s',
-    tests: [
+  await runTest(scrapes, everySeconds, {
+    promql_expr_test: [
       {
-        interval: `${everySeconds}s`,
-        input_series: inputSeries(scrapes, everySeconds),
-        promql_expr_test: [
-          {
-            expr: `group by (${['alertname', ...by].join()}) (ALERTS{alertstate="firing"})`,
-            eval_time: `${(scrapes.length - 1) * everySeconds}s`,
-            exp_samples: alerts.map((labels) => ({ labels: labelsOf(labels), value: 1 })),
-          },
-        ],
+        expr: `group by (${['alertname', ...by].join()}) (ALERTS{alertstate="firing"})`,
+        eval_time: `${(scrapes.length - 1) * everySeconds}s`,
+        exp_samples: alerts.map((labels) => ({ labels: labelsOf(labels), value: 1 })),
       },
     ],
-  }
-  writeFileSync(file, stringify(test))
+  })
+}
+
+async function runTest(scrapes: readonly Scrape[], everySeconds: number, expected: object): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'tapeline-alerts-'))
+  const file = join(folder, 'test.yaml')
+  const input_series = inputSeries(scrapes, everySeconds)
+  const tests = [{ interval: `${everySeconds}s`, input_series, ...expected }]
+  writeFileSync(file, stringify({ rule_files: [ALERTS_FILE], evaluation_interval: '30s', tests }))
   try {
     await run('promtool', ['test', 'rules', file])
   } catch (error) {

@@ -3,14 +3,16 @@
  * this process and its clock is set ahead.
  */
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
 import { systemClock } from '../../src/kit/clock.ts'
 import { makeCertificate, SKIP_CERTIFICATES } from '../fakes/certificates.ts'
 import { cli, startTestService, type TestService } from '../fakes/service.ts'
-import { expectFiring, noPromtool, scrape } from './promtool.ts'
+import { expectFiring, noPromtool, type Scrape, scrape } from './promtool.ts'
 
 const DAY_MS = 24 * 3_600_000
 const EVERY_SECONDS = 60
@@ -23,10 +25,11 @@ let aheadMs = 0
 const clock = { ...systemClock, now: () => systemClock.now() + aheadMs }
 let used: TestService
 let url: string
+let files: ReturnType<typeof makeCertificate>
 
 before(async () => {
   if (skip) return
-  const files = makeCertificate(folder, 'own', 60)
+  files = makeCertificate(folder, 'own', 60)
   const env = {
     TAPELINE_TLS_CERT: files.cert,
     TAPELINE_TLS_KEY: files.key,
@@ -69,6 +72,36 @@ test('a backup that fails, and later has become old', { skip }, async () => {
   aheadMs = 0
   await backUp(join(folder, 'backups'), 0)
 })
+
+test('calls that no node can answer', { skip }, async () => {
+  const key = await used.key()
+  const scrapes: Scrape[] = []
+  const ca = readFileSync(files.cert)
+  const calls: Promise<number>[] = []
+  // Each waits a second for a node.
+  while (calls.length < 24) {
+    calls.push(statusOf({ url: `${used.url}/rpc`, key, ca }))
+    await wait(50)
+  }
+  for (const call of calls) {
+    assert.equal(await call, 503)
+    scrapes.push(await scrape(url))
+  }
+  const alerts = [{ alertname: 'TapelineErrors' }]
+  await expectFiring(scrapes, { everySeconds: EVERY_SECONDS, alerts })
+})
+
+function statusOf({ url: to, key, ca }: { url: string; key: string; ca: Buffer }): Promise<number> {
+  const headers = { 'Content-Type': 'application/json', 'X-API-Key': key }
+  return new Promise((resolve, reject) => {
+    const sent = request(to, { method: 'POST', headers, ca }, (answer) => {
+      answer.resume()
+      resolve(answer.statusCode ?? 0)
+    })
+    sent.on('error', reject)
+    sent.end('{"jsonrpc":"2.0","id":1,"method":"getBlockDagInfo"}')
+  })
+}
 
 test('a certificate that expires within two weeks', { skip }, async () => {
   aheadMs = 50 * DAY_MS
