@@ -10,8 +10,6 @@ import { type ChildService, dataFolder, printedKey, spawnService } from './servi
 import { share, stopSharedAfterFile } from './shared.ts'
 
 const DISK = 'mount -t tmpfs -o size=768m tmpfs "$TAPELINE_DATA" && exec "$@"'
-/** On a small disk. */
-export const MIN_FREE = '64MB'
 const OWN_DISK = ['unshare', '--user', '--map-root-user', '--mount', 'sh', '-c']
 
 export interface SandboxService {
@@ -52,7 +50,6 @@ const shared = share<SandboxService>(async () => {
       // Receivers are on this machine.
       TAPELINE_ALLOW_PRIVATE_WEBHOOKS: 'on',
       TAPELINE_SIGN_UP_PLAN: 'business',
-      TAPELINE_MIN_FREE: MIN_FREE,
     },
     ...(hasOwnDisk ? { wrap: [...OWN_DISK, DISK, 'sh'] } : {}),
   })
