@@ -1,6 +1,6 @@
 /** A data folder that a backup is restored into. */
 import { readdirSync, rmSync } from 'node:fs'
-import { mkdir, readdir, readFile, rename, rm, rmdir, statfs, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { formatTime } from '../../core/time.ts'
@@ -16,6 +16,8 @@ import { CONTINUE_NUMBERS } from './restore-numbers.ts'
 import { RESTORE_FOLDER } from './unfinished-restore.ts'
 
 const STATE = 'restore.json'
+/** What the folder of an unfinished restore becomes, before it is removed. */
+const FINISHED = 'restore-finished'
 const SPARE_BYTES = 16 * 1024 * 1024
 /** What an empty folder may have. */
 const NOTHING = new Set([`${SERVICE_LOCK}.lock`, `${SERVICE_LOCK}.json`, 'lost+found'])
@@ -50,9 +52,11 @@ export async function openRestoreTarget(
         await syncFolder(staging)
         for (const name of names) await rename(join(staging, name), join(folder, name))
         await syncFolder(folder)
-        await rm(join(staging, STATE))
-        await rmdir(staging)
+        // In one step: whoever is killed here leaves either an unfinished restore or a finished one.
+        const finished = join(folder, FINISHED)
+        await rename(staging, finished)
         await syncFolder(folder)
+        await rm(finished, { recursive: true })
       },
       close: () => lock.release(),
     }
