@@ -14,7 +14,7 @@ import { storesIn } from '../fakes/stores.ts'
 import { connectStream } from '../fakes/stream-client.ts'
 import { until } from '../until.ts'
 import { startCutStream } from './cut-stream.ts'
-import { judgeAddress, judgeTransaction } from './judge.ts'
+import { judgeAddress, judgeCovenants, judgeTransaction } from './judge.ts'
 import { keepSending, startLiveTraffic } from './live-traffic.ts'
 import { keepMining } from './mine.ts'
 import { type RealNetwork, startRealNetwork } from './network.ts'
@@ -84,6 +84,8 @@ test(`${SECONDS} s of a network that is cut apart and whose nodes are killed`, {
   for (const { transactionId } of recent.filter((_, i) => i % step === 0))
     await judgeTransaction(service, truth, transactionId)
 
+  const covenants = await judgeCovenants(service, truth)
+  assert.ok(covenants > 0)
   const { retractions } = assertLog(log, truth)
   const wanted = log.filter(
     (event) =>
@@ -105,6 +107,7 @@ test(`${SECONDS} s of a network that is cut apart and whose nodes are killed`, {
     cuts: stream.cuts,
     events: log.length,
     accepted: recent.length,
+    covenants,
     ...disturbed,
   }
   report(t, said, log, traffic.refusals)

@@ -103,3 +103,23 @@ export async function judgeTransaction(service: RealService, walk: Walk, txId: s
   const fee = truth.fee < 0n ? null : truth.fee
   assert.equal(shown.fee_sompi === null ? null : BigInt(shown.fee_sompi ?? -1), fee, `fee of ${txId}`)
 }
+
+/** Gives how many covenants were compared. All of them were founded after the index started. */
+export async function judgeCovenants(service: RealService, walk: Walk): Promise<number> {
+  for (const [covenantId, { steps, unspent }] of walk.covenants) {
+    const path = `/v1/covenants/${covenantId}`
+    const lineage = await pages<{ tx_id: string; kind: string }>(service, path)
+    assert.deepEqual(
+      lineage.map(({ tx_id, kind }) => ({ txId: tx_id, kind })).reverse(),
+      steps,
+      `lineage of ${covenantId}`,
+    )
+    const utxos = await pages<{ tx_id: string; index: number }>(service, `${path}/utxos`)
+    assert.deepEqual(
+      utxos.map(({ tx_id, index }) => `${tx_id}:${index}`),
+      [...unspent].sort(),
+      `unspent outputs of ${covenantId}`,
+    )
+  }
+  return walk.covenants.size
+}

@@ -37,6 +37,14 @@ export interface Walk extends LogTruth {
   /** Everything accepted, whoever it is about. */
   readonly accepted: ReadonlyMap<string, Omit<Acceptance, 'received' | 'sent'> & { readonly fee: bigint }>
   of(address: string): readonly Acceptance[]
+  readonly covenants: ReadonlyMap<string, WalkedCovenant>
+}
+
+export interface WalkedCovenant {
+  /** Oldest first. */
+  readonly steps: { readonly txId: string; readonly kind: 'genesis' | 'continuation' | 'burn' }[]
+  /** `txid:index` */
+  readonly unspent: Set<string>
 }
 
 interface RawBlock {
@@ -92,6 +100,7 @@ export async function walk(node: RealNode, wallets: readonly { readonly address:
     for (const { id, outputs: own } of transactions) outputs.set(id, own)
   const accepted = new Map<string, Omit<Acceptance, 'received' | 'sent'> & { fee: bigint }>()
   const byAddress = new Map<string, Acceptance[]>()
+  const covenants = new Map<string, WalkedCovenant>()
   for (const { hash, ids } of chainIds) {
     const { mergeSet, blueScore } = found(blocks, hash)
     const merged = mergeSet.map((each) => found(blocks, each))
@@ -110,6 +119,7 @@ export async function walk(node: RealNode, wallets: readonly { readonly address:
         ...{ transactionId, acceptingBlockHash: hash, acceptingBlueScore: blueScore, place: accepted.size },
         carriers: new Map(carrying.map((block) => [block.hash, block.timeMs])),
       }
+      noteCovenants(covenants, transaction, spent)
       assert.ok(!accepted.has(transactionId), `${transactionId} is accepted twice`)
       accepted.set(transactionId, { ...base, fee })
       for (const address of new Set([...spent, ...transaction.outputs].map((cell) => cell.address))) {
@@ -130,8 +140,27 @@ export async function walk(node: RealNode, wallets: readonly { readonly address:
   return {
     accepted,
     of,
+    covenants,
     truth: { chain: () => chain, address: (address) => ({ transactions: of(address) }) },
     wallets: () => wallets,
+  }
+}
+
+function noteCovenants(
+  covenants: Map<string, WalkedCovenant>,
+  { id, inputs, outputs }: WalkedTransaction,
+  spent: WalkedTransaction['outputs'],
+): void {
+  const ids = new Set([...spent, ...outputs].flatMap(({ covenantId }) => covenantId ?? []))
+  for (const covenantId of ids) {
+    const { steps, unspent } = covenants.get(covenantId) ?? { steps: [], unspent: new Set<string>() }
+    covenants.set(covenantId, { steps, unspent })
+    const goesOn = outputs.some((output) => output.covenantId === covenantId)
+    const isSpent = spent.some((output) => output.covenantId === covenantId)
+    steps.push({ txId: id, kind: goesOn ? (isSpent ? 'continuation' : 'genesis') : 'burn' })
+    for (const { transactionId, index } of inputs) unspent.delete(`${transactionId}:${index}`)
+    for (const [index, output] of outputs.entries())
+      if (output.covenantId === covenantId) unspent.add(`${id}:${index}`)
   }
 }
 
