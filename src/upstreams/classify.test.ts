@@ -136,6 +136,7 @@ test('what else the node has a text for is no unknown refusal', () => {
       'The address has an invalid prefix kaspa',
       'The address checksum is invalid',
       'Hex parsing error: Invalid character',
+      'RpcTransactionInput.compute_budget is inconsistent with transaction version 0',
       'Missing required field RpcTransaction.mass',
       'Parents by level are not strictly increasing',
       'coinbase payload length is 300 while the maximum allowed length is 204',

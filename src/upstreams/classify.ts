@@ -174,7 +174,10 @@ const OTHERS: readonly Rule[] = [
   ['bad_request', /^(Integer downsize conversion|(Hex|Blue work|Integer|Ip address) parsing) error/],
   ['bad_request', /^(Invalid script class|Missing required field|Primitive to enum conversion error)/],
   ['bad_request', /^(Parents by level|CompressedParents) /],
-  ['bad_request', /sig_op_count is inconsistent with transaction version|^storageMass and mass must match/],
+  [
+    'bad_request',
+    /(sig_op_count|compute_budget) is inconsistent with transaction version|^storageMass and mass must match/,
+  ],
   ['node_fault', /^response serialization error|^RpcCtl dispatch error|^RPC Server \(remote error\)/],
   ['node_fault', /^consensus converter required |^got unexpected pruning point$|^traversal error: /],
   ['node_fault', /acceptance data must also be in the same block in this case$/],

@@ -4,6 +4,7 @@
  * `known-differences.ts` has a reason for it. Exits 1 where one is left.
  */
 import { startSandboxNode } from '../../sandbox/node/run.ts'
+import { classifyRefusal } from '../../src/upstreams/classify.ts'
 import { until } from '../until.ts'
 import { KNOWN_DIFFERENCES } from './known-differences.ts'
 import { keepSending, startLiveTraffic } from './live-traffic.ts'
@@ -37,13 +38,25 @@ async function main(): Promise<number> {
     await until('covenants and tokens', () => traffic.submitted.size > 300, 60_000)
     // A slower chain keeps transactions waiting.
     await mining.stop()
-    const slow = keepMining(real, traffic.minerAddress, 0.5)
-    const seen = await lookAtNode({ url: real.url, network: NETWORK, wallet })
+    const mineSlowly = () => keepMining(real, traffic.minerAddress, 0.5)
+    let slow = mineSlowly()
+    const seen = await lookAtNode({
+      ...{ url: real.url, network: NETWORK, wallet },
+      async whileStill(work) {
+        await slow.stop()
+        await work()
+        slow = mineSlowly()
+      },
+    })
     await sending.stop()
     await slow.stop()
     traffic.close()
-    const ours = await lookAtNode({ url: sandbox.url, network: SANDBOX_NETWORK, wallet: ourWallet })
-    return report(differencesOf(seen, ours))
+    const ours = await lookAtNode({
+      ...{ url: sandbox.url, network: SANDBOX_NETWORK, wallet: ourWallet },
+      // Its blocks leave cheap transactions waiting.
+      whileStill: (work) => work(),
+    })
+    return report([...differencesOf(seen, ours), ...unclassified(seen)])
   } finally {
     await real.stop()
     await sandbox.close()
@@ -70,12 +83,18 @@ function differencesOf(real: Seen, ours: Seen): string[] {
   return lines
 }
 
+/** Refusals that the service has no reason for. */
+function unclassified({ texts }: Seen): string[] {
+  const isKnown = (text: string) => !['unknown', 'rejected'].includes(classifyRefusal(text).reason)
+  return texts.flatMap((text) => (isKnown(text) ? [] : [`the service has no reason for: ${text}`]))
+}
+
 function report(lines: readonly string[]): number {
   const isKnown = (line: string) => KNOWN_DIFFERENCES.some(({ what }) => line.startsWith(what))
   const unknown = lines.filter((line) => !isKnown(line))
   for (const line of unknown) process.stdout.write(`${line}\n`)
   for (const { what } of KNOWN_DIFFERENCES.filter(({ what }) => !lines.some((line) => line.startsWith(what))))
-    process.stdout.write(`no longer different: ${what}\n`)
+    process.stdout.write(`not seen this time: ${what}\n`)
   process.stdout.write(
     `${unknown.length} differences, and ${lines.length - unknown.length} with a known reason\n`,
   )

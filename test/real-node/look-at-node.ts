@@ -27,6 +27,8 @@ const USUAL_NOTIFICATIONS = 6
 export interface Seen {
   readonly answers: ReadonlyMap<string, Shape>
   readonly refusals: ReadonlyMap<string, string>
+  /** The same as the node said them. */
+  readonly texts: readonly string[]
   readonly notifications: ReadonlyMap<string, Shape>
 }
 
@@ -35,16 +37,22 @@ export interface LookedAt {
   readonly url: string
   readonly network: Network
   readonly wallet: Wallet
+  /** Runs it while no block is made, so that what waits goes on waiting. */
+  whileStill(work: () => Promise<void>): Promise<void>
 }
 
-export async function lookAtNode({ url, network, wallet }: LookedAt): Promise<Seen> {
+export async function lookAtNode({ url, network, wallet, whileStill }: LookedAt): Promise<Seen> {
   const client = await plainClient(url)
   const answers = new Map<string, Shape>()
   const refusals = new Map<string, string>()
+  const texts: string[] = []
   const note = (name: string, answer: { error?: { message: string }; params?: unknown } | undefined) => {
     if (answer === undefined) refusals.set(name, 'closes the connection')
     else if (answer.error === undefined) answers.set(name, shapeOf([answer.params]))
-    else refusals.set(name, plain(answer.error.message))
+    else {
+      texts.push(answer.error.message)
+      refusals.set(name, plain(answer.error.message))
+    }
   }
   for (const [scope, body] of SCOPES)
     note(`subscribe ${scope}`, await client.ask('subscribe', { [scope]: body }))
@@ -63,10 +71,12 @@ export async function lookAtNode({ url, network, wallet }: LookedAt): Promise<Se
       note(`${method} #${at}`, await client.ask(method, params))
   }
   const coins = await wallet.coins({ rpc: client })
-  for (const { name, method, transaction } of oddTransactions(wallet, coins.slice(0, COINS_NEEDED))) {
-    const more = method === 'submitTransaction' ? { allowOrphan: false } : {}
-    note(`${method} ${name}`, await client.ask(method, { transaction, ...more }))
-  }
+  await whileStill(async () => {
+    for (const { name, method, transaction } of oddTransactions(wallet, coins.slice(0, COINS_NEEDED))) {
+      const more = method === 'submitTransaction' ? { allowOrphan: false } : {}
+      note(`${method} ${name}`, await client.ask(method, { transaction, ...more }))
+    }
+  })
   for (const [name, frame] of Object.entries(ODD_FRAMES)) refusals.set(name, await outcomeOf(url, frame))
 
   const sent = () => Map.groupBy(notificationsOf(client.frames), ({ method }) => method)
@@ -77,7 +87,7 @@ export async function lookAtNode({ url, network, wallet }: LookedAt): Promise<Se
   for (const [scope, body] of SCOPES)
     note(`unsubscribe ${scope}`, await client.ask('unsubscribe', { [scope]: body }))
   client.close()
-  return { answers, refusals, notifications }
+  return { answers, refusals, texts, notifications }
 }
 
 type Named = Record<string, unknown>

@@ -40,7 +40,7 @@ export interface Walk extends LogTruth {
   readonly covenants: ReadonlyMap<string, WalkedCovenant>
 }
 
-export interface WalkedCovenant {
+interface WalkedCovenant {
   /** Oldest first. */
   readonly steps: { readonly txId: string; readonly kind: 'genesis' | 'continuation' | 'burn' }[]
   /** `txid:index` */
