@@ -167,7 +167,7 @@ test('the script makes the image in a fresh Debian, and the image serves from a 
   const child = spawn('unshare', inside([...wordsOf('ENTRYPOINT'), ...wordsOf('CMD')]), { env: settings })
   t.after(() => child.kill('SIGKILL'))
   const printed = await printedBy(child)
-  const [url = ''] = /http:\/\/127\.0\.0\.1:\d+/.exec(printed.slice(printed.indexOf('listens on'))) ?? []
+  const [, url = ''] = /^Tapeline \S+ listens on (\S+)$/m.exec(printed) ?? []
   const [key = ''] = /svc_test_\w{38}/.exec(printed) ?? []
   assert.equal((await ask(`${url}/v1/limits`, { key })).status, 200)
   assert.equal((await ask(`${url}/`)).status, 200)

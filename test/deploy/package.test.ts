@@ -118,7 +118,7 @@ test('the installed package serves as the README says, and changes nothing where
   await until('the start', () => child.exitCode !== null || /curl -H/.test(printed), START_WITHIN_MS)
   assert.equal(child.exitCode, null, printed)
   assert.match(printed, new RegExp(`Tapeline ${version} listens on `))
-  const [url = ''] = /http:\/\/127\.0\.0\.1:\d+/.exec(printed.slice(printed.indexOf('listens on'))) ?? []
+  const [, url = ''] = /^Tapeline \S+ listens on (\S+)$/m.exec(printed) ?? []
   const [key = ''] = /svc_test_\w{38}/.exec(printed) ?? []
 
   const lines = readmeCalls()
