@@ -32,10 +32,14 @@ import { clusterOfRun } from './postgres/cluster.ts'
 const args = process.argv.slice(2)
 const soak = args.includes('--soak')
 const wanted = args.filter((arg) => !arg.startsWith('--'))
-const files = globSync(['{src,sandbox,test}/**/*.test.ts'])
+const found = globSync(['{src,sandbox,test}/**/*.test.ts'])
   .filter((file) => !file.endsWith('.live.test.ts'))
   .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
   .sort()
+/** Without a real node they would only be loaded to skip themselves. */
+const skipped =
+  process.env.TAPELINE_KASPAD === undefined ? found.filter((file) => file.startsWith('test/real-node/')) : []
+const files = found.filter((file) => !skipped.includes(file))
 
 // Once, before many services start at the same time and would each build the page.
 await builtSite(createLogger({ level: 'silent' }))
@@ -61,6 +65,7 @@ const OWN_PROCESS = new RegExp(
     'test/many-machines/(failover|store-faults)',
     'test/simulation/simulation',
     'src/ingest/(exchange|prediction)/kill',
+    'test/real-node/.*',
   ].join('|')})\\.test\\.ts$`,
 )
 /** Those of the whole service with all its recorders at the full rate, in this order. */
@@ -90,8 +95,7 @@ const BATCHES = [
   /^src\/ingest\//,
   /^test\/dashboard\/(explorer|user|status-page)/,
   /^test\/dashboard\//,
-  // Those of the real node are skipped where there is none: beside these they load nothing of their own.
-  /^test\/(e2e\/(chain|node|rpc|submit)|real-node\/)/,
+  /^test\/e2e\/(chain|node|rpc|submit)/,
   /^test\/e2e\//,
 ]
 /** Start first, so that the run does not end with one of them alone on the machine. */
@@ -175,6 +179,7 @@ reporter.write({ type: 'test:summary', data: { success } })
 await new Promise<void>((resolve) => reporter.end(resolve))
 process.stdout.write(
   `\nTests: ${counts.passed} passed, ${counts.skipped} skipped, ${counts.failed} failed.\n` +
+    (skipped.length === 0 ? '' : `Skipped, since TAPELINE_KASPAD names no kaspad: ${skipped.join(', ')}\n`) +
     `Slowest of ${durations.length} files, ${seconds(performance.now() - startedMs).trim()} in all:\n`,
 )
 durations.sort((a, b) => b.ms - a.ms)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { KNOWN_DIFFERENCES } from './known-differences.ts'
+import { KNOWN_DIFFERENCES } from '../real-node/known-differences.ts'
 
 test('the page about the simulated node has every known difference and its reason', () => {
   const page = readFileSync('docs/protocol/simulated-node.md', 'utf8')
