@@ -322,7 +322,7 @@ test('a disk that is too small is reported, and what it has stays whole', {
   const script = `
     export TAPELINE_DATA="$1" DISK="$2" && shift 2
     mount -t tmpfs -o size=8m tmpfs "$DISK" && "$@" backup --to "$DISK"; echo "code $?"
-    umount "$DISK" && mount -t tmpfs -o size=40m tmpfs "$DISK" && "$@" backup --to "$DISK"; echo "code $?"
+    umount "$DISK" && mount -t tmpfs -o size=38m tmpfs "$DISK" && "$@" backup --to "$DISK"; echo "code $?"
     du -sk "$DISK/chunks" | cut -f 1
   `
   const args = [...['--user', '--map-root-user', '--mount', 'sh', '-c', script, 'sh'], data, place('disk')]
