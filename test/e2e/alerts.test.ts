@@ -190,7 +190,7 @@ async function hangNodes(): Promise<() => Promise<void>> {
 function takeRoom(): () => Promise<void> {
   const ballast = join(used.dataInside, 'ballast')
   const { bavail, bsize } = statfsSync(used.dataInside)
-  const bytes = bavail * bsize - 48 * 2 ** 20
+  const bytes = bavail * bsize - 24 * 2 ** 20
   const block = Buffer.alloc(2 ** 20)
   const file = openSync(ballast, 'w')
   for (let written = 0; written < bytes; written += block.length) writeSync(file, block)

@@ -46,7 +46,7 @@ const shared = share<SandboxService>(async () => {
       TAPELINE_LOG_LEVEL: 'info',
       TAPELINE_METRICS_TOKEN: METRICS_TOKEN,
       // The whole disk has less room than the usual floor.
-      TAPELINE_MIN_FREE: '1MB',
+      TAPELINE_MIN_FREE: '32MB',
       // Receivers are on this machine.
       TAPELINE_ALLOW_PRIVATE_WEBHOOKS: 'on',
       TAPELINE_SIGN_UP_PLAN: 'business',
