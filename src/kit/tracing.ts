@@ -1,5 +1,5 @@
 /** Spans of what is done for a request; made only where an operator collects them. */
-export type SpanAttributes = Readonly<Record<string, string | number | boolean | undefined>>
+type SpanAttributes = Readonly<Record<string, string | number | boolean | undefined>>
 
 export interface SpanOptions<R> {
   readonly kind: 'server' | 'client' | 'internal'
