@@ -82,12 +82,24 @@ export interface EnvironmentStore {
    */
   write(write: EnvironmentWrite): Promise<WriteResult>
   /**
+   * Stores final rows that are older than that more compactly, in small steps, where the engine can. What is read stays
+   * the same. Gives the number of rows.
+   */
+  compact(maxAgeMs: number, options?: CompactOptions): Promise<number>
+  /**
    * Gives room of deleted rows back to the system, in small steps, where the engine does not by itself. Some stays for
    * the next rows. Gives the number of bytes.
    */
   giveBackRoom(options?: RetainOptions): Promise<number>
   /** Writes what was accepted, then releases files and threads. Later calls are refused. */
   close(): Promise<void>
+}
+
+export interface CompactOptions extends RetainOptions {
+  /** In place of the engine's own number. */
+  blockRows?: number
+  /** Whether rows that may still change are packed, too; they are unpacked when they do. */
+  withUnfinal?: boolean
 }
 
 /** Rows that are written in one transaction at most. */

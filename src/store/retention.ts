@@ -9,6 +9,8 @@ import type { FeedFilter } from './series.ts'
 
 const FIRST_RUN_MS = 5 * 60_000
 const INTERVAL_MS = 3_600_000
+/** Backfills have come by then. */
+const COMPACT_AFTER_MS = 2 * DAY_MS
 /** Recorders write in between. */
 const BETWEEN_STEPS_MS = 20
 
@@ -43,6 +45,9 @@ export function startRetention(
           if (deleted > 0) log.info({ environment, ...filter, days, deleted }, 'old rows were deleted')
         }
       }
+      if (stopped.signal.aborted) return
+      const packed = await store.compact(COMPACT_AFTER_MS, { betweenSteps })
+      if (packed > 0) log.info({ environment, packed }, 'rows of past days were packed')
       const bytes = await store.giveBackRoom({ betweenSteps })
       if (bytes > 0) log.info({ environment, bytes }, 'room of deleted rows was given back')
     } finally {

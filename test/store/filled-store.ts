@@ -121,6 +121,9 @@ async function fillAccounts(stores: Stores, random: SeededRandom, clock: ManualC
   await Promise.all([store.close(), coordination.close()])
 }
 
+/** Rows are packed however new they are. */
+const PACKED_MS = 1e11
+
 async function fillMarket(stores: Stores, random: SeededRandom, clock: ManualClock): Promise<void> {
   for (const environment of [ENVIRONMENT, 'live'] as const) {
     const store = await stores.environment(environment)
@@ -129,6 +132,7 @@ async function fillMarket(stores: Stores, random: SeededRandom, clock: ManualClo
       clock.advance(random.int(0, 2_000))
       await store.write(draw.write())
     }
+    await store.compact(-PACKED_MS, { blockRows: 5, withUnfinal: true })
     await store.close()
   }
 }

@@ -16,6 +16,8 @@ const READS = process.env.TAPELINE_SOAK === undefined ? 200 : 1_000
 /** Reads after each group of writes, so that groups of rows are read while they grow. */
 const READS_AT_ONCE = 10
 const WRITES_AT_ONCE = 4
+/** Rows are packed however new they are. */
+const FAR_MS = 1e11
 
 test('pages, coverage and finality have the same bytes on both engines', {
   skip: withoutPostgres,
@@ -33,6 +35,7 @@ test('pages, coverage and finality have the same bytes on both engines', {
   ]
   const draw = drawn(random)
   const counts = new Map<string, number>()
+  let packed = 0
   try {
     for (let round = 0; round * READS_AT_ONCE < READS; round++) {
       for (let i = 0; i < WRITES_AT_ONCE; i++) {
@@ -42,6 +45,8 @@ test('pages, coverage and finality have the same bytes on both engines', {
         const [first, second] = [await one.write(write), await other.write(write)]
         assert.deepEqual(second, first, `write ${i} of round ${round}`)
       }
+      if (random.int(0, 2) > 0)
+        packed += await one.compact(-FAR_MS, { blockRows: random.int(1, 24), withUnfinal: true })
       for (let i = 0; i < READS_AT_ONCE; i++) {
         const { name, run } = draw.read()
         const [expected, found] = [await run(one), await run(other)]
@@ -72,7 +77,8 @@ test('pages, coverage and finality have the same bytes on both engines', {
         assert.deepEqual(found.coverage, expected.coverage)
       }
     }
-    t.diagnostic(JSON.stringify(Object.fromEntries(counts)))
+    t.diagnostic(`${JSON.stringify(Object.fromEntries(counts))}, ${packed} rows packed`)
+    assert.ok(packed > 500, `${packed} rows packed`)
   } finally {
     await Promise.all([one.close(), other.close()])
     await Promise.all(places.map((place) => place.remove()))

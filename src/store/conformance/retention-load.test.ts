@@ -1,4 +1,4 @@
-/** Retention while rows are written and read: what is kept stays as it is, the event loop is free, and the room is given back. */
+/** Retention and compaction while rows are written and read: what is kept stays as it is, the event loop is free, and the room is given back. */
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { statSync } from 'node:fs'
@@ -18,6 +18,8 @@ const SOAK = process.env.TAPELINE_SOAK !== undefined
 const SECONDS = SOAK ? 200_000 : 12_000
 const BORDER = START + (SECONDS / 2) * 1000
 const END = START + SECONDS * 1000
+/** Rows before it are packed: half of those that are kept. */
+const NEWEST = START + ((SECONDS * 3) / 4) * 1000
 const SNAPSHOTS = SOAK ? 40_000 : 2_400
 /** Of the snapshots, which are two per second. */
 const BOOKS_BORDER = START + (SNAPSHOTS / 2) * 500
@@ -27,7 +29,7 @@ const BOOKS: Feed<'snapshots'> = { dataset: 'snapshots', source: 'predmkt_a', sy
 
 const MAX_TURN_MS = 5
 /** Garbage is collected, and code is compiled. */
-const MAX_LONG_TURNS = SOAK ? 20 : 5
+const MAX_LONG_TURNS = SOAK ? 20 : 3
 
 async function fill(store: EnvironmentStore): Promise<void> {
   for (let from = 0; from < SECONDS; from += 5_000) {
@@ -65,7 +67,7 @@ async function hashOf(store: EnvironmentStore, at: number): Promise<string> {
 }
 
 for (const engine of ENGINES.filter(({ name }) => name !== 'sqlite on one thread'))
-  test(`${engine.name}: retention under load changes no page inside of what is kept, and gives back what it deletes`, async (t) => {
+  test(`${engine.name}: retention and compaction under load change no page inside of what is kept, and give back the room`, async (t) => {
     const place = engine.create()
     const clock = manualClock(END)
     const stores = place.open(clock)
@@ -79,6 +81,7 @@ for (const engine of ENGINES.filter(({ name }) => name !== 'sqlite on one thread
       for (const at of QUERIES.keys()) hashes.set(at, await hashOf(reader, at))
 
       const turns: number[] = []
+      let [reads, reading] = [0, false]
       const record = async () => {
         for (let second = 0; !isOver; second++) {
           const row = candle(0, { time: END + second * 1000 })
@@ -88,19 +91,26 @@ for (const engine of ENGINES.filter(({ name }) => name !== 'sqlite on one thread
       }
       const read = async () => {
         for (let at = 0; !isOver; at++) {
+          reading = true
           assert.equal(
             await hashOf(reader, at),
             hashes.get(at % QUERIES.length),
             `query ${at % QUERIES.length}`,
           )
+          reading = false
+          reads++
           await wait(1)
         }
       }
       const watch = async () => {
         for (let last = process.threadCpuUsage(); !isOver; ) {
+          const before = reads
+          const wasReading = reading
           await nextTurn()
           const now = process.threadCpuUsage()
-          turns.push((now.user + now.system - last.user - last.system) / 1_000)
+          // What this test reads itself is not what is measured.
+          if (!wasReading && !reading && reads === before)
+            turns.push((now.user + now.system - last.user - last.system) / 1_000)
           last = now
         }
       }
@@ -112,9 +122,11 @@ for (const engine of ENGINES.filter(({ name }) => name !== 'sqlite on one thread
       const retain = (dataset: Dataset, border: number) =>
         upkeep.series.retain({ dataset }, END - border, { betweenSteps })
       const deleted = (await retain('candles', BORDER)) + (await retain('snapshots', BOOKS_BORDER))
+      const packed = await upkeep.compact(END - NEWEST, { betweenSteps })
       const given = await upkeep.giveBackRoom({ betweenSteps })
       isOver = true
       await others
+      if (!stores.isShared) assert.ok(packed > (SECONDS / 4 - 200) * CANDLES.length, `${packed} rows packed`)
       assert.equal(deleted, (SECONDS / 2) * CANDLES.length + SNAPSHOTS)
       for (const at of QUERIES.keys()) assert.equal(await hashOf(reader, at), hashes.get(at))
 
@@ -129,7 +141,7 @@ for (const engine of ENGINES.filter(({ name }) => name !== 'sqlite on one thread
       const bytes = (use: typeof before) => use.parts.reduce((sum, part) => sum + part.bytes, 0)
       const less = bytes(before) - bytes(after)
       t.diagnostic(`${bytes(before)} bytes, ${less} less, ${given} given back`)
-      assert.ok(less > bytes(before) * 0.4, `${less} of ${bytes(before)} bytes`)
+      assert.ok(less > bytes(before) * 0.6, `${less} of ${bytes(before)} bytes`)
       assert.ok(given > less * 0.9, `${given} of ${less} bytes`)
       assert.ok(after.reusableBytes < bytes(after) * 0.05)
       await Promise.all([reader.close(), recorder.close(), upkeep.close()])

@@ -69,6 +69,8 @@ export async function openPostgresEnvironment(
     markets: marketReader(database),
     ...coveredReads({ database, lookup, reader }),
     write: writer.write,
+    // The server compresses long values itself, and short rows not at all.
+    compact: async () => 0,
     // Months that are dropped are given back at once; what autovacuum frees is taken by the next rows.
     giveBackRoom: async () => 0,
     async close() {

@@ -1,6 +1,8 @@
 /** Tables that this engine stores in a form of its own: packed, split, or as facts. */
 import type { DatabaseSync } from 'node:sqlite'
 import { type CopiedRow, type CopiedTable, type CopiedValue, isBig } from '../copy/copied-table.ts'
+import { compareText } from '../order/arms.ts'
+import { decodeRows } from '../rows/row-block.ts'
 import { addressTable } from './chain-addresses.ts'
 import { transactionTexts } from './chain-texts.ts'
 import { eventBlocks, eventPacker, kindTable, type PackedEvent, toParts } from './events-blocks.ts'
@@ -28,11 +30,59 @@ type MakeForm = (database: DatabaseSync, table: CopiedTable) => OwnForm
 
 export const OWN_FORM: Record<string, MakeForm> = {
   numbers: numbersForm,
+  series_rows: seriesForm,
   chain_state: stateForm,
   events: eventsForm,
   transactions: transactionsForm,
   address_rows: addressesForm,
   job_position: positionForm,
+}
+
+/** Those of blocks among the others, feed by feed. */
+function seriesForm(database: DatabaseSync): OwnForm {
+  const columns = 'feed_id ts instrument seq text closed side usd revision recorded_at'.split(' ')
+  const feeds = database.prepare('SELECT id FROM feeds WHERE id >= ? ORDER BY id')
+  const counted = database.prepare(
+    'SELECT (SELECT count(*) FROM series_rows) + (SELECT coalesce(sum(rows), 0) FROM packed_rows) AS n',
+  )
+  const plain = database.prepare(
+    `SELECT feed AS feed_id, ts, instrument, seq, text, closed, side, usd, revision, recorded_at FROM series_rows
+      WHERE feed = ?1 AND (ts, instrument, seq) > (?2, ?3, ?4) ORDER BY ts, instrument, seq`,
+  )
+  const blocks = database.prepare(
+    'SELECT first_ts, data FROM packed_rows WHERE feed = ? AND last_ts >= ? ORDER BY first_ts',
+  )
+  const copied = (row: Record<string, unknown>): CopiedRow =>
+    columns.map((column) => row[column] as CopiedValue)
+  function* rowsOf(feed: number, ts: number, instrument: string, seq: number): Iterable<CopiedRow> {
+    const others = plain.iterate(feed, ts, instrument, seq)
+    let other = others.next()
+    for (const { first_ts: first, data } of blocks.iterate(feed, ts)) {
+      for (; !other.done && Number(other.value.ts) < Number(first); other = others.next())
+        yield copied(other.value)
+      for (const { recordedAt, ...row } of decodeRows(data as Uint8Array))
+        if (row.ts > ts || (row.ts === ts && isAfterKey(row, instrument, seq)))
+          yield copied({ ...row, feed_id: feed, closed: 1, recorded_at: recordedAt })
+    }
+    for (; !other.done; other = others.next()) yield copied(other.value)
+  }
+  return {
+    count: () => Number(counted.get()?.n),
+    *rows(after) {
+      const [feed = 0, ts = -1, instrument = '', seq = -1] = after ?? []
+      for (const { id } of feeds.all(Number(feed))) {
+        const isHere = Number(id) === Number(feed)
+        yield* isHere
+          ? rowsOf(Number(id), Number(ts), String(instrument), Number(seq))
+          : rowsOf(Number(id), -1, '', -1)
+      }
+    },
+  }
+}
+
+function isAfterKey(row: { instrument: string; seq: number }, instrument: string, seq: number): boolean {
+  const order = compareText(row.instrument, instrument)
+  return order > 0 || (order === 0 && row.seq > seq)
 }
 
 /** The newest number that a table has given: it is not given again, also when its row is gone. */

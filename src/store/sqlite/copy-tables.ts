@@ -12,6 +12,7 @@ const NOT_COPIED: Record<string, string> = {
   heartbeats: 'of processes on this store',
   shared_secrets: 'secrets are files beside the databases',
   series_active: 'made from the rows',
+  packed_rows: 'in series_rows',
   addresses: 'the address itself is copied',
   event_kinds: 'the kind itself is copied',
   event_log: 'in chain_state',

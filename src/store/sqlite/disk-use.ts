@@ -15,11 +15,17 @@ const ROW_OVERHEAD = 36
 /** What a group takes beside its blocks: its row, its entries in indexes, pages that blocks do not fill. */
 const GROUP_OVERHEAD = 200
 
+/** What a block of rows takes beside its data, the end of its page included. */
+const BLOCK_OVERHEAD = 300
+
 const BY_DATASET = `SELECT dataset, sum(rows) AS rows, sum(weight) AS weight FROM (
     SELECT dataset, rows, bytes + rows * ${ROW_OVERHEAD} AS weight FROM feeds
     UNION ALL
     SELECT f.dataset, sum(g.rows), sum(g.bytes + ${GROUP_OVERHEAD})
-      FROM feeds f CROSS JOIN book_groups g ON g.feed = f.id GROUP BY f.id)
+      FROM feeds f CROSS JOIN book_groups g ON g.feed = f.id GROUP BY f.id
+    UNION ALL
+    SELECT f.dataset, sum(p.rows), sum(p.bytes + ${BLOCK_OVERHEAD})
+      FROM feeds f CROSS JOIN packed_rows p ON p.feed = f.id GROUP BY f.id)
   GROUP BY dataset HAVING sum(weight) > 0`
 
 export function measureFolder(folder: string): DiskUse {

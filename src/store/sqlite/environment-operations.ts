@@ -3,13 +3,14 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Feed } from '../../core/feed.ts'
 import type { EncodedMarket } from '../../core/rows/market.ts'
 import type { CoverageChange } from '../coverage.ts'
-import type { EnvironmentWrite, WriteResult } from '../environment.ts'
+import type { CompactOptions, EnvironmentWrite, WriteResult } from '../environment.ts'
 import type { PackedRows } from '../rows/packed.ts'
 import { type FaultyRow, findFaultyRows } from '../rows/refuse.ts'
 import { BookWriter } from './books-write.ts'
 import { coverageWriter } from './coverage-write.ts'
 import type { Writes } from './group-commit.ts'
 import { marketWriter } from './markets-write.ts'
+import { rowPacker } from './packed-write.ts'
 import { rowWriter } from './series-append.ts'
 import { feedTable } from './series-feeds.ts'
 import { retainStep } from './series-retain.ts'
@@ -29,6 +30,12 @@ export type EnvironmentOperations = {
   write(write: EncodedWrite): WriteResult | { refused: FaultyRow[] }
   /** Deletes a part of what is older; `more` while some is left. */
   retain(feed: Feed, olderThan: number): { deleted: number; more: boolean }
+  /** Packs some of the feed's final rows before an instant; `more` while some are left. */
+  compact(
+    feed: Feed,
+    before: number,
+    options: Required<Pick<CompactOptions, 'blockRows' | 'withUnfinal'>>,
+  ): { packed: number; more: boolean }
   /** Gives some pages back; `more` while many are free. */
   giveBackRoom(): { bytes: number; more: boolean }
 }
@@ -43,7 +50,8 @@ export function environmentWrites(database: DatabaseSync): Writes<EnvironmentOpe
   database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
   const feeds = feedTable(database)
   const books = new BookWriter(database)
-  const rows = rowWriter(database, feeds, books)
+  const packer = rowPacker(database)
+  const rows = rowWriter(database, { feeds, books, packer })
   const coverage = coverageWriter(database, feeds)
   const writeMarkets = marketWriter(database)
   const dataVersion = database.prepare('PRAGMA data_version')
@@ -115,12 +123,17 @@ export function environmentWrites(database: DatabaseSync): Writes<EnvironmentOpe
         forgetIfOthersWrote()
         const feed = feeds.open(key)
         coverage.cut(feed, olderThan)
-        const step = retainStep(database, books, feed.id, olderThan)
+        const step = retainStep(database, { books, packer }, feed.id, olderThan)
         const { deleted, more } = step
         if (deleted > 0) feeds.changed(feed, 0, { rows: -step.rows, bytes: -step.bytes })
         feeds.writeChanges()
         rows.forget()
         return { deleted, more }
+      },
+      compact(key, before, { blockRows, withUnfinal }) {
+        forgetIfOthersWrote()
+        const feed = feeds.open(key)
+        return packer.pack(feed.id, withUnfinal ? before : Math.min(before, feed.finalBefore), blockRows)
       },
       giveBackRoom: () => vacuumStep(database),
     },

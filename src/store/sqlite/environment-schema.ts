@@ -140,6 +140,23 @@ export const ENVIRONMENT_MIGRATIONS: readonly Migration[] = [
       ${COUNT_GROUPS};
     `,
   },
+  {
+    version: 3,
+    name: 'blocks of old rows',
+    sql: `
+      -- rows of past days, many in one compressed block
+      CREATE TABLE packed_rows (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, -- a block is never changed: others have another id
+        feed INTEGER NOT NULL,
+        first_ts INTEGER NOT NULL,
+        last_ts INTEGER NOT NULL,
+        rows INTEGER NOT NULL,
+        bytes INTEGER NOT NULL,
+        data BLOB NOT NULL
+      ) STRICT;
+      CREATE UNIQUE INDEX packed_rows_by_time ON packed_rows (feed, first_ts, last_ts, rows, bytes);
+    `,
+  },
 ]
 
 /** Longer rows stay on their page (an entry of a clustered tree may fill a quarter of it). */

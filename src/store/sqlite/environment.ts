@@ -1,5 +1,6 @@
 import type { Clock } from '../../kit/clock.ts'
 import { type EnvironmentStore, StoreClosedError } from '../environment.ts'
+import { isPacked } from '../rows/row-block.ts'
 import type { PageQuery } from '../series.ts'
 import { cacheBytesFor } from './cache-sizes.ts'
 import { coverageReader } from './coverage-read.ts'
@@ -9,6 +10,7 @@ import { ENVIRONMENT_MIGRATIONS, PAGE_BYTES } from './environment-schema.ts'
 import { environmentWrite } from './environment-write.ts'
 import type { Writer } from './group-commit.ts'
 import { marketReader } from './markets-read.ts'
+import { BLOCK_ROWS } from './packed-write.ts'
 import { feedLookup } from './series-lookup.ts'
 import { seriesReader } from './series-read.ts'
 import { openStoreFile, type StoreFileOptions } from './store-file.ts'
@@ -79,6 +81,22 @@ export async function openSqliteEnvironment(options: SqliteEnvironmentOptions): 
     markets: functions(marketReader(database)),
     ...functions(coveredReads({ reader, lookup, coverage })),
     ...functions({ write: environmentWrite({ writer, clock, holdMs }) }),
+    async compact(
+      maxAgeMs,
+      { betweenSteps = async () => true, blockRows = BLOCK_ROWS, withUnfinal = false } = {},
+    ) {
+      const before = clock.now() - maxAgeMs
+      let packed = 0
+      for (const feed of lookup.named({}).filter(isPacked)) {
+        for (let more = true; more; ) {
+          const step = await writer.call('compact', [feed, before, { blockRows, withUnfinal }])
+          packed += step.packed
+          more = step.more
+          if (step.packed > 0 && !(await betweenSteps())) return packed
+        }
+      }
+      return packed
+    },
     async giveBackRoom({ betweenSteps = async () => true } = {}) {
       let bytes = 0
       for (let more = true; more && (await betweenSteps()); ) {

@@ -2,7 +2,9 @@ import type { DatabaseSync } from 'node:sqlite'
 import { spanOf } from '../books/block.ts'
 import { isGrouped } from '../books/group.ts'
 import { bytesOf, type PackedRows } from '../rows/packed.ts'
+import { isPacked } from '../rows/row-block.ts'
 import type { BookWriter } from './books-write.ts'
+import type { RowPacker } from './packed-write.ts'
 import type { FeedTable, StoredFeed } from './series-feeds.ts'
 import { MANY, type PlainRow, rowInserter } from './series-insert.ts'
 
@@ -34,7 +36,10 @@ interface Row extends PlainRow {
  *
  * Grouped rows (books-write.ts) are always closed.
  */
-export function rowWriter(database: DatabaseSync, feeds: FeedTable, books: BookWriter) {
+export function rowWriter(
+  database: DatabaseSync,
+  { feeds, books, packer }: { feeds: FeedTable; books: BookWriter; packer: RowPacker },
+) {
   const inserter = rowInserter(database)
   const current = database.prepare(
     `SELECT text, closed, revision, recorded_at FROM series_rows
@@ -121,6 +126,7 @@ export function rowWriter(database: DatabaseSync, feeds: FeedTable, books: BookW
         if (outcome !== 'unchanged') firstChanged = Math.min(firstChanged, row.ts)
       }
       const rows = unpack(packed)
+      if (!grouped && isPacked(packed.feed)) packer.makeRoom(feed.id, packed.ts)
       // Rows that are stored already mostly arrive many at a time: from the first such row on, rows are inserted one by one.
       let allNew = !grouped
       for (let i = 0; i < rows.length; ) {
@@ -148,6 +154,7 @@ export function rowWriter(database: DatabaseSync, feeds: FeedTable, books: BookW
     forget(): void {
       active.clear()
       books.forget()
+      packer.forget()
     },
   }
 }

@@ -27,10 +27,12 @@ export function feedLookup(database: DatabaseSync, clock: Clock, ownWrites: () =
   const edges = {
     first: [
       database.prepare('SELECT min(ts) AS ts FROM series_rows WHERE feed = ?'),
+      database.prepare('SELECT min(first_ts) AS ts FROM packed_rows WHERE feed = ?'),
       ...bookEdges(database, 'min'),
     ],
     last: [
       database.prepare('SELECT max(ts) AS ts FROM series_rows WHERE feed = ?'),
+      database.prepare('SELECT last_ts AS ts FROM packed_rows WHERE feed = ? ORDER BY first_ts DESC LIMIT 1'),
       ...bookEdges(database, 'max'),
     ],
   }

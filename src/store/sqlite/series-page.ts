@@ -165,8 +165,23 @@ function toPosition(row: Row): Position {
 }
 
 /** Rows joined inside the engine: most of the cost of reading a row is handing it over. */
-export function joinedReader(prepare: Prepare): ReadJoined {
+export function joinedReader(
+  prepare: Prepare,
+  /** Rows in blocks. */
+  packed: { between(feed: number, from: number, to: number): { ts: number; text: string }[] },
+): ReadJoined {
   return (feedId, from, to, separator, limit) => {
+    const inBlocks = packed.between(feedId, from, to)
+    if (inBlocks.length > 0) {
+      const sql = `SELECT ts, text FROM series_rows WHERE feed = ? AND ts >= ? AND ts < ? ORDER BY ts LIMIT ${whole(limit)}`
+      const others = allOf(prepare, sql, [feedId, from, to]).map(([ts, text]) => ({
+        ts: Number(ts),
+        text: String(text),
+      }))
+      const rows = [...inBlocks, ...others].sort((a, b) => a.ts - b.ts).slice(0, limit)
+      const bytes = Buffer.from(rows.map(({ text }) => text + separator).join(''))
+      return { bytes, times: rows.map(({ ts }) => ts) }
+    }
     const quoted = literal(separator)
     const sql = `SELECT CAST(group_concat(text, ${quoted}) || ${quoted} AS BLOB), group_concat(ts, ' ')
       FROM (SELECT ts, text FROM series_rows WHERE feed = ? AND ts >= ? AND ts < ? ORDER BY ts LIMIT ${whole(limit)})`

@@ -4,13 +4,15 @@ import { readTexts } from '../books/compose.ts'
 import { type GroupReader, isGrouped } from '../books/group.ts'
 import { bookSamples } from '../books/sample.ts'
 import { type BookRef, bookRows } from '../books/walk.ts'
-import { type Arm, armsOf, comparePositions } from '../order/arms.ts'
+import { type Arm, armsOf, comparePositions, endOf } from '../order/arms.ts'
 import { sampledRows } from '../order/sample.ts'
 import { finalBlocks } from '../rows/final-blocks.ts'
+import { isPacked } from '../rows/row-block.ts'
 import { takeInTurns } from '../rows/take-in-turns.ts'
 import type { AtQuery, BookRequest, Finality, FoundRow, Page, PageQuery, SeriesQuery } from '../series.ts'
 import { groupReaders } from './books-groups.ts'
 import { type OneState, oneStateOf } from './open.ts'
+import { packedReader } from './packed-read.ts'
 import type { FeedLookup } from './series-lookup.ts'
 import { EMPTY_PAGE, joinedReader, pageReader, type StoredRow, statementCache } from './series-page.ts'
 import { plainSamples } from './series-sample.ts'
@@ -41,15 +43,20 @@ export function seriesReader(parts: {
   const oneState = oneStateOf(database)
   const prepare = statementCache(database)
   const pages = pageReader(prepare, oneState)
-  const blocks = finalBlocks(joinedReader(prepare), blockBytes)
+  const packed = packedReader(database, blockBytes)
+  const blocks = finalBlocks(joinedReader(prepare, packed), blockBytes)
   const samples = plainSamples(database)
   const groups = groupReaders(database, blockBytes)
   const plainRows = (arms: readonly Arm[], query: SeriesQuery, limit: number): StoredRow[] => {
     if (arms.length === 0) return []
     const { stepMs } = query
-    return stepMs === undefined
-      ? pages.rows(arms, query, limit)
-      : sampledRows(samples(), arms, { ...query, stepMs }, limit)
+    if (stepMs !== undefined) return sampledRows(samples(), arms, { ...query, stepMs }, limit)
+    const rows = pages.rows(arms, query, limit)
+    const inBlocks = packed.rows(arms, query, limit)
+    if (inBlocks.length === 0) return rows
+    return rows.length === 0 && arms.length === 1
+      ? inBlocks
+      : [...rows, ...inBlocks].sort(byFeed(arms)).sort(inOrder(query))
   }
 
   /** Rows with their texts to come: plain ones and grouped ones, merged. */
@@ -70,8 +77,7 @@ export function seriesReader(parts: {
           : sampledRows(bookSamples(reader), grouped, { ...query, stepMs }, limit)
     const others = plainRows(plain, query, limit)
     if (others.length === 0) return { rows: refs, reader }
-    const sign = query.order === 'asc' ? 1 : -1
-    const merged = [...refs, ...others].sort((a, b) => comparePositions(a.position, b.position) * sign)
+    const merged = refs.length === 0 ? others : [...refs, ...others].sort(inOrder(query))
     return { rows: merged.slice(0, limit), reader }
   }
 
@@ -103,11 +109,29 @@ export function seriesReader(parts: {
     }
   }
 
-  const isComposed = (query: SeriesQuery) => query.stepMs !== undefined || query.feeds.some(isGrouped)
+  const isInBlocks = ({ feeds, range }: SeriesQuery) =>
+    feeds.filter(isPacked).some((feed) => {
+      const id = lookup.id(feed)
+      return id !== undefined && packed.has(id, range.from, endOf(range))
+    })
+  const isComposed = (query: SeriesQuery) =>
+    query.stepMs !== undefined || query.feeds.some(isGrouped) || isInBlocks(query)
 
   const plain = (query: PageQuery): Page => {
     const arms = armsOf(query, lookup.id)
     return arms.length === 0 || query.limit < 1 ? EMPTY_PAGE : pages.text(arms, query)
+  }
+
+  /** The newest rows are in no block yet: most pages that begin with them end before the first block. */
+  const newestPage = (query: PageQuery): Page | undefined => {
+    const { order, position, range, feeds, limit } = query
+    if (order === 'asc' || query.stepMs !== undefined || feeds.some(isGrouped)) return undefined
+    const to = Math.min(endOf(range), (position?.ts ?? Number.MAX_SAFE_INTEGER - 1) + 1)
+    const ends = armsOf(query, lookup.id).map((arm) => packed.endBefore(arm.feed, to) ?? -1)
+    const from = Math.max(range.from, Math.max(...ends) + 1)
+    if (from >= to) return undefined
+    const page = plain({ ...query, range: { ...range, from } })
+    return page.count === limit && page.hasMore ? page : undefined
   }
 
   const finalPage: SeriesReader['finalPage'] = (query, finality, missing) => {
@@ -129,15 +153,28 @@ export function seriesReader(parts: {
 
   return {
     oneState,
-    page: (query) => (isComposed(query) ? oneState(() => composed(query)) : plain(query)),
+    page: (query) =>
+      oneState(() => (isComposed(query) ? (newestPage(query) ?? composed(query)) : plain(query))),
     finalPage,
-    count(query) {
-      if (isComposed(query)) return oneState(() => rowsOf(query, query.limit).rows.length)
-      const arms = armsOf(query, lookup.id)
-      return arms.length === 0 || query.limit < 1 ? 0 : pages.count(arms, query)
-    },
+    count: (query) =>
+      oneState(() => {
+        if (isComposed(query)) return rowsOf(query, query.limit).rows.length
+        const arms = armsOf(query, lookup.id)
+        return arms.length === 0 || query.limit < 1 ? 0 : pages.count(arms, query)
+      }),
     at: (query) => oneState(() => rowAt(query)),
   }
+}
+
+function inOrder({ order }: SeriesQuery): (a: StoredRow | BookRef, b: StoredRow | BookRef) => number {
+  const sign = order === 'asc' ? 1 : -1
+  return (a, b) => comparePositions(a.position, b.position) * sign
+}
+
+/** Rows of the same place in the order of pages stay in the order of their feeds, wherever they lie. */
+function byFeed(arms: readonly Arm[]): (a: StoredRow, b: StoredRow) => number {
+  const order = new Map(arms.map(({ feed }, index) => [feed, index]))
+  return (a, b) => (order.get(a.feed) ?? 0) - (order.get(b.feed) ?? 0)
 }
 
 interface RowsOfPage {

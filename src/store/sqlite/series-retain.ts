@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { BookWriter } from './books-write.ts'
 import { ROW_BYTES } from './environment-schema.ts'
+import type { RowPacker } from './packed-write.ts'
 import { HOUR_MS } from './series-append.ts'
 
 /** One transaction deletes at most this many rows, so that no other writer waits long for the lock. */
@@ -8,7 +9,7 @@ const ROWS_AT_ONCE = 2_000
 const GROUPS_AT_ONCE = 100
 
 interface RetainedStep {
-  /** Rows, those of groups included. */
+  /** Rows, those of groups and blocks included. */
   deleted: number
   /** Of series_rows. */
   rows: number
@@ -19,10 +20,12 @@ interface RetainedStep {
 /** Deletes a slice of what is older; true when more is left. Revisions and activity are deleted with the last slice. */
 export function retainStep(
   database: DatabaseSync,
-  books: BookWriter,
+  { books, packer }: { books: BookWriter; packer: RowPacker },
   feed: number,
   olderThan: number,
 ): RetainedStep {
+  const blocks = packer.cut(feed, olderThan)
+  if (blocks.more) return { deleted: blocks.deleted, rows: 0, bytes: 0, more: true }
   const sizes = database
     .prepare(
       `DELETE FROM series_rows WHERE feed = ?1 AND (ts, instrument, seq) IN (
@@ -32,9 +35,9 @@ export function retainStep(
     .all(feed, olderThan)
   const rows = sizes.length
   const bytes = sizes.reduce((sum, row) => sum + Number(row.bytes), 0)
-  if (rows === ROWS_AT_ONCE) return { deleted: rows, rows, bytes, more: true }
+  if (rows === ROWS_AT_ONCE) return { deleted: blocks.deleted + rows, rows, bytes, more: true }
   const groups = books.cut(feed, olderThan, GROUPS_AT_ONCE)
-  const deleted = rows + groups.deleted
+  const deleted = blocks.deleted + rows + groups.deleted
   if (groups.more) return { deleted, rows, bytes, more: true }
   const beside: [string, number][] = [
     ['DELETE FROM series_revisions WHERE feed = ? AND ts < ?', olderThan],
