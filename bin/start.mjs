@@ -13,7 +13,7 @@ const at = (path) => fileURLToPath(new URL(path, root))
 /** A checkout runs its sources, an installed package what was emitted from them (deploy/package/emit.ts). */
 const isPackage = !existsSync(at('src/main.ts'))
 /** A package has its pages built in. */
-const PAGE_PACKAGES = ['lightweight-charts', 'preact', 'swagger-ui-dist', 'vite']
+const PAGE_PACKAGES = ['lightweight-charts', 'preact', 'vite']
 
 /** npm may have put it beside this package. */
 function isInstalled(name) {

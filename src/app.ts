@@ -14,8 +14,9 @@ import type { Readiness, Services } from './api/endpoints/services.ts'
 import { WITHDRAWN } from './api/endpoints/withdrawn.ts'
 import { type BoundPort, bindPort } from './api/http/bind-port.ts'
 import { type Certificate, openCertificate } from './api/http/certificate.ts'
-import { docsPages } from './api/http/docs-page.ts'
 import { startHttp } from './api/http/server.ts'
+import { errorsPage } from './api/pages/errors-page.ts'
+import { guidePages } from './api/pages/guide.ts'
 import { asyncapiDocument } from './api/publish/asyncapi.ts'
 import { featuresOf, sourcesCatalog } from './api/publish/catalog.ts'
 import { checkDeclarations } from './api/publish/check.ts'
@@ -30,6 +31,7 @@ import { type CommonServices, startEnvironment } from './app/environment.ts'
 import { runningEnvironments } from './app/environments.ts'
 import type { Leadership } from './app/lead.ts'
 import { checkVenueSettings } from './app/live-setting.ts'
+import { startMcpWorker } from './app/mcp-worker.ts'
 import { openAccounts } from './app/open-accounts.ts'
 import { ownReports, sharedReports } from './app/part-reports.ts'
 import type { ReadinessProbe } from './app/parts.ts'
@@ -252,7 +254,8 @@ async function startParts(
     ...(does('api') ? { dashboard } : {}),
     withdrawn: WITHDRAWN,
     pages: [
-      ...docsPages(),
+      ...guidePages(),
+      errorsPage,
       ...(does('api')
         ? publicPages({ config, clock, log, plans, services, gapHistories, notices, uptime })
         : []),
@@ -269,7 +272,7 @@ async function startParts(
           },
           mcp: {
             gate: createMcpGate({ keys, authThrottle, clock }),
-            service: { version: deps.version, endpoints: ENDPOINTS },
+            http: startMcpWorker({ version: deps.version }),
           },
         }
       : {}),

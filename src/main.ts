@@ -160,11 +160,11 @@ async function examineMachine(loaded: LoadedConfig, output: Output, json: boolea
 }
 
 async function openapiText(): Promise<string> {
-  const [{ ENDPOINTS }, { openapiDocument }] = await Promise.all([
+  const [{ ENDPOINTS }, { committedOpenapi }] = await Promise.all([
     import('./api/endpoints/list.ts'),
     import('./api/publish/openapi.ts'),
   ])
-  return `${JSON.stringify(openapiDocument(ENDPOINTS), null, 2)}\n`
+  return `${JSON.stringify(committedOpenapi(ENDPOINTS), null, 2)}\n`
 }
 
 async function runOnStore(

@@ -1,10 +1,10 @@
 /** The published documents (OpenAPI and AsyncAPI) → what a client has: operations, types, codes of errors. */
+import { clientName } from '../../src/core/client-name.ts'
 import {
   createTypeBook,
   type Definition,
   pascal,
   type Schema,
-  singular,
   type TypeNode,
   textOf,
 } from './schema-types.ts'
@@ -99,7 +99,7 @@ export function readDocuments(openapiJson: object, asyncapiJson: object): Client
   }
 
   function operationOf(path: string, method: string, operation: OpenApiOperation): Operation {
-    const words = nameOf(method, path)
+    const words = clientName(method, path)
     const hint = pascal(words.join(' '))
     const given = (operation.parameters ?? []).map(resolve)
     const params = given
@@ -206,39 +206,4 @@ export function readDocuments(openapiJson: object, asyncapiJson: object): Client
 /** Without the members of a schema library. */
 function plain(schema: Schema): Schema {
   return JSON.parse(JSON.stringify(schema)) as Schema
-}
-
-const VERBS: Record<string, string> = { post: 'create', put: 'replace', patch: 'update', delete: 'delete' }
-
-/**
- * The name of an endpoint: the words of its path. `GET /v1/open-interest` is `open interest`, `GET /v1/markets/{id}`
- * `market`, `GET /v1/perpdex/{symbol}` `perpdex by symbol`, `POST /v1/webhooks` `create webhook`,
- * `POST /v1/webhooks/{id}/test` `test webhook`, `POST /rpc` `rpc`.
- */
-export function nameOf(method: string, path: string): string[] {
-  const parts = path.split('/').filter((part) => part !== '' && part !== 'v1')
-  const isParam = (part: string | undefined) => part?.startsWith('{') === true
-  const words: string[] = []
-  for (const [n, part] of parts.entries()) {
-    if (isParam(part)) continue
-    // What a parameter follows is one of several.
-    const next = parts[n + 1]
-    const isOne = isParam(next)
-    const hasForm = isOne && singular(part) !== part
-    words.push(hasForm ? singular(part) : part)
-    if (isOne && !hasForm && n + 2 === parts.length) words.push('by', next?.slice(1, -1) ?? '')
-  }
-  const verb = VERBS[method.toLowerCase()]
-  if (verb !== undefined && !isParam(parts.at(-1)) && words.length > 1) {
-    const own = words.pop() ?? ''
-    words.push(singular(words.pop() ?? ''))
-    words.unshift(own)
-  } else if (verb !== undefined && (isParam(parts.at(-1)) || singular(words.at(-1) ?? '') !== words.at(-1))) {
-    words.push(singular(words.pop() ?? ''))
-    words.unshift(verb)
-  }
-  return words
-    .join(' ')
-    .toLowerCase()
-    .split(/[^a-z0-9]+/)
 }

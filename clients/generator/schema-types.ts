@@ -3,6 +3,8 @@
  * schema of the same structure, or the name of what holds it with the field's name behind it.
  */
 
+import { singular } from '../../src/core/client-name.ts'
+
 export type Schema = Readonly<Record<string, unknown>>
 
 export type TypeNode =
@@ -195,10 +197,4 @@ export function pascal(text: string): string {
     .filter(Boolean)
     .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
     .join('')
-}
-
-export function singular(word: string): string {
-  if (word.endsWith('sses')) return word.slice(0, -2)
-  if (word.endsWith('ies')) return `${word.slice(0, -3)}y`
-  return word.endsWith('s') && !word.endsWith('ss') ? word.slice(0, -1) : word
 }

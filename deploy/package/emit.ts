@@ -4,15 +4,13 @@
  * the others where its source does:
  *
  *   src/ sandbox/   the code, its types replaced by blanks: a stack trace has the lines of the source
- *   page/           the built dashboard
- *   swagger-ui/     the viewer of the API reference
- *   licenses/       of what these two contain
- *   docs/           what MCP serves
+ *   page/           the built dashboard and API reference
+ *   licenses/       of what it contains
+ *   docs/           the guide
  */
 import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
 import { dirname, join, normalize, resolve } from 'node:path'
-import { VIEWER_FILES, viewerFolder } from '../../src/api/http/docs-page.ts'
 import { builtSite } from '../../src/dashboard/build-site.ts'
 import { createLogger } from '../../src/kit/log.ts'
 
@@ -26,7 +24,7 @@ const LEFT_OUT = [
   'src/dashboard/build-process.ts',
 ]
 /** Part of what is emitted, so nobody installs them: their terms come with it. */
-const CONTAINED = ['lightweight-charts', 'preact', 'swagger-ui-dist']
+const CONTAINED = ['lightweight-charts', 'preact']
 /** Of a module: imported, or started as a thread or a process by its URL. */
 const MODULE_PATH = /(['"])(\.\.?\/[^'"\n]+)\.ts\1/g
 
@@ -51,10 +49,9 @@ function write(path: string, text: string): void {
 
 rmSync(OUT, { recursive: true, force: true })
 emit(globSync('{src,sandbox}/**/*.ts', { cwd: ROOT, exclude: LEFT_OUT }))
-for (const file of globSync('{src,sandbox}/**/*.json', { cwd: ROOT, exclude: LEFT_OUT }))
+for (const file of globSync('{src,sandbox}/**/*.{json,css,js}', { cwd: ROOT, exclude: LEFT_OUT }))
   cpSync(join(ROOT, file), join(OUT, file))
 cpSync(await builtSite(createLogger({ level: 'silent' })), join(OUT, 'page'), { recursive: true })
-for (const file of VIEWER_FILES) cpSync(join(viewerFolder(), file), join(OUT, 'swagger-ui', file))
 for (const name of CONTAINED)
   for (const file of globSync('{LICENSE,NOTICE}*', { cwd: join(ROOT, 'node_modules', name) }))
     cpSync(join(ROOT, 'node_modules', name, file), join(OUT, 'licenses', name, file))

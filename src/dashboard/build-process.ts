@@ -1,4 +1,5 @@
 /** Builds the page once: `node build-process.ts ROOT OUT`. */
+import { join } from 'node:path'
 import { build, type HtmlTagDescriptor, type Plugin } from 'vite'
 import { START_CALL } from './web/explorer/paths.ts'
 
@@ -9,7 +10,8 @@ const earlyTags: Plugin = {
   name: 'early-tags',
   transformIndexHtml: {
     order: 'post',
-    handler: (_html, { bundle }) => {
+    handler: (_html, { bundle, filename }) => {
+      if (!filename.endsWith('/index.html')) return []
       const chart = Object.keys(bundle ?? {}).find((name) => /^assets\/explorer-.*\.js$/.test(name))
       if (chart === undefined) throw new Error('the explorer is no longer a file of its own')
       const link = (attrs: Record<string, string | boolean>): HtmlTagDescriptor => ({
@@ -40,5 +42,6 @@ await build({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    rolldownOptions: { input: [join(root, 'index.html'), join(root, 'docs.html')] },
   },
 })

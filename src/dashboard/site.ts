@@ -35,6 +35,9 @@ const TYPES: Record<string, string> = {
   '.svg': 'image/svg+xml',
 }
 
+/** The dashboard and the API reference. */
+export const SITE_PAGES: readonly string[] = ['/', '/docs']
+
 export type Site = ReturnType<typeof createSite>
 
 /**
@@ -57,7 +60,7 @@ export function createSite(folder: () => Promise<string>) {
     /** Undefined for a path that is no file of the page. */
     async find(path: string): Promise<DashboardReply | undefined> {
       const isAsset = path.startsWith('/assets/')
-      if (path !== '/' && path !== '/favicon.svg' && !isAsset) return undefined
+      if (!SITE_PAGES.includes(path) && path !== '/favicon.svg' && !isAsset) return undefined
       const file = (await load()).get(path)
       if (file === undefined) throw new DashboardError(404, 'not_found', 'There is no such file.')
       return file
@@ -80,7 +83,7 @@ function readFiles(folder: string): Map<string, DashboardReply> {
     .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
   return new Map(
     names.map((name) => {
-      const path = name === 'index.html' ? '/' : `/${name}`
+      const path = name === 'index.html' ? '/' : `/${name.replace(/\.html$/, '')}`
       // Assets carry the hash of their content in their name.
       const isFixed = path.startsWith('/assets/')
       const headers = [

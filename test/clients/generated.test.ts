@@ -8,13 +8,13 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { Type } from 'typebox'
 import { clientFiles, publishedModel } from '../../clients/generator/client-files.ts'
-import { nameOf } from '../../clients/generator/read-documents.ts'
 import { ENDPOINTS } from '../../src/api/endpoints/list.ts'
 import { funding } from '../../src/api/endpoints/market/funding.ts'
 import { endpoint } from '../../src/api/endpoints/services.ts'
 import { flat } from '../../src/contract/costs.ts'
 import { list } from '../../src/contract/endpoint.ts'
 import { integer, optional, rowsPage, text } from '../../src/contract/params.ts'
+import { clientName } from '../../src/core/client-name.ts'
 import { numberField, timeField } from '../../src/core/rows/fields.ts'
 import { FundingRow } from '../../src/core/rows/schemas.ts'
 import { portOf } from './port-of.ts'
@@ -44,7 +44,7 @@ test('methods have the names of their endpoints', () => {
   }
   for (const [endpointName, name] of Object.entries(names)) {
     const [method = '', path = ''] = endpointName.split(' ')
-    assert.equal(nameOf(method, path).join(' '), name)
+    assert.equal(clientName(method, path).join(' '), name)
   }
 })
 

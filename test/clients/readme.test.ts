@@ -1,9 +1,10 @@
-/** The clients' READMEs and examples work as printed: installed as they say, against a running sandbox. */
+/** The clients' READMEs and examples, and the guide, work as printed: installed as they say, against a running sandbox. */
 import assert from 'node:assert/strict'
-import { execFile, spawn } from 'node:child_process'
+import { execFile, spawn, spawnSync } from 'node:child_process'
 import {
   cpSync,
   existsSync,
+  globSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -41,13 +42,23 @@ before(async () => {
   used = await sandbox()
   const { NODE_OPTIONS: _, ...rest } = process.env
   env = { ...rest, TAPELINE_URL: used.service.url, TAPELINE_KEY: used.key, PYTHONPATH: join(folder, 'site') }
-  const path = '/v1/candles?symbol=BTC&source=cexa&interval=1h&limit=1'
-  await until('the first candle', async () => {
-    const { json } = await ask(used.service.url + path, { key: used.key })
-    return (json.data as unknown[] | undefined)?.length === 1
-  })
+  for (const path of [
+    '/v1/candles?symbol=BTC&source=cexa&interval=1h&limit=1',
+    '/v1/markets?symbol=BTC&source=predmkt_a&market_type=15m&status=open&limit=1',
+    '/v1/trades?symbol=BTC&source=perpdex&limit=1',
+  ]) {
+    await until(`the first row of ${path}`, async () => {
+      const { json } = await ask(used.service.url + path, { key: used.key })
+      return (json.data as unknown[] | undefined)?.length === 1
+    })
+  }
 })
 after(() => rmSync(folder, { recursive: true, force: true }))
+
+const GUIDE = globSync(join(ROOT, 'docs/guides/*.md')).map((file) => ({
+  file,
+  text: readFileSync(file, 'utf8'),
+}))
 
 interface Block {
   readonly file: string
@@ -62,16 +73,21 @@ for file in sys.argv[1:]:
     runpy.run_path(file, run_name="__main__")
 `
 
+/** The blocks of a language in the README of its client and in the guide. */
 function writeBlocks(readme: string, language: string, place: string): Block[] {
-  const found = [...readme.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'))].map(
-    (match) => match[1] ?? '',
-  )
-  assert.ok(found.length >= 5, 'the README has examples')
-  return found.map((text, n) => {
+  const own = blocksOf(readme, language)
+  assert.ok(own.length >= 5, 'the README has examples')
+  const all = new Set([...own, ...GUIDE.flatMap(({ text }) => blocksOf(text, language))])
+  return [...all].map((text, n) => {
     const file = join(place, `block-${n}.${language === 'python' ? 'py' : language}`)
     writeFileSync(file, text)
     return { file, text }
   })
+}
+
+function blocksOf(page: string, language: string): string[] {
+  const pattern = new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'gm')
+  return [...page.matchAll(pattern)].map((match) => match[1] ?? '')
 }
 
 /** One that receives webhooks does not end by itself. */
@@ -94,13 +110,13 @@ async function runBlocks(command: string, args: readonly string[], blocks: reado
   }
 }
 
-async function runReceiver(command: string, file: string): Promise<void> {
+async function runReceiver(command: string, ...args: string[]): Promise<void> {
   const probe = createServer()
   await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve))
   const port = portOf(probe)
   await new Promise((resolve) => probe.close(resolve))
   const signed = signedDeliveries(Math.floor(Date.now() / 1_000))
-  const child = spawn(command, [file], {
+  const child = spawn(command, args, {
     env: { ...env, PORT: String(port), WEBHOOK_SECRET: signed.current },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -122,6 +138,43 @@ async function runReceiver(command: string, file: string): Promise<void> {
 }
 
 describe('at the same time', { concurrency: true }, () => {
+  test('every request of the guide that is written for the shell is answered', async () => {
+    let answered = 0
+    for (const { file, text } of GUIDE) {
+      for (const block of blocksOf(text, 'sh')) {
+        // Operators run the service on several machines; the commands are those of its own tests.
+        if (file.endsWith('many-machines.md')) continue
+        const { stdout } = await run('sh', ['-c', `set -e; ${block}`], { env })
+        if (!block.includes('curl')) continue
+        answered++
+        assert.notEqual(stdout.trim(), '', block)
+        assert.equal(/"error":/.test(stdout), file.endsWith('/errors.md'), `${block}\n${stdout}`)
+      }
+    }
+    assert.ok(answered >= 10)
+  })
+
+  test('what the guide shows as JSON is JSON', () => {
+    const shown = GUIDE.flatMap(({ text }) => blocksOf(text, 'json'))
+    assert.ok(shown.length > 0)
+    for (const block of shown) JSON.parse(block)
+  })
+
+  const go = spawnSync('gofmt', ['-h']).error === undefined
+  test('Go: the receiver of the guide', { skip: go ? false : 'go is not installed' }, async () => {
+    const blocks = GUIDE.flatMap(({ text }) => blocksOf(text, 'go'))
+    assert.equal(blocks.length, 1)
+    const file = join(folder, 'receiver.go')
+    writeFileSync(file, blocks[0] ?? '')
+    const { stdout } = await run('gofmt', ['-l', file])
+    assert.equal(stdout, '', 'it is formatted')
+    // The compiler takes longer than all else here.
+    if (!SOAK) return
+    const binary = join(folder, 'receiver')
+    await run('go', ['build', '-o', binary, file], { cwd: folder })
+    await runReceiver(binary)
+  })
+
   test('TypeScript: built, installed, checked by the compiler and run', async () => {
     const [repository, project] = [join(folder, 'tapeline/clients/typescript'), join(folder, 'project')]
     const readme = readFileSync(join(CLIENTS, 'typescript/README.md'), 'utf8')

@@ -5,6 +5,7 @@ import {
   CreditLimitError,
   type DryRun,
   type EventKind,
+  type NewWebhook,
   Tapeline,
   TapelineError,
 } from '../../clients/typescript/src/index.ts'
@@ -103,7 +104,7 @@ async function budget(reached: Reached): Promise<Found['budget']> {
 
 async function webhook(reached: Reached): Promise<Found['webhook']> {
   const { client, credits } = open(reached)
-  const { id } = await client.createWebhook(SCENARIOS.webhook)
+  const { id } = await client.createWebhook(SCENARIOS.webhook as NewWebhook)
   return { id, credits: credits() }
 }
 

@@ -76,7 +76,7 @@ test('a wait that is too long is the decision of the caller', async (t) => {
 
 test('a POST is repeated under the same Idempotency-Key; the next one has another', async (t) => {
   const { client, asked } = await stub(t, (n) => (n < 2 ? undefined : { status: 201, body: { id: 'wh_1' } }))
-  const webhook = { url: 'https://example.com', kinds: ['block_added'] }
+  const webhook = { url: 'https://example.com', kinds: ['block_added'] as const }
   assert.equal((await client.createWebhook(webhook)).id, 'wh_1')
   await client.createWebhook(webhook)
   await client.createWebhook(webhook, { idempotencyKey: 'mine' })

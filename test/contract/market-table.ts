@@ -413,7 +413,7 @@ export const FIELDS = {
   funding: 'timestamp symbol source funding_rate next_funding_time',
   ticker: 'timestamp symbol source bid_price bid_size ask_price ask_size',
   market:
-    'market_id source symbol slug ticker condition_id event_id question market_type start_time end_time active status winner resolved_at tokens strike reference_price_start reference_price_end volume liquidity open_interest clob_token_up clob_token_down final_volume final_liquidity',
+    'market_id source symbol slug ticker condition_id event_id question market_type start_time end_time active status winner resolved_at tokens strike reference_price_start reference_price_end volume liquidity open_interest created_at updated_at tags clob_token_up clob_token_down final_volume final_liquidity',
   snapshotA: `${SNAPSHOT_FIELDS} market_slug question market_type token_up token_down price_up price_down reference_price`,
   snapshotB: `${SNAPSHOT_FIELDS} yes_bid yes_ask no_bid no_ask last_price volume open_interest`,
   snapshotPerp: `${SNAPSHOT_FIELDS} bids asks`,

@@ -4,20 +4,32 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { ENDPOINTS } from '../../src/api/endpoints/list.ts'
+import { publishedRoutes } from '../../src/api/publish/router.ts'
 import { ask } from '../fakes/client.ts'
+import { expandDocument } from '../fakes/expand-document.ts'
 import { startReceiver } from '../fakes/receiver.ts'
 import { dataFolder, printedKey, spawnService } from '../fakes/service.ts'
 import { type Document, type Tried, tryAll } from '../fakes/try-it.ts'
 
 const FILE = join(import.meta.dirname, '../../src/api/publish/examples.json')
-/** Two rows show a list; every one of its fields is in them. */
-const SHORT = { limit: '2', depth: '3' }
+/** One row shows a list; every one of its fields is in it. */
+const SHORT = { limit: '1', depth: '2' }
 /** A fresh sandbox has no hour of these yet. */
 const FINE = ['GET /v1/open-interest', 'GET /v1/perpdex/open-interest']
 const valuesOf = (name: string) => (FINE.includes(name) ? { ...SHORT, interval: '5m' } : SHORT)
+/** Levels of an order book. */
+const MAX_LEVELS = 2
 const TRIES = 300
 /** An answer that contains itself would never end. */
 const OF_ITSELF = ['GET /openapi.json', 'GET /asyncapi.json']
+
+const ENDPOINT_OF = new Map(
+  publishedRoutes(ENDPOINTS).map(({ method, path, endpoint }) => [
+    `${method} ${path}`,
+    `${method} ${endpoint.path}`,
+  ]),
+)
 
 interface Recorded {
   samples: Record<string, unknown>
@@ -43,7 +55,7 @@ try {
   let samples: Recorded['samples'] = {}
   for (let left = TRIES; left > 0; left--) {
     await new Promise((resolve) => setTimeout(resolve, 2_000))
-    const document = (await ask(`${service.url}/openapi.json`)).json as unknown as Document
+    const document = expandDocument((await ask(`${service.url}/openapi.json`)).json as unknown as Document)
     const tried = await tryAll(service.url, key, document, { receiver: receiver.url, values: valuesOf })
     const current = samplesOf(document)
     if (current.transaction === undefined || current.market === undefined) continue
@@ -57,7 +69,10 @@ try {
   }
   const kept = Object.entries(before.answers).filter(([name]) => !isChosen(name))
   const fresh = Object.entries(answers).filter(([name]) => isChosen(name))
-  const sorted = [...kept, ...fresh].sort(([a], [b]) => (a < b ? -1 : 1))
+  const sorted = [...kept, ...fresh]
+    .filter(([name, answer]) => showsMore(name, answer, { ...before.answers, ...answers }))
+    .map(([name, answer]): [string, unknown] => [name, shortened(name, answer)])
+    .sort(([a], [b]) => (a < b ? -1 : 1))
   const recorded: Recorded = {
     samples: wanted.length === 0 ? samples : before.samples,
     answers: Object.fromEntries(sorted),
@@ -69,6 +84,41 @@ try {
   await service.kill('SIGKILL')
   await receiver.close()
   folder.remove()
+}
+
+/** Another path to an endpoint has an answer of its own where its rows have other fields. */
+function showsMore(name: string, answer: unknown, all: Record<string, unknown>): boolean {
+  const main = ENDPOINT_OF.get(name) ?? name
+  return main === name || fieldsOf(answer) !== fieldsOf(all[main])
+}
+
+function fieldsOf(answer: unknown): string {
+  const { data = answer } = answer as { data?: object | object[] }
+  return Object.keys([data].flat()[0] ?? {}).join()
+}
+
+/** What has no limit: the first of each list, which all others are like. */
+function shortened(name: string, given: unknown): unknown {
+  const answer = JSON.parse(JSON.stringify(given), (_name, value: unknown) =>
+    Array.isArray(value) && value.every(Array.isArray) ? value.slice(0, MAX_LEVELS) : value,
+  )
+  if (name === 'GET /v1/sources') {
+    const { data, meta } = answer as { data: { endpoints: unknown[] }[]; meta: object }
+    const [first] = data
+    return { data: [{ ...first, endpoints: first?.endpoints.slice(0, 2) }], meta: { ...meta, count: 1 } }
+  }
+  if (name !== 'GET /v1/status') return answer
+  const { ingestion, nodes, disk, ...rest } = answer as {
+    ingestion: unknown[]
+    nodes: unknown[]
+    disk: { parts: unknown[] }
+  }
+  return {
+    ...rest,
+    ingestion: ingestion.slice(0, 1),
+    nodes: nodes.slice(0, 1),
+    disk: { ...disk, parts: disk.parts.slice(0, 2) },
+  }
 }
 
 function show({ name, answer }: Tried): string {

@@ -142,7 +142,7 @@ test('the installed package serves as the README says, and changes nothing where
     assert.equal(status, 200, `${path}: ${text}`)
     if (isNode) assert.match(text, /"result"/)
   }
-  for (const path of ['/', '/docs', '/docs/swagger-ui-bundle.js', '/openapi.json']) {
+  for (const path of ['/', '/docs', '/guide', '/guide/guide.css', '/openapi.json']) {
     const { status, text } = await ask(`${url}${path}`)
     assert.equal(status, 200, path)
     assert.ok(text.length > 200, path)

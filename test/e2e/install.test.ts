@@ -14,7 +14,7 @@ interface Locked {
 }
 
 /** A checkout builds its page itself. */
-const PAGE_PACKAGES = ['lightweight-charts', 'preact', 'swagger-ui-dist', 'vite']
+const PAGE_PACKAGES = ['lightweight-charts', 'preact', 'vite']
 
 /** A copy of what is needed to start, without its packages. */
 function withCopy(run: (folder: string) => void): void {

@@ -11,6 +11,7 @@ import { CONDITION, fillWorld, NOW, QUESTION } from '../fakes/market-world.ts'
 
 type Row = Record<string, unknown>
 interface Schema {
+  $ref?: string
   type?: string | string[]
   properties?: Record<string, Schema>
   anyOf?: Schema[]
@@ -70,10 +71,16 @@ function parseCsv(text: string): { text: string; quoted: boolean }[][] {
 
 /** The schemas of a column, over all shapes of the row. */
 function columnSchemas(row: Schema, name: string): Schema[] {
-  return [row, ...(row.anyOf ?? [])].flatMap((shape) => {
+  return shapesOf(row).flatMap((shape) => {
     const found = shape.properties?.[name]
-    return found === undefined ? [] : [found, ...(found.anyOf ?? [])]
+    return found === undefined ? [] : shapesOf(found)
   })
+}
+
+function shapesOf(schema: Schema): Schema[] {
+  const name = schema.$ref?.split('/').at(-1)
+  const plain = name === undefined ? schema : (document.components.schemas[name] ?? {})
+  return name === undefined ? [plain, ...(plain.anyOf ?? []).flatMap(shapesOf)] : shapesOf(plain)
 }
 
 /** A CSV field as the row schema tells its type; an empty one is null or absent. */

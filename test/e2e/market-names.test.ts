@@ -244,6 +244,10 @@ test('a market shows the token of each leg, and what is final once it is resolve
     [over.clob_token_up, over.clob_token_down, over.final_volume, over.final_liquidity, over.question],
     [TOKENS.up, TOKENS.down, 15234.2, null, QUESTION],
   )
+  assert.deepEqual(
+    [over.created_at, over.updated_at, over.tags],
+    ['2026-06-09T12:00:00.000Z', '2026-06-10T12:00:10.000Z', ['Crypto', 'Up or Down']],
+  )
   const { json: closed } = await service.get('/v1/markets/btc-updown-15m-1781091900')
   assert.deepEqual(
     [closed.clob_token_up, closed.clob_token_down, closed.final_volume],

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { ask } from '../fakes/client.ts'
 import { documentSchemas } from '../fakes/document-schemas.ts'
+import { expandDocument } from '../fakes/expand-document.ts'
 import { type Receiver, startReceiver } from '../fakes/receiver.ts'
 import { useSandboxService } from '../fakes/sandbox-service.ts'
 import { type Document, type Tried, tryAll } from '../fakes/try-it.ts'
@@ -20,7 +21,7 @@ before(async () => {
   const { service, key } = await sandbox()
   const endsAt = performance.now() + START_MS
   for (;;) {
-    document = (await ask(`${service.url}/openapi.json`)).json as unknown as Document
+    document = expandDocument((await ask(`${service.url}/openapi.json`)).json as unknown as Document)
     const books = await ask(`${service.url}/v1/perpdex/snapshots?symbol=BTC&limit=1`, { key })
     if (books.status === 200 && withoutExample(document).length === 0) break
     if (performance.now() > endsAt) throw new Error(`no values for ${withoutExample(document)}`)

@@ -703,6 +703,12 @@ class Market(TypedDict):
     resolved_at: Optional[str]
     # Order-book tokens of the market.
     tokens: List[MarketToken]
+    # When the venue created its record; null where it does not say.
+    created_at: Optional[str]
+    # When the venue last changed it; null where it does not say.
+    updated_at: Optional[str]
+    # What the venue files it under.
+    tags: List[str]
     # Strike price, where the contract has one.
     strike: Optional[float]
     # Price of the asset at start_time.
@@ -765,6 +771,12 @@ class MarketRecord(TypedDict):
     resolved_at: Optional[str]
     # Order-book tokens of the market.
     tokens: List[MarketToken]
+    # When the venue created its record; null where it does not say.
+    created_at: Optional[str]
+    # When the venue last changed it; null where it does not say.
+    updated_at: Optional[str]
+    # What the venue files it under.
+    tags: List[str]
     # Strike price, where the contract has one.
     strike: Optional[float]
     # Price of the asset at start_time.
@@ -1385,85 +1397,72 @@ RpcRequest = Union["RpcRequestPing", "RpcRequestGetServerInfo", "RpcRequestGetIn
 
 
 class RpcRequestPing(TypedDict):
-    """Light method: 1 credit."""
-
     # Version of the protocol.
     jsonrpc: Literal["2.0"]
     # Chosen by the caller, copied into the answer.
     id: Optional[Union[str, float]]
-    # Name of the method.
     method: Literal["ping"]
     params: NotRequired[Dict[str, Any]]
 
 
 class RpcRequestGetServerInfo(TypedDict):
-    """Light method: 1 credit. Answers are shared for up to 200 ms."""
+    """Answers are shared for up to 200 ms."""
 
     # Version of the protocol.
     jsonrpc: Literal["2.0"]
     # Chosen by the caller, copied into the answer.
     id: Optional[Union[str, float]]
-    # Name of the method.
     method: Literal["getServerInfo"]
     params: NotRequired[Dict[str, Any]]
 
 
 class RpcRequestGetInfo(TypedDict):
-    """Light method: 1 credit. Answers are shared for up to 200 ms."""
+    """Answers are shared for up to 200 ms."""
 
     # Version of the protocol.
     jsonrpc: Literal["2.0"]
     # Chosen by the caller, copied into the answer.
     id: Optional[Union[str, float]]
-    # Name of the method.
     method: Literal["getInfo"]
     params: NotRequired[Dict[str, Any]]
 
 
 class RpcRequestGetSyncStatus(TypedDict):
-    """Light method: 1 credit."""
-
     # Version of the protocol.
     jsonrpc: Literal["2.0"]
     # Chosen by the caller, copied into the answer.
     id: Optional[Union[str, float]]
-    # Name of the method.
     method: Literal["getSyncStatus"]
     params: NotRequired[Dict[str, Any]]
 
 
 class RpcRequestGetCurrentNetwork(TypedDict):
-    """Light method: 1 credit. Answers are shared for up to 5000 ms."""
+    """Answers are shared for up to 5000 ms."""
 
     # Version of the protocol.
     jsonrpc: Literal["2.0"]
     # Chosen by the caller, copied into the answer.
     id: Optional[Union[str, float]]
-    # Name of the method.
     method: Literal["getCurrentNetwork"]
     params: NotRequired[Dict[str, Any]]
 
 
 class RpcRequestGetSystemInfo(TypedDict):
-    """Light method: 1 credit. Answers are shared for up to 5000 ms."""
+    """Answers are shared for up to 5000 ms."""
 
     # Version of the protocol.
     jsonrpc: Literal["2.0"]
     # Chosen by the caller, copied into the answer.
     id: Optional[Union[str, float]]
-    # Name of the method.
     method: Literal["getSystemInfo"]
     params: NotRequired[Dict[str, Any]]
 
 
 class RpcRequestGetConnections(TypedDict):
-    """Light method: 1 credit."""
-
     # Version of the protocol.
     jsonrpc: Literal["2.0"]
     # Chosen by the caller, copied into the answer.
     id: Optional[Union[str, float]]
-    # Name of the method.
     method: Literal["getConnections"]
     params: NotRequired[RpcRequestGetConnectionsParams]
 
@@ -1474,13 +1473,12 @@ class RpcRequestGetConnectionsParams(TypedDict):
 
 
 class RpcRequestGetMetrics(TypedDict):
-    """Light method: 1 credit. Answers are shared for up to 500 ms."""
+    """Answers are shared for up to 500 ms."""
 
     # Version of the protocol.
     jsonrpc: Literal["2.0"]
     # Chosen by the caller, copied into the answer.
     id: Optional[Union[str, float]]
-    # Name of the method.
     method: Literal["getMetrics"]
     params: NotRequired[RpcRequestGetMetricsParams]
 
@@ -1501,85 +1499,72 @@ class RpcRequestGetMetricsParams(TypedDict):
 
 
 class RpcRequestGetPeerAddresses(TypedDict):
-    """Light method: 1 credit. Answers are shared for up to 500 ms."""
+    """Answers are shared for up to 500 ms."""
 
     # Version of the protocol.
     jsonrpc: Literal["2.0"]
     # Chosen by the caller, copied into the answer.
     id: Optional[Union[str, float]]
-    # Name of the method.
     method: Literal["getPeerAddresses"]
     params: NotRequired[Dict[str, Any]]
 
 
 class RpcRequestGetConnectedPeerInfo(TypedDict):
-    """Light method: 1 credit. Answers are shared for up to 500 ms."""
+    """Answers are shared for up to 500 ms."""
 
     # Version of the protocol.
     jsonrpc: Literal["2.0"]
     # Chosen by the caller, copied into the answer.
     id: Optional[Union[str, float]]
-    # Name of the method.
     method: Literal["getConnectedPeerInfo"]
     params: NotRequired[Dict[str, Any]]
 
 
 class RpcRequestGetBlockDagInfo(TypedDict):
-    """Light method: 1 credit. Answers are shared for up to 100 ms."""
+    """Answers are shared for up to 100 ms."""
 
     # Version of the protocol.
     jsonrpc: Literal["2.0"]
     # Chosen by the caller, copied into the answer.
     id: Optional[Union[str, float]]
-    # Name of the method.
     method: Literal["getBlockDagInfo"]
     params: NotRequired[Dict[str, Any]]
 
 
 class RpcRequestGetSink(TypedDict):
-    """Light method: 1 credit."""
-
     # Version of the protocol.
     jsonrpc: Literal["2.0"]
     # Chosen by the caller, copied into the answer.
     id: Optional[Union[str, float]]
-    # Name of the method.
     method: Literal["getSink"]
     params: NotRequired[Dict[str, Any]]
 
 
 class RpcRequestGetSinkBlueScore(TypedDict):
-    """Light method: 1 credit."""
-
     # Version of the protocol.
     jsonrpc: Literal["2.0"]
     # Chosen by the caller, copied into the answer.
     id: Optional[Union[str, float]]
-    # Name of the method.
     method: Literal["getSinkBlueScore"]
     params: NotRequired[Dict[str, Any]]
 
 
 class RpcRequestGetBlockCount(TypedDict):
-    """Light method: 1 credit. Answers are shared for up to 100 ms."""
+    """Answers are shared for up to 100 ms."""
 
     # Version of the protocol.
     jsonrpc: Literal["2.0"]
     # Chosen by the caller, copied into the answer.
     id: Optional[Union[str, float]]
-    # Name of the method.
     method: Literal["getBlockCount"]
     params: NotRequired[Dict[str, Any]]
 
 
 class RpcRequestGetCurrentBlockColor(TypedDict):
-    """Light method: 1 credit."""
-
     # Version of the protocol.
     jsonrpc: Literal["2.0"]
     # Chosen by the caller, copied into the answer.
     id: Optional[Union[str, float]]
-    # Name of the method.
     method: Literal["getCurrentBlockColor"]
     params: RpcRequestGetCurrentBlockColorParams
 
@@ -1590,25 +1575,19 @@ class RpcRequestGetCurrentBlockColorParams(TypedDict):
 
 
 class RpcRequestGetBlockRewardInfo(TypedDict):
-    """Light method: 1 credit."""
-
     # Version of the protocol.
     jsonrpc: Literal["2.0"]
     # Chosen by the caller, copied into the answer.
     id: Optional[Union[str, float]]
-    # Name of the method.
     method: Literal["getBlockRewardInfo"]
     params: RpcRequestGetCurrentBlockColorParams
 
 
 class RpcRequestGetSeqCommitLaneProof(TypedDict):
-    """Light method: 1 credit."""
-
     # Version of the protocol.
     jsonrpc: Literal["2.0"]
     # Chosen by the caller, copied into the answer.
     id: Optional[Union[str, float]]
-    # Name of the method.
     method: Literal["getSeqCommitLaneProof"]
     params: RpcRequestGetSeqCommitLaneProofParams
 
@@ -1621,13 +1600,10 @@ class RpcRequestGetSeqCommitLaneProofParams(TypedDict):
 
 
 class RpcRequestGetBalanceByAddress(TypedDict):
-    """Light method: 1 credit."""
-
     # Version of the protocol.
     jsonrpc: Literal["2.0"]
     # Chosen by the caller, copied into the answer.
     id: Optional[Union[str, float]]
-    # Name of the method.
     method: Literal["getBalanceByAddress"]
     params: RpcRequestGetBalanceByAddressParams
 
@@ -1638,13 +1614,10 @@ class RpcRequestGetBalanceByAddressParams(TypedDict):
 
 
 class RpcRequestGetUtxoReturnAddress(TypedDict):
-    """Light method: 1 credit."""
-
     # Version of the protocol.
     jsonrpc: Literal["2.0"]
     # Chosen by the caller, copied into the answer.
     id: Optional[Union[str, float]]
-    # Name of the method.
     method: Literal["getUtxoReturnAddress"]
     params: RpcRequestGetUtxoReturnAddressParams
 
@@ -1657,25 +1630,23 @@ class RpcRequestGetUtxoReturnAddressParams(TypedDict):
 
 
 class RpcRequestGetFeeEstimate(TypedDict):
-    """Light method: 1 credit. Answers are shared for up to 500 ms."""
+    """Answers are shared for up to 500 ms."""
 
     # Version of the protocol.
     jsonrpc: Literal["2.0"]
     # Chosen by the caller, copied into the answer.
     id: Optional[Union[str, float]]
-    # Name of the method.
     method: Literal["getFeeEstimate"]
     params: NotRequired[Dict[str, Any]]
 
 
 class RpcRequestGetFeeEstimateExperimental(TypedDict):
-    """Light method: 1 credit. Answers are shared for up to 500 ms."""
+    """Answers are shared for up to 500 ms."""
 
     # Version of the protocol.
     jsonrpc: Literal["2.0"]
     # Chosen by the caller, copied into the answer.
     id: Optional[Union[str, float]]
-    # Name of the method.
     method: Literal["getFeeEstimateExperimental"]
     params: NotRequired[RpcRequestGetFeeEstimateExperimentalParams]
 
@@ -1686,25 +1657,21 @@ class RpcRequestGetFeeEstimateExperimentalParams(TypedDict):
 
 
 class RpcRequestGetCoinSupply(TypedDict):
-    """Light method: 1 credit. Answers are shared for up to 500 ms."""
+    """Answers are shared for up to 500 ms."""
 
     # Version of the protocol.
     jsonrpc: Literal["2.0"]
     # Chosen by the caller, copied into the answer.
     id: Optional[Union[str, float]]
-    # Name of the method.
     method: Literal["getCoinSupply"]
     params: NotRequired[Dict[str, Any]]
 
 
 class RpcRequestGetDaaScoreTimestampEstimate(TypedDict):
-    """Light method: 1 credit."""
-
     # Version of the protocol.
     jsonrpc: Literal["2.0"]
     # Chosen by the caller, copied into the answer.
     id: Optional[Union[str, float]]
-    # Name of the method.
     method: Literal["getDaaScoreTimestampEstimate"]
     params: RpcRequestGetDaaScoreTimestampEstimateParams
 
@@ -1715,13 +1682,10 @@ class RpcRequestGetDaaScoreTimestampEstimateParams(TypedDict):
 
 
 class RpcRequestEstimateNetworkHashesPerSecond(TypedDict):
-    """Light method: 1 credit."""
-
     # Version of the protocol.
     jsonrpc: Literal["2.0"]
     # Chosen by the caller, copied into the answer.
     id: Optional[Union[str, float]]
-    # Name of the method.
     method: Literal["estimateNetworkHashesPerSecond"]
     params: RpcRequestEstimateNetworkHashesPerSecondParams
 
@@ -1734,13 +1698,10 @@ class RpcRequestEstimateNetworkHashesPerSecondParams(TypedDict):
 
 
 class RpcRequestGetSubnetwork(TypedDict):
-    """Light method: 1 credit."""
-
     # Version of the protocol.
     jsonrpc: Literal["2.0"]
     # Chosen by the caller, copied into the answer.
     id: Optional[Union[str, float]]
-    # Name of the method.
     method: Literal["getSubnetwork"]
     params: RpcRequestGetSubnetworkParams
 
@@ -1751,13 +1712,10 @@ class RpcRequestGetSubnetworkParams(TypedDict):
 
 
 class RpcRequestGetBlock(TypedDict):
-    """Heavy method: 5 credits."""
-
     # Version of the protocol.
     jsonrpc: Literal["2.0"]
     # Chosen by the caller, copied into the answer.
     id: Optional[Union[str, float]]
-    # Name of the method.
     method: Literal["getBlock"]
     params: RpcRequestGetBlockParams
 
@@ -1770,13 +1728,10 @@ class RpcRequestGetBlockParams(TypedDict):
 
 
 class RpcRequestGetBlocks(TypedDict):
-    """Heavy method: 5 credits."""
-
     # Version of the protocol.
     jsonrpc: Literal["2.0"]
     # Chosen by the caller, copied into the answer.
     id: Optional[Union[str, float]]
-    # Name of the method.
     method: Literal["getBlocks"]
     params: NotRequired[RpcRequestGetBlocksParams]
 
@@ -1791,13 +1746,10 @@ class RpcRequestGetBlocksParams(TypedDict):
 
 
 class RpcRequestGetHeaders(TypedDict):
-    """Heavy method: 5 credits."""
-
     # Version of the protocol.
     jsonrpc: Literal["2.0"]
     # Chosen by the caller, copied into the answer.
     id: Optional[Union[str, float]]
-    # Name of the method.
     method: Literal["getHeaders"]
     params: RpcRequestGetHeadersParams
 
@@ -1812,13 +1764,10 @@ class RpcRequestGetHeadersParams(TypedDict):
 
 
 class RpcRequestGetVirtualChainFromBlock(TypedDict):
-    """Heavy method: 5 credits."""
-
     # Version of the protocol.
     jsonrpc: Literal["2.0"]
     # Chosen by the caller, copied into the answer.
     id: Optional[Union[str, float]]
-    # Name of the method.
     method: Literal["getVirtualChainFromBlock"]
     params: RpcRequestGetVirtualChainFromBlockParams
 
@@ -1833,13 +1782,10 @@ class RpcRequestGetVirtualChainFromBlockParams(TypedDict):
 
 
 class RpcRequestGetVirtualChainFromBlockV2(TypedDict):
-    """Heavy method: 5 credits."""
-
     # Version of the protocol.
     jsonrpc: Literal["2.0"]
     # Chosen by the caller, copied into the answer.
     id: Optional[Union[str, float]]
-    # Name of the method.
     method: Literal["getVirtualChainFromBlockV2"]
     params: RpcRequestGetVirtualChainFromBlockV2Params
 
@@ -1854,13 +1800,10 @@ class RpcRequestGetVirtualChainFromBlockV2Params(TypedDict):
 
 
 class RpcRequestGetBlockTemplate(TypedDict):
-    """Heavy method: 5 credits."""
-
     # Version of the protocol.
     jsonrpc: Literal["2.0"]
     # Chosen by the caller, copied into the answer.
     id: Optional[Union[str, float]]
-    # Name of the method.
     method: Literal["getBlockTemplate"]
     params: RpcRequestGetBlockTemplateParams
 
@@ -1873,13 +1816,10 @@ class RpcRequestGetBlockTemplateParams(TypedDict):
 
 
 class RpcRequestSubmitBlock(TypedDict):
-    """Heavy method: 5 credits."""
-
     # Version of the protocol.
     jsonrpc: Literal["2.0"]
     # Chosen by the caller, copied into the answer.
     id: Optional[Union[str, float]]
-    # Name of the method.
     method: Literal["submitBlock"]
     params: RpcRequestSubmitBlockParams
 
@@ -1924,13 +1864,10 @@ class RpcRequestSubmitBlockParamsBlockHeader(TypedDict):
 
 
 class RpcRequestGetBalancesByAddresses(TypedDict):
-    """Heavy method: 5 credits."""
-
     # Version of the protocol.
     jsonrpc: Literal["2.0"]
     # Chosen by the caller, copied into the answer.
     id: Optional[Union[str, float]]
-    # Name of the method.
     method: Literal["getBalancesByAddresses"]
     params: RpcRequestGetBalancesByAddressesParams
 
@@ -1941,25 +1878,19 @@ class RpcRequestGetBalancesByAddressesParams(TypedDict):
 
 
 class RpcRequestGetUtxosByAddresses(TypedDict):
-    """Heavy method: 5 credits."""
-
     # Version of the protocol.
     jsonrpc: Literal["2.0"]
     # Chosen by the caller, copied into the answer.
     id: Optional[Union[str, float]]
-    # Name of the method.
     method: Literal["getUtxosByAddresses"]
     params: RpcRequestGetBalancesByAddressesParams
 
 
 class RpcRequestGetMempoolEntry(TypedDict):
-    """Heavy method: 5 credits."""
-
     # Version of the protocol.
     jsonrpc: Literal["2.0"]
     # Chosen by the caller, copied into the answer.
     id: Optional[Union[str, float]]
-    # Name of the method.
     method: Literal["getMempoolEntry"]
     params: RpcRequestGetMempoolEntryParams
 
@@ -1974,13 +1905,10 @@ class RpcRequestGetMempoolEntryParams(TypedDict):
 
 
 class RpcRequestGetMempoolEntries(TypedDict):
-    """Heavy method: 5 credits."""
-
     # Version of the protocol.
     jsonrpc: Literal["2.0"]
     # Chosen by the caller, copied into the answer.
     id: Optional[Union[str, float]]
-    # Name of the method.
     method: Literal["getMempoolEntries"]
     params: NotRequired[RpcRequestGetMempoolEntriesParams]
 
@@ -1993,13 +1921,10 @@ class RpcRequestGetMempoolEntriesParams(TypedDict):
 
 
 class RpcRequestGetMempoolEntriesByAddresses(TypedDict):
-    """Heavy method: 5 credits."""
-
     # Version of the protocol.
     jsonrpc: Literal["2.0"]
     # Chosen by the caller, copied into the answer.
     id: Optional[Union[str, float]]
-    # Name of the method.
     method: Literal["getMempoolEntriesByAddresses"]
     params: RpcRequestGetMempoolEntriesByAddressesParams
 
@@ -2014,13 +1939,10 @@ class RpcRequestGetMempoolEntriesByAddressesParams(TypedDict):
 
 
 class RpcRequestSubmitTransaction(TypedDict):
-    """Heavy method: 5 credits."""
-
     # Version of the protocol.
     jsonrpc: Literal["2.0"]
     # Chosen by the caller, copied into the answer.
     id: Optional[Union[str, float]]
-    # Name of the method.
     method: Literal["submitTransaction"]
     params: RpcRequestSubmitTransactionParams
 
@@ -2033,13 +1955,10 @@ class RpcRequestSubmitTransactionParams(TypedDict):
 
 
 class RpcRequestSubmitTransactionReplacement(TypedDict):
-    """Heavy method: 5 credits."""
-
     # Version of the protocol.
     jsonrpc: Literal["2.0"]
     # Chosen by the caller, copied into the answer.
     id: Optional[Union[str, float]]
-    # Name of the method.
     method: Literal["submitTransactionReplacement"]
     params: RpcRequestSubmitTransactionReplacementParams
 
@@ -2054,8 +1973,8 @@ class Webhook(TypedDict):
     id: str
     # Where deliveries go.
     url: str
-    # Kinds of events: block_added, virtual_chain_changed, virtual_daa_score_changed, sink_blue_score_changed, utxos_changed, mempool_entry, covenant_execution, krc20_activity, native_asset_transfer, scriptlang_event, covenant_created, covenant_spent, token_transfer.
-    kinds: List[str]
+    # Kinds of events.
+    kinds: List[Literal["block_added", "virtual_chain_changed", "virtual_daa_score_changed", "sink_blue_score_changed", "utxos_changed", "mempool_entry", "covenant_execution", "krc20_activity", "native_asset_transfer", "scriptlang_event", "covenant_created", "covenant_spent", "token_transfer"]]
     # Addresses that narrow the kinds which have some; needed for utxos_changed.
     addresses: List[str]
     # Whether what is waiting, up to 100 events or 200 ms, comes in one POST as an array.
@@ -2090,8 +2009,8 @@ class CreatedWebhook(TypedDict):
     id: str
     # Where deliveries go.
     url: str
-    # Kinds of events: block_added, virtual_chain_changed, virtual_daa_score_changed, sink_blue_score_changed, utxos_changed, mempool_entry, covenant_execution, krc20_activity, native_asset_transfer, scriptlang_event, covenant_created, covenant_spent, token_transfer.
-    kinds: List[str]
+    # Kinds of events.
+    kinds: List[Literal["block_added", "virtual_chain_changed", "virtual_daa_score_changed", "sink_blue_score_changed", "utxos_changed", "mempool_entry", "covenant_execution", "krc20_activity", "native_asset_transfer", "scriptlang_event", "covenant_created", "covenant_spent", "token_transfer"]]
     # Addresses that narrow the kinds which have some; needed for utxos_changed.
     addresses: List[str]
     # Whether what is waiting, up to 100 events or 200 ms, comes in one POST as an array.
@@ -2109,8 +2028,8 @@ class CreatedWebhook(TypedDict):
 class NewWebhook(TypedDict):
     # HTTPS address of the receiver; port 443 or 1024 and above.
     url: str
-    # Kinds of events: block_added, virtual_chain_changed, virtual_daa_score_changed, sink_blue_score_changed, utxos_changed, mempool_entry, covenant_execution, krc20_activity, native_asset_transfer, scriptlang_event, covenant_created, covenant_spent, token_transfer.
-    kinds: List[str]
+    # Kinds of events.
+    kinds: List[Literal["block_added", "virtual_chain_changed", "virtual_daa_score_changed", "sink_blue_score_changed", "utxos_changed", "mempool_entry", "covenant_execution", "krc20_activity", "native_asset_transfer", "scriptlang_event", "covenant_created", "covenant_spent", "token_transfer"]]
     # Addresses that narrow the kinds which have some; needed for utxos_changed.
     addresses: NotRequired[List[str]]
     # Whether what is waiting, up to 100 events or 200 ms, comes in one POST as an array.
@@ -2122,8 +2041,8 @@ class FoundWebhook(TypedDict):
     id: str
     # Where deliveries go.
     url: str
-    # Kinds of events: block_added, virtual_chain_changed, virtual_daa_score_changed, sink_blue_score_changed, utxos_changed, mempool_entry, covenant_execution, krc20_activity, native_asset_transfer, scriptlang_event, covenant_created, covenant_spent, token_transfer.
-    kinds: List[str]
+    # Kinds of events.
+    kinds: List[Literal["block_added", "virtual_chain_changed", "virtual_daa_score_changed", "sink_blue_score_changed", "utxos_changed", "mempool_entry", "covenant_execution", "krc20_activity", "native_asset_transfer", "scriptlang_event", "covenant_created", "covenant_spent", "token_transfer"]]
     # Addresses that narrow the kinds which have some; needed for utxos_changed.
     addresses: List[str]
     # Whether what is waiting, up to 100 events or 200 ms, comes in one POST as an array.
@@ -2151,8 +2070,8 @@ class ChangedWebhook(TypedDict):
     id: str
     # Where deliveries go.
     url: str
-    # Kinds of events: block_added, virtual_chain_changed, virtual_daa_score_changed, sink_blue_score_changed, utxos_changed, mempool_entry, covenant_execution, krc20_activity, native_asset_transfer, scriptlang_event, covenant_created, covenant_spent, token_transfer.
-    kinds: List[str]
+    # Kinds of events.
+    kinds: List[Literal["block_added", "virtual_chain_changed", "virtual_daa_score_changed", "sink_blue_score_changed", "utxos_changed", "mempool_entry", "covenant_execution", "krc20_activity", "native_asset_transfer", "scriptlang_event", "covenant_created", "covenant_spent", "token_transfer"]]
     # Addresses that narrow the kinds which have some; needed for utxos_changed.
     addresses: List[str]
     # Whether what is waiting, up to 100 events or 200 ms, comes in one POST as an array.
@@ -2178,8 +2097,8 @@ class ChangedWebhook(TypedDict):
 class WebhookChange(TypedDict):
     # Off stops deliveries; on starts them, also after the service switched it off.
     active: NotRequired[bool]
-    # Kinds of events: block_added, virtual_chain_changed, virtual_daa_score_changed, sink_blue_score_changed, utxos_changed, mempool_entry, covenant_execution, krc20_activity, native_asset_transfer, scriptlang_event, covenant_created, covenant_spent, token_transfer.
-    kinds: NotRequired[List[str]]
+    # Kinds of events.
+    kinds: NotRequired[List[Literal["block_added", "virtual_chain_changed", "virtual_daa_score_changed", "sink_blue_score_changed", "utxos_changed", "mempool_entry", "covenant_execution", "krc20_activity", "native_asset_transfer", "scriptlang_event", "covenant_created", "covenant_spent", "token_transfer"]]]
     # Addresses that narrow the kinds which have some; needed for utxos_changed.
     addresses: NotRequired[List[str]]
     # Whether what is waiting, up to 100 events or 200 ms, comes in one POST as an array.
@@ -3007,12 +2926,12 @@ OPERATIONS: Dict[str, Operation] = {
     "funding": Operation("GET", "/v1/funding", rows_field="data", cursor_param="after", times=("timestamp", "next_funding_time", ), floats=("funding_rate", ), integers=()),
     "perpdex_funding": Operation("GET", "/v1/perpdex/funding", rows_field="data", cursor_param="after", times=("timestamp", "next_funding_time", ), floats=("funding_rate", ), integers=()),
     "ticker": Operation("GET", "/v1/ticker", rows_field="data", cursor_param="after", times=("timestamp", ), floats=("bid_price", "bid_size", "ask_price", "ask_size", ), integers=()),
-    "markets": Operation("GET", "/v1/markets", rows_field="data", cursor_param="after", times=("start_time", "end_time", "resolved_at", ), floats=("strike", "reference_price_start", "reference_price_end", "volume", "liquidity", "open_interest", "final_volume", "final_liquidity", ), integers=()),
-    "predmkt_a_markets": Operation("GET", "/v1/predmkt_a/markets", rows_field="data", cursor_param="after", times=("start_time", "end_time", "resolved_at", ), floats=("strike", "reference_price_start", "reference_price_end", "volume", "liquidity", "open_interest", "final_volume", "final_liquidity", ), integers=()),
-    "predmkt_b": Operation("GET", "/v1/predmkt_b", rows_field="data", cursor_param="after", times=("start_time", "end_time", "resolved_at", ), floats=("strike", "reference_price_start", "reference_price_end", "volume", "liquidity", "open_interest", "final_volume", "final_liquidity", ), integers=()),
-    "predmkt_b_markets": Operation("GET", "/v1/predmkt_b/markets", rows_field="data", cursor_param="after", times=("start_time", "end_time", "resolved_at", ), floats=("strike", "reference_price_start", "reference_price_end", "volume", "liquidity", "open_interest", "final_volume", "final_liquidity", ), integers=()),
-    "perpdex": Operation("GET", "/v1/perpdex", rows_field="data", cursor_param="after", times=("start_time", "end_time", "resolved_at", ), floats=("strike", "reference_price_start", "reference_price_end", "volume", "liquidity", "open_interest", "final_volume", "final_liquidity", ), integers=()),
-    "perpdex_markets": Operation("GET", "/v1/perpdex/markets", rows_field="data", cursor_param="after", times=("start_time", "end_time", "resolved_at", ), floats=("strike", "reference_price_start", "reference_price_end", "volume", "liquidity", "open_interest", "final_volume", "final_liquidity", ), integers=()),
+    "markets": Operation("GET", "/v1/markets", rows_field="data", cursor_param="after", times=("start_time", "end_time", "resolved_at", "created_at", "updated_at", ), floats=("strike", "reference_price_start", "reference_price_end", "volume", "liquidity", "open_interest", "final_volume", "final_liquidity", ), integers=()),
+    "predmkt_a_markets": Operation("GET", "/v1/predmkt_a/markets", rows_field="data", cursor_param="after", times=("start_time", "end_time", "resolved_at", "created_at", "updated_at", ), floats=("strike", "reference_price_start", "reference_price_end", "volume", "liquidity", "open_interest", "final_volume", "final_liquidity", ), integers=()),
+    "predmkt_b": Operation("GET", "/v1/predmkt_b", rows_field="data", cursor_param="after", times=("start_time", "end_time", "resolved_at", "created_at", "updated_at", ), floats=("strike", "reference_price_start", "reference_price_end", "volume", "liquidity", "open_interest", "final_volume", "final_liquidity", ), integers=()),
+    "predmkt_b_markets": Operation("GET", "/v1/predmkt_b/markets", rows_field="data", cursor_param="after", times=("start_time", "end_time", "resolved_at", "created_at", "updated_at", ), floats=("strike", "reference_price_start", "reference_price_end", "volume", "liquidity", "open_interest", "final_volume", "final_liquidity", ), integers=()),
+    "perpdex": Operation("GET", "/v1/perpdex", rows_field="data", cursor_param="after", times=("start_time", "end_time", "resolved_at", "created_at", "updated_at", ), floats=("strike", "reference_price_start", "reference_price_end", "volume", "liquidity", "open_interest", "final_volume", "final_liquidity", ), integers=()),
+    "perpdex_markets": Operation("GET", "/v1/perpdex/markets", rows_field="data", cursor_param="after", times=("start_time", "end_time", "resolved_at", "created_at", "updated_at", ), floats=("strike", "reference_price_start", "reference_price_end", "volume", "liquidity", "open_interest", "final_volume", "final_liquidity", ), integers=()),
     "market": Operation("GET", "/v1/markets/{identifier}"),
     "predmkt_a_market": Operation("GET", "/v1/predmkt_a/markets/{identifier}"),
     "cexa_spot": Operation("GET", "/v1/cexa/spot", rows_field="data", cursor_param=None, times=("earliest_data", ), floats=(), integers=()),
@@ -3071,15 +2990,15 @@ class Methods:
         return self._rows(OPERATIONS["candles"], {"symbol": symbol, "interval": interval, "source": source, "market_id": market_id, "token_id": token_id, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def predmkt_a_candles(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, interval: Optional[Literal["5m", "15m", "1h", "4h", "1d", "24h"]] = None, market_id: Optional[str] = None, token_id: Optional[str] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, condition_id: Optional[str] = None) -> Rows[Candle, ListMeta]:
-        """The current bar is served with `closed: false`. Rows come in time order when `start` is given, newest first otherwise. `oracle` has 5m and 15m only and no volume; prediction-market prices are probabilities. Costs 50 plus 3 per row credits. Open from the free plan on. Another path to `GET /v1/candles` with source=predmkt_a. `GET /v1/predmkt_a/candles`"""
+        """Costs 50 plus 3 per row credits. Open from the free plan on. Another path to `GET /v1/candles` with source=predmkt_a. `GET /v1/predmkt_a/candles`"""
         return self._rows(OPERATIONS["predmkt_a_candles"], {"symbol": symbol, "interval": interval, "market_id": market_id, "token_id": token_id, "start": start, "end": end, "limit": limit, "after": after, "order": order, "condition_id": condition_id})
 
     def predmkt_b_by_symbol(self, symbol: str, *, interval: Optional[Literal["5m", "15m", "1h", "4h", "1d", "24h"]] = None, market_id: Optional[str] = None, token_id: Optional[str] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, start_time: Optional[Time] = None, end_time: Optional[Time] = None, offset: Optional[int] = None, include_orderbook: Optional[bool] = None) -> Rows[Candle, ListMeta]:
-        """The current bar is served with `closed: false`. Rows come in time order when `start` is given, newest first otherwise. `oracle` has 5m and 15m only and no volume; prediction-market prices are probabilities. Costs 50 plus 3 per row credits. Open from the free plan on. Another path to `GET /v1/candles` with source=predmkt_b. `GET /v1/predmkt_b/{symbol}`"""
+        """Costs 50 plus 3 per row credits. Open from the free plan on. Another path to `GET /v1/candles` with source=predmkt_b. `GET /v1/predmkt_b/{symbol}`"""
         return self._rows(OPERATIONS["predmkt_b_by_symbol"], {"symbol": symbol, "interval": interval, "market_id": market_id, "token_id": token_id, "start": start, "end": end, "limit": limit, "after": after, "order": order, "start_time": start_time, "end_time": end_time, "offset": offset, "include_orderbook": include_orderbook})
 
     def perpdex_by_symbol(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, interval: Optional[Literal["1s", "1m", "5m", "15m", "1h", "4h", "1d", "24h"]] = None, market_id: Optional[str] = None, token_id: Optional[str] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, start_time: Optional[Time] = None, end_time: Optional[Time] = None, offset: Optional[int] = None, include_orderbook: Optional[bool] = None) -> Rows[Candle, ListMeta]:
-        """The current bar is served with `closed: false`. Rows come in time order when `start` is given, newest first otherwise. `oracle` has 5m and 15m only and no volume; prediction-market prices are probabilities. Costs 50 plus 3 per row credits. Open from the free plan on. Another path to `GET /v1/candles` with source=perpdex. `GET /v1/perpdex/{symbol}`"""
+        """Costs 50 plus 3 per row credits. Open from the free plan on. Another path to `GET /v1/candles` with source=perpdex. `GET /v1/perpdex/{symbol}`"""
         return self._rows(OPERATIONS["perpdex_by_symbol"], {"symbol": symbol, "interval": interval, "market_id": market_id, "token_id": token_id, "start": start, "end": end, "limit": limit, "after": after, "order": order, "start_time": start_time, "end_time": end_time, "offset": offset, "include_orderbook": include_orderbook})
 
     def snapshots(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, source: Literal["predmkt_a", "predmkt_b", "perpdex", "cexa"], market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_orderbook: Optional[bool] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Snapshot, ListMeta]:
@@ -3087,23 +3006,23 @@ class Methods:
         return self._rows(OPERATIONS["snapshots"], {"source": source, "symbol": symbol, "market_id": market_id, "market_type": market_type, "include_orderbook": include_orderbook, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def predmkt_a_snapshots(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_orderbook: Optional[bool] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, condition_id: Optional[str] = None) -> Rows[Snapshot, ListMeta]:
-        """Samples on a 500 ms grid. `interval` picks the last sample of each step. The books of prediction markets come with `include_orderbook`; `perpdex` rows always carry their levels. Costs 50 plus 4 per row; 50 plus 10 per row with include_orderbook on predmkt_a credits. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_a. `GET /v1/predmkt_a/snapshots`"""
+        """Costs 50 plus 4 per row; 50 plus 10 per row with include_orderbook on predmkt_a credits. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_a. `GET /v1/predmkt_a/snapshots`"""
         return self._rows(OPERATIONS["predmkt_a_snapshots"], {"symbol": symbol, "market_id": market_id, "market_type": market_type, "include_orderbook": include_orderbook, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order, "condition_id": condition_id})
 
     def predmkt_a_orderbook(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, condition_id: Optional[str] = None) -> Rows[Snapshot, ListMeta]:
-        """Samples on a 500 ms grid. `interval` picks the last sample of each step. The books of prediction markets come with `include_orderbook`; `perpdex` rows always carry their levels. Costs 50 plus 10 per row credits. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_a, include_orderbook=true. `GET /v1/predmkt_a/orderbook`"""
+        """Costs 50 plus 10 per row credits. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_a, include_orderbook=true. `GET /v1/predmkt_a/orderbook`"""
         return self._rows(OPERATIONS["predmkt_a_orderbook"], {"symbol": symbol, "market_id": market_id, "market_type": market_type, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order, "condition_id": condition_id})
 
     def predmkt_b_snapshots(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_orderbook: Optional[bool] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, series: Optional[Literal["15m", "hourly", "daily"]] = None) -> Rows[Snapshot, ListMeta]:
-        """Samples on a 500 ms grid. `interval` picks the last sample of each step. The books of prediction markets come with `include_orderbook`; `perpdex` rows always carry their levels. Costs 50 plus 4 per row credits. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_b. `GET /v1/predmkt_b/snapshots`"""
+        """Costs 50 plus 4 per row credits. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_b. `GET /v1/predmkt_b/snapshots`"""
         return self._rows(OPERATIONS["predmkt_b_snapshots"], {"symbol": symbol, "market_id": market_id, "market_type": market_type, "include_orderbook": include_orderbook, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order, "series": series})
 
     def predmkt_b_orderbook(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, series: Optional[Literal["15m", "hourly", "daily"]] = None) -> Rows[Snapshot, ListMeta]:
-        """Samples on a 500 ms grid. `interval` picks the last sample of each step. The books of prediction markets come with `include_orderbook`; `perpdex` rows always carry their levels. Costs 50 plus 4 per row credits. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_b, include_orderbook=true. `GET /v1/predmkt_b/orderbook`"""
+        """Costs 50 plus 4 per row credits. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_b, include_orderbook=true. `GET /v1/predmkt_b/orderbook`"""
         return self._rows(OPERATIONS["predmkt_b_orderbook"], {"symbol": symbol, "market_id": market_id, "market_type": market_type, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order, "series": series})
 
     def perpdex_snapshots(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_orderbook: Optional[bool] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Snapshot, ListMeta]:
-        """Samples on a 500 ms grid. `interval` picks the last sample of each step. The books of prediction markets come with `include_orderbook`; `perpdex` rows always carry their levels. Costs 50 plus 4 per row credits. Open from the free plan on. Another path to `GET /v1/snapshots` with source=perpdex. `GET /v1/perpdex/snapshots`"""
+        """Costs 50 plus 4 per row credits. Open from the free plan on. Another path to `GET /v1/snapshots` with source=perpdex. `GET /v1/perpdex/snapshots`"""
         return self._rows(OPERATIONS["perpdex_snapshots"], {"symbol": symbol, "market_id": market_id, "market_type": market_type, "include_orderbook": include_orderbook, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def snapshots_at(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, source: Literal["predmkt_a", "predmkt_b", "perpdex", "cexa"], time: Optional[Time] = None, interval: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, market_id: Optional[str] = None, include_orderbook: Optional[bool] = None) -> SnapshotAt:
@@ -3111,15 +3030,15 @@ class Methods:
         return self._answer(OPERATIONS["snapshots_at"], {"source": source, "symbol": symbol, "time": time, "interval": interval, "market_id": market_id, "include_orderbook": include_orderbook})
 
     def predmkt_a_snapshots_at(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, time: Optional[Time] = None, interval: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, market_id: Optional[str] = None, include_orderbook: Optional[bool] = None, condition_id: Optional[str] = None) -> SnapshotAt:
-        """Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first, or the newest of a duration with `interval` in place of `time`. `data` is null when there is none at or before the time; `meta.reason` says why. Costs 50 flat credits. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=predmkt_a. `GET /v1/predmkt_a/snapshots/at`"""
+        """Costs 50 flat credits. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=predmkt_a. `GET /v1/predmkt_a/snapshots/at`"""
         return self._answer(OPERATIONS["predmkt_a_snapshots_at"], {"symbol": symbol, "time": time, "interval": interval, "market_id": market_id, "include_orderbook": include_orderbook, "condition_id": condition_id})
 
     def predmkt_b_snapshots_at(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, time: Optional[Time] = None, interval: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, market_id: Optional[str] = None, include_orderbook: Optional[bool] = None) -> SnapshotAt:
-        """Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first, or the newest of a duration with `interval` in place of `time`. `data` is null when there is none at or before the time; `meta.reason` says why. Costs 50 flat credits. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=predmkt_b. `GET /v1/predmkt_b/snapshots/at`"""
+        """Costs 50 flat credits. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=predmkt_b. `GET /v1/predmkt_b/snapshots/at`"""
         return self._answer(OPERATIONS["predmkt_b_snapshots_at"], {"symbol": symbol, "time": time, "interval": interval, "market_id": market_id, "include_orderbook": include_orderbook})
 
     def perpdex_snapshots_at(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, time: Optional[Time] = None, interval: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, market_id: Optional[str] = None, include_orderbook: Optional[bool] = None) -> SnapshotAt:
-        """Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first, or the newest of a duration with `interval` in place of `time`. `data` is null when there is none at or before the time; `meta.reason` says why. Costs 50 flat credits. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=perpdex. `GET /v1/perpdex/snapshots/at`"""
+        """Costs 50 flat credits. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=perpdex. `GET /v1/perpdex/snapshots/at`"""
         return self._answer(OPERATIONS["perpdex_snapshots_at"], {"symbol": symbol, "time": time, "interval": interval, "market_id": market_id, "include_orderbook": include_orderbook})
 
     def trades(self, symbol: str, *, source: Optional[Literal["predmkt_a", "predmkt_b", "perpdex"]] = None, market_id: Optional[str] = None, token_id: Optional[str] = None, side: Optional[Literal["buy", "sell", "all"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Trade, ListMeta]:
@@ -3127,11 +3046,11 @@ class Methods:
         return self._rows(OPERATIONS["trades"], {"symbol": symbol, "source": source, "market_id": market_id, "token_id": token_id, "side": side, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def predmkt_a_trades(self, symbol: str, *, market_id: Optional[str] = None, token_id: Optional[str] = None, side: Optional[Literal["buy", "sell", "all"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Trade, ListMeta]:
-        """Single trades. Spot exchange trades are on `/v1/flow` as buckets. Costs 50 plus 2 per row credits. Open from the free plan on. Another path to `GET /v1/trades` with source=predmkt_a. `GET /v1/predmkt_a/trades`"""
+        """Costs 50 plus 2 per row credits. Open from the free plan on. Another path to `GET /v1/trades` with source=predmkt_a. `GET /v1/predmkt_a/trades`"""
         return self._rows(OPERATIONS["predmkt_a_trades"], {"symbol": symbol, "market_id": market_id, "token_id": token_id, "side": side, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def perpdex_trades(self, symbol: str, *, market_id: Optional[str] = None, token_id: Optional[str] = None, side: Optional[Literal["buy", "sell", "all"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Trade, ListMeta]:
-        """Single trades. Spot exchange trades are on `/v1/flow` as buckets. Costs 50 plus 2 per row credits. Open from the free plan on. Another path to `GET /v1/trades` with source=perpdex. `GET /v1/perpdex/trades`"""
+        """Costs 50 plus 2 per row credits. Open from the free plan on. Another path to `GET /v1/trades` with source=perpdex. `GET /v1/perpdex/trades`"""
         return self._rows(OPERATIONS["perpdex_trades"], {"symbol": symbol, "market_id": market_id, "token_id": token_id, "side": side, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def flow(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, interval: Literal["5m", "15m", "1h", "4h", "24h"], start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Flow, ListMeta]:
@@ -3143,7 +3062,7 @@ class Methods:
         return self._rows(OPERATIONS["open_interest"], {"symbol": symbol, "source": source, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def perpdex_open_interest(self, symbol: str, *, interval: Optional[Literal["5m", "15m", "1h", "4h", "1d", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[OpenInterest, ListMeta]:
-        """For `predmkt_b` a symbol gives the sum over its markets; a ticker in place of the symbol gives one market. Costs 50 plus 3 per row credits. Open from the free plan on. Another path to `GET /v1/open-interest` with source=perpdex. `GET /v1/perpdex/open-interest`"""
+        """Costs 50 plus 3 per row credits. Open from the free plan on. Another path to `GET /v1/open-interest` with source=perpdex. `GET /v1/perpdex/open-interest`"""
         return self._rows(OPERATIONS["perpdex_open_interest"], {"symbol": symbol, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def liquidations(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, start: Optional[Time] = None, end: Optional[Time] = None, side: Optional[Literal["long", "short", "all"]] = None, min_usd: Optional[float] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Liquidation, ListMeta]:
@@ -3155,7 +3074,7 @@ class Methods:
         return self._rows(OPERATIONS["funding"], {"symbol": symbol, "source": source, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def perpdex_funding(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Funding, ListMeta]:
-        """One row per settlement: every 8 hours on the futures exchange, hourly on `perpdex`. Without a source both are interleaved in time. Costs 50 plus 3 per row credits. Open from the free plan on. Another path to `GET /v1/funding` with source=perpdex. `GET /v1/perpdex/funding`"""
+        """Costs 50 plus 3 per row credits. Open from the free plan on. Another path to `GET /v1/funding` with source=perpdex. `GET /v1/perpdex/funding`"""
         return self._rows(OPERATIONS["perpdex_funding"], {"symbol": symbol, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def ticker(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, source: Optional[Literal["cexa", "cexa_futures"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Ticker, ListMeta]:
@@ -3167,23 +3086,23 @@ class Methods:
         return self._rows(OPERATIONS["markets"], {"source": source, "symbol": symbol, "market_type": market_type, "active": active, "status": status, "limit": limit, "after": after, "order": order})
 
     def predmkt_a_markets(self, *, symbol: Optional[Literal["BTC", "ETH", "SOL", "XRP"]] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, active: Optional[bool] = None, status: Optional[Literal["upcoming", "open", "closed", "resolved"]] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Market, ListMeta]:
-        """Latest end first, perpetuals before all; with `order=asc` the soonest end first. `active` and `status` left out list all. Costs 25 flat credits. Open from the free plan on. Another path to `GET /v1/markets` with source=predmkt_a. `GET /v1/predmkt_a/markets`"""
+        """Costs 25 flat credits. Open from the free plan on. Another path to `GET /v1/markets` with source=predmkt_a. `GET /v1/predmkt_a/markets`"""
         return self._rows(OPERATIONS["predmkt_a_markets"], {"symbol": symbol, "market_type": market_type, "active": active, "status": status, "limit": limit, "after": after, "order": order})
 
     def predmkt_b(self, *, symbol: Optional[Literal["BTC", "ETH", "SOL", "XRP"]] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, status: Optional[Literal["upcoming", "open", "closed", "resolved"]] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Market, ListMeta]:
-        """Latest end first, perpetuals before all; with `order=asc` the soonest end first. `active` and `status` left out list all. Costs 25 flat credits. Open from the free plan on. Another path to `GET /v1/markets` with source=predmkt_b, active=true. `GET /v1/predmkt_b`"""
+        """Costs 25 flat credits. Open from the free plan on. Another path to `GET /v1/markets` with source=predmkt_b, active=true. `GET /v1/predmkt_b`"""
         return self._rows(OPERATIONS["predmkt_b"], {"symbol": symbol, "market_type": market_type, "status": status, "limit": limit, "after": after, "order": order})
 
     def predmkt_b_markets(self, *, symbol: Optional[Literal["BTC", "ETH", "SOL", "XRP"]] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, status: Optional[Literal["upcoming", "open", "closed", "resolved"]] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Market, ListMeta]:
-        """Latest end first, perpetuals before all; with `order=asc` the soonest end first. `active` and `status` left out list all. Costs 25 flat credits. Open from the free plan on. Another path to `GET /v1/markets` with source=predmkt_b, active=true. `GET /v1/predmkt_b/markets`"""
+        """Costs 25 flat credits. Open from the free plan on. Another path to `GET /v1/markets` with source=predmkt_b, active=true. `GET /v1/predmkt_b/markets`"""
         return self._rows(OPERATIONS["predmkt_b_markets"], {"symbol": symbol, "market_type": market_type, "status": status, "limit": limit, "after": after, "order": order})
 
     def perpdex(self, *, symbol: Optional[Literal["BTC", "ETH", "SOL", "XRP"]] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, active: Optional[bool] = None, status: Optional[Literal["upcoming", "open", "closed", "resolved"]] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Market, ListMeta]:
-        """Latest end first, perpetuals before all; with `order=asc` the soonest end first. `active` and `status` left out list all. Costs 25 flat credits. Open from the free plan on. Another path to `GET /v1/markets` with source=perpdex. `GET /v1/perpdex`"""
+        """Costs 25 flat credits. Open from the free plan on. Another path to `GET /v1/markets` with source=perpdex. `GET /v1/perpdex`"""
         return self._rows(OPERATIONS["perpdex"], {"symbol": symbol, "market_type": market_type, "active": active, "status": status, "limit": limit, "after": after, "order": order})
 
     def perpdex_markets(self, *, symbol: Optional[Literal["BTC", "ETH", "SOL", "XRP"]] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, active: Optional[bool] = None, status: Optional[Literal["upcoming", "open", "closed", "resolved"]] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Market, ListMeta]:
-        """Latest end first, perpetuals before all; with `order=asc` the soonest end first. `active` and `status` left out list all. Costs 25 flat credits. Open from the free plan on. Another path to `GET /v1/markets` with source=perpdex. `GET /v1/perpdex/markets`"""
+        """Costs 25 flat credits. Open from the free plan on. Another path to `GET /v1/markets` with source=perpdex. `GET /v1/perpdex/markets`"""
         return self._rows(OPERATIONS["perpdex_markets"], {"symbol": symbol, "market_type": market_type, "active": active, "status": status, "limit": limit, "after": after, "order": order})
 
     def market(self, identifier: str, *, source: Optional[Literal["predmkt_a", "predmkt_b", "perpdex"]] = None) -> MarketRecord:
@@ -3262,7 +3181,7 @@ class Methods:
         """Oldest first. A page holds up to 10,000 addresses: it ends before the webhook that would exceed them, and always has one. Costs 0 flat credits. Open from the developer plan (tier pro) on. `GET /v1/webhooks`"""
         return self._rows(OPERATIONS["webhooks"], {"limit": limit, "cursor": cursor})
 
-    def create_webhook(self, *, url: str, kinds: List[str], addresses: Optional[List[str]] = None, batch: Optional[bool] = None) -> CreatedWebhook:
+    def create_webhook(self, *, url: str, kinds: List[Literal["block_added", "virtual_chain_changed", "virtual_daa_score_changed", "sink_blue_score_changed", "utxos_changed", "mempool_entry", "covenant_execution", "krc20_activity", "native_asset_transfer", "scriptlang_event", "covenant_created", "covenant_spent", "token_transfer"]], addresses: Optional[List[str]] = None, batch: Optional[bool] = None) -> CreatedWebhook:
         """The secret that signs its deliveries is shown in this answer and never again. Costs 10 flat credits. Open from the developer plan (tier pro) on. `POST /v1/webhooks`"""
         return self._answer(OPERATIONS["create_webhook"], {}, {"url": url, "kinds": kinds, "addresses": addresses, "batch": batch})
 
@@ -3270,7 +3189,7 @@ class Methods:
         """The secret is shown at creation only. Costs 0 flat credits. Open from the developer plan (tier pro) on. `GET /v1/webhooks/{id}`"""
         return self._answer(OPERATIONS["webhook"], {"id": id})
 
-    def update_webhook(self, id: str, *, active: Optional[bool] = None, kinds: Optional[List[str]] = None, addresses: Optional[List[str]] = None, batch: Optional[bool] = None) -> ChangedWebhook:
+    def update_webhook(self, id: str, *, active: Optional[bool] = None, kinds: Optional[List[Literal["block_added", "virtual_chain_changed", "virtual_daa_score_changed", "sink_blue_score_changed", "utxos_changed", "mempool_entry", "covenant_execution", "krc20_activity", "native_asset_transfer", "scriptlang_event", "covenant_created", "covenant_spent", "token_transfer"]]] = None, addresses: Optional[List[str]] = None, batch: Optional[bool] = None) -> ChangedWebhook:
         """What is left out stays as it is. The url and the secret are not changed here. Costs 0 flat credits. Open from the developer plan (tier pro) on. `PATCH /v1/webhooks/{id}`"""
         return self._answer(OPERATIONS["update_webhook"], {"id": id}, {"active": active, "kinds": kinds, "addresses": addresses, "batch": batch})
 
@@ -3303,7 +3222,7 @@ class Methods:
         return self._answer(OPERATIONS["status"], {"limit": limit})
 
     def health(self) -> Health:
-        """Answers while the process runs. Needs no key. Another path to `GET /health`. `GET /v1/health`"""
+        """Another path to `GET /health`. `GET /v1/health`"""
         return self._answer(OPERATIONS["health"], {})
 
     def ready(self) -> Ready:
@@ -3340,15 +3259,15 @@ class AsyncMethods:
         return self._rows(OPERATIONS["candles"], {"symbol": symbol, "interval": interval, "source": source, "market_id": market_id, "token_id": token_id, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def predmkt_a_candles(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, interval: Optional[Literal["5m", "15m", "1h", "4h", "1d", "24h"]] = None, market_id: Optional[str] = None, token_id: Optional[str] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, condition_id: Optional[str] = None) -> AsyncRows[Candle, ListMeta]:
-        """The current bar is served with `closed: false`. Rows come in time order when `start` is given, newest first otherwise. `oracle` has 5m and 15m only and no volume; prediction-market prices are probabilities. Costs 50 plus 3 per row credits. Open from the free plan on. Another path to `GET /v1/candles` with source=predmkt_a. `GET /v1/predmkt_a/candles`"""
+        """Costs 50 plus 3 per row credits. Open from the free plan on. Another path to `GET /v1/candles` with source=predmkt_a. `GET /v1/predmkt_a/candles`"""
         return self._rows(OPERATIONS["predmkt_a_candles"], {"symbol": symbol, "interval": interval, "market_id": market_id, "token_id": token_id, "start": start, "end": end, "limit": limit, "after": after, "order": order, "condition_id": condition_id})
 
     def predmkt_b_by_symbol(self, symbol: str, *, interval: Optional[Literal["5m", "15m", "1h", "4h", "1d", "24h"]] = None, market_id: Optional[str] = None, token_id: Optional[str] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, start_time: Optional[Time] = None, end_time: Optional[Time] = None, offset: Optional[int] = None, include_orderbook: Optional[bool] = None) -> AsyncRows[Candle, ListMeta]:
-        """The current bar is served with `closed: false`. Rows come in time order when `start` is given, newest first otherwise. `oracle` has 5m and 15m only and no volume; prediction-market prices are probabilities. Costs 50 plus 3 per row credits. Open from the free plan on. Another path to `GET /v1/candles` with source=predmkt_b. `GET /v1/predmkt_b/{symbol}`"""
+        """Costs 50 plus 3 per row credits. Open from the free plan on. Another path to `GET /v1/candles` with source=predmkt_b. `GET /v1/predmkt_b/{symbol}`"""
         return self._rows(OPERATIONS["predmkt_b_by_symbol"], {"symbol": symbol, "interval": interval, "market_id": market_id, "token_id": token_id, "start": start, "end": end, "limit": limit, "after": after, "order": order, "start_time": start_time, "end_time": end_time, "offset": offset, "include_orderbook": include_orderbook})
 
     def perpdex_by_symbol(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, interval: Optional[Literal["1s", "1m", "5m", "15m", "1h", "4h", "1d", "24h"]] = None, market_id: Optional[str] = None, token_id: Optional[str] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, start_time: Optional[Time] = None, end_time: Optional[Time] = None, offset: Optional[int] = None, include_orderbook: Optional[bool] = None) -> AsyncRows[Candle, ListMeta]:
-        """The current bar is served with `closed: false`. Rows come in time order when `start` is given, newest first otherwise. `oracle` has 5m and 15m only and no volume; prediction-market prices are probabilities. Costs 50 plus 3 per row credits. Open from the free plan on. Another path to `GET /v1/candles` with source=perpdex. `GET /v1/perpdex/{symbol}`"""
+        """Costs 50 plus 3 per row credits. Open from the free plan on. Another path to `GET /v1/candles` with source=perpdex. `GET /v1/perpdex/{symbol}`"""
         return self._rows(OPERATIONS["perpdex_by_symbol"], {"symbol": symbol, "interval": interval, "market_id": market_id, "token_id": token_id, "start": start, "end": end, "limit": limit, "after": after, "order": order, "start_time": start_time, "end_time": end_time, "offset": offset, "include_orderbook": include_orderbook})
 
     def snapshots(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, source: Literal["predmkt_a", "predmkt_b", "perpdex", "cexa"], market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_orderbook: Optional[bool] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Snapshot, ListMeta]:
@@ -3356,23 +3275,23 @@ class AsyncMethods:
         return self._rows(OPERATIONS["snapshots"], {"source": source, "symbol": symbol, "market_id": market_id, "market_type": market_type, "include_orderbook": include_orderbook, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def predmkt_a_snapshots(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_orderbook: Optional[bool] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, condition_id: Optional[str] = None) -> AsyncRows[Snapshot, ListMeta]:
-        """Samples on a 500 ms grid. `interval` picks the last sample of each step. The books of prediction markets come with `include_orderbook`; `perpdex` rows always carry their levels. Costs 50 plus 4 per row; 50 plus 10 per row with include_orderbook on predmkt_a credits. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_a. `GET /v1/predmkt_a/snapshots`"""
+        """Costs 50 plus 4 per row; 50 plus 10 per row with include_orderbook on predmkt_a credits. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_a. `GET /v1/predmkt_a/snapshots`"""
         return self._rows(OPERATIONS["predmkt_a_snapshots"], {"symbol": symbol, "market_id": market_id, "market_type": market_type, "include_orderbook": include_orderbook, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order, "condition_id": condition_id})
 
     def predmkt_a_orderbook(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, condition_id: Optional[str] = None) -> AsyncRows[Snapshot, ListMeta]:
-        """Samples on a 500 ms grid. `interval` picks the last sample of each step. The books of prediction markets come with `include_orderbook`; `perpdex` rows always carry their levels. Costs 50 plus 10 per row credits. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_a, include_orderbook=true. `GET /v1/predmkt_a/orderbook`"""
+        """Costs 50 plus 10 per row credits. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_a, include_orderbook=true. `GET /v1/predmkt_a/orderbook`"""
         return self._rows(OPERATIONS["predmkt_a_orderbook"], {"symbol": symbol, "market_id": market_id, "market_type": market_type, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order, "condition_id": condition_id})
 
     def predmkt_b_snapshots(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_orderbook: Optional[bool] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, series: Optional[Literal["15m", "hourly", "daily"]] = None) -> AsyncRows[Snapshot, ListMeta]:
-        """Samples on a 500 ms grid. `interval` picks the last sample of each step. The books of prediction markets come with `include_orderbook`; `perpdex` rows always carry their levels. Costs 50 plus 4 per row credits. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_b. `GET /v1/predmkt_b/snapshots`"""
+        """Costs 50 plus 4 per row credits. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_b. `GET /v1/predmkt_b/snapshots`"""
         return self._rows(OPERATIONS["predmkt_b_snapshots"], {"symbol": symbol, "market_id": market_id, "market_type": market_type, "include_orderbook": include_orderbook, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order, "series": series})
 
     def predmkt_b_orderbook(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, series: Optional[Literal["15m", "hourly", "daily"]] = None) -> AsyncRows[Snapshot, ListMeta]:
-        """Samples on a 500 ms grid. `interval` picks the last sample of each step. The books of prediction markets come with `include_orderbook`; `perpdex` rows always carry their levels. Costs 50 plus 4 per row credits. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_b, include_orderbook=true. `GET /v1/predmkt_b/orderbook`"""
+        """Costs 50 plus 4 per row credits. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_b, include_orderbook=true. `GET /v1/predmkt_b/orderbook`"""
         return self._rows(OPERATIONS["predmkt_b_orderbook"], {"symbol": symbol, "market_id": market_id, "market_type": market_type, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order, "series": series})
 
     def perpdex_snapshots(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_orderbook: Optional[bool] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Snapshot, ListMeta]:
-        """Samples on a 500 ms grid. `interval` picks the last sample of each step. The books of prediction markets come with `include_orderbook`; `perpdex` rows always carry their levels. Costs 50 plus 4 per row credits. Open from the free plan on. Another path to `GET /v1/snapshots` with source=perpdex. `GET /v1/perpdex/snapshots`"""
+        """Costs 50 plus 4 per row credits. Open from the free plan on. Another path to `GET /v1/snapshots` with source=perpdex. `GET /v1/perpdex/snapshots`"""
         return self._rows(OPERATIONS["perpdex_snapshots"], {"symbol": symbol, "market_id": market_id, "market_type": market_type, "include_orderbook": include_orderbook, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     async def snapshots_at(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, source: Literal["predmkt_a", "predmkt_b", "perpdex", "cexa"], time: Optional[Time] = None, interval: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, market_id: Optional[str] = None, include_orderbook: Optional[bool] = None) -> SnapshotAt:
@@ -3380,15 +3299,15 @@ class AsyncMethods:
         return await self._answer(OPERATIONS["snapshots_at"], {"source": source, "symbol": symbol, "time": time, "interval": interval, "market_id": market_id, "include_orderbook": include_orderbook})
 
     async def predmkt_a_snapshots_at(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, time: Optional[Time] = None, interval: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, market_id: Optional[str] = None, include_orderbook: Optional[bool] = None, condition_id: Optional[str] = None) -> SnapshotAt:
-        """Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first, or the newest of a duration with `interval` in place of `time`. `data` is null when there is none at or before the time; `meta.reason` says why. Costs 50 flat credits. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=predmkt_a. `GET /v1/predmkt_a/snapshots/at`"""
+        """Costs 50 flat credits. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=predmkt_a. `GET /v1/predmkt_a/snapshots/at`"""
         return await self._answer(OPERATIONS["predmkt_a_snapshots_at"], {"symbol": symbol, "time": time, "interval": interval, "market_id": market_id, "include_orderbook": include_orderbook, "condition_id": condition_id})
 
     async def predmkt_b_snapshots_at(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, time: Optional[Time] = None, interval: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, market_id: Optional[str] = None, include_orderbook: Optional[bool] = None) -> SnapshotAt:
-        """Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first, or the newest of a duration with `interval` in place of `time`. `data` is null when there is none at or before the time; `meta.reason` says why. Costs 50 flat credits. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=predmkt_b. `GET /v1/predmkt_b/snapshots/at`"""
+        """Costs 50 flat credits. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=predmkt_b. `GET /v1/predmkt_b/snapshots/at`"""
         return await self._answer(OPERATIONS["predmkt_b_snapshots_at"], {"symbol": symbol, "time": time, "interval": interval, "market_id": market_id, "include_orderbook": include_orderbook})
 
     async def perpdex_snapshots_at(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, time: Optional[Time] = None, interval: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, market_id: Optional[str] = None, include_orderbook: Optional[bool] = None) -> SnapshotAt:
-        """Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first, or the newest of a duration with `interval` in place of `time`. `data` is null when there is none at or before the time; `meta.reason` says why. Costs 50 flat credits. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=perpdex. `GET /v1/perpdex/snapshots/at`"""
+        """Costs 50 flat credits. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=perpdex. `GET /v1/perpdex/snapshots/at`"""
         return await self._answer(OPERATIONS["perpdex_snapshots_at"], {"symbol": symbol, "time": time, "interval": interval, "market_id": market_id, "include_orderbook": include_orderbook})
 
     def trades(self, symbol: str, *, source: Optional[Literal["predmkt_a", "predmkt_b", "perpdex"]] = None, market_id: Optional[str] = None, token_id: Optional[str] = None, side: Optional[Literal["buy", "sell", "all"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Trade, ListMeta]:
@@ -3396,11 +3315,11 @@ class AsyncMethods:
         return self._rows(OPERATIONS["trades"], {"symbol": symbol, "source": source, "market_id": market_id, "token_id": token_id, "side": side, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def predmkt_a_trades(self, symbol: str, *, market_id: Optional[str] = None, token_id: Optional[str] = None, side: Optional[Literal["buy", "sell", "all"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Trade, ListMeta]:
-        """Single trades. Spot exchange trades are on `/v1/flow` as buckets. Costs 50 plus 2 per row credits. Open from the free plan on. Another path to `GET /v1/trades` with source=predmkt_a. `GET /v1/predmkt_a/trades`"""
+        """Costs 50 plus 2 per row credits. Open from the free plan on. Another path to `GET /v1/trades` with source=predmkt_a. `GET /v1/predmkt_a/trades`"""
         return self._rows(OPERATIONS["predmkt_a_trades"], {"symbol": symbol, "market_id": market_id, "token_id": token_id, "side": side, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def perpdex_trades(self, symbol: str, *, market_id: Optional[str] = None, token_id: Optional[str] = None, side: Optional[Literal["buy", "sell", "all"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Trade, ListMeta]:
-        """Single trades. Spot exchange trades are on `/v1/flow` as buckets. Costs 50 plus 2 per row credits. Open from the free plan on. Another path to `GET /v1/trades` with source=perpdex. `GET /v1/perpdex/trades`"""
+        """Costs 50 plus 2 per row credits. Open from the free plan on. Another path to `GET /v1/trades` with source=perpdex. `GET /v1/perpdex/trades`"""
         return self._rows(OPERATIONS["perpdex_trades"], {"symbol": symbol, "market_id": market_id, "token_id": token_id, "side": side, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def flow(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, interval: Literal["5m", "15m", "1h", "4h", "24h"], start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Flow, ListMeta]:
@@ -3412,7 +3331,7 @@ class AsyncMethods:
         return self._rows(OPERATIONS["open_interest"], {"symbol": symbol, "source": source, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def perpdex_open_interest(self, symbol: str, *, interval: Optional[Literal["5m", "15m", "1h", "4h", "1d", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[OpenInterest, ListMeta]:
-        """For `predmkt_b` a symbol gives the sum over its markets; a ticker in place of the symbol gives one market. Costs 50 plus 3 per row credits. Open from the free plan on. Another path to `GET /v1/open-interest` with source=perpdex. `GET /v1/perpdex/open-interest`"""
+        """Costs 50 plus 3 per row credits. Open from the free plan on. Another path to `GET /v1/open-interest` with source=perpdex. `GET /v1/perpdex/open-interest`"""
         return self._rows(OPERATIONS["perpdex_open_interest"], {"symbol": symbol, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def liquidations(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, start: Optional[Time] = None, end: Optional[Time] = None, side: Optional[Literal["long", "short", "all"]] = None, min_usd: Optional[float] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Liquidation, ListMeta]:
@@ -3424,7 +3343,7 @@ class AsyncMethods:
         return self._rows(OPERATIONS["funding"], {"symbol": symbol, "source": source, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def perpdex_funding(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Funding, ListMeta]:
-        """One row per settlement: every 8 hours on the futures exchange, hourly on `perpdex`. Without a source both are interleaved in time. Costs 50 plus 3 per row credits. Open from the free plan on. Another path to `GET /v1/funding` with source=perpdex. `GET /v1/perpdex/funding`"""
+        """Costs 50 plus 3 per row credits. Open from the free plan on. Another path to `GET /v1/funding` with source=perpdex. `GET /v1/perpdex/funding`"""
         return self._rows(OPERATIONS["perpdex_funding"], {"symbol": symbol, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def ticker(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, source: Optional[Literal["cexa", "cexa_futures"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Ticker, ListMeta]:
@@ -3436,23 +3355,23 @@ class AsyncMethods:
         return self._rows(OPERATIONS["markets"], {"source": source, "symbol": symbol, "market_type": market_type, "active": active, "status": status, "limit": limit, "after": after, "order": order})
 
     def predmkt_a_markets(self, *, symbol: Optional[Literal["BTC", "ETH", "SOL", "XRP"]] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, active: Optional[bool] = None, status: Optional[Literal["upcoming", "open", "closed", "resolved"]] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Market, ListMeta]:
-        """Latest end first, perpetuals before all; with `order=asc` the soonest end first. `active` and `status` left out list all. Costs 25 flat credits. Open from the free plan on. Another path to `GET /v1/markets` with source=predmkt_a. `GET /v1/predmkt_a/markets`"""
+        """Costs 25 flat credits. Open from the free plan on. Another path to `GET /v1/markets` with source=predmkt_a. `GET /v1/predmkt_a/markets`"""
         return self._rows(OPERATIONS["predmkt_a_markets"], {"symbol": symbol, "market_type": market_type, "active": active, "status": status, "limit": limit, "after": after, "order": order})
 
     def predmkt_b(self, *, symbol: Optional[Literal["BTC", "ETH", "SOL", "XRP"]] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, status: Optional[Literal["upcoming", "open", "closed", "resolved"]] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Market, ListMeta]:
-        """Latest end first, perpetuals before all; with `order=asc` the soonest end first. `active` and `status` left out list all. Costs 25 flat credits. Open from the free plan on. Another path to `GET /v1/markets` with source=predmkt_b, active=true. `GET /v1/predmkt_b`"""
+        """Costs 25 flat credits. Open from the free plan on. Another path to `GET /v1/markets` with source=predmkt_b, active=true. `GET /v1/predmkt_b`"""
         return self._rows(OPERATIONS["predmkt_b"], {"symbol": symbol, "market_type": market_type, "status": status, "limit": limit, "after": after, "order": order})
 
     def predmkt_b_markets(self, *, symbol: Optional[Literal["BTC", "ETH", "SOL", "XRP"]] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, status: Optional[Literal["upcoming", "open", "closed", "resolved"]] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Market, ListMeta]:
-        """Latest end first, perpetuals before all; with `order=asc` the soonest end first. `active` and `status` left out list all. Costs 25 flat credits. Open from the free plan on. Another path to `GET /v1/markets` with source=predmkt_b, active=true. `GET /v1/predmkt_b/markets`"""
+        """Costs 25 flat credits. Open from the free plan on. Another path to `GET /v1/markets` with source=predmkt_b, active=true. `GET /v1/predmkt_b/markets`"""
         return self._rows(OPERATIONS["predmkt_b_markets"], {"symbol": symbol, "market_type": market_type, "status": status, "limit": limit, "after": after, "order": order})
 
     def perpdex(self, *, symbol: Optional[Literal["BTC", "ETH", "SOL", "XRP"]] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, active: Optional[bool] = None, status: Optional[Literal["upcoming", "open", "closed", "resolved"]] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Market, ListMeta]:
-        """Latest end first, perpetuals before all; with `order=asc` the soonest end first. `active` and `status` left out list all. Costs 25 flat credits. Open from the free plan on. Another path to `GET /v1/markets` with source=perpdex. `GET /v1/perpdex`"""
+        """Costs 25 flat credits. Open from the free plan on. Another path to `GET /v1/markets` with source=perpdex. `GET /v1/perpdex`"""
         return self._rows(OPERATIONS["perpdex"], {"symbol": symbol, "market_type": market_type, "active": active, "status": status, "limit": limit, "after": after, "order": order})
 
     def perpdex_markets(self, *, symbol: Optional[Literal["BTC", "ETH", "SOL", "XRP"]] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, active: Optional[bool] = None, status: Optional[Literal["upcoming", "open", "closed", "resolved"]] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Market, ListMeta]:
-        """Latest end first, perpetuals before all; with `order=asc` the soonest end first. `active` and `status` left out list all. Costs 25 flat credits. Open from the free plan on. Another path to `GET /v1/markets` with source=perpdex. `GET /v1/perpdex/markets`"""
+        """Costs 25 flat credits. Open from the free plan on. Another path to `GET /v1/markets` with source=perpdex. `GET /v1/perpdex/markets`"""
         return self._rows(OPERATIONS["perpdex_markets"], {"symbol": symbol, "market_type": market_type, "active": active, "status": status, "limit": limit, "after": after, "order": order})
 
     async def market(self, identifier: str, *, source: Optional[Literal["predmkt_a", "predmkt_b", "perpdex"]] = None) -> MarketRecord:
@@ -3531,7 +3450,7 @@ class AsyncMethods:
         """Oldest first. A page holds up to 10,000 addresses: it ends before the webhook that would exceed them, and always has one. Costs 0 flat credits. Open from the developer plan (tier pro) on. `GET /v1/webhooks`"""
         return self._rows(OPERATIONS["webhooks"], {"limit": limit, "cursor": cursor})
 
-    async def create_webhook(self, *, url: str, kinds: List[str], addresses: Optional[List[str]] = None, batch: Optional[bool] = None) -> CreatedWebhook:
+    async def create_webhook(self, *, url: str, kinds: List[Literal["block_added", "virtual_chain_changed", "virtual_daa_score_changed", "sink_blue_score_changed", "utxos_changed", "mempool_entry", "covenant_execution", "krc20_activity", "native_asset_transfer", "scriptlang_event", "covenant_created", "covenant_spent", "token_transfer"]], addresses: Optional[List[str]] = None, batch: Optional[bool] = None) -> CreatedWebhook:
         """The secret that signs its deliveries is shown in this answer and never again. Costs 10 flat credits. Open from the developer plan (tier pro) on. `POST /v1/webhooks`"""
         return await self._answer(OPERATIONS["create_webhook"], {}, {"url": url, "kinds": kinds, "addresses": addresses, "batch": batch})
 
@@ -3539,7 +3458,7 @@ class AsyncMethods:
         """The secret is shown at creation only. Costs 0 flat credits. Open from the developer plan (tier pro) on. `GET /v1/webhooks/{id}`"""
         return await self._answer(OPERATIONS["webhook"], {"id": id})
 
-    async def update_webhook(self, id: str, *, active: Optional[bool] = None, kinds: Optional[List[str]] = None, addresses: Optional[List[str]] = None, batch: Optional[bool] = None) -> ChangedWebhook:
+    async def update_webhook(self, id: str, *, active: Optional[bool] = None, kinds: Optional[List[Literal["block_added", "virtual_chain_changed", "virtual_daa_score_changed", "sink_blue_score_changed", "utxos_changed", "mempool_entry", "covenant_execution", "krc20_activity", "native_asset_transfer", "scriptlang_event", "covenant_created", "covenant_spent", "token_transfer"]]] = None, addresses: Optional[List[str]] = None, batch: Optional[bool] = None) -> ChangedWebhook:
         """What is left out stays as it is. The url and the secret are not changed here. Costs 0 flat credits. Open from the developer plan (tier pro) on. `PATCH /v1/webhooks/{id}`"""
         return await self._answer(OPERATIONS["update_webhook"], {"id": id}, {"active": active, "kinds": kinds, "addresses": addresses, "batch": batch})
 
@@ -3572,7 +3491,7 @@ class AsyncMethods:
         return await self._answer(OPERATIONS["status"], {"limit": limit})
 
     async def health(self) -> Health:
-        """Answers while the process runs. Needs no key. Another path to `GET /health`. `GET /v1/health`"""
+        """Another path to `GET /health`. `GET /v1/health`"""
         return await self._answer(OPERATIONS["health"], {})
 
     async def ready(self) -> Ready:

@@ -744,6 +744,12 @@ export interface Market {
   resolved_at: string | null
   /** Order-book tokens of the market. */
   tokens: readonly MarketToken[]
+  /** When the venue created its record; null where it does not say. */
+  created_at: string | null
+  /** When the venue last changed it; null where it does not say. */
+  updated_at: string | null
+  /** What the venue files it under. */
+  tags: readonly string[]
   /** Strike price, where the contract has one. */
   strike: number | null
   /** Price of the asset at start_time. */
@@ -806,6 +812,12 @@ export interface MarketRecord {
   resolved_at: string | null
   /** Order-book tokens of the market. */
   tokens: readonly MarketToken[]
+  /** When the venue created its record; null where it does not say. */
+  created_at: string | null
+  /** When the venue last changed it; null where it does not say. */
+  updated_at: string | null
+  /** What the venue files it under. */
+  tags: readonly string[]
   /** Strike price, where the contract has one. */
   strike: number | null
   /** Price of the asset at start_time. */
@@ -1506,79 +1518,69 @@ export type RpcRequest =
       | RpcRequestSubmitTransactionReplacement
     )[]
 
-/** Light method: 1 credit. */
 export interface RpcRequestPing {
   /** Version of the protocol. */
   jsonrpc: '2.0'
   /** Chosen by the caller, copied into the answer. */
   id: string | number | null
-  /** Name of the method. */
   method: 'ping'
   params?: Readonly<Record<string, unknown>>
 }
 
-/** Light method: 1 credit. Answers are shared for up to 200 ms. */
+/** Answers are shared for up to 200 ms. */
 export interface RpcRequestGetServerInfo {
   /** Version of the protocol. */
   jsonrpc: '2.0'
   /** Chosen by the caller, copied into the answer. */
   id: string | number | null
-  /** Name of the method. */
   method: 'getServerInfo'
   params?: Readonly<Record<string, unknown>>
 }
 
-/** Light method: 1 credit. Answers are shared for up to 200 ms. */
+/** Answers are shared for up to 200 ms. */
 export interface RpcRequestGetInfo {
   /** Version of the protocol. */
   jsonrpc: '2.0'
   /** Chosen by the caller, copied into the answer. */
   id: string | number | null
-  /** Name of the method. */
   method: 'getInfo'
   params?: Readonly<Record<string, unknown>>
 }
 
-/** Light method: 1 credit. */
 export interface RpcRequestGetSyncStatus {
   /** Version of the protocol. */
   jsonrpc: '2.0'
   /** Chosen by the caller, copied into the answer. */
   id: string | number | null
-  /** Name of the method. */
   method: 'getSyncStatus'
   params?: Readonly<Record<string, unknown>>
 }
 
-/** Light method: 1 credit. Answers are shared for up to 5000 ms. */
+/** Answers are shared for up to 5000 ms. */
 export interface RpcRequestGetCurrentNetwork {
   /** Version of the protocol. */
   jsonrpc: '2.0'
   /** Chosen by the caller, copied into the answer. */
   id: string | number | null
-  /** Name of the method. */
   method: 'getCurrentNetwork'
   params?: Readonly<Record<string, unknown>>
 }
 
-/** Light method: 1 credit. Answers are shared for up to 5000 ms. */
+/** Answers are shared for up to 5000 ms. */
 export interface RpcRequestGetSystemInfo {
   /** Version of the protocol. */
   jsonrpc: '2.0'
   /** Chosen by the caller, copied into the answer. */
   id: string | number | null
-  /** Name of the method. */
   method: 'getSystemInfo'
   params?: Readonly<Record<string, unknown>>
 }
 
-/** Light method: 1 credit. */
 export interface RpcRequestGetConnections {
   /** Version of the protocol. */
   jsonrpc: '2.0'
   /** Chosen by the caller, copied into the answer. */
   id: string | number | null
-  /** Name of the method. */
   method: 'getConnections'
   params?: RpcRequestGetConnectionsParams
 }
@@ -1588,13 +1590,12 @@ export interface RpcRequestGetConnectionsParams {
   includeProfileData?: boolean
 }
 
-/** Light method: 1 credit. Answers are shared for up to 500 ms. */
+/** Answers are shared for up to 500 ms. */
 export interface RpcRequestGetMetrics {
   /** Version of the protocol. */
   jsonrpc: '2.0'
   /** Chosen by the caller, copied into the answer. */
   id: string | number | null
-  /** Name of the method. */
   method: 'getMetrics'
   params?: RpcRequestGetMetricsParams
 }
@@ -1614,79 +1615,69 @@ export interface RpcRequestGetMetricsParams {
   customMetrics?: boolean
 }
 
-/** Light method: 1 credit. Answers are shared for up to 500 ms. */
+/** Answers are shared for up to 500 ms. */
 export interface RpcRequestGetPeerAddresses {
   /** Version of the protocol. */
   jsonrpc: '2.0'
   /** Chosen by the caller, copied into the answer. */
   id: string | number | null
-  /** Name of the method. */
   method: 'getPeerAddresses'
   params?: Readonly<Record<string, unknown>>
 }
 
-/** Light method: 1 credit. Answers are shared for up to 500 ms. */
+/** Answers are shared for up to 500 ms. */
 export interface RpcRequestGetConnectedPeerInfo {
   /** Version of the protocol. */
   jsonrpc: '2.0'
   /** Chosen by the caller, copied into the answer. */
   id: string | number | null
-  /** Name of the method. */
   method: 'getConnectedPeerInfo'
   params?: Readonly<Record<string, unknown>>
 }
 
-/** Light method: 1 credit. Answers are shared for up to 100 ms. */
+/** Answers are shared for up to 100 ms. */
 export interface RpcRequestGetBlockDagInfo {
   /** Version of the protocol. */
   jsonrpc: '2.0'
   /** Chosen by the caller, copied into the answer. */
   id: string | number | null
-  /** Name of the method. */
   method: 'getBlockDagInfo'
   params?: Readonly<Record<string, unknown>>
 }
 
-/** Light method: 1 credit. */
 export interface RpcRequestGetSink {
   /** Version of the protocol. */
   jsonrpc: '2.0'
   /** Chosen by the caller, copied into the answer. */
   id: string | number | null
-  /** Name of the method. */
   method: 'getSink'
   params?: Readonly<Record<string, unknown>>
 }
 
-/** Light method: 1 credit. */
 export interface RpcRequestGetSinkBlueScore {
   /** Version of the protocol. */
   jsonrpc: '2.0'
   /** Chosen by the caller, copied into the answer. */
   id: string | number | null
-  /** Name of the method. */
   method: 'getSinkBlueScore'
   params?: Readonly<Record<string, unknown>>
 }
 
-/** Light method: 1 credit. Answers are shared for up to 100 ms. */
+/** Answers are shared for up to 100 ms. */
 export interface RpcRequestGetBlockCount {
   /** Version of the protocol. */
   jsonrpc: '2.0'
   /** Chosen by the caller, copied into the answer. */
   id: string | number | null
-  /** Name of the method. */
   method: 'getBlockCount'
   params?: Readonly<Record<string, unknown>>
 }
 
-/** Light method: 1 credit. */
 export interface RpcRequestGetCurrentBlockColor {
   /** Version of the protocol. */
   jsonrpc: '2.0'
   /** Chosen by the caller, copied into the answer. */
   id: string | number | null
-  /** Name of the method. */
   method: 'getCurrentBlockColor'
   params: RpcRequestGetCurrentBlockColorParams
 }
@@ -1696,24 +1687,20 @@ export interface RpcRequestGetCurrentBlockColorParams {
   hash: string
 }
 
-/** Light method: 1 credit. */
 export interface RpcRequestGetBlockRewardInfo {
   /** Version of the protocol. */
   jsonrpc: '2.0'
   /** Chosen by the caller, copied into the answer. */
   id: string | number | null
-  /** Name of the method. */
   method: 'getBlockRewardInfo'
   params: RpcRequestGetCurrentBlockColorParams
 }
 
-/** Light method: 1 credit. */
 export interface RpcRequestGetSeqCommitLaneProof {
   /** Version of the protocol. */
   jsonrpc: '2.0'
   /** Chosen by the caller, copied into the answer. */
   id: string | number | null
-  /** Name of the method. */
   method: 'getSeqCommitLaneProof'
   params: RpcRequestGetSeqCommitLaneProofParams
 }
@@ -1725,13 +1712,11 @@ export interface RpcRequestGetSeqCommitLaneProofParams {
   laneKey: string
 }
 
-/** Light method: 1 credit. */
 export interface RpcRequestGetBalanceByAddress {
   /** Version of the protocol. */
   jsonrpc: '2.0'
   /** Chosen by the caller, copied into the answer. */
   id: string | number | null
-  /** Name of the method. */
   method: 'getBalanceByAddress'
   params: RpcRequestGetBalanceByAddressParams
 }
@@ -1741,13 +1726,11 @@ export interface RpcRequestGetBalanceByAddressParams {
   address: string
 }
 
-/** Light method: 1 credit. */
 export interface RpcRequestGetUtxoReturnAddress {
   /** Version of the protocol. */
   jsonrpc: '2.0'
   /** Chosen by the caller, copied into the answer. */
   id: string | number | null
-  /** Name of the method. */
   method: 'getUtxoReturnAddress'
   params: RpcRequestGetUtxoReturnAddressParams
 }
@@ -1759,24 +1742,22 @@ export interface RpcRequestGetUtxoReturnAddressParams {
   acceptingBlockDaaScore: number | string
 }
 
-/** Light method: 1 credit. Answers are shared for up to 500 ms. */
+/** Answers are shared for up to 500 ms. */
 export interface RpcRequestGetFeeEstimate {
   /** Version of the protocol. */
   jsonrpc: '2.0'
   /** Chosen by the caller, copied into the answer. */
   id: string | number | null
-  /** Name of the method. */
   method: 'getFeeEstimate'
   params?: Readonly<Record<string, unknown>>
 }
 
-/** Light method: 1 credit. Answers are shared for up to 500 ms. */
+/** Answers are shared for up to 500 ms. */
 export interface RpcRequestGetFeeEstimateExperimental {
   /** Version of the protocol. */
   jsonrpc: '2.0'
   /** Chosen by the caller, copied into the answer. */
   id: string | number | null
-  /** Name of the method. */
   method: 'getFeeEstimateExperimental'
   params?: RpcRequestGetFeeEstimateExperimentalParams
 }
@@ -1786,24 +1767,21 @@ export interface RpcRequestGetFeeEstimateExperimentalParams {
   verbose?: boolean
 }
 
-/** Light method: 1 credit. Answers are shared for up to 500 ms. */
+/** Answers are shared for up to 500 ms. */
 export interface RpcRequestGetCoinSupply {
   /** Version of the protocol. */
   jsonrpc: '2.0'
   /** Chosen by the caller, copied into the answer. */
   id: string | number | null
-  /** Name of the method. */
   method: 'getCoinSupply'
   params?: Readonly<Record<string, unknown>>
 }
 
-/** Light method: 1 credit. */
 export interface RpcRequestGetDaaScoreTimestampEstimate {
   /** Version of the protocol. */
   jsonrpc: '2.0'
   /** Chosen by the caller, copied into the answer. */
   id: string | number | null
-  /** Name of the method. */
   method: 'getDaaScoreTimestampEstimate'
   params: RpcRequestGetDaaScoreTimestampEstimateParams
 }
@@ -1813,13 +1791,11 @@ export interface RpcRequestGetDaaScoreTimestampEstimateParams {
   daaScores: readonly (number | string)[]
 }
 
-/** Light method: 1 credit. */
 export interface RpcRequestEstimateNetworkHashesPerSecond {
   /** Version of the protocol. */
   jsonrpc: '2.0'
   /** Chosen by the caller, copied into the answer. */
   id: string | number | null
-  /** Name of the method. */
   method: 'estimateNetworkHashesPerSecond'
   params: RpcRequestEstimateNetworkHashesPerSecondParams
 }
@@ -1831,13 +1807,11 @@ export interface RpcRequestEstimateNetworkHashesPerSecondParams {
   startHash?: string
 }
 
-/** Light method: 1 credit. */
 export interface RpcRequestGetSubnetwork {
   /** Version of the protocol. */
   jsonrpc: '2.0'
   /** Chosen by the caller, copied into the answer. */
   id: string | number | null
-  /** Name of the method. */
   method: 'getSubnetwork'
   params: RpcRequestGetSubnetworkParams
 }
@@ -1847,13 +1821,11 @@ export interface RpcRequestGetSubnetworkParams {
   subnetworkId: string
 }
 
-/** Heavy method: 5 credits. */
 export interface RpcRequestGetBlock {
   /** Version of the protocol. */
   jsonrpc: '2.0'
   /** Chosen by the caller, copied into the answer. */
   id: string | number | null
-  /** Name of the method. */
   method: 'getBlock'
   params: RpcRequestGetBlockParams
 }
@@ -1865,13 +1837,11 @@ export interface RpcRequestGetBlockParams {
   includeTransactions?: boolean
 }
 
-/** Heavy method: 5 credits. */
 export interface RpcRequestGetBlocks {
   /** Version of the protocol. */
   jsonrpc: '2.0'
   /** Chosen by the caller, copied into the answer. */
   id: string | number | null
-  /** Name of the method. */
   method: 'getBlocks'
   params?: RpcRequestGetBlocksParams
 }
@@ -1885,13 +1855,11 @@ export interface RpcRequestGetBlocksParams {
   includeTransactions?: boolean
 }
 
-/** Heavy method: 5 credits. */
 export interface RpcRequestGetHeaders {
   /** Version of the protocol. */
   jsonrpc: '2.0'
   /** Chosen by the caller, copied into the answer. */
   id: string | number | null
-  /** Name of the method. */
   method: 'getHeaders'
   params: RpcRequestGetHeadersParams
 }
@@ -1905,13 +1873,11 @@ export interface RpcRequestGetHeadersParams {
   isAscending?: boolean
 }
 
-/** Heavy method: 5 credits. */
 export interface RpcRequestGetVirtualChainFromBlock {
   /** Version of the protocol. */
   jsonrpc: '2.0'
   /** Chosen by the caller, copied into the answer. */
   id: string | number | null
-  /** Name of the method. */
   method: 'getVirtualChainFromBlock'
   params: RpcRequestGetVirtualChainFromBlockParams
 }
@@ -1925,13 +1891,11 @@ export interface RpcRequestGetVirtualChainFromBlockParams {
   minConfirmationCount?: number | string
 }
 
-/** Heavy method: 5 credits. */
 export interface RpcRequestGetVirtualChainFromBlockV2 {
   /** Version of the protocol. */
   jsonrpc: '2.0'
   /** Chosen by the caller, copied into the answer. */
   id: string | number | null
-  /** Name of the method. */
   method: 'getVirtualChainFromBlockV2'
   params: RpcRequestGetVirtualChainFromBlockV2Params
 }
@@ -1945,13 +1909,11 @@ export interface RpcRequestGetVirtualChainFromBlockV2Params {
   minConfirmationCount?: number | string
 }
 
-/** Heavy method: 5 credits. */
 export interface RpcRequestGetBlockTemplate {
   /** Version of the protocol. */
   jsonrpc: '2.0'
   /** Chosen by the caller, copied into the answer. */
   id: string | number | null
-  /** Name of the method. */
   method: 'getBlockTemplate'
   params: RpcRequestGetBlockTemplateParams
 }
@@ -1963,13 +1925,11 @@ export interface RpcRequestGetBlockTemplateParams {
   extraData: readonly (number | string)[]
 }
 
-/** Heavy method: 5 credits. */
 export interface RpcRequestSubmitBlock {
   /** Version of the protocol. */
   jsonrpc: '2.0'
   /** Chosen by the caller, copied into the answer. */
   id: string | number | null
-  /** Name of the method. */
   method: 'submitBlock'
   params: RpcRequestSubmitBlockParams
 }
@@ -2013,13 +1973,11 @@ export interface RpcRequestSubmitBlockParamsBlockHeader {
   pruningPoint: string
 }
 
-/** Heavy method: 5 credits. */
 export interface RpcRequestGetBalancesByAddresses {
   /** Version of the protocol. */
   jsonrpc: '2.0'
   /** Chosen by the caller, copied into the answer. */
   id: string | number | null
-  /** Name of the method. */
   method: 'getBalancesByAddresses'
   params: RpcRequestGetBalancesByAddressesParams
 }
@@ -2029,24 +1987,20 @@ export interface RpcRequestGetBalancesByAddressesParams {
   addresses: readonly string[]
 }
 
-/** Heavy method: 5 credits. */
 export interface RpcRequestGetUtxosByAddresses {
   /** Version of the protocol. */
   jsonrpc: '2.0'
   /** Chosen by the caller, copied into the answer. */
   id: string | number | null
-  /** Name of the method. */
   method: 'getUtxosByAddresses'
   params: RpcRequestGetBalancesByAddressesParams
 }
 
-/** Heavy method: 5 credits. */
 export interface RpcRequestGetMempoolEntry {
   /** Version of the protocol. */
   jsonrpc: '2.0'
   /** Chosen by the caller, copied into the answer. */
   id: string | number | null
-  /** Name of the method. */
   method: 'getMempoolEntry'
   params: RpcRequestGetMempoolEntryParams
 }
@@ -2060,13 +2014,11 @@ export interface RpcRequestGetMempoolEntryParams {
   filterTransactionPool?: boolean
 }
 
-/** Heavy method: 5 credits. */
 export interface RpcRequestGetMempoolEntries {
   /** Version of the protocol. */
   jsonrpc: '2.0'
   /** Chosen by the caller, copied into the answer. */
   id: string | number | null
-  /** Name of the method. */
   method: 'getMempoolEntries'
   params?: RpcRequestGetMempoolEntriesParams
 }
@@ -2078,13 +2030,11 @@ export interface RpcRequestGetMempoolEntriesParams {
   filterTransactionPool?: boolean
 }
 
-/** Heavy method: 5 credits. */
 export interface RpcRequestGetMempoolEntriesByAddresses {
   /** Version of the protocol. */
   jsonrpc: '2.0'
   /** Chosen by the caller, copied into the answer. */
   id: string | number | null
-  /** Name of the method. */
   method: 'getMempoolEntriesByAddresses'
   params: RpcRequestGetMempoolEntriesByAddressesParams
 }
@@ -2098,13 +2048,11 @@ export interface RpcRequestGetMempoolEntriesByAddressesParams {
   filterTransactionPool?: boolean
 }
 
-/** Heavy method: 5 credits. */
 export interface RpcRequestSubmitTransaction {
   /** Version of the protocol. */
   jsonrpc: '2.0'
   /** Chosen by the caller, copied into the answer. */
   id: string | number | null
-  /** Name of the method. */
   method: 'submitTransaction'
   params: RpcRequestSubmitTransactionParams
 }
@@ -2116,13 +2064,11 @@ export interface RpcRequestSubmitTransactionParams {
   allowOrphan?: boolean
 }
 
-/** Heavy method: 5 credits. */
 export interface RpcRequestSubmitTransactionReplacement {
   /** Version of the protocol. */
   jsonrpc: '2.0'
   /** Chosen by the caller, copied into the answer. */
   id: string | number | null
-  /** Name of the method. */
   method: 'submitTransactionReplacement'
   params: RpcRequestSubmitTransactionReplacementParams
 }
@@ -2137,8 +2083,22 @@ export interface Webhook {
   id: string
   /** Where deliveries go. */
   url: string
-  /** Kinds of events: block_added, virtual_chain_changed, virtual_daa_score_changed, sink_blue_score_changed, utxos_changed, mempool_entry, covenant_execution, krc20_activity, native_asset_transfer, scriptlang_event, covenant_created, covenant_spent, token_transfer. */
-  kinds: readonly string[]
+  /** Kinds of events. */
+  kinds: readonly (
+    | 'block_added'
+    | 'virtual_chain_changed'
+    | 'virtual_daa_score_changed'
+    | 'sink_blue_score_changed'
+    | 'utxos_changed'
+    | 'mempool_entry'
+    | 'covenant_execution'
+    | 'krc20_activity'
+    | 'native_asset_transfer'
+    | 'scriptlang_event'
+    | 'covenant_created'
+    | 'covenant_spent'
+    | 'token_transfer'
+  )[]
   /** Addresses that narrow the kinds which have some; needed for utxos_changed. */
   addresses: readonly string[]
   /** Whether what is waiting, up to 100 events or 200 ms, comes in one POST as an array. */
@@ -2173,8 +2133,22 @@ export interface CreatedWebhook {
   id: string
   /** Where deliveries go. */
   url: string
-  /** Kinds of events: block_added, virtual_chain_changed, virtual_daa_score_changed, sink_blue_score_changed, utxos_changed, mempool_entry, covenant_execution, krc20_activity, native_asset_transfer, scriptlang_event, covenant_created, covenant_spent, token_transfer. */
-  kinds: readonly string[]
+  /** Kinds of events. */
+  kinds: readonly (
+    | 'block_added'
+    | 'virtual_chain_changed'
+    | 'virtual_daa_score_changed'
+    | 'sink_blue_score_changed'
+    | 'utxos_changed'
+    | 'mempool_entry'
+    | 'covenant_execution'
+    | 'krc20_activity'
+    | 'native_asset_transfer'
+    | 'scriptlang_event'
+    | 'covenant_created'
+    | 'covenant_spent'
+    | 'token_transfer'
+  )[]
   /** Addresses that narrow the kinds which have some; needed for utxos_changed. */
   addresses: readonly string[]
   /** Whether what is waiting, up to 100 events or 200 ms, comes in one POST as an array. */
@@ -2192,8 +2166,22 @@ export interface CreatedWebhook {
 export interface NewWebhook {
   /** HTTPS address of the receiver; port 443 or 1024 and above. */
   url: string
-  /** Kinds of events: block_added, virtual_chain_changed, virtual_daa_score_changed, sink_blue_score_changed, utxos_changed, mempool_entry, covenant_execution, krc20_activity, native_asset_transfer, scriptlang_event, covenant_created, covenant_spent, token_transfer. */
-  kinds: readonly string[]
+  /** Kinds of events. */
+  kinds: readonly (
+    | 'block_added'
+    | 'virtual_chain_changed'
+    | 'virtual_daa_score_changed'
+    | 'sink_blue_score_changed'
+    | 'utxos_changed'
+    | 'mempool_entry'
+    | 'covenant_execution'
+    | 'krc20_activity'
+    | 'native_asset_transfer'
+    | 'scriptlang_event'
+    | 'covenant_created'
+    | 'covenant_spent'
+    | 'token_transfer'
+  )[]
   /** Addresses that narrow the kinds which have some; needed for utxos_changed. */
   addresses?: readonly string[]
   /** Whether what is waiting, up to 100 events or 200 ms, comes in one POST as an array. */
@@ -2205,8 +2193,22 @@ export interface FoundWebhook {
   id: string
   /** Where deliveries go. */
   url: string
-  /** Kinds of events: block_added, virtual_chain_changed, virtual_daa_score_changed, sink_blue_score_changed, utxos_changed, mempool_entry, covenant_execution, krc20_activity, native_asset_transfer, scriptlang_event, covenant_created, covenant_spent, token_transfer. */
-  kinds: readonly string[]
+  /** Kinds of events. */
+  kinds: readonly (
+    | 'block_added'
+    | 'virtual_chain_changed'
+    | 'virtual_daa_score_changed'
+    | 'sink_blue_score_changed'
+    | 'utxos_changed'
+    | 'mempool_entry'
+    | 'covenant_execution'
+    | 'krc20_activity'
+    | 'native_asset_transfer'
+    | 'scriptlang_event'
+    | 'covenant_created'
+    | 'covenant_spent'
+    | 'token_transfer'
+  )[]
   /** Addresses that narrow the kinds which have some; needed for utxos_changed. */
   addresses: readonly string[]
   /** Whether what is waiting, up to 100 events or 200 ms, comes in one POST as an array. */
@@ -2234,8 +2236,22 @@ export interface ChangedWebhook {
   id: string
   /** Where deliveries go. */
   url: string
-  /** Kinds of events: block_added, virtual_chain_changed, virtual_daa_score_changed, sink_blue_score_changed, utxos_changed, mempool_entry, covenant_execution, krc20_activity, native_asset_transfer, scriptlang_event, covenant_created, covenant_spent, token_transfer. */
-  kinds: readonly string[]
+  /** Kinds of events. */
+  kinds: readonly (
+    | 'block_added'
+    | 'virtual_chain_changed'
+    | 'virtual_daa_score_changed'
+    | 'sink_blue_score_changed'
+    | 'utxos_changed'
+    | 'mempool_entry'
+    | 'covenant_execution'
+    | 'krc20_activity'
+    | 'native_asset_transfer'
+    | 'scriptlang_event'
+    | 'covenant_created'
+    | 'covenant_spent'
+    | 'token_transfer'
+  )[]
   /** Addresses that narrow the kinds which have some; needed for utxos_changed. */
   addresses: readonly string[]
   /** Whether what is waiting, up to 100 events or 200 ms, comes in one POST as an array. */
@@ -2261,8 +2277,22 @@ export interface ChangedWebhook {
 export interface WebhookChange {
   /** Off stops deliveries; on starts them, also after the service switched it off. */
   active?: boolean
-  /** Kinds of events: block_added, virtual_chain_changed, virtual_daa_score_changed, sink_blue_score_changed, utxos_changed, mempool_entry, covenant_execution, krc20_activity, native_asset_transfer, scriptlang_event, covenant_created, covenant_spent, token_transfer. */
-  kinds?: readonly string[]
+  /** Kinds of events. */
+  kinds?: readonly (
+    | 'block_added'
+    | 'virtual_chain_changed'
+    | 'virtual_daa_score_changed'
+    | 'sink_blue_score_changed'
+    | 'utxos_changed'
+    | 'mempool_entry'
+    | 'covenant_execution'
+    | 'krc20_activity'
+    | 'native_asset_transfer'
+    | 'scriptlang_event'
+    | 'covenant_created'
+    | 'covenant_spent'
+    | 'token_transfer'
+  )[]
   /** Addresses that narrow the kinds which have some; needed for utxos_changed. */
   addresses?: readonly string[]
   /** Whether what is waiting, up to 100 events or 200 ms, comes in one POST as an array. */
@@ -4094,17 +4124,17 @@ export abstract class Methods {
     return this.rowsOf(OPERATIONS.candles, params, options)
   }
 
-  /** The current bar is served with `closed: false`. Rows come in time order when `start` is given, newest first otherwise. `oracle` has 5m and 15m only and no volume; prediction-market prices are probabilities. Costs 50 plus 3 per row credits. Open from the free plan on. Another path to `GET /v1/candles` with source=predmkt_a. `GET /v1/predmkt_a/candles` */
+  /** Costs 50 plus 3 per row credits. Open from the free plan on. Another path to `GET /v1/candles` with source=predmkt_a. `GET /v1/predmkt_a/candles` */
   predmktACandles(params: PredmktACandlesParams, options?: CallOptions): Rows<Candle, ListMeta> {
     return this.rowsOf(OPERATIONS.predmktACandles, params, options)
   }
 
-  /** The current bar is served with `closed: false`. Rows come in time order when `start` is given, newest first otherwise. `oracle` has 5m and 15m only and no volume; prediction-market prices are probabilities. Costs 50 plus 3 per row credits. Open from the free plan on. Another path to `GET /v1/candles` with source=predmkt_b. `GET /v1/predmkt_b/{symbol}` */
+  /** Costs 50 plus 3 per row credits. Open from the free plan on. Another path to `GET /v1/candles` with source=predmkt_b. `GET /v1/predmkt_b/{symbol}` */
   predmktBBySymbol(params: PredmktBBySymbolParams, options?: CallOptions): Rows<Candle, ListMeta> {
     return this.rowsOf(OPERATIONS.predmktBBySymbol, params, options)
   }
 
-  /** The current bar is served with `closed: false`. Rows come in time order when `start` is given, newest first otherwise. `oracle` has 5m and 15m only and no volume; prediction-market prices are probabilities. Costs 50 plus 3 per row credits. Open from the free plan on. Another path to `GET /v1/candles` with source=perpdex. `GET /v1/perpdex/{symbol}` */
+  /** Costs 50 plus 3 per row credits. Open from the free plan on. Another path to `GET /v1/candles` with source=perpdex. `GET /v1/perpdex/{symbol}` */
   perpdexBySymbol(params: PerpdexBySymbolParams, options?: CallOptions): Rows<Candle, ListMeta> {
     return this.rowsOf(OPERATIONS.perpdexBySymbol, params, options)
   }
@@ -4114,27 +4144,27 @@ export abstract class Methods {
     return this.rowsOf(OPERATIONS.snapshots, params, options)
   }
 
-  /** Samples on a 500 ms grid. `interval` picks the last sample of each step. The books of prediction markets come with `include_orderbook`; `perpdex` rows always carry their levels. Costs 50 plus 4 per row; 50 plus 10 per row with include_orderbook on predmkt_a credits. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_a. `GET /v1/predmkt_a/snapshots` */
+  /** Costs 50 plus 4 per row; 50 plus 10 per row with include_orderbook on predmkt_a credits. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_a. `GET /v1/predmkt_a/snapshots` */
   predmktASnapshots(params: PredmktASnapshotsParams, options?: CallOptions): Rows<Snapshot, ListMeta> {
     return this.rowsOf(OPERATIONS.predmktASnapshots, params, options)
   }
 
-  /** Samples on a 500 ms grid. `interval` picks the last sample of each step. The books of prediction markets come with `include_orderbook`; `perpdex` rows always carry their levels. Costs 50 plus 10 per row credits. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_a, include_orderbook=true. `GET /v1/predmkt_a/orderbook` */
+  /** Costs 50 plus 10 per row credits. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_a, include_orderbook=true. `GET /v1/predmkt_a/orderbook` */
   predmktAOrderbook(params: PredmktAOrderbookParams, options?: CallOptions): Rows<Snapshot, ListMeta> {
     return this.rowsOf(OPERATIONS.predmktAOrderbook, params, options)
   }
 
-  /** Samples on a 500 ms grid. `interval` picks the last sample of each step. The books of prediction markets come with `include_orderbook`; `perpdex` rows always carry their levels. Costs 50 plus 4 per row credits. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_b. `GET /v1/predmkt_b/snapshots` */
+  /** Costs 50 plus 4 per row credits. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_b. `GET /v1/predmkt_b/snapshots` */
   predmktBSnapshots(params: PredmktBSnapshotsParams, options?: CallOptions): Rows<Snapshot, ListMeta> {
     return this.rowsOf(OPERATIONS.predmktBSnapshots, params, options)
   }
 
-  /** Samples on a 500 ms grid. `interval` picks the last sample of each step. The books of prediction markets come with `include_orderbook`; `perpdex` rows always carry their levels. Costs 50 plus 4 per row credits. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_b, include_orderbook=true. `GET /v1/predmkt_b/orderbook` */
+  /** Costs 50 plus 4 per row credits. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_b, include_orderbook=true. `GET /v1/predmkt_b/orderbook` */
   predmktBOrderbook(params: PredmktBOrderbookParams, options?: CallOptions): Rows<Snapshot, ListMeta> {
     return this.rowsOf(OPERATIONS.predmktBOrderbook, params, options)
   }
 
-  /** Samples on a 500 ms grid. `interval` picks the last sample of each step. The books of prediction markets come with `include_orderbook`; `perpdex` rows always carry their levels. Costs 50 plus 4 per row credits. Open from the free plan on. Another path to `GET /v1/snapshots` with source=perpdex. `GET /v1/perpdex/snapshots` */
+  /** Costs 50 plus 4 per row credits. Open from the free plan on. Another path to `GET /v1/snapshots` with source=perpdex. `GET /v1/perpdex/snapshots` */
   perpdexSnapshots(params: PerpdexSnapshotsParams, options?: CallOptions): Rows<Snapshot, ListMeta> {
     return this.rowsOf(OPERATIONS.perpdexSnapshots, params, options)
   }
@@ -4144,17 +4174,17 @@ export abstract class Methods {
     return this.answerOf(OPERATIONS.snapshotsAt, params, options)
   }
 
-  /** Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first, or the newest of a duration with `interval` in place of `time`. `data` is null when there is none at or before the time; `meta.reason` says why. Costs 50 flat credits. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=predmkt_a. `GET /v1/predmkt_a/snapshots/at` */
+  /** Costs 50 flat credits. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=predmkt_a. `GET /v1/predmkt_a/snapshots/at` */
   predmktASnapshotsAt(params: PredmktASnapshotsAtParams, options?: CallOptions): Promise<SnapshotAt> {
     return this.answerOf(OPERATIONS.predmktASnapshotsAt, params, options)
   }
 
-  /** Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first, or the newest of a duration with `interval` in place of `time`. `data` is null when there is none at or before the time; `meta.reason` says why. Costs 50 flat credits. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=predmkt_b. `GET /v1/predmkt_b/snapshots/at` */
+  /** Costs 50 flat credits. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=predmkt_b. `GET /v1/predmkt_b/snapshots/at` */
   predmktBSnapshotsAt(params: PredmktBSnapshotsAtParams, options?: CallOptions): Promise<SnapshotAt> {
     return this.answerOf(OPERATIONS.predmktBSnapshotsAt, params, options)
   }
 
-  /** Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first, or the newest of a duration with `interval` in place of `time`. `data` is null when there is none at or before the time; `meta.reason` says why. Costs 50 flat credits. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=perpdex. `GET /v1/perpdex/snapshots/at` */
+  /** Costs 50 flat credits. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=perpdex. `GET /v1/perpdex/snapshots/at` */
   perpdexSnapshotsAt(params: PerpdexSnapshotsAtParams, options?: CallOptions): Promise<SnapshotAt> {
     return this.answerOf(OPERATIONS.perpdexSnapshotsAt, params, options)
   }
@@ -4164,12 +4194,12 @@ export abstract class Methods {
     return this.rowsOf(OPERATIONS.trades, params, options)
   }
 
-  /** Single trades. Spot exchange trades are on `/v1/flow` as buckets. Costs 50 plus 2 per row credits. Open from the free plan on. Another path to `GET /v1/trades` with source=predmkt_a. `GET /v1/predmkt_a/trades` */
+  /** Costs 50 plus 2 per row credits. Open from the free plan on. Another path to `GET /v1/trades` with source=predmkt_a. `GET /v1/predmkt_a/trades` */
   predmktATrades(params: PredmktATradesParams, options?: CallOptions): Rows<Trade, ListMeta> {
     return this.rowsOf(OPERATIONS.predmktATrades, params, options)
   }
 
-  /** Single trades. Spot exchange trades are on `/v1/flow` as buckets. Costs 50 plus 2 per row credits. Open from the free plan on. Another path to `GET /v1/trades` with source=perpdex. `GET /v1/perpdex/trades` */
+  /** Costs 50 plus 2 per row credits. Open from the free plan on. Another path to `GET /v1/trades` with source=perpdex. `GET /v1/perpdex/trades` */
   perpdexTrades(params: PerpdexTradesParams, options?: CallOptions): Rows<Trade, ListMeta> {
     return this.rowsOf(OPERATIONS.perpdexTrades, params, options)
   }
@@ -4184,7 +4214,7 @@ export abstract class Methods {
     return this.rowsOf(OPERATIONS.openInterest, params, options)
   }
 
-  /** For `predmkt_b` a symbol gives the sum over its markets; a ticker in place of the symbol gives one market. Costs 50 plus 3 per row credits. Open from the free plan on. Another path to `GET /v1/open-interest` with source=perpdex. `GET /v1/perpdex/open-interest` */
+  /** Costs 50 plus 3 per row credits. Open from the free plan on. Another path to `GET /v1/open-interest` with source=perpdex. `GET /v1/perpdex/open-interest` */
   perpdexOpenInterest(
     params: PerpdexOpenInterestParams,
     options?: CallOptions,
@@ -4202,7 +4232,7 @@ export abstract class Methods {
     return this.rowsOf(OPERATIONS.funding, params, options)
   }
 
-  /** One row per settlement: every 8 hours on the futures exchange, hourly on `perpdex`. Without a source both are interleaved in time. Costs 50 plus 3 per row credits. Open from the free plan on. Another path to `GET /v1/funding` with source=perpdex. `GET /v1/perpdex/funding` */
+  /** Costs 50 plus 3 per row credits. Open from the free plan on. Another path to `GET /v1/funding` with source=perpdex. `GET /v1/perpdex/funding` */
   perpdexFunding(params: PerpdexFundingParams, options?: CallOptions): Rows<Funding, ListMeta> {
     return this.rowsOf(OPERATIONS.perpdexFunding, params, options)
   }
@@ -4217,7 +4247,7 @@ export abstract class Methods {
     return this.rowsOf(OPERATIONS.markets, params, options)
   }
 
-  /** Latest end first, perpetuals before all; with `order=asc` the soonest end first. `active` and `status` left out list all. Costs 25 flat credits. Open from the free plan on. Another path to `GET /v1/markets` with source=predmkt_a. `GET /v1/predmkt_a/markets` */
+  /** Costs 25 flat credits. Open from the free plan on. Another path to `GET /v1/markets` with source=predmkt_a. `GET /v1/predmkt_a/markets` */
   predmktAMarkets(
     params: PredmktAMarketsParams = {},
     options?: CallOptions,
@@ -4225,12 +4255,12 @@ export abstract class Methods {
     return this.rowsOf(OPERATIONS.predmktAMarkets, params, options)
   }
 
-  /** Latest end first, perpetuals before all; with `order=asc` the soonest end first. `active` and `status` left out list all. Costs 25 flat credits. Open from the free plan on. Another path to `GET /v1/markets` with source=predmkt_b, active=true. `GET /v1/predmkt_b` */
+  /** Costs 25 flat credits. Open from the free plan on. Another path to `GET /v1/markets` with source=predmkt_b, active=true. `GET /v1/predmkt_b` */
   predmktB(params: PredmktBParams = {}, options?: CallOptions): Rows<Market, ListMeta & MarketsMeta> {
     return this.rowsOf(OPERATIONS.predmktB, params, options)
   }
 
-  /** Latest end first, perpetuals before all; with `order=asc` the soonest end first. `active` and `status` left out list all. Costs 25 flat credits. Open from the free plan on. Another path to `GET /v1/markets` with source=predmkt_b, active=true. `GET /v1/predmkt_b/markets` */
+  /** Costs 25 flat credits. Open from the free plan on. Another path to `GET /v1/markets` with source=predmkt_b, active=true. `GET /v1/predmkt_b/markets` */
   predmktBMarkets(
     params: PredmktBMarketsParams = {},
     options?: CallOptions,
@@ -4238,12 +4268,12 @@ export abstract class Methods {
     return this.rowsOf(OPERATIONS.predmktBMarkets, params, options)
   }
 
-  /** Latest end first, perpetuals before all; with `order=asc` the soonest end first. `active` and `status` left out list all. Costs 25 flat credits. Open from the free plan on. Another path to `GET /v1/markets` with source=perpdex. `GET /v1/perpdex` */
+  /** Costs 25 flat credits. Open from the free plan on. Another path to `GET /v1/markets` with source=perpdex. `GET /v1/perpdex` */
   perpdex(params: PerpdexParams = {}, options?: CallOptions): Rows<Market, ListMeta & MarketsMeta> {
     return this.rowsOf(OPERATIONS.perpdex, params, options)
   }
 
-  /** Latest end first, perpetuals before all; with `order=asc` the soonest end first. `active` and `status` left out list all. Costs 25 flat credits. Open from the free plan on. Another path to `GET /v1/markets` with source=perpdex. `GET /v1/perpdex/markets` */
+  /** Costs 25 flat credits. Open from the free plan on. Another path to `GET /v1/markets` with source=perpdex. `GET /v1/perpdex/markets` */
   perpdexMarkets(
     params: PerpdexMarketsParams = {},
     options?: CallOptions,
@@ -4409,7 +4439,7 @@ export abstract class Methods {
     return this.answerOf(OPERATIONS.status, params, options)
   }
 
-  /** Answers while the process runs. Needs no key. Another path to `GET /health`. `GET /v1/health` */
+  /** Another path to `GET /health`. `GET /v1/health` */
   health(options?: CallOptions): Promise<Health> {
     return this.answerOf(OPERATIONS.health, {}, options)
   }

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { BILLING_PATH, DASHBOARD_API, type Dashboard } from '../../dashboard/dashboard.ts'
+import { SITE_PAGES } from '../../dashboard/site.ts'
 import { plainAddress } from '../../kit/ip-range.ts'
 import { createCors } from './cors.ts'
 import { sendReply } from './send.ts'
@@ -20,7 +21,7 @@ export function addDashboard(app: FastifyInstance, dashboard: Dashboard, nextId:
     const vary = request.url.startsWith(DASHBOARD_API) ? VARY.session : VARY.open
     await sendReply(request, reply.raw, answer, { requestId: id, cors, vary })
   }
-  for (const url of ['/', '/assets/*', '/favicon.svg']) {
+  for (const url of [...SITE_PAGES, '/assets/*', '/favicon.svg']) {
     app.route({ method: ['GET', 'HEAD'], url, handler })
   }
   app.route({ method: METHODS, url: `${DASHBOARD_API}*`, handler })

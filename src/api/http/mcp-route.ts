@@ -10,7 +10,6 @@ import { plainAddress } from '../../kit/ip-range.ts'
 import type { Logger } from '../../kit/log.ts'
 import { gateCall } from '../mcp/call-gate.ts'
 import type { McpHttp } from '../mcp/serve-http.ts'
-import type { McpService } from '../mcp/server.ts'
 import type { Cors } from './cors.ts'
 import { sendReply } from './send.ts'
 import { splitTarget } from './target.ts'
@@ -20,7 +19,10 @@ export const MCP_PATH = '/mcp'
 
 export interface McpOptions {
   readonly gate: McpGate
-  readonly service: McpService
+  readonly http: McpHttp
+  /** How many requests are served at a time, and how long one may take; others for tests. */
+  readonly maxInFlight?: number
+  readonly requestMs?: number
 }
 
 const MAX_BATCH = 8
@@ -39,13 +41,9 @@ interface McpContext<Services> extends McpOptions {
   readonly observe: (status: number, seconds: number) => void
 }
 
-/** `POST /mcp`: the protocol is loaded with the first request that has a valid key, since most services need it never. */
+/** `POST /mcp`: only requests with a valid key reach the protocol. */
 export function addMcp<Services>(app: FastifyInstance, context: McpContext<Services>): void {
-  let opened: Promise<McpHttp> | undefined
-  const open = () => {
-    opened ??= import('../mcp/serve-http.ts').then(({ createMcpHttp }) => createMcpHttp(context.service))
-    return opened
-  }
+  const { http, maxInFlight = MAX_IN_FLIGHT, requestMs = REQUEST_MS } = context
   let inFlight = 0
 
   async function answer(request: FastifyRequest, id: string): Promise<GateReply> {
@@ -55,18 +53,17 @@ export function addMcp<Services>(app: FastifyInstance, context: McpContext<Servi
     const body = parseMessages(request.body as Buffer | undefined)
     const messages = Array.isArray(body) ? body.length : 1
     const key = await context.gate.admit({ headers, search, address }, messages)
-    if (inFlight >= MAX_IN_FLIGHT) throw busy()
+    if (inFlight >= maxInFlight) throw busy(maxInFlight)
     inFlight++
-    const endsAt = performance.now() + REQUEST_MS
+    const endsAt = performance.now() + requestMs
     const isGone = () => request.raw.socket.destroyed || performance.now() > endsAt
     const call = gateCall(context.endpointGate, context.routes, { requestId: id, key, address, isGone })
     const onFault = (err: unknown) => context.log.error({ err, request: id }, 'a tool failed')
-    const served = open()
-      .then((mcp) =>
-        mcp.serve({ headers: passedOf(headers), body, session: { call, isOver: isGone, onFault } }),
-      )
+    const session = { call, isOver: isGone, onFault }
+    const served = http
+      .serve({ headers: passedOf(headers), body, session, endsInMs: requestMs })
       .finally(() => inFlight--)
-    const { status, contentType, body: text } = await within(served, REQUEST_MS)
+    const { status, contentType, body: text } = await within(served, requestMs)
     const type = contentType === null ? [] : ['Content-Type', contentType]
     return { status, headers: [...type, 'Cache-Control', 'no-store'], body: text }
   }
@@ -88,11 +85,7 @@ export function addMcp<Services>(app: FastifyInstance, context: McpContext<Servi
       context.observe(found.status, (performance.now() - startedMs) / 1000)
     },
   })
-  app.addHook('onClose', async () => {
-    // What could not be loaded has nothing to close.
-    const mcp = await opened?.catch(() => undefined)
-    await mcp?.close()
-  })
+  app.addHook('onClose', () => http.close())
 }
 
 function parseMessages(body: Buffer | undefined): unknown {
@@ -115,9 +108,9 @@ function passedOf(headers: FastifyRequest['headers']): Record<string, string> {
   return passed
 }
 
-function busy(): ApiError {
+function busy(maxInFlight: number): ApiError {
   const headers = [['Retry-After', String(BUSY_RETRY_SECONDS)]] as const
-  const text = `${MAX_IN_FLIGHT} requests of MCP are in progress. Try again in a moment.`
+  const text = `${maxInFlight} requests of MCP are in progress. Try again in a moment.`
   return new ApiError('rate_limited', text, { retry_after: BUSY_RETRY_SECONDS }, headers)
 }
 

@@ -1,7 +1,7 @@
 import type { PublicPage } from '../../dashboard/pages/public-page.ts'
 import type { GateReply } from '../../gate/request.ts'
 
-/** No inline code and nothing from other origins; Swagger UI has its icons in data URLs. */
+/** No inline code and nothing from other origins. */
 const CSP =
   "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
 

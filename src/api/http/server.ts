@@ -7,6 +7,7 @@ import { MAX_REQUEST_BODY_BYTES } from '../../contract/endpoint.ts'
 import { ApiError } from '../../core/errors.ts'
 import type { Dashboard } from '../../dashboard/dashboard.ts'
 import type { PublicPage } from '../../dashboard/pages/public-page.ts'
+import { SITE_PAGES } from '../../dashboard/site.ts'
 import { errorReply } from '../../gate/error-reply.ts'
 import type { Gate } from '../../gate/gate.ts'
 import type { GateReply } from '../../gate/request.ts'
@@ -84,7 +85,10 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
   const pages = pagesOf(options)
   const methodsOf = methodFinder([
     ...routes,
-    ...[...pages.keys()].map((path) => ({ method: 'GET', path })),
+    ...[...pages.keys(), ...(options.dashboard === undefined ? [] : SITE_PAGES)].map((path) => ({
+      method: 'GET',
+      path,
+    })),
     ...(options.mcp === undefined ? [] : [{ method: 'POST', path: MCP_PATH }]),
   ])
   const paths = [...new Set(routes.map((route) => route.path))]
@@ -241,7 +245,7 @@ async function closeWithin(app: FastifyInstance, fastHttp: FastHttp, graceMs: nu
 
 type Page = (request: FastifyRequest, id: string) => GateReply | Promise<GateReply>
 
-/** Pages beside the declared endpoints: the reference, the public pages and the metrics. */
+/** Pages beside the declared endpoints: the guide, the public pages and the metrics. */
 function pagesOf<Services>(options: HttpOptions<Services>): Map<string, Page> {
   const pages = new Map<string, Page>(options.pages.map((page) => [page.path, () => publicReply(page)]))
   pages.set('/metrics', (request, id) => metricsReply(request.headers, id, options))

@@ -17,9 +17,19 @@ export interface EndpointRequest {
   readonly body?: string
 }
 
+/** The headers that tools read; only they are handed from thread to thread. */
+export const READ_HEADERS = [
+  'retry-after',
+  'x-next-cursor',
+  'x-credits-charged',
+  'x-credits-remaining',
+  'x-plan',
+] as const
+export type ReadHeader = (typeof READ_HEADERS)[number]
+
 export interface EndpointReply {
   readonly status: number
-  readonly header: (name: string) => string | undefined
+  readonly header: (name: ReadHeader) => string | undefined
   readonly text: string
 }
 

@@ -14,13 +14,14 @@ export interface McpHttpReply {
   readonly body: string
 }
 
+/** As the route sees it; nobody waits for an answer after `endsInMs`. */
 export interface McpHttp {
-  serve(request: McpHttpRequest): Promise<McpHttpReply>
+  serve(request: McpHttpRequest & { readonly endsInMs: number }): Promise<McpHttpReply>
   close(): Promise<void>
 }
 
 /** Streamable HTTP without sessions, in both revisions of the protocol: each request has a server of its own. */
-export function createMcpHttp(service: McpService): McpHttp {
+export function createMcpHttp(service: McpService) {
   const serverFor = mcpServerFactory(service)
   const handler = createMcpHandler(
     ({ authInfo }) => serverFor(sessionOf(authInfo)),
@@ -28,7 +29,7 @@ export function createMcpHttp(service: McpService): McpHttp {
     { maxSubscriptions: 0, keepAliveMs: 0 },
   )
   return {
-    async serve({ headers, body, session }) {
+    async serve({ headers, body, session }: McpHttpRequest): Promise<McpHttpReply> {
       const request = new Request('http://service/mcp', {
         method: 'POST',
         headers: { ...headers },

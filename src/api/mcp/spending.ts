@@ -1,4 +1,4 @@
-import type { ToolEndpoint } from './endpoint-call.ts'
+import type { EndpointReply, ToolEndpoint } from './endpoint-call.ts'
 import { ToolFailure } from './tool.ts'
 
 /** The credits that one tool call may use and has used. A call whose price could exceed the rest is not made. */
@@ -33,7 +33,7 @@ export class Spending {
     return cost.affordableRows(rest - extra, input)
   }
 
-  note(endpoint: ToolEndpoint, header: (name: string) => string | undefined): void {
+  note(endpoint: ToolEndpoint, header: EndpointReply['header']): void {
     this.charged += Number(header('x-credits-charged') ?? 0)
     const remaining = header('x-credits-remaining')
     if (remaining !== undefined) this.remaining = Number(remaining)

@@ -1,13 +1,12 @@
 import type { AnyEndpoint } from '../../contract/endpoint.ts'
 import { publishedRoutes } from './router.ts'
 
-/** The credit table: what every path costs, in numbers and in words. */
+/** The credit table: what every path costs, in numbers; `x-credits` of the operation has it in words. */
 export interface CreditRow {
   operation: string
   base: number
   per: Readonly<Record<string, number>>
-  variants: { words: string; perRow: number }[]
-  words: string
+  variants?: { words: string; perRow: number }[]
 }
 
 export function creditTable<Services>(endpoints: readonly AnyEndpoint<Services>[]): CreditRow[] {
@@ -17,7 +16,8 @@ export function creditTable<Services>(endpoints: readonly AnyEndpoint<Services>[
       operation: `${method} ${path}`,
       base: cost.base,
       per: cost.prices,
-      variants: cost.variants.map(({ words, perRow }) => ({ words, perRow })),
-      words: cost.describe(),
+      ...(cost.variants.length === 0
+        ? {}
+        : { variants: cost.variants.map(({ words, perRow }) => ({ words, perRow })) }),
     }))
 }

@@ -5,8 +5,10 @@ import { ERRORS, type ErrorKind, publicCode } from '../../core/errors.ts'
 import { tierInWords } from '../../core/plan.ts'
 import { creditTable } from './credits.ts'
 import recorded from './examples.json' with { type: 'json' }
+import { fillExamples } from './fill-examples.ts'
 import { dryRunBody, errorBody, listMeta, problemBody, responseHeaders } from './openapi-parts.ts'
 import { type PublishedRoute, pathParamsOf, publishedRoutes } from './router.ts'
+import { shareParts } from './share-parts.ts'
 
 type Json = Record<string, unknown>
 
@@ -24,18 +26,24 @@ const TAGS: Record<string, string> = {
   service: 'Open endpoints: health and documents.',
 }
 
+/** What the repository has: the document with the values of the recorded requests. */
+export function committedOpenapi<Services>(endpoints: readonly AnyEndpoint<Services>[]): object {
+  return fillExamples(shareParts(openapiDocument(endpoints, {})), endpoints, RECORDED.samples)
+}
+
 /**
- * The OpenAPI 3.1 document, derived from the declarations. Its examples are answers of a running sandbox
- * (`npm run examples` records them); `samples` are the values that its requests are tried with.
+ * The OpenAPI 3.1 document with everything written out, derived from the declarations. Its examples are answers of a
+ * running sandbox (`npm run examples` records them); `samples` are the values that its requests are tried with.
  */
 export function openapiDocument<Services>(
   endpoints: readonly AnyEndpoint<Services>[],
   samples: ExampleSamples = RECORDED.samples,
 ): Json {
   const paths: Record<string, Json> = {}
+  const refusals: Refusals = new Map()
   for (const route of publishedRoutes(endpoints)) {
     const item = paths[route.path] ?? {}
-    item[route.method.toLowerCase()] = operation(route, samples)
+    item[route.method.toLowerCase()] = operation(route, samples, refusals)
     paths[route.path] = item
   }
   const used = new Set(endpoints.map((endpoint) => endpoint.doc.tag))
@@ -46,7 +54,7 @@ export function openapiDocument<Services>(
       version: CONTRACT_VERSION,
       summary: 'Market history and chain node access behind one key.',
       description:
-        'Every answer is metered in credits; `x-credits` on each operation says what it costs and `x-min-tier` which plan may call it. Failed requests cost nothing. Plans are called free, developer and business; fields about tiers (`tier`, `min_tier`, `required_tier`, `x-min-tier`) use the market names free, pro and business: developer and pro are the same plan. Errors carry a stable `error` code, a sentence and the request id.',
+        'Every answer is metered in credits; `x-credits` on each operation says what it costs and `x-min-tier` which plan may call it. Failed requests cost nothing. Plans are called free, developer and business; fields about tiers (`tier`, `min_tier`, `required_tier`, `x-min-tier`) use the market names free, pro and business: developer and pro are the same plan. Errors carry a stable `error` code, a sentence and the request id; with `Accept: application/problem+json` they are a `Problem` (RFC 9457). The headers of answers are described under `components`: `x-on` says whether all answers have them, those to a key, lists, answers to POST, or those of a status.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/', description: 'This service' }],
@@ -96,12 +104,23 @@ function namedSchemas<Services>(endpoints: readonly AnyEndpoint<Services>[]): Js
   return schemas
 }
 
-/** A schema as plain JSON, without TypeBox's own members. */
+/** A schema as plain JSON, without TypeBox's own members. Values that the schema does not check are listed as well. */
 function plain(schema: object): unknown {
-  return JSON.parse(JSON.stringify(schema))
+  return JSON.parse(JSON.stringify(schema), (_name, value: unknown) => {
+    if (typeof value !== 'object' || value === null || !('x-enum' in value)) return value
+    const { 'x-enum': values, ...rest } = value
+    return { ...rest, enum: values }
+  })
 }
 
-function operation<Services>(route: PublishedRoute<Services>, samples: ExampleSamples): Json {
+/** Answers of refused requests by what they say: hundreds of them are one of a few dozen. */
+type Refusals = Map<string, Json>
+
+function operation<Services>(
+  route: PublishedRoute<Services>,
+  samples: ExampleSamples,
+  refusals: Refusals,
+): Json {
   const { endpoint, path, method } = route
   const { doc, access, returns, body } = endpoint
   const keyed = access.auth === 'key'
@@ -111,7 +130,8 @@ function operation<Services>(route: PublishedRoute<Services>, samples: ExampleSa
     tags: [doc.tag],
     summary: route.summary,
     description: [
-      doc.description,
+      // Another path to an endpoint is described where the endpoint is.
+      path === endpoint.path ? doc.description : undefined,
       keyed ? `Costs ${price} credits. Open from the ${tierInWords(access.tier)} on.` : undefined,
       path === endpoint.path
         ? undefined
@@ -134,7 +154,7 @@ function operation<Services>(route: PublishedRoute<Services>, samples: ExampleSa
           },
         }
       : {}),
-    responses: responses(route),
+    responses: responses(route, refusals),
     ...(returns.kind === 'list' ? { 'x-row-schema': `#/components/schemas/${returns.name}` } : {}),
   }
 }
@@ -205,16 +225,21 @@ const DRY_RUN = gateParameter('dry_run', 'query', 'Only tells what the answer wo
   type: 'boolean',
   default: false,
 })
-const FORMAT = gateParameter('format', 'query', 'Form of the rows; `Accept` does the same.', {
-  type: 'string',
-  enum: [...FORMATS],
-  default: 'json',
-})
+const FORMAT = gateParameter(
+  'format',
+  'query',
+  'Form of the rows: `ndjson` has one per line, `csv` is RFC 4180 with a header row. `Accept` does the same.',
+  {
+    type: 'string',
+    enum: [...FORMATS],
+    default: 'json',
+  },
+)
 
 /** A status of both an answer and an error is documented as either. */
-function responses<Services>(route: PublishedRoute<Services>): Json {
+function responses<Services>(route: PublishedRoute<Services>, refusals: Refusals): Json {
   const all: Json = success(route)
-  for (const [status, failure] of Object.entries(failures(route.endpoint))) {
+  for (const [status, failure] of Object.entries(failures(route.endpoint, refusals))) {
     const own = all[status]
     all[status] = own === undefined ? failure : either(own as ResponseObject, failure as ResponseObject)
   }
@@ -236,7 +261,9 @@ function either(first: ResponseObject, second: ResponseObject): Json {
 
 function success<Services>({ endpoint, method, path }: PublishedRoute<Services>): Json {
   const { returns, doc, access } = endpoint
-  const example = shown(RECORDED.answers[`${method} ${path}`])
+  const example = shown(
+    RECORDED.answers[`${method} ${path}`] ?? RECORDED.answers[`${method} ${endpoint.path}`],
+  )
   const status = returns.kind === 'object' ? (returns.status ?? 200) : 200
   const kinds = ['all', ...(access.auth === 'key' ? ['key', returns.kind] : [])]
   if (endpoint.method === 'POST') kinds.push('post')
@@ -270,8 +297,9 @@ function success<Services>({ endpoint, method, path }: PublishedRoute<Services>)
             ),
             ...example,
           },
-          'application/x-ndjson': { schema: { type: 'string', description: 'One row per line.' } },
-          'text/csv': { schema: { type: 'string', description: 'RFC 4180 with a header row.' } },
+          // `format` says what they are.
+          'application/x-ndjson': {},
+          'text/csv': {},
         }
   const answers: Json = { [status]: { description: doc.summary, headers, content } }
   if (returns.kind === 'object') {
@@ -317,23 +345,27 @@ function headersOn(kinds: readonly string[]): Json {
   return Object.fromEntries(names.map((name) => [name, headerRef(name)]))
 }
 
-function failures<Services>(endpoint: AnyEndpoint<Services>): Json {
+function failures<Services>(endpoint: AnyEndpoint<Services>, refusals: Refusals): Json {
   const keyed = endpoint.access.auth === 'key'
   const byStatus = Map.groupBy(errorsOf(endpoint), (kind) => ERRORS[kind].status)
   const sorted = [...byStatus].sort(([a], [b]) => a - b)
   return Object.fromEntries(
-    sorted.map(([status, kinds]) => [
-      String(status),
-      {
-        description: kinds.map((kind) => `\`${publicCode(kind)}\`: ${ERRORS[kind].title}.`).join(' '),
-        headers: headersOn(['all', ...(keyed && status !== 401 ? ['key'] : []), String(status)]),
-        content: {
-          'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } },
-          'application/json': {
-            schema: { $ref: '#/components/schemas/Error' },
-          },
-        },
-      },
-    ]),
+    sorted.map(([status, kinds]) => {
+      const name = `${keyed} ${kinds.join()}`
+      const known = refusals.get(name) ?? refusal(status, kinds, keyed)
+      refusals.set(name, known)
+      return [String(status), known]
+    }),
   )
+}
+
+function refusal(status: number, kinds: readonly ErrorKind[], keyed: boolean): Json {
+  return {
+    description: kinds.map((kind) => `\`${publicCode(kind)}\`: ${ERRORS[kind].title}.`).join(' '),
+    headers: headersOn(['all', ...(keyed && status !== 401 ? ['key'] : []), String(status)]),
+    content: {
+      'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } },
+      'application/json': { schema: { $ref: '#/components/schemas/Error' } },
+    },
+  }
 }

@@ -4,7 +4,9 @@ import type { Environment } from '../../core/environment.ts'
 import { ENDPOINTS } from '../endpoints/list.ts'
 import { readSamples } from '../endpoints/service/openapi-samples.ts'
 import type { Services } from '../endpoints/services.ts'
+import { fillExamples } from './fill-examples.ts'
 import { openapiDocument } from './openapi.ts'
+import { shareDocumentSchemas, shareParts } from './share-parts.ts'
 
 /** The example values are minutes old anyway. */
 const FRESH_MS = 30_000
@@ -20,6 +22,7 @@ export function servedOpenapi(deps: {
   now: () => number
 }): () => Promise<string> {
   const { services, now } = deps
+  let template: Promise<object> | undefined
   let known: { text: Promise<string>; freshUntilMs: number } | undefined
 
   async function write(): Promise<string> {
@@ -31,8 +34,8 @@ export function servedOpenapi(deps: {
       (value) => value !== undefined,
     )
     if (known !== undefined && isComplete) known.freshUntilMs += FRESH_MS
-    const document = openapiDocument(ENDPOINTS, samples)
-    // Building and stringifying take milliseconds each; let other requests run in between.
+    template ??= makeTemplate()
+    const document = fillExamples(await template, ENDPOINTS, samples)
     await setImmediate()
     return JSON.stringify(document)
   }
@@ -44,4 +47,13 @@ export function servedOpenapi(deps: {
     }
     return known.text
   }
+}
+
+/** Each step takes milliseconds; other requests run in between. */
+async function makeTemplate(): Promise<object> {
+  const whole = openapiDocument(ENDPOINTS, {})
+  await setImmediate()
+  const schemas = shareDocumentSchemas(whole)
+  await setImmediate()
+  return shareParts(whole, schemas)
 }

@@ -1,8 +1,11 @@
 /** These fields are in this order in every text; inside a value their quotes would be escaped. */
 const FACTS =
-  /("status":"([a-z]+)".*?"tokens":\[(.*?)\],"strike":.*?"volume":(null|[-+.\deE]+),"liquidity":(null|[-+.\deE]+),"open_interest":(?:null|[-+.\deE]+))\}/g
+  /("status":"([a-z]+)".*?"tokens":\[(.*?)\](,"created_at":.*?)?,"strike":.*?"volume":(null|[-+.\deE]+),"liquidity":(null|[-+.\deE]+),"open_interest":(?:null|[-+.\deE]+))\}/g
 const UP = tokenOf('Up')
 const DOWN = tokenOf('Down')
+
+/** Of records that were stored before they had them. */
+const UNKNOWN_RECORD = ',"created_at":null,"updated_at":null,"tags":[]'
 
 /**
  * Texts of markets with what follows from their stored fields: the token of each leg, and volume and liquidity that do
@@ -11,10 +14,18 @@ const DOWN = tokenOf('Down')
 export function withLegs(text: string): string {
   return text.replace(
     FACTS,
-    (_all, fields: string, status: string, tokens: string, volume: string, liquidity: string) => {
+    (
+      _all,
+      fields: string,
+      status: string,
+      tokens: string,
+      record: string | undefined,
+      volume: string,
+      liquidity: string,
+    ) => {
       const isFinal = status === 'resolved'
       const legs = `"clob_token_up":${UP.exec(tokens)?.[1] ?? null},"clob_token_down":${DOWN.exec(tokens)?.[1] ?? null}`
-      return `${fields},${legs},"final_volume":${isFinal ? volume : null},"final_liquidity":${isFinal ? liquidity : null}}`
+      return `${fields}${record === undefined ? UNKNOWN_RECORD : ''},${legs},"final_volume":${isFinal ? volume : null},"final_liquidity":${isFinal ? liquidity : null}}`
     },
   )
 }

@@ -30,6 +30,10 @@ export interface MarketInput {
   winner?: string | null
   resolvedAt?: number | null
   tokens?: readonly { tokenId: string; outcome: string }[]
+  /** Of the venue's own record. */
+  createdAt?: number | null
+  updatedAt?: number | null
+  tags?: readonly string[]
   strike?: Numeric | null
   referencePriceStart?: Numeric | null
   referencePriceEnd?: Numeric | null
@@ -68,6 +72,7 @@ export function encodeMarket(row: MarketInput): EncodedMarket {
     (token) =>
       `{"token_id":${stringText('token_id', token.tokenId)},"outcome":${stringText('outcome', token.outcome)}}`,
   )
+  const tags = (row.tags ?? []).map((tag) => stringText('tags', tag))
   const identifiers = [row.marketId, row.conditionId, row.slug, row.ticker]
     .concat(row.tokens?.map((token) => token.tokenId) ?? [], row.aliases ?? [])
     .filter((id): id is string => typeof id === 'string' && id !== '' && fitsKey(id))
@@ -82,7 +87,7 @@ export function encodeMarket(row: MarketInput): EncodedMarket {
     startMs: start,
     endMs: end,
     identifiers: [...new Set(identifiers)],
-    text: `{"market_id":${stringText('market_id', row.marketId)},"source":"${row.source}","symbol":"${row.symbol}","slug":${string('slug', row.slug)},"ticker":${string('ticker', row.ticker)},"condition_id":${string('condition_id', row.conditionId)},"event_id":${string('event_id', row.eventId)},"question":${string('question', row.question)},"market_type":${string('market_type', type)},"start_time":${orNull(timeText, 'start_time', start)},"end_time":${orNull(timeText, 'end_time', end)},"active":${row.active},"status":"${row.status}","winner":${string('winner', row.winner)},"resolved_at":${orNull(timeText, 'resolved_at', row.resolvedAt)},"tokens":[${tokens.join()}],"strike":${orNull(numberText, 'strike', row.strike)},"reference_price_start":${amount('reference_price_start', row.referencePriceStart)},"reference_price_end":${amount('reference_price_end', row.referencePriceEnd)},"volume":${amount('volume', row.volume)},"liquidity":${amount('liquidity', row.liquidity)},"open_interest":${amount('open_interest', row.openInterest)}}`,
+    text: `{"market_id":${stringText('market_id', row.marketId)},"source":"${row.source}","symbol":"${row.symbol}","slug":${string('slug', row.slug)},"ticker":${string('ticker', row.ticker)},"condition_id":${string('condition_id', row.conditionId)},"event_id":${string('event_id', row.eventId)},"question":${string('question', row.question)},"market_type":${string('market_type', type)},"start_time":${orNull(timeText, 'start_time', start)},"end_time":${orNull(timeText, 'end_time', end)},"active":${row.active},"status":"${row.status}","winner":${string('winner', row.winner)},"resolved_at":${orNull(timeText, 'resolved_at', row.resolvedAt)},"tokens":[${tokens.join()}],"created_at":${orNull(timeText, 'created_at', row.createdAt)},"updated_at":${orNull(timeText, 'updated_at', row.updatedAt)},"tags":[${tags.join()}],"strike":${orNull(numberText, 'strike', row.strike)},"reference_price_start":${amount('reference_price_start', row.referencePriceStart)},"reference_price_end":${amount('reference_price_end', row.referencePriceEnd)},"volume":${amount('volume', row.volume)},"liquidity":${amount('liquidity', row.liquidity)},"open_interest":${amount('open_interest', row.openInterest)}}`,
   }
 }
 

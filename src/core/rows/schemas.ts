@@ -210,6 +210,12 @@ export const TickerRow = Type.Object({
   ask_size: numberField('Size at the best ask, base asset.'),
 })
 
+const VenueRecord = Type.Object({
+  created_at: nullableTimeField('When the venue created its record; null where it does not say.'),
+  updated_at: nullableTimeField('When the venue last changed it; null where it does not say.'),
+  tags: Type.Array(Type.String(), { description: 'What the venue files it under.' }),
+})
+
 export const MarketRow = Type.Object({
   market_id: textField(
     'Identifier of the market: condition id (`predmkt_a`), ticker (`predmkt_b`) or coin (`perpdex`).',
@@ -240,6 +246,7 @@ export const MarketRow = Type.Object({
     }),
     { description: 'Order-book tokens of the market.' },
   ),
+  ...VenueRecord.properties,
   strike: nullableNumberField('Strike price, where the contract has one.'),
   reference_price_start: nullableNumberField('Price of the asset at start_time.'),
   reference_price_end: nullableNumberField('Price of the asset at end_time.'),
@@ -247,7 +254,9 @@ export const MarketRow = Type.Object({
   liquidity: nullableNumberField('Liquidity as the venue reports it.'),
   open_interest: nullableNumberField('Open interest as the venue reports it.'),
 })
-export type MarketRow = Static<typeof MarketRow>
+/** Records that were stored by earlier versions have none of the venue's own facts. */
+export type MarketRow = Omit<Static<typeof MarketRow>, keyof Static<typeof VenueRecord>> &
+  Partial<Static<typeof VenueRecord>>
 
 /** A market as it is served: with what follows from its stored fields. */
 export const MarketRecord = Type.Object({

@@ -31,6 +31,7 @@ const READABLE: readonly (readonly [path: RegExp, maxRows: number])[] = [
   [/^\/v1\/webhooks$/, 1_000],
   [/^\/v1\/webhooks\/\w+\/deliveries$/, 100],
 ]
+const MAX_TRIED_ROWS = 1_000
 const WRITABLE = /^\/v1\/webhooks(\/\w+(\/(test|rotate|replay))?)?$/
 
 /** How many rows of it are shown at most; undefined for what the page does not read. */
@@ -54,7 +55,16 @@ export function viewRoutes(deps: { view: View }): DashboardRoute[] {
     }
     throw new DashboardError(404, 'not_found', 'There is no such view.')
   }
-  return ['GET', 'POST', 'PATCH', 'DELETE'].map((method) =>
+  const tryIt = async ({ request, accountId, params }: SignedIn): Promise<DashboardReply> => {
+    const environment = ENVIRONMENTS.find((name) => name === params.environment)
+    const as = environment && { accountId, environment, maxRows: MAX_TRIED_ROWS, freeOnly: false }
+    const reply = as && (await deps.view({ ...request, path: `/${params.path ?? ''}` }, as))
+    if (reply !== undefined) return reply
+    throw new DashboardError(404, 'not_found', 'There is no such path.')
+  }
+  return ['GET', 'POST', 'PATCH', 'DELETE'].flatMap((method) => [
     userRoute(`${method} view/{environment}/v1/{path*}`, run),
-  )
+    // The API reference sends any operation.
+    userRoute(`${method} try/{environment}/{path*}`, tryIt),
+  ])
 }

@@ -26,6 +26,9 @@ export function mergeKnown(seen: MarketInput, known: MarketInput): MarketInput {
     liquidity: base.liquidity ?? known.liquidity ?? null,
     referencePriceStart: base.referencePriceStart ?? known.referencePriceStart ?? null,
     referencePriceEnd: base.referencePriceEnd ?? known.referencePriceEnd ?? null,
+    createdAt: base.createdAt ?? known.createdAt ?? null,
+    updatedAt: base.updatedAt ?? known.updatedAt ?? null,
+    tags: base.tags === undefined || base.tags.length === 0 ? (known.tags ?? []) : base.tags,
     settlement: base.settlement ?? known.settlement ?? null,
   }
 }
@@ -41,6 +44,9 @@ export function marketOfRow(row: MarketRow): MarketInput {
     winner: row.winner,
     resolvedAt: row.resolved_at === null ? null : Date.parse(row.resolved_at),
     tokens: row.tokens.map(({ token_id: tokenId, outcome }) => ({ tokenId, outcome })),
+    createdAt: row.created_at == null ? null : Date.parse(row.created_at),
+    updatedAt: row.updated_at == null ? null : Date.parse(row.updated_at),
+    tags: row.tags ?? [],
     volume: row.volume,
     liquidity: row.liquidity,
     referencePriceStart: row.reference_price_start,

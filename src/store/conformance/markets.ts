@@ -126,7 +126,19 @@ export function marketSuite(engine: Engine): void {
       { symbol: 'BTC', state: { atMs: FIFTH_END, status: 'resolved' } },
       { symbol: 'BTC', state: { atMs: FIFTH_END, active: false, status: 'closed' } },
     ] as const) {
-      const found = (await idsOf(store, filter)).length
+      // In the order of all of them, whatever is read for it, and in both directions.
+      const ids = await idsOf(store, filter)
+      assert.deepEqual(
+        ids,
+        (await idsOf(store, {})).filter((id) => ids.includes(id)),
+        JSON.stringify(filter),
+      )
+      assert.deepEqual(
+        await idsOf(store, { ...filter, order: 'asc', limit: 1 }),
+        (await idsOf(store, { order: 'asc' })).filter((id) => ids.includes(id)),
+        JSON.stringify(filter),
+      )
+      const found = ids.length
       assert.equal(await store.markets.count({ ...filter, limit: 100 }), found, JSON.stringify(filter))
       assert.equal(await store.markets.count({ ...filter, limit: 2 }), Math.min(2, found))
     }

@@ -1,6 +1,7 @@
 import { MARKET_TYPES } from '../../core/rows/market.ts'
 import type { MarketRow } from '../../core/rows/schemas.ts'
 import { SOURCES, type Source } from '../../core/source.ts'
+import { SYMBOLS } from '../../core/symbol.ts'
 import { latestEnd, NO_END } from '../markets/market-windows.ts'
 import type {
   FoundMarket,
@@ -10,6 +11,7 @@ import type {
   MarketQuery,
   MarketStore,
 } from '../markets.ts'
+import { arrayOf } from './columns.ts'
 import { type Database, type Statement, statement } from './database.ts'
 import { storable } from './texts.ts'
 
@@ -50,6 +52,7 @@ const whereOf = (order: 'asc' | 'desc') => `
 const PLAN_ANEW = statement('markets_plan', "SELECT set_config('plan_cache_mode', 'force_custom_plan', true)")
 
 const LISTS = { asc: listOf('asc'), desc: listOf('desc') }
+const LISTS_BY_WINDOW = { asc: listByWindow('asc'), desc: listByWindow('desc') }
 const COUNTS = { asc: countOf('asc'), desc: countOf('desc') }
 
 function listOf(order: 'asc' | 'desc'): Statement {
@@ -64,6 +67,23 @@ function countOf(order: 'asc' | 'desc'): Statement {
   return statement(
     `markets_count_${order}`,
     `SELECT count(*) AS count FROM (SELECT 1 FROM markets WHERE ${whereOf(order)} LIMIT $7) m`,
+  )
+}
+
+/**
+ * Of one duration, which may be rare: in the order of all markets, all of them would be read for a page of it. So the
+ * index is read for each source ($11) and symbol ($12) by itself.
+ */
+function listByWindow(order: 'asc' | 'desc'): Statement {
+  const place = `end_ms ${order}, source_rank, market_id LIMIT $7`
+  return statement(
+    `markets_window_${order}`,
+    `SELECT m.text, m.end_ms, m.source_rank AS rank, m.market_id AS id
+      FROM unnest($11::int[]) AS s (source) CROSS JOIN unnest($12::text[]) AS y (asset) CROSS JOIN LATERAL (
+        SELECT * FROM markets
+          WHERE source_rank = s.source AND symbol = y.asset AND market_type = $3 AND ${whereOf(order)}
+          ORDER BY ${place}) m
+      ORDER BY m.${place.replace(', ', ', m.').replace(', market', ', m.market')}`,
   )
 }
 
@@ -91,8 +111,14 @@ export function marketReader(database: Database): MarketStore {
       return row && toMarket(row.text)
     },
     async list(query) {
+      const { source, symbol, marketType, state, order = 'desc' } = query
       const values = valuesOf(query, query.limit + 1)
-      return toPage(await plannedRows<ListedMarket>(LISTS[query.order ?? 'desc'], values), query)
+      // Few markets wait for their result, and they have an index of their own.
+      if (marketType === undefined || state?.status === 'closed')
+        return toPage(await plannedRows<ListedMarket>(LISTS[order], values), query)
+      const sources = (source === undefined ? SOURCES : [source]).map((name) => SOURCES.indexOf(name))
+      const parts = [arrayOf(sources), symbol === undefined ? [...SYMBOLS] : [symbol]]
+      return toPage(await plannedRows<ListedMarket>(LISTS_BY_WINDOW[order], [...values, ...parts]), query)
     },
     async count(query) {
       const values = valuesOf(query, query.limit)

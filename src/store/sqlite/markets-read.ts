@@ -12,6 +12,7 @@ import type {
   MarketQuery,
   MarketStore,
 } from '../markets.ts'
+import { compareText } from '../order/arms.ts'
 
 export type MarketReader = {
   [K in 'get' | 'list' | 'count' | 'holding']: (
@@ -34,6 +35,8 @@ export function marketReader(database: DatabaseSync): MarketReader {
       ORDER BY end_ms, market_id LIMIT ?6`,
   )
 
+  const byKey = database.prepare('SELECT text FROM markets WHERE source_rank = ? AND market_id = ?')
+
   return {
     get(identifier, filter = {}) {
       const row = byIdentifier
@@ -46,14 +49,28 @@ export function marketReader(database: DatabaseSync): MarketReader {
       return row === undefined ? undefined : toMarket(String(row.text))
     },
     list(query) {
-      const { where, binds } = whereOf(query)
-      const rows = database
-        .prepare(
-          `SELECT text, end_ms, source_rank, market_id FROM markets ${where}
-            ORDER BY end_ms ${query.order === 'asc' ? 'ASC' : 'DESC'}, source_rank, market_id LIMIT ?`,
-        )
-        .all(...binds, query.limit + 1)
-      return toPage(rows, query)
+      const order = `ORDER BY end_ms ${query.order === 'asc' ? 'ASC' : 'DESC'}, source_rank, market_id LIMIT ?`
+      // A duration may be rare: in the order of all markets, all of them would be read for a page of it.
+      if (query.marketType === undefined || query.state?.status === 'closed') {
+        const { where, binds } = whereOf(query)
+        const select = `SELECT text, end_ms, source_rank, market_id FROM markets ${where} ${order}`
+        return toPage(database.prepare(select).all(...binds, query.limit + 1), query)
+      }
+      const parts = indexedParts(query)
+      const { where } = whereOf(parts[0] ?? query)
+      // The index alone: most of what the parts give is on no page. The planner would rather have the order.
+      const keys = database.prepare(
+        `SELECT end_ms, source_rank, market_id FROM markets INDEXED BY markets_by_window ${where} ${order}`,
+      )
+      const places = parts.flatMap((part) => keys.all(...whereOf(part).binds, query.limit + 1))
+      const first = places.sort(byPlace(query.order)).slice(0, query.limit + 1)
+      return toPage(
+        first.map((place) => ({
+          ...place,
+          ...byKey.get(Number(place.source_rank), String(place.market_id)),
+        })),
+        query,
+      )
     },
     count(query) {
       let counted = 0
@@ -100,9 +117,23 @@ function indexedParts<Q extends MarketFilter>(query: Q): Q[] {
   )
 }
 
-/** The order is (end in either direction, source, id): a plain row comparison would need one direction. */
-const afterPosition = (order: MarketQuery['order']) =>
-  `(end_ms ${order === 'asc' ? '>' : '<'} ? OR (end_ms = ? AND (source_rank, market_id) > (?, ?)))`
+/**
+ * The order is (end in either direction, source, id): a plain row comparison would need one direction. The end alone
+ * is what an index begins at.
+ */
+const afterPosition = (order: MarketQuery['order']) => {
+  const beyond = order === 'asc' ? '>' : '<'
+  return `end_ms ${beyond}= ? AND (end_ms ${beyond} ? OR (source_rank, market_id) > (?, ?))`
+}
+
+/** The same order among rows of several queries. */
+function byPlace(order: MarketQuery['order']) {
+  const sign = order === 'asc' ? 1 : -1
+  return (a: Record<string, unknown>, b: Record<string, unknown>): number =>
+    sign * (Number(a.end_ms) - Number(b.end_ms)) ||
+    Number(a.source_rank) - Number(b.source_rank) ||
+    compareText(String(a.market_id), String(b.market_id))
+}
 
 function whereOf(filter: MarketFilter & Pick<MarketQuery, 'order' | 'position'>): {
   where: string

@@ -153,6 +153,10 @@ export function mapMarket(wire: MarketWire, series: Series): MarketInput | undef
     winner: isResolved && result !== '' ? result : null,
     resolvedAt: isResolved && Number.isFinite(settledMs) ? settledMs : null,
     tokens: [],
+    createdAt: timeOrNull(wire.created_time),
+    updatedAt: timeOrNull(wire.updated_time),
+    // The venue files series, not markets.
+    tags: [],
     strike: wire.floor_strike ?? wire.cap_strike ?? null,
     // A quarter-hour contract's strike is the mean at its start; of the others it may be anywhere.
     referencePriceStart: series.kind === 'quarter_hour' ? (wire.floor_strike ?? null) : null,
@@ -161,6 +165,10 @@ export function mapMarket(wire: MarketWire, series: Series): MarketInput | undef
     liquidity: null,
     openInterest: wire.open_interest_fp ?? null,
   }
+}
+
+function timeOrNull(text: string | null | undefined): number | null {
+  return (text == null ? undefined : parseTime(text)) ?? null
 }
 
 function numericOrNull(value: string | number | null | undefined): string | null {

@@ -94,6 +94,8 @@ const marketSchema = Type.Object({
   event_ticker: Text,
   title: maybe(Text),
   yes_sub_title: maybe(Text),
+  created_time: maybe(Text),
+  updated_time: maybe(Text),
   open_time: Text,
   close_time: Text,
   status: Text,
@@ -107,8 +109,10 @@ const marketSchema = Type.Object({
   open_interest_fp: maybe(DecimalText),
 })
 export const ListedContract = wireType(marketSchema)
-/** All that is read of a contract: one whose fields are the same has not changed. */
-export const LISTED_FIELDS = Object.keys(marketSchema.properties) as readonly (keyof MarketWire)[]
+/** What is read of a contract: one whose fields are the same has not changed. A new time of the change alone is none. */
+export const LISTED_FIELDS = (Object.keys(marketSchema.properties) as (keyof MarketWire)[]).filter(
+  (field) => field !== 'updated_time',
+)
 export type MarketWire = Static<typeof marketSchema>
 
 export const MarketList = wireType(Type.Object({ markets: Type.Array(Type.Unknown()), cursor: maybe(Text) }))

@@ -98,10 +98,11 @@ export function createPolymarketCatalogue(askers: PolymarketAskers) {
     const seen = row === undefined ? undefined : mapMarket(row, nowMs)
     if (seen === undefined) return
     // Fetched alone, a market does not name its event.
-    const { eventId, openInterest } = market.market
+    const { eventId, openInterest, tags = [] } = market.market
     const event = {
       eventId: seen.market.eventId ?? eventId ?? null,
       openInterest: seen.market.openInterest ?? openInterest ?? null,
+      tags: seen.market.tags?.length ? seen.market.tags : tags,
     }
     keep({ ...seen, market: { ...seen.market, ...event } }, answer.receivedMs)
   }

@@ -39,9 +39,11 @@ export function mergeMarket(
     tokens: (hasLegs ? seen.market.tokens : before?.market.tokens) ?? [],
   }
   const isClosed = market.status === 'resolved' || (market.status !== 'open' && market.active === false)
-  const isSame = before !== undefined && JSON.stringify(before.market) === JSON.stringify(market)
+  // A new time of the change alone is no change.
+  const unchanged = { ...market, updatedAt: before?.market.updatedAt }
+  const isSame = before !== undefined && JSON.stringify(before.market) === JSON.stringify(unchanged)
   return {
-    market,
+    market: isSame ? before.market : market,
     observation: isSame ? before.observation : marketObservation(market, receivedMs),
     legs: hasLegs ? seen.legs : (before?.legs ?? []),
     isProvisional,

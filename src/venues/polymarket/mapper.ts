@@ -76,11 +76,25 @@ function termsOf({ orderMinSize: size, orderPriceMinTickSize: tick, negRisk }: G
   }
 }
 
+/** More than a market has; the record is written each time that its volume changes. */
+const MAX_TAGS = 20
+const MAX_TAG_CHARS = 64
+
+function tagsOf(tags: readonly { label?: string | null }[] | null | undefined): string[] {
+  const labels = (tags ?? []).slice(0, MAX_TAGS).flatMap(({ label }) => label ?? [])
+  return labels.filter((label) => label !== '' && label.length <= MAX_TAG_CHARS)
+}
+
 /** Undefined for what is not an Up/Down market of ours, or has an unknown version. */
 export function mapMarket(
   wire: GammaMarketWire,
   nowMs: number,
-  event?: { id: string; openInterest?: number | null; cryptoMarketConfig?: MeanConfig },
+  event?: {
+    id: string
+    openInterest?: number | null
+    cryptoMarketConfig?: MeanConfig
+    tags?: readonly { label?: string | null }[] | null
+  },
 ): UpDownMarket | undefined {
   const slug = readSlug(wire.slug)
   const outcomes = readList(wire.outcomes)
@@ -126,6 +140,9 @@ export function mapMarket(
       winner,
       resolvedAt: winner === null ? null : closedMs,
       tokens: legs.map(({ tokenId, outcome }) => ({ tokenId, outcome })),
+      createdAt: readVenueTime(wire.createdAt),
+      updatedAt: readVenueTime(wire.updatedAt),
+      tags: tagsOf(parent?.tags),
       strike: null,
       referencePriceStart: null,
       referencePriceEnd: null,

@@ -24,6 +24,8 @@ const MeanConfig = maybe(
   }),
 )
 
+const Tags = maybe(Type.Array(Type.Object({ label: maybe(Text) })))
+
 const marketSchema = Type.Object({
   id: Text,
   conditionId: Text,
@@ -47,9 +49,16 @@ const marketSchema = Type.Object({
   orderMinSize: maybe(Type.Number()),
   orderPriceMinTickSize: maybe(Type.Number()),
   negRisk: maybe(Type.Boolean()),
+  createdAt: maybe(Text),
+  updatedAt: maybe(Text),
   events: maybe(
     Type.Array(
-      Type.Object({ id: maybe(Text), openInterest: maybe(Type.Number()), cryptoMarketConfig: MeanConfig }),
+      Type.Object({
+        id: maybe(Text),
+        openInterest: maybe(Type.Number()),
+        cryptoMarketConfig: MeanConfig,
+        tags: Tags,
+      }),
     ),
   ),
 })
@@ -63,6 +72,7 @@ export const GammaEvents = wireType(
       id: Text,
       openInterest: maybe(Type.Number()),
       cryptoMarketConfig: MeanConfig,
+      tags: Tags,
       markets: maybe(Type.Array(Type.Unknown())),
     }),
   ),

@@ -16,16 +16,16 @@ function callOf(method: RpcMethod): TSchema {
     {
       jsonrpc,
       id,
-      method: Type.Literal(method.name, { description: 'Name of the method.' }),
+      method: Type.Literal(method.name),
       params: needed ? params : Type.Optional(params),
     },
-    { title: method.name, description: describe(method), 'x-credits': method.price },
+    { title: method.name, ...describe(method), 'x-credits': method.price },
   )
 }
 
-function describe(method: RpcMethod): string {
-  const kept = method.cacheMs === 0 ? '' : ` Answers are shared for up to ${method.cacheMs} ms.`
-  return `${method.weight === 'light' ? 'Light' : 'Heavy'} method: ${method.price} credit${method.price === 1 ? '' : 's'}.${kept}`
+/** The price is beside it. */
+function describe({ cacheMs }: RpcMethod): { description?: string } {
+  return cacheMs === 0 ? {} : { description: `Answers are shared for up to ${cacheMs} ms.` }
 }
 
 const Call = Type.Union([...RPC_METHODS.values()].map(callOf))
@@ -57,26 +57,16 @@ export const RpcResponse = Type.Union([Answer, Type.Array(Answer)], {
 /** Tables in the description. */
 export function rpcGuide(): string {
   const codes = Object.values(RPC_ERRORS).map(({ code, means }) => `| ${code} | ${means} |`)
-  const methods = [...RPC_METHODS.values()].map(
-    (method) => `| \`${method.name}\` | ${paramsText(method)} | ${method.price} |`,
-  )
+  const priced = (weight: RpcMethod['weight']) => {
+    const methods = [...RPC_METHODS.values()].filter((method) => method.weight === weight)
+    return methods.map(({ name }) => `\`${name}\``).join(', ')
+  }
   return [
     'JSON-RPC 2.0 in front of the node, `params` as an object. Everything is checked before it is forwarded, and integers of 64 bits survive unchanged in both directions; they may also be sent as decimal text.',
     `A batch may have up to ${MAX_BATCH} calls and counts as that many requests; its answers keep the order of the calls. A balance or a rate that cannot take the whole batch refuses it whole with 402 or 429. Calls answered with \`error\` cost nothing, nor do those of a caller who disconnected before their answer.`,
     ['| code | meaning |', '|---|---|', ...codes].join('\n'),
-    ['| method | params | credits |', '|---|---|---|', ...methods].join('\n'),
+    `Light methods, 1 credit each: ${priced('light')}.`,
+    `Heavy methods, 5 credits each: ${priced('heavy')}. Their parameters are in the schema of the body.`,
     'Not served: addPeer, ban, unban, shutdown, resolveFinalityConflict, subscribe, unsubscribe and every method that begins with notify.',
   ].join('\n\n')
-}
-
-function paramsText(method: RpcMethod): string {
-  const { properties = {}, required = [] } = method.params as {
-    properties?: Record<string, { default?: unknown }>
-    required?: readonly string[]
-  }
-  const names = Object.entries(properties).map(([name, { default: fallback }]) => {
-    if (required.includes(name) && fallback === undefined) return `\`${name}\``
-    return fallback === undefined ? `\`${name}\`?` : `\`${name}\` = ${JSON.stringify(fallback)}`
-  })
-  return names.length === 0 ? '–' : names.join(', ')
 }

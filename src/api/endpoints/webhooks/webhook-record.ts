@@ -26,9 +26,10 @@ export const webhookId = text('Id of the webhook.', {
 
 export const CreditsUsed = integerField('Credits that this call cost.')
 
-export const Kinds = Type.Array(textField('A kind of event.'), {
+/** Their values are checked with those of the stream, which answers with the nearest name. */
+export const Kinds = Type.Array(Type.String({ 'x-enum': EVENT_KINDS, description: 'A kind of event.' }), {
   maxItems: 50,
-  description: `Kinds of events: ${EVENT_KINDS.join(', ')}.`,
+  description: 'Kinds of events.',
 })
 export const Addresses = Type.Array(textField('An address of the chain.'), {
   maxItems: 100_000,

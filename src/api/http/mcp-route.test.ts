@@ -1,0 +1,79 @@
+/** The bounds of MCP: how many requests are served at a time, and for how long. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import Fastify from 'fastify'
+import { silentLog } from '../../../test/fakes/service.ts'
+import type { McpHttp } from '../mcp/serve-http.ts'
+import { createCors } from './cors.ts'
+import { addMcp } from './mcp-route.ts'
+
+const REPLY = { status: 200, contentType: 'application/json', body: '{}' }
+
+function open(http: McpHttp, bounds: { maxInFlight?: number; requestMs?: number } = {}) {
+  const app = Fastify()
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  let ids = 0
+  addMcp(app, {
+    http,
+    ...bounds,
+    gate: { admit: async () => 'svc_test_key' },
+    endpointGate: { handle: () => assert.fail('nothing is read here'), view: () => assert.fail() },
+    routes: [],
+    cors: createCors([]),
+    nextId: () => `req_${ids++}`,
+    log: silentLog,
+    observe: () => {},
+  })
+  const post = () =>
+    app.inject({
+      method: 'POST',
+      url: '/mcp',
+      headers: { 'content-type': 'application/json' },
+      payload: '{}',
+    })
+  return { app, post }
+}
+
+test('the 201st request at a time is refused, and served once another has ended', async () => {
+  const ends: (() => void)[] = []
+  const { app, post } = open({
+    serve: () => new Promise((resolve) => ends.push(() => resolve(REPLY))),
+    close: async () => {},
+  })
+  const running = Array.from({ length: 200 }, post)
+  while (ends.length < 200) await new Promise((resolve) => setImmediate(resolve))
+  const refused = await post()
+  assert.deepEqual([refused.statusCode, refused.headers['retry-after']], [429, '1'])
+  ends[0]?.()
+  assert.equal((await running[0])?.statusCode, 200)
+  const next = post()
+  while (ends.length < 201) await new Promise((resolve) => setImmediate(resolve))
+  for (const end of ends) end()
+  assert.deepEqual([...new Set((await Promise.all([...running, next])).map((one) => one.statusCode))], [200])
+  await app.close()
+})
+
+test('a request that takes too long is answered, and keeps its place until it has ended', async () => {
+  const started: { end: () => void; isOver: () => boolean }[] = []
+  const { app, post } = open(
+    {
+      serve: ({ session }) =>
+        new Promise((resolve) => {
+          started.push({ end: () => resolve(REPLY), isOver: session.isOver })
+        }),
+      close: async () => {},
+    },
+    { maxInFlight: 1, requestMs: 200 },
+  )
+  assert.equal((await post()).statusCode, 504)
+  assert.equal(started[0]?.isOver(), true)
+  assert.equal((await post()).statusCode, 429, 'what is still running counts')
+  started[0]?.end()
+  await new Promise((resolve) => setImmediate(resolve))
+  const next = post()
+  while (started.length < 2) await new Promise((resolve) => setImmediate(resolve))
+  started[1]?.end()
+  assert.equal((await next).statusCode, 200)
+  await app.close()
+})

@@ -1,0 +1,10 @@
+/** Names of the components of a document. */
+export function freeName(wanted: string, taken: object): string {
+  let name = wanted
+  for (let n = 2; Object.hasOwn(taken, name); n++) name = `${wanted}${n}`
+  return name
+}
+
+export function pascal(text: string): string {
+  return text.replaceAll(/(?:^|[^A-Za-z0-9]+)([A-Za-z0-9])/g, (_, first: string) => first.toUpperCase())
+}

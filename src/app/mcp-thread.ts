@@ -1,0 +1,78 @@
+/**
+ * The thread that speaks MCP. Its library takes half a second to load and milliseconds for a message, which no other
+ * request should wait for. Endpoints are read on the other side, through the gate: here are only the declarations.
+ */
+import { workerData } from 'node:worker_threads'
+import { ENDPOINTS } from '../api/endpoints/list.ts'
+import type { EndpointReply, EndpointRequest } from '../api/mcp/endpoint-call.ts'
+import { createMcpHttp, type McpHttpReply, type McpHttpRequest } from '../api/mcp/serve-http.ts'
+import { serveCalls } from '../kit/thread-calls.ts'
+
+export interface McpThreadData {
+  readonly version: string
+}
+
+export interface McpThreadCalls {
+  /** The body as text: what is nested deeply can be parsed, but not copied. */
+  serve(
+    request: Omit<McpHttpRequest, 'session' | 'body'> & { id: number; bodyText: string; endsInMs: number },
+  ): Promise<McpHttpReply>
+  /** To a `call` of this thread. */
+  answer(callId: number, answer: EndpointAnswer): void
+}
+
+export type EndpointAnswer =
+  | {
+      readonly status: number
+      readonly text: string
+      readonly headers: Record<string, string>
+      readonly isOver: boolean
+    }
+  | { readonly error: string }
+
+/** What the thread asks and reports by itself; `id` is that of the request it serves. */
+export type McpThreadEvent =
+  | { readonly kind: 'call'; readonly id: number; readonly callId: number; readonly request: EndpointRequest }
+  | { readonly kind: 'fault'; readonly id: number; readonly error: unknown }
+
+const mcp = createMcpHttp({ version: (workerData as McpThreadData).version, endpoints: ENDPOINTS })
+const asked = new Map<number, (answer: EndpointAnswer) => void>()
+let nextCallId = 1
+
+const side = serveCalls<McpThreadCalls>(
+  {
+    serve({ id, endsInMs, headers, bodyText }) {
+      const endsAtMs = performance.now() + endsInMs
+      let isGone = false
+      const call = async ({ endpoint, pathParams, query, body }: EndpointRequest): Promise<EndpointReply> => {
+        const callId = nextCallId++
+        const { method, path } = endpoint
+        const answer = await new Promise<EndpointAnswer>((resolve) => {
+          asked.set(callId, resolve)
+          const plain = {
+            endpoint: { method, path },
+            pathParams,
+            query,
+            ...(body === undefined ? {} : { body }),
+          }
+          side.post({ kind: 'call', id, callId, request: plain } satisfies McpThreadEvent)
+        })
+        if ('error' in answer) throw new Error(answer.error)
+        isGone ||= answer.isOver
+        const { status, text, headers } = answer
+        return { status, text, header: (name) => headers[name] }
+      }
+      const session = {
+        call,
+        isOver: () => isGone || performance.now() > endsAtMs,
+        onFault: (error: unknown) => side.post({ kind: 'fault', id, error } satisfies McpThreadEvent),
+      }
+      return mcp.serve({ headers, body: JSON.parse(bodyText), session })
+    },
+    answer(callId, answer) {
+      asked.get(callId)?.(answer)
+      asked.delete(callId)
+    },
+  },
+  { close: () => mcp.close() },
+)
