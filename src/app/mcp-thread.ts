@@ -18,10 +18,10 @@ export interface McpThreadCalls {
     request: Omit<McpHttpRequest, 'session' | 'body'> & { id: number; bodyText: string; endsInMs: number },
   ): Promise<McpHttpReply>
   /** To a `call` of this thread. */
-  answer(callId: number, answer: EndpointAnswer): void
+  answer(callId: number, answer: PassedReply): void
 }
 
-export type EndpointAnswer =
+export type PassedReply =
   | {
       readonly status: number
       readonly text: string
@@ -36,7 +36,7 @@ export type McpThreadEvent =
   | { readonly kind: 'fault'; readonly id: number; readonly error: unknown }
 
 const mcp = createMcpHttp({ version: (workerData as McpThreadData).version, endpoints: ENDPOINTS })
-const asked = new Map<number, (answer: EndpointAnswer) => void>()
+const asked = new Map<number, (answer: PassedReply) => void>()
 let nextCallId = 1
 
 const side = serveCalls<McpThreadCalls>(
@@ -47,7 +47,7 @@ const side = serveCalls<McpThreadCalls>(
       const call = async ({ endpoint, pathParams, query, body }: EndpointRequest): Promise<EndpointReply> => {
         const callId = nextCallId++
         const { method, path } = endpoint
-        const answer = await new Promise<EndpointAnswer>((resolve) => {
+        const answer = await new Promise<PassedReply>((resolve) => {
           asked.set(callId, resolve)
           const plain = {
             endpoint: { method, path },

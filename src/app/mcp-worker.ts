@@ -4,7 +4,7 @@ import { READ_HEADERS } from '../api/mcp/endpoint-call.ts'
 import type { McpHttp } from '../api/mcp/serve-http.ts'
 import type { McpSession } from '../api/mcp/server.ts'
 import { threadCalls } from '../kit/thread-calls.ts'
-import type { EndpointAnswer, McpThreadCalls, McpThreadData, McpThreadEvent } from './mcp-thread.ts'
+import type { McpThreadCalls, McpThreadData, McpThreadEvent, PassedReply } from './mcp-thread.ts'
 
 const FILE = new URL('./mcp-thread.ts', import.meta.url)
 const CLOSE_WITHIN_MS = 1_000
@@ -45,7 +45,7 @@ export function startMcpWorker(data: McpThreadData): McpHttp {
 async function answerOf(
   { request }: Extract<McpThreadEvent, { kind: 'call' }>,
   session: McpSession | undefined,
-): Promise<EndpointAnswer> {
+): Promise<PassedReply> {
   if (session === undefined) return { error: 'the request is over' }
   try {
     const { status, text, header } = await session.call(request)

@@ -1,6 +1,6 @@
 import { ERRORS, type ErrorKind, publicCode } from '../../core/errors.ts'
-import { escapeHtml, framed } from './frame.ts'
 import { HTML, type PublicPage } from '../../dashboard/pages/public-page.ts'
+import { escapeHtml, framed } from './frame.ts'
 
 /** Target of the `type` links in problem+json answers. */
 export const errorsPage: PublicPage = {

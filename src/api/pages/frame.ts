@@ -1,6 +1,6 @@
 /** What all pages have around their content. */
-export const STYLE_PATH = '/guide/guide.css'
-export const SCRIPT_PATH = '/guide/guide.js'
+export const GUIDE_STYLE_PATH = '/guide/guide.css'
+export const GUIDE_SCRIPT_PATH = '/guide/guide.js'
 
 export function framed(page: { title: string; current: string; side?: string; content: string }): string {
   const links = [
@@ -18,8 +18,8 @@ export function framed(page: { title: string; current: string; side?: string; co
 <meta name="color-scheme" content="light dark">
 <title>${escapeHtml(page.title)} · Tapeline</title>
 <link rel="icon" href="/favicon.svg" type="image/svg+xml">
-<link rel="stylesheet" href="${STYLE_PATH}">
-<script src="${SCRIPT_PATH}" defer></script>
+<link rel="stylesheet" href="${GUIDE_STYLE_PATH}">
+<script src="${GUIDE_SCRIPT_PATH}" defer></script>
 </head>
 <body>
 <header class="top"><a class="brand" href="/guide"><img src="/favicon.svg" alt="" width="28" height="28">Tapeline</a>

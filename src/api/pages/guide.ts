@@ -1,8 +1,8 @@
 /** The guide for customers: the files of `docs/`, as pages, as text for models, and as a list of words to search in. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { escapeHtml, framed, SCRIPT_PATH, STYLE_PATH } from './frame.ts'
 import { CSS, HTML, type PublicPage } from '../../dashboard/pages/public-page.ts'
+import { escapeHtml, framed, GUIDE_SCRIPT_PATH, GUIDE_STYLE_PATH } from './frame.ts'
 import { type RenderedPage, renderMarkdown } from './render-markdown.ts'
 
 const DOCS = join(import.meta.dirname, '..', '..', '..', 'docs')
@@ -52,7 +52,10 @@ export function guidePath(name: string): string {
 }
 
 export function guidePages(): PublicPage[] {
-  return pagesOf(CHAPTERS.flatMap(({ pages }) => pages)).map((page) => ({ ...page, maxAgeSeconds: MAX_AGE_SECONDS }))
+  return pagesOf(CHAPTERS.flatMap(({ pages }) => pages)).map((page) => ({
+    ...page,
+    maxAgeSeconds: MAX_AGE_SECONDS,
+  }))
 }
 
 type Made = Omit<PublicPage, 'maxAgeSeconds'>
@@ -88,8 +91,8 @@ function pagesOf(names: readonly string[]): Made[] {
         JSON.stringify((await Promise.all(names.map(async (name) => (await render(name)).sections))).flat()),
     },
     { path: '/llms.txt', contentType: PLAIN, read: () => textForModels(names) },
-    fixed(STYLE_PATH, CSS, 'guide.css'),
-    fixed(SCRIPT_PATH, SCRIPT, 'guide.js'),
+    fixed(GUIDE_STYLE_PATH, CSS, 'guide.css'),
+    fixed(GUIDE_SCRIPT_PATH, SCRIPT, 'guide.js'),
   ]
 }
 

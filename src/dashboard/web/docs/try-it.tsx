@@ -99,7 +99,11 @@ function Input(props: { parameter: Parameter; value: string; onValue: (value: st
   return (
     <Field label={label} hint={hint}>
       {choices !== undefined || isFlag ? (
-        <select aria-label={name} value={props.value} onChange={(event) => props.onValue(event.currentTarget.value)}>
+        <select
+          aria-label={name}
+          value={props.value}
+          onChange={(event) => props.onValue(event.currentTarget.value)}
+        >
           <option value="">{required ? '' : '–'}</option>
           {(choices ?? ['true', 'false']).map((each) => (
             <option key={each} value={each}>
