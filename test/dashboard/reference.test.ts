@@ -48,7 +48,9 @@ describe('the API reference', { skip }, () => {
     assert.ok(bytes > 200_000 && bytes < MAX_PAGE_BYTES, JSON.stringify(loaded))
     const openedMs = Number(await page.evaluate("performance.getEntriesByName('shown')[0].startTime"))
     console.log(`the reference was shown after ${Math.round(openedMs)} ms`)
-    const links = await page.locator('.docs-top a').evaluateAll((all) => all.map((a) => a.getAttribute('href')))
+    const links = await page
+      .locator('.docs-top a')
+      .evaluateAll((all) => all.map((a) => a.getAttribute('href')))
     assert.deepEqual(links, ['/', '/guide', '/docs', '/'])
   })
 

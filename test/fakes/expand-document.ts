@@ -19,7 +19,10 @@ export function expandDocument<D extends Document>(document: D): D {
       method,
       {
         ...operation,
-        parameters: operation.parameters.map((part) => ({ ...resolve(part), required: resolve(part).required ?? false })),
+        parameters: operation.parameters.map((part) => ({
+          ...resolve(part),
+          required: resolve(part).required ?? false,
+        })),
         responses: Object.fromEntries(
           Object.entries(operation.responses).map(([status, answer]) => [status, resolve(answer)]),
         ),
