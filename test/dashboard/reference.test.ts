@@ -33,7 +33,7 @@ describe('the API reference', { skip }, () => {
 
   const operation = (id: string) => page.locator(`details.operation#${id}`)
 
-  test('it is small, and shows all operations in the colours of the system', async () => {
+  test('it is small, and shows all operations in the colours of the system', async (t) => {
     await page.goto('/docs')
     await operation('getV1Candles').waitFor()
     const document = (await (await fetch(`${service.url}/openapi.json`)).json()) as { paths: object }
@@ -47,7 +47,7 @@ describe('the API reference', { skip }, () => {
     const bytes = loaded.reduce((sum, [, size]) => sum + size, 0)
     assert.ok(bytes > 200_000 && bytes < MAX_PAGE_BYTES, JSON.stringify(loaded))
     const openedMs = Number(await page.evaluate("performance.getEntriesByName('shown')[0].startTime"))
-    console.log(`the reference was shown after ${Math.round(openedMs)} ms`)
+    t.diagnostic(`shown after ${Math.round(openedMs)} ms`)
     const links = await page
       .locator('.docs-top a')
       .evaluateAll((all) => all.map((a) => a.getAttribute('href')))
