@@ -11,7 +11,7 @@ import type { TokenFacts } from '../../store/tokens.ts'
 import type { TokenEntries } from './token-entries.ts'
 import { holderOf, type TokenCell, type TokenMove } from './token-move.ts'
 
-export function outputKey(txId: string, index: number): string {
+function outputKey(txId: string, index: number): string {
   return `output ${txId} ${index}`
 }
 
