@@ -1,6 +1,7 @@
 /** Real nodes, each connected to every other one; any of them can be cut off, joined again, killed and restarted. */
 import { until } from '../until.ts'
-import { type RealNode, startRealNode } from './real-node.ts'
+import { mineBlocks } from './mine.ts'
+import { NOBODY, type RealNode, startRealNode } from './real-node.ts'
 import { startWire, type Wire } from './wire.ts'
 
 export interface RealNetwork {
@@ -73,7 +74,16 @@ export async function startRealNetwork(count = 3): Promise<RealNetwork> {
         Promise.all(
           nodes.filter((node) => !away.has(node)).map(async ({ rpc }) => (await rpc.call('getSink')).sink),
         )
-      await until('one sink', async () => new Set(await sinks()).size === 1, limitMs)
+      // A node that missed the last block asks for it when it hears of the next one.
+      const nudge = setInterval(() => {
+        const node = nodes.find((each) => !away.has(each))
+        if (node !== undefined) void mineBlocks(node, NOBODY, 1).catch(() => {})
+      }, 3_000)
+      try {
+        await until('one sink', async () => new Set(await sinks()).size === 1, limitMs)
+      } finally {
+        clearInterval(nudge)
+      }
     },
     async stop() {
       await Promise.all(nodes.map((node) => node.stop()))

@@ -16,6 +16,8 @@ export const withoutNode: string | false =
   process.env.TAPELINE_KASPAD === undefined ? 'TAPELINE_KASPAD names no kaspad' : false
 
 export const NETWORK = 'simnet'
+/** An address of the network whose key nobody has. */
+export const NOBODY = 'kaspasim:qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqekcujlt2'
 const START_MS = 60_000
 
 export interface RealNode {

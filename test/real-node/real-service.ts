@@ -5,7 +5,7 @@ import { exactText } from '../fakes/chain-service.ts'
 import { type Answer, ask } from '../fakes/client.ts'
 import { startTestService, type TestService, WIDE_PLAN } from '../fakes/service.ts'
 import { until } from '../until.ts'
-import { NETWORK, type RealNode } from './real-node.ts'
+import { NETWORK, NOBODY, type RealNode } from './real-node.ts'
 
 export interface RealService {
   readonly service: TestService
@@ -79,6 +79,3 @@ export async function startRealService(
     stop: () => service.stop(),
   }
 }
-
-/** An address of the network that nothing is ever paid to. */
-const NOBODY = 'kaspasim:qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqekcujlt2'
