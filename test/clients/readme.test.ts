@@ -4,7 +4,6 @@ import { execFile, spawn, spawnSync } from 'node:child_process'
 import {
   cpSync,
   existsSync,
-  globSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -17,6 +16,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
+import { CUSTOMER_PAGES } from '../../src/api/pages/guide.ts'
 import { ask } from '../fakes/client.ts'
 import { testAddress } from '../fakes/event-writer.ts'
 import { type SandboxService, useSandboxService } from '../fakes/sandbox-service.ts'
@@ -55,10 +55,10 @@ before(async () => {
 })
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-const GUIDE = globSync(join(ROOT, 'docs/guides/*.md')).map((file) => ({
-  file,
-  text: readFileSync(file, 'utf8'),
-}))
+const GUIDE = CUSTOMER_PAGES.map((name) => {
+  const file = join(ROOT, 'docs', `${name}.md`)
+  return { file, text: readFileSync(file, 'utf8') }
+})
 
 interface Block {
   readonly file: string
@@ -142,8 +142,6 @@ describe('at the same time', { concurrency: true }, () => {
     let answered = 0
     for (const { file, text } of GUIDE) {
       for (const block of blocksOf(text, 'sh')) {
-        // Operators run the service on several machines; the commands are those of its own tests.
-        if (file.endsWith('many-machines.md')) continue
         const { stdout } = await run('sh', ['-c', `set -e; ${block}`], { env })
         if (!block.includes('curl')) continue
         answered++

@@ -1,5 +1,6 @@
 /** The API reference: it opens soon, and every operation can be read, copied as a program and sent. */
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
@@ -95,6 +96,25 @@ describe('the API reference', { skip }, () => {
     await limits.getByRole('button', { name: 'Send' }).click()
     await limits.locator('.answer').getByText('200').waitFor()
     assert.match(await limits.locator('.answer').innerText(), /"plan": ?"wide"/)
+  })
+
+  test('the explorer gives its call as a program and its rows as files', async () => {
+    const { page: own } = await chromium.open(service.url)
+    await signUp(own, 'files@example.com')
+    await own.goto('/#/explorer')
+    const call = own.locator('.api-call', { hasText: '/v1/candles' }).first()
+    await call.waitFor()
+    await call.getByRole('button', { name: 'Copy Python' }).click()
+    const copied = String(await own.evaluate('navigator.clipboard.readText()'))
+    assert.match(copied, /tl\.candles\(symbol="BTC", source="cexa_futures", interval="15m", limit=500\)/)
+    const [saved] = await Promise.all([
+      own.waitForEvent('download'),
+      call.getByRole('button', { name: 'CSV', exact: true }).click(),
+    ])
+    assert.match(saved.suggestedFilename(), /^candles_symbol=BTC.*\.csv$/)
+    const text = readFileSync(await saved.path(), 'utf8')
+    assert.match(text, /^timestamp,symbol,source,/)
+    assert.ok(text.trim().split('\n').length > 10)
   })
 
   test('the search finds operations by their words', async () => {

@@ -44,6 +44,8 @@ const CHAPTERS: readonly { readonly title: string; readonly pages: readonly stri
     ],
   },
 ]
+/** Those that are written for customers; their programs are run by a test. */
+export const CUSTOMER_PAGES: readonly string[] = CHAPTERS[0]?.pages ?? []
 const FIRST = 'guides/getting-started'
 
 /** `guides/credits` is `/guide/credits`, `protocol/errors` is `/guide/protocol/errors`. */

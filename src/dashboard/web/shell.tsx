@@ -71,6 +71,10 @@ export function Shell({ path }: { path: string }) {
               onChange={setEnvironment}
             />
           )}
+          <a class="nav-link" href="/guide" target="_blank" rel="noopener">
+            <Icon name="docs" />
+            Guide
+          </a>
           <a class="nav-link" href="/docs" target="_blank" rel="noopener">
             <Icon name="docs" />
             API reference

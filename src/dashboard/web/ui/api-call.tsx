@@ -1,7 +1,23 @@
+import { useState } from 'preact/hooks'
 import { plural } from '../format.ts'
+import { useSession } from '../session.ts'
+import { LANGUAGES, partsOf, snippet } from '../snippets.ts'
 import { CopyButton } from './copy.tsx'
+import { Button } from './parts.tsx'
 
-/** The call behind a view, ready to copy, and what it costs. */
+/** Paths with an identifier in them that pages of the dashboard show. */
+const TEMPLATES = [
+  '/v1/markets/{identifier}',
+  '/v1/webhooks/{id}',
+  '/v1/webhooks/{id}/deliveries',
+  '/v1/webhooks/{id}/replay',
+]
+const LISTS =
+  /^\/v1\/(candles|funding|snapshots|markets|trades|flow|webhooks|webhooks\/\w+\/deliveries)(\?|$)/
+const KEPT_MS = 60_000
+const FORMATS = ['csv', 'ndjson'] as const
+
+/** The call behind a view, ready to copy as a program or to save as a file, and what it costs. */
 export function ApiCall({
   path,
   price,
@@ -13,17 +29,45 @@ export function ApiCall({
   method?: string
   body?: object
 }) {
-  const verb = method === 'GET' ? '' : ` -X ${method}`
-  const text = body === undefined ? '' : JSON.stringify(body)
-  const data = text === '' ? '' : ` -H "Content-Type: application/json" -d '${text}'`
-  const curl = `curl${verb} -H "X-API-Key: $KEY"${data} "${location.origin}${path}"`
+  const isList = method === 'GET' && LISTS.test(path)
+  const parts = partsOf(path, TEMPLATES, { method, isList, ...(body === undefined ? {} : { body }) })
   return (
     <div class="api-call">
       <code>
-        <b>{method}</b> {path} {text}
+        <b>{method}</b> {path} {body === undefined ? '' : JSON.stringify(body)}
       </code>
       {price !== undefined && <span class="price">{plural(price, 'credit')}</span>}
-      <CopyButton text={curl} label="Copy curl" />
+      {LANGUAGES.map((language) => (
+        <CopyButton
+          key={language}
+          text={snippet(language, parts, location.origin)}
+          label={`Copy ${language}`}
+        />
+      ))}
+      {isList && FORMATS.map((format) => <Download key={format} path={path} format={format} />)}
     </div>
+  )
+}
+
+/** What is shown, as a file: the same rows, in the form that the service writes. */
+function Download({ path, format }: { path: string; format: (typeof FORMATS)[number] }) {
+  const { environment } = useSession()
+  const [problem, setProblem] = useState(false)
+  const save = async () => {
+    const target = `/dashboard/api/view/${environment}${path}${path.includes('?') ? '&' : '?'}format=${format}`
+    const response = await fetch(target, { credentials: 'same-origin' }).catch(() => undefined)
+    setProblem(!response?.ok)
+    if (!response?.ok) return
+    const link = document.createElement('a')
+    link.href = URL.createObjectURL(await response.blob())
+    link.download = `${path.replace(/^\/v1\//, '').replaceAll(/[^\w.=-]+/g, '_')}.${format}`
+    link.click()
+    // The browser reads it after the click.
+    setTimeout(() => URL.revokeObjectURL(link.href), KEPT_MS)
+  }
+  return (
+    <Button look="small" onClick={save}>
+      {problem ? 'Not possible now' : format.toUpperCase()}
+    </Button>
   )
 }
