@@ -25,7 +25,7 @@ export const READ_HEADERS = [
   'x-credits-remaining',
   'x-plan',
 ] as const
-export type ReadHeader = (typeof READ_HEADERS)[number]
+type ReadHeader = (typeof READ_HEADERS)[number]
 
 export interface EndpointReply {
   readonly status: number

@@ -49,7 +49,7 @@ export const CUSTOMER_PAGES: readonly string[] = CHAPTERS[0]?.pages ?? []
 const FIRST = 'guides/getting-started'
 
 /** `guides/credits` is `/guide/credits`, `protocol/errors` is `/guide/protocol/errors`. */
-export function guidePath(name: string): string {
+function guidePath(name: string): string {
   return name === FIRST ? '/guide' : `/guide/${name.replace(/^guides\//, '')}`
 }
 

@@ -71,7 +71,7 @@ function targetOf(href: string, { name, pathOf }: PageLinks): string {
   return target === undefined ? href : `${target}${fragment === undefined ? '' : `#${fragment}`}`
 }
 
-export function slugOf(heading: string): string {
+function slugOf(heading: string): string {
   return heading
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')

@@ -11,12 +11,12 @@ export interface Parameter {
   readonly 'x-min-tier'?: string
 }
 
-export interface Media {
+interface Media {
   readonly schema?: Schema
   readonly example?: unknown
 }
 
-export interface ResponsePart {
+interface ResponsePart {
   readonly description: string
   readonly content?: Readonly<Record<string, Media>>
 }

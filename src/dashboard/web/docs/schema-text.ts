@@ -1,7 +1,7 @@
 import type { Resolve, Schema } from './document.ts'
 
 /** What a value may be, in a few words. */
-export function typeText(schema: Schema, resolve: Resolve): string {
+function typeText(schema: Schema, resolve: Resolve): string {
   const plain = resolve<Schema>(schema as { $ref: string })
   if (Array.isArray(plain.enum)) return plain.enum.map((value) => JSON.stringify(value)).join(' | ')
   if ('const' in plain) return JSON.stringify(plain.const)
