@@ -15,13 +15,28 @@ export function documentSchemas(document: Document): DocumentSchemas {
   const compiled = new Map<string, ValidateFunction>()
   return {
     faultsAt(pointer, value) {
-      const steps = pointer.map((step) =>
-        encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1')),
-      )
-      const $ref = `doc#/${steps.join('/')}`
+      const $ref = `doc#/${placeOf(document, pointer)}`
       const check = compiled.get($ref) ?? ajv.compile({ $ref })
       compiled.set($ref, check)
       return check(value) ? '' : ajv.errorsText(check.errors?.slice(0, 3))
     },
   }
+}
+
+/** Where a pointer leads, by way of what the document refers to: an answer may be described once for many operations. */
+function placeOf(document: Document, pointer: readonly string[]): string {
+  let steps: string[] = []
+  let at: unknown = document
+  for (const step of pointer) {
+    steps.push(encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1')))
+    at = (at as Record<string, unknown> | undefined)?.[step]
+    const { $ref } = (at ?? {}) as { $ref?: string }
+    if ($ref === undefined) continue
+    steps = $ref.slice('#/'.length).split('/')
+    at = steps.reduce<unknown>(
+      (inner, name) => (inner as Record<string, unknown> | undefined)?.[name],
+      document,
+    )
+  }
+  return steps.join('/')
 }
