@@ -5,7 +5,7 @@
  */
 import type { ChainBlock, ChainGap } from '../store/chain.ts'
 import type { NewEvent } from '../store/events.ts'
-import { EVENT_KINDS, type EventKind, PARSED_KINDS } from './kinds.ts'
+import { ACCEPTED_KINDS, EVENT_KINDS, type EventKind, PARSED_KINDS } from './kinds.ts'
 
 export const GAP_KIND = 'gap'
 
@@ -13,7 +13,7 @@ export const GAP_KIND = 'gap'
 const MISSING: Record<ChainGap['reason'], readonly EventKind[]> = {
   pruned: EVENT_KINDS,
   blocks_pruned: ['block_added'],
-  unreadable: ['utxos_changed', ...Object.values(PARSED_KINDS)],
+  unreadable: ['utxos_changed', ...Object.values(PARSED_KINDS), ...ACCEPTED_KINDS],
 }
 
 export interface GapNotice {

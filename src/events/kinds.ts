@@ -34,6 +34,13 @@ export const PARSED_KINDS = {
 } as const satisfies Record<string, EventKind>
 export type ParsedKind = (typeof PARSED_KINDS)[keyof typeof PARSED_KINDS]
 
+/** What an acceptance did to covenants and tokens; taken back when its block leaves the chain. */
+export const ACCEPTED_KINDS = [
+  'covenant_created',
+  'covenant_spent',
+  'token_transfer',
+] as const satisfies readonly EventKind[]
+
 export function isEventKind(text: string): text is EventKind {
   return (EVENT_KINDS as readonly string[]).includes(text)
 }
