@@ -37,12 +37,20 @@ export function watchFiles(clock: Clock, onDamage: (what: string) => void): File
   }
 }
 
-/** SQLite files only grow here: none of ours is compacted while it is open. */
+/** All sizes of pages are multiples of it. */
+const PAGE_BYTES = 4_096
+
+/** The engine gives back room of deleted rows: whole pages, and far less than half of a file between two looks. */
+function isGivenBack(before: number, now: number): boolean {
+  return now % PAGE_BYTES === 0 && now > before / 2
+}
+
 function changeOf(seen: WatchedFile): string | undefined {
   const now = statSync(seen.file, { throwIfNoEntry: false })
   if (now === undefined) return `${seen.file} was deleted`
   if (now.ino !== seen.inode) return `${seen.file} was replaced by another file`
-  if (now.size < seen.bytes) return `${seen.file} was cut from ${seen.bytes} to ${now.size} bytes`
+  if (now.size < seen.bytes && !isGivenBack(seen.bytes, now.size))
+    return `${seen.file} was cut from ${seen.bytes} to ${now.size} bytes`
   seen.bytes = now.size
   return undefined
 }

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, statSync, truncateSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { manualClock } from '../../../test/fakes/manual-clock.ts'
+import { vacuumStep } from './vacuum.ts'
+import { watchFiles } from './watch-files.ts'
+
+test('room that the engine gives back is no damage; a file that is cut is', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'tapeline-watch-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'test.db')
+  const database = new DatabaseSync(file)
+  database.exec('PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; CREATE TABLE rows (text TEXT)')
+  const insert = database.prepare('INSERT INTO rows VALUES (?)')
+  for (let row = 0; row < 1_000; row++) insert.run('x'.repeat(2_000))
+  database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  const clock = manualClock(0)
+  const found: string[] = []
+  const watch = watchFiles(clock, (what) => void found.push(what))
+  watch.add(file)
+  database.exec('DELETE FROM rows WHERE rowid <= 400')
+  const before = statSync(file).size
+  for (let more = true; more; ) {
+    more = vacuumStep(database).more
+    database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+    clock.advance(1_000)
+  }
+  assert.ok(statSync(file).size < 0.8 * before, `${statSync(file).size} of ${before}`)
+  assert.deepEqual(found, [])
+  truncateSync(file, statSync(file).size / 2)
+  clock.advance(1_000)
+  assert.match(found.join(), /was cut from/)
+  database.close()
+  watch.close()
+})
