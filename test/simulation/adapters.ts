@@ -18,6 +18,7 @@ export const OUTSIDE: readonly string[] = [
   'src/cli/',
   'src/api/http/',
   'src/api/mcp/',
+  'src/api/pages/',
   'src/dashboard/',
 ]
 
