@@ -22,6 +22,10 @@ import {
   UsageError,
   type UsersAccess,
 } from './cli/command.ts'
+import { dataForms, usualSpelling } from './cli/customer/data-forms.ts'
+import { CONNECTION_OPTIONS, CUSTOMER_COMMANDS, DATA_COMMANDS } from './cli/customer/forms.ts'
+import { readOperations } from './cli/customer/read-operations.ts'
+import { findConnection, loginFile } from './cli/customer/service-login.ts'
 import { DOCTOR_COMMAND, runDoctor } from './cli/doctor/doctor-command.ts'
 import { checkHealth, HEALTH_COMMAND } from './cli/health.ts'
 import { KEY_COMMANDS } from './cli/keys-commands.ts'
@@ -77,10 +81,7 @@ const mcp: CommandForm = {
   name: 'mcp',
   about:
     'Serves MCP on standard input and output, for programs of language models; reads from a running service.',
-  options: {
-    url: { about: 'Address of the service; left out: TAPELINE_URL.' },
-    key: { about: 'API key; left out: TAPELINE_KEY, which no list of processes shows.' },
-  },
+  options: CONNECTION_OPTIONS,
 }
 /** Those that open the accounts of the configured store. */
 const ON_ACCOUNTS: readonly CliCommand[] = [
@@ -101,6 +102,7 @@ const COMMANDS: readonly CommandForm[] = [
   HEALTH_COMMAND,
   openapi,
   mcp,
+  ...CUSTOMER_COMMANDS,
 ]
 
 /** In the audit log. */
@@ -118,28 +120,39 @@ async function main(argv: readonly string[]): Promise<number> {
     out(`${VERSION}\n`)
     return 0
   }
-  const { command, values, json } = parseCommand(COMMANDS, argv)
+  const { commands, data, words } = await spelledOut(argv)
+  const parsed = parseCommand(commands, words)
+  const { command, values, json } = parsed
   if (command === mcp) return serveMcp(values)
+  if (CUSTOMER_COMMANDS.includes(command) || data.some((form) => form === command)) {
+    const { runCustomer } = await import('./cli/customer/run-customer.ts')
+    return runCustomer(parsed, data, clientSettings())
+  }
   const loaded = loadConfig()
   const output = createOutput({ json, write: out })
   if (command === serve) return runService(loaded, output)
   if (command === config) await printConfig(loaded, output)
-  else if (command === openapi) out(await openapiText())
+  else if (command === openapi) out(`${JSON.stringify(await openapiOf(), null, 2)}\n`)
   else if (command === HEALTH_COMMAND) output.line(await checkHealth(serviceAddress(loaded.config)))
   else if (command === DOCTOR_COMMAND) await examineMachine(loaded, output, json)
   else await runOnStore(command, loaded, values, output)
   return 0
 }
 
+/** `get` and `cost` have a command for every endpoint; the endpoints are loaded only for those two. */
+async function spelledOut(argv: readonly string[]) {
+  const first = argv.find((word) => !word.startsWith('-') && word !== 'help')
+  if (!DATA_COMMANDS.some(({ name }) => name === first)) return { commands: COMMANDS, data: [], words: argv }
+  const operations = readOperations(await openapiOf())
+  const data = dataForms(operations)
+  const others = COMMANDS.filter((command) => !DATA_COMMANDS.includes(command))
+  return { commands: [...others, ...data], data, words: usualSpelling(argv, operations) }
+}
+
 /** A customer's command: it needs neither settings nor data of the service. Ends when its input does. */
 async function serveMcp(values: Record<string, string | undefined>): Promise<number> {
   const settings = clientSettings()
-  const url = values.url ?? settings.url
-  const key = values.key ?? settings.key
-  if (url === undefined || !/^https?:\/\/\S+$/.test(url))
-    throw new UsageError('The address of the service is missing: set --url or TAPELINE_URL to http(s)://…')
-  if (key === undefined || key === '')
-    throw new UsageError('The API key is missing: set TAPELINE_KEY or --key.')
+  const { url, key } = findConnection(values, settings, loginFile(settings.configFolder))
   const [{ ENDPOINTS }, { serveMcpOverStdio }] = await Promise.all([
     import('./api/endpoints/list.ts'),
     import('./api/mcp/serve-stdio.ts'),
@@ -159,12 +172,12 @@ async function examineMachine(loaded: LoadedConfig, output: Output, json: boolea
   await runDoctor(machine, output, json)
 }
 
-async function openapiText(): Promise<string> {
+async function openapiOf(): Promise<object> {
   const [{ ENDPOINTS }, { committedOpenapi }] = await Promise.all([
     import('./api/endpoints/list.ts'),
     import('./api/publish/openapi.ts'),
   ])
-  return `${JSON.stringify(committedOpenapi(ENDPOINTS), null, 2)}\n`
+  return committedOpenapi(ENDPOINTS)
 }
 
 async function runOnStore(

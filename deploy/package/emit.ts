@@ -4,6 +4,7 @@
  * the others where its source does:
  *
  *   src/ sandbox/   the code, its types replaced by blanks: a stack trace has the lines of the source
+ *   clients/        the client that the commands of customers run on
  *   page/           the built dashboard and API reference
  *   licenses/       of what it contains
  *   docs/           the guide
@@ -48,7 +49,7 @@ function write(path: string, text: string): void {
 }
 
 rmSync(OUT, { recursive: true, force: true })
-emit(globSync('{src,sandbox}/**/*.ts', { cwd: ROOT, exclude: LEFT_OUT }))
+emit(globSync('{src,sandbox,clients/typescript/src}/**/*.ts', { cwd: ROOT, exclude: LEFT_OUT }))
 for (const file of globSync('{src,sandbox}/**/*.{json,css,js}', { cwd: ROOT, exclude: LEFT_OUT }))
   cpSync(join(ROOT, file), join(OUT, file))
 cpSync(await builtSite(createLogger({ level: 'silent' })), join(OUT, 'page'), { recursive: true })

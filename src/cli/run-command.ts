@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util'
+import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { nearest } from '../core/nearest.ts'
 import { type CommandForm, HelpWanted, UsageError } from './command.ts'
 
@@ -12,7 +12,8 @@ const HELP_WORDS = ['--help', '-h']
 
 /** Finds the command and parses its options. */
 export function parseCommand(commands: readonly CommandForm[], argv: readonly string[]): ParsedCommand {
-  const words = argv.filter((word, index) => !word.startsWith('-') && !isOptionValue(argv, index))
+  const flags = flagsOf(commands)
+  const words = argv.filter((word, index) => !word.startsWith('-') && !isOptionValue(argv, index, flags))
   if (words.length === 0 && argv.every((word) => HELP_WORDS.includes(word)))
     throw new HelpWanted(helpOfAll(commands))
   if (words[0] === 'help') throw new HelpWanted(helpAbout(commands, words.slice(1)))
@@ -32,11 +33,9 @@ export function parseCommand(commands: readonly CommandForm[], argv: readonly st
     ]),
   )
   try {
-    const { values } = parseArgs({
-      args: rest,
-      options: { ...options, json: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
-      allowPositionals: false,
-    })
+    const known = { ...options, json: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } } as const
+    refuseWrongOptions(rest, known, command)
+    const { values } = parseArgs({ args: rest, options: known, allowPositionals: false })
     const { json, help, ...given } = values as Record<string, string | boolean | undefined>
     if (help) throw new HelpWanted(helpOf(command))
     const texts: Record<string, string | undefined> = {}
@@ -49,9 +48,39 @@ export function parseCommand(commands: readonly CommandForm[], argv: readonly st
   }
 }
 
-function isOptionValue(argv: readonly string[], index: number): boolean {
+/** Which one is wrong, and which was meant; of two values one would be lost. */
+function refuseWrongOptions(
+  args: readonly string[],
+  options: NonNullable<ParseArgsConfig['options']>,
+  command: CommandForm,
+): void {
+  const { tokens } = parseArgs({ args, options, strict: false, allowPositionals: true, tokens: true })
+  const seen = new Set<string>()
+  for (const token of tokens) {
+    if (token.kind !== 'option') continue
+    if (!(token.name in options)) {
+      const near = nearest(token.name, Object.keys(options))
+      const hint = near === undefined ? '' : ` Did you mean --${near}?`
+      throw new UsageError(
+        `tapeline ${command.name} has no option ${token.rawName}.${hint}\n\n${helpOf(command)}`,
+      )
+    }
+    if (seen.has(token.name)) throw new UsageError(`--${token.name} is given twice.`)
+    seen.add(token.name)
+  }
+}
+
+/** Options that never have a value, whichever command is meant. */
+function flagsOf(commands: readonly CommandForm[]): Set<string> {
+  const options = commands.flatMap((command) => Object.entries(command.options))
+  const valued = new Set(options.filter(([, { isFlag }]) => isFlag !== true).map(([name]) => name))
+  const flags = options.map(([name]) => name).filter((name) => !valued.has(name))
+  return new Set(['json', 'help', ...flags].map((name) => `--${name}`))
+}
+
+function isOptionValue(argv: readonly string[], index: number, flags: ReadonlySet<string>): boolean {
   const before = argv[index - 1]
-  return before?.startsWith('--') === true && !before.includes('=') && !['--json', '--help'].includes(before)
+  return before?.startsWith('--') === true && !before.includes('=') && !flags.has(before)
 }
 
 /** `accounts` alone is the start of several commands. */

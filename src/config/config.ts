@@ -3,7 +3,8 @@
  * TAPELINE_CONFIG names, else from its default.
  */
 import { existsSync, readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { homedir } from 'node:os'
+import { isAbsolute, join, resolve } from 'node:path'
 import { nearest } from '../core/nearest.ts'
 import { redactAddress, redactAddresses } from '../kit/redact-address.ts'
 import { ACCOUNTS_SETTINGS } from './accounts.ts'
@@ -25,6 +26,7 @@ const SETTINGS = {
 const OTHER_VARIABLES = [
   'TAPELINE_URL',
   'TAPELINE_KEY',
+  'TAPELINE_WEBHOOK_SECRET',
   'TAPELINE_CONFIG',
   'TAPELINE_FIXTURES',
   'TAPELINE_SOAK',
@@ -53,12 +55,21 @@ export interface LoadedConfig {
   file: string | undefined
 }
 
-/** Which service commands of customers talk to, with which key. */
+/** Which service commands of customers talk to, with which key, and where they store those. */
 export function clientSettings(env: NodeJS.ProcessEnv = process.env): {
   url: string | undefined
   key: string | undefined
+  webhookSecret: string | undefined
+  configFolder: string
 } {
-  return { url: env.TAPELINE_URL, key: env.TAPELINE_KEY }
+  const own = env.XDG_CONFIG_HOME ?? ''
+  return {
+    url: env.TAPELINE_URL,
+    key: env.TAPELINE_KEY,
+    webhookSecret: env.TAPELINE_WEBHOOK_SECRET,
+    // A relative one is to be ignored, says its specification.
+    configFolder: isAbsolute(own) ? own : join(homedir(), '.config'),
+  }
 }
 
 /** Read by the library that connects to PostgreSQL; `tapeline doctor` judges it. */

@@ -39,7 +39,7 @@ export function renderList(
   )
 }
 
-function csvLine(fields: readonly string[]): string {
+export function csvLine(fields: readonly string[]): string {
   return `${fields.join(',')}\r\n`
 }
 
@@ -53,7 +53,7 @@ function keepDigits(_name: string, value: unknown, context?: { source?: string }
 }
 
 /** RFC 4180. Null is an empty field, an empty text a quoted one; lists and objects are JSON. */
-function csvField(value: unknown): string {
+export function csvField(value: unknown): string {
   if (value === null || value === undefined) return ''
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
   const text = typeof value === 'string' ? value : JSON.stringify(value)

@@ -41,7 +41,15 @@ let env: Record<string, string | undefined>
 before(async () => {
   used = await sandbox()
   const { NODE_OPTIONS: _, ...rest } = process.env
-  env = { ...rest, TAPELINE_URL: used.service.url, TAPELINE_KEY: used.key, PYTHONPATH: join(folder, 'site') }
+  env = {
+    ...rest,
+    TAPELINE_URL: used.service.url,
+    TAPELINE_KEY: used.key,
+    PYTHONPATH: join(folder, 'site'),
+    // For `tapeline`, which stores what it is told by `login`.
+    PATH: `${join(ROOT, 'bin')}:${rest.PATH}`,
+    XDG_CONFIG_HOME: join(folder, 'config'),
+  }
   for (const path of [
     '/v1/candles?symbol=BTC&source=cexa&interval=1h&limit=1',
     '/v1/markets?symbol=BTC&source=predmkt_a&market_type=15m&status=open&limit=1',
@@ -142,8 +150,8 @@ describe('at the same time', { concurrency: true }, () => {
     let answered = 0
     for (const { file, text } of GUIDE) {
       for (const block of blocksOf(text, 'sh')) {
-        const { stdout } = await run('sh', ['-c', `set -e; ${block}`], { env })
-        if (!block.includes('curl')) continue
+        const { stdout } = await run('sh', ['-c', `set -e; ${block}`], { env, cwd: folder })
+        if (!/^(curl|tapeline) /m.test(block)) continue
         answered++
         assert.notEqual(stdout.trim(), '', block)
         assert.equal(/"error":/.test(stdout), file.endsWith('/errors.md'), `${block}\n${stdout}`)

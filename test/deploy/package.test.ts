@@ -147,6 +147,10 @@ test('the installed package serves as the README says, and changes nothing where
     assert.equal(status, 200, path)
     assert.ok(text.length > 200, path)
   }
+  // Customers' commands run on the client, which comes with it.
+  const customer = { ...env, TAPELINE_URL: url, TAPELINE_KEY: key }
+  const { stdout } = await run(join(packages, '.bin/tapeline'), ['get', 'limits'], { env: customer })
+  assert.equal(JSON.parse(stdout).plan, 'business')
   const ended = once(child, 'exit')
   stop()
   await ended

@@ -39,9 +39,25 @@ export class Rows<Row, Meta> implements AsyncIterable<Row> {
     return this.#cost(cursor ?? null)
   }
 
-  async *pages(): AsyncGenerator<Page<Row, Meta>, void, void> {
+  /**
+   * Page by page. With `maxCredits` each page is asked for its price first, and one that would exceed it is a
+   * `CreditLimitError`, which says where to go on. An answer that was lost on its way counts as paid.
+   */
+  async *pages({ maxCredits }: { maxCredits?: number } = {}): AsyncGenerator<Page<Row, Meta>, void, void> {
+    let creditsUsed = 0
     for (let cursor: string | null = null; ; ) {
-      const page = await this.page(cursor)
+      const price = maxCredits === undefined ? undefined : await this.#cost(cursor)
+      const left = (maxCredits ?? 0) - creditsUsed
+      const refusal = (nextPageCredits: number, lost: number) =>
+        new CreditLimitError<Row>({
+          rows: [],
+          creditsUsed: creditsUsed + lost,
+          nextPageCredits,
+          nextCursor: cursor,
+        })
+      if (price !== undefined && price.credits > left) throw refusal(price.credits, 0)
+      const { page, lostAttempts } = await this.#pageWithin(cursor, price, left, refusal)
+      creditsUsed += page.credits + lostAttempts * (price?.credits ?? 0)
       yield page
       if (page.nextCursor === null) return
       cursor = page.nextCursor
@@ -52,25 +68,16 @@ export class Rows<Row, Meta> implements AsyncIterable<Row> {
     for await (const page of this.pages()) yield* page.rows
   }
 
-  /**
-   * All rows. With `maxCredits` each page is asked for its price first, and one that would exceed it is a
-   * `CreditLimitError`, which holds the rows so far and where to go on. An answer that was lost on its way counts as paid.
-   */
-  async all({ maxCredits }: { maxCredits?: number } = {}): Promise<Row[]> {
+  /** All rows; the `CreditLimitError` of `maxCredits` (see `pages`) holds those so far. */
+  async all(options: { maxCredits?: number } = {}): Promise<Row[]> {
     const rows: Row[] = []
-    let creditsUsed = 0
-    for (let cursor: string | null = null; ; ) {
-      const price = maxCredits === undefined ? undefined : await this.#cost(cursor)
-      const left = (maxCredits ?? 0) - creditsUsed
-      const refusal = (nextPageCredits: number, lost: number) =>
-        new CreditLimitError({ rows, creditsUsed: creditsUsed + lost, nextPageCredits, nextCursor: cursor })
-      if (price !== undefined && price.credits > left) throw refusal(price.credits, 0)
-      const { page, lostAttempts } = await this.#pageWithin(cursor, price, left, refusal)
-      creditsUsed += page.credits + lostAttempts * (price?.credits ?? 0)
-      for (const row of page.rows) rows.push(row)
-      if (page.nextCursor === null) return rows
-      cursor = page.nextCursor
+    try {
+      for await (const page of this.pages(options)) for (const row of page.rows) rows.push(row)
+    } catch (error) {
+      if (error instanceof CreditLimitError) throw new CreditLimitError({ ...error, rows })
+      throw error
     }
+    return rows
   }
 
   /** Not repeated when a lost answer and another attempt together would cost more than is left. */

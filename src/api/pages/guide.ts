@@ -28,6 +28,7 @@ const CHAPTERS: readonly { readonly title: string; readonly pages: readonly stri
       'guides/prediction-markets',
       'guides/chain-events',
       'guides/webhooks',
+      'guides/command-line',
       'guides/migrating',
       'guides/mcp',
     ],

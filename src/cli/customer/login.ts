@@ -1,0 +1,19 @@
+/** `login`: stores address and key for the other commands of customers, once the service has accepted them. */
+import { Tapeline } from '../../../clients/typescript/src/index.ts'
+import { UsageError } from '../command.ts'
+import type { CustomerTerminal } from './run-data.ts'
+import { isHttpUrl, storeLogin } from './service-login.ts'
+
+export async function runLogin(
+  { url, key }: { readonly url: string | undefined; readonly key: string | undefined },
+  file: string,
+  terminal: CustomerTerminal,
+): Promise<void> {
+  if (url === undefined || !isHttpUrl(url))
+    throw new UsageError('The address of the service is missing: set --url or TAPELINE_URL to http(s)://…')
+  if (key === undefined || key === '')
+    throw new UsageError('The API key is missing: set TAPELINE_KEY or --key.')
+  const { plan, credits } = await new Tapeline({ url, key, retries: 1 }).limits()
+  storeLogin(file, { url, key })
+  await terminal.print(`Plan ${plan}, ${credits.remaining} credits left. Stored in ${file}\n`)
+}
