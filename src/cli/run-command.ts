@@ -57,7 +57,8 @@ function refuseWrongOptions(
   const { tokens } = parseArgs({ args, options, strict: false, allowPositionals: true, tokens: true })
   const seen = new Set<string>()
   for (const token of tokens) {
-    if (token.kind !== 'option') continue
+    // A value that begins with a dash looks like short options: parseArgs says how it is written.
+    if (token.kind !== 'option' || !token.rawName.startsWith('--')) continue
     if (!(token.name in options)) {
       const near = nearest(token.name, Object.keys(options))
       const hint = near === undefined ? '' : ` Did you mean --${near}?`

@@ -17,6 +17,7 @@ import { openEventWriter } from '../fakes/event-writer.ts'
 import { type MarketService, startMarketService } from '../fakes/market-service.ts'
 import { fillWorld, NOW } from '../fakes/market-world.ts'
 import { cli, dataFolder } from '../fakes/service.ts'
+import { until } from '../until.ts'
 
 const operations = readOperations(committedOpenapi(ENDPOINTS))
 const data = dataForms(operations)
@@ -42,9 +43,9 @@ interface Ran {
 /** As main does, in this process: a start of Node costs more than all that is tested here. */
 async function tapeline(
   argv: readonly string[],
-  more: { readsUpTo?: number; isTerminal?: boolean } = {},
+  more: { readsUpTo?: number; isTerminal?: boolean; ran?: Ran } = {},
 ): Promise<Ran> {
-  const ran: Ran = { code: 0, out: '', said: '' }
+  const ran: Ran = more.ran ?? { code: 0, out: '', said: '' }
   const settings = {
     url: service.url,
     key,
@@ -115,8 +116,8 @@ test('--max-credits ends a walk before the page that would exceed it, and says w
   const cut = await tapeline([...asked, '--max-credits', '170', '--json'])
   assert.equal(cut.code, 3)
   assert.equal(JSON.parse(cut.out).length, 20, 'what was paid for is printed, as a whole document')
-  const [, cursor = ''] = /--after (\S+?)\.?$/m.exec(cut.said) ?? []
-  const rest = await tapeline(['get', 'candles', ...CANDLES, '--after', cursor, '--all'])
+  const [, cursor = ''] = /--after=(\S+)$/m.exec(cut.said) ?? []
+  const rest = await tapeline(['get', 'candles', ...CANDLES, `--after=${cursor}`, '--all'])
   assert.equal(rest.code, 0, rest.said)
   const printed = [...JSON.parse(cut.out), ...linesOf(rest.out).map((line) => JSON.parse(line))]
   assert.deepEqual(printed, (await service.get(`/v1/candles?${QUERY}`)).json.data)
@@ -154,6 +155,7 @@ test('what is wrong is named, with what was meant', async () => {
   const refusals: [string[], number, RegExp][] = [
     [['get', 'candels'], 2, /no command "get candels"\. Did you mean "get candles"/],
     [['get', 'candles', '--symbl', 'BTC'], 2, /has no option --symbl\. Did you mean --symbol\?/],
+    [['get', 'candles', ...CANDLES, '--after', '-Xb72'], 2, /starting with a dash use '--after=-XYZ'/],
     [['get', 'limits', '--key', 'a', '--key', 'b'], 2, /^--key is given twice/],
     [['get', 'candles'], 2, /^--symbol is missing: Asset symbol/],
     [['get', 'candles', '--symbol', 'BTX', '--json'], 2, /BTC.*\(invalid_symbol, request req_\w+\)/],
@@ -168,6 +170,7 @@ test('what is wrong is named, with what was meant', async () => {
     [['get', 'limits', '--key', `svc_test_${'a'.repeat(38)}`], 1, /\(unauthorized, request/],
     [['get', 'limits', '--url', 'http://127.0.0.1:1'], 4, /without an answer.*Check --url/],
     [['stream', '--kinds', 'block_aded'], 2, /no kind "block_aded"\. Did you mean block_added/],
+    [['stream', '--kinds', 'utxos_changed'], 2, /at least one address.*\(invalid_param\)/],
     [['webhook', 'verify', '--secret', 'x', '--body', '/nowhere'], 1, /\/nowhere could not be read/],
   ]
   for (const [argv, code, said] of refusals) {
@@ -209,6 +212,17 @@ test('a stream prints events as lines and goes on where it stopped', async () =>
     const last = await tapeline(['stream', '--kinds', 'block_added', '--resume-after', '3', '--count', '1'])
     assert.equal(JSON.parse(last.out).seq, 4)
     assert.match(last.said, /Go on with --resume-after 4/)
+
+    // A number that the log never gave: what came before the next event is not known.
+    const ran: Ran = { code: 0, out: '', said: '' }
+    const ended = tapeline(['stream', '--kinds', 'block_added', '--resume-after', '999', '--count', '1'], {
+      ran,
+    })
+    await until('the gap', () => /are missing \(unknown_position\)/.test(ran.said))
+    await writer.blocks(1)
+    await ended
+    const [gap, event] = linesOf(ran.out).map((line) => JSON.parse(line))
+    assert.deepEqual([gap.gap.reason, event.seq], ['unknown_position', 6])
   } finally {
     await writer.close()
   }

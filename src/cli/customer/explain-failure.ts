@@ -15,6 +15,11 @@ export class ReaderGone extends Error {
   override readonly name = 'ReaderGone'
 }
 
+/** With `=`, because a cursor may begin with a dash. */
+export function cursorOption(param: string | undefined, cursor: string): string {
+  return `--${param}=${cursor}`
+}
+
 /** Undefined: not a failure that is expected. `cursorParam` of what was read tells where to go on. */
 export function explainFailure(
   error: unknown,
@@ -26,7 +31,7 @@ export function explainFailure(
   }
   if (error instanceof CreditLimitError) {
     const more =
-      error.nextCursor === null ? '' : ` The rest follows with --${cursorParam} ${error.nextCursor}.`
+      error.nextCursor === null ? '' : ` The rest follows with ${cursorOption(cursorParam, error.nextCursor)}`
     const text = `${error.message} That is more than --max-credits allows: raise it, or ask for fewer rows.${more}`
     return { text, exitCode: EXIT_CODES.creditLimit }
   }
@@ -37,7 +42,9 @@ export function explainFailure(
   }
   if (error instanceof StreamError) {
     const isCut = typeof error.code === 'number' && error.code < 4_000
+    const isMistake = error.code === 'invalid_param'
     const text = `${error.message} (${error.code})`
+    if (isMistake) return { text, exitCode: EXIT_CODES.notUnderstood }
     return { text, exitCode: isCut ? EXIT_CODES.noAnswer : EXIT_CODES.refused }
   }
   if (error instanceof WebhookSignatureError) return { text: error.message, exitCode: EXIT_CODES.refused }

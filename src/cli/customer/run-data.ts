@@ -4,6 +4,7 @@ import { writeJson } from '../../../clients/typescript/src/exact-json.ts'
 import { CreditLimitError, type DryRun, type Rows, Tapeline } from '../../../clients/typescript/src/index.ts'
 import { UsageError } from '../command.ts'
 import { USUAL_MAX_CREDITS } from './data-forms.ts'
+import { cursorOption } from './explain-failure.ts'
 import { createRowPrinter, fieldsText, ROW_FORMATS, type RowFormat } from './print-rows.ts'
 import type { ReadableOperation } from './read-operations.ts'
 import type { ServiceLogin } from './service-login.ts'
@@ -114,7 +115,9 @@ async function printPages(
   }
   if (isQuiet) return
   const more =
-    nextCursor === null ? '' : `; more with --${operation.cursorParam} ${nextCursor}, or all with --all`
+    nextCursor === null
+      ? ''
+      : `; all with --all, more with ${cursorOption(operation.cursorParam, nextCursor)}`
   terminal.say(`${rows} rows, ${credits} credits${more}`)
 }
 

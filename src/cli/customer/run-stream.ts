@@ -29,15 +29,15 @@ export async function runStream(
     ...(values.addresses === undefined ? {} : { addresses: listOf(values.addresses) }),
     ...(resumeAfter === undefined ? {} : { resumeAfter }),
     signal,
-    onGap: (gap) => void gaps.push(gap),
+    onGap: (gap) => {
+      gaps.push(gap)
+      terminal.say(`Events ${gap.after_seq + 1} to ${gap.up_to_seq} are missing (${gap.reason}).`)
+    },
     onReconnect: () => terminal.say('The connection ended; connecting again.'),
   })
   /** A gap is a line of its own: who reads the lines must not take them for everything. */
   const printGaps = async () => {
-    for (const gap of gaps.splice(0)) {
-      await terminal.print(`${writeJson({ gap })}\n`)
-      terminal.say(`Events ${gap.after_seq + 1} to ${gap.up_to_seq} are missing (${gap.reason}).`)
-    }
+    for (const gap of gaps.splice(0)) await terminal.print(`${writeJson({ gap })}\n`)
   }
   let printed = 0
   let position = resumeAfter
