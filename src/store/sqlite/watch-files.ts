@@ -2,7 +2,7 @@
  * Detects database files that were truncated, deleted or replaced under the running service. Reads from such a file
  * are wrong and writes to it are lost, so the service logs it once and stops.
  */
-import { statSync } from 'node:fs'
+import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { type Clock, runEvery } from '../../kit/clock.ts'
 
 const LOOK_EVERY_MS = 1_000
@@ -37,19 +37,32 @@ export function watchFiles(clock: Clock, onDamage: (what: string) => void): File
   }
 }
 
-/** All sizes of pages are multiples of it. */
-const PAGE_BYTES = 4_096
+const HEADER_BYTES = 32
+const AT_PAGE_SIZE = 16
+const AT_PAGES = 28
 
-/** The engine gives back room of deleted rows: whole pages, and far less than half of a file between two looks. */
-function isGivenBack(before: number, now: number): boolean {
-  return now % PAGE_BYTES === 0 && now > before / 2
+/**
+ * The engine gives back room of deleted rows. It writes into the file's header how many pages are left before it
+ * shortens it: a file with fewer was cut by somebody else.
+ */
+function lacksPages(file: string, bytes: number): boolean {
+  const header = Buffer.alloc(HEADER_BYTES)
+  const opened = openSync(file, 'r')
+  try {
+    if (readSync(opened, header, 0, HEADER_BYTES, 0) < HEADER_BYTES) return true
+  } finally {
+    closeSync(opened)
+  }
+  // The largest size does not fit into its two bytes, and is written as 1.
+  const pageSize = header.readUInt16BE(AT_PAGE_SIZE)
+  return header.readUInt32BE(AT_PAGES) * (pageSize === 1 ? 65_536 : pageSize) > bytes
 }
 
 function changeOf(seen: WatchedFile): string | undefined {
   const now = statSync(seen.file, { throwIfNoEntry: false })
   if (now === undefined) return `${seen.file} was deleted`
   if (now.ino !== seen.inode) return `${seen.file} was replaced by another file`
-  if (now.size < seen.bytes && !isGivenBack(seen.bytes, now.size))
+  if (now.size < seen.bytes && lacksPages(seen.file, now.size))
     return `${seen.file} was cut from ${seen.bytes} to ${now.size} bytes`
   seen.bytes = now.size
   return undefined
