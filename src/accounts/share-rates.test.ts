@@ -116,7 +116,8 @@ test('the same holds on PostgreSQL, where the exchange takes its time', {
       for (const { rate } of parties) for (let i = 0; i < 5; i++) if (rate.take(Date.now()).ok) admitted++
       await delay(10)
       seconds = (Date.now() - startMs) / 1_000
-      assert.ok(admitted <= (seconds + 3) * limits.perSecond, `${admitted} after ${seconds} s`)
+      // Windows are whole seconds of the clock: one that has just begun may be used up already.
+      assert.ok(admitted <= (Math.ceil(seconds) + 3) * limits.perSecond, `${admitted} after ${seconds} s`)
     }
     assert.ok(admitted >= 0.7 * seconds * limits.perSecond, `only ${admitted} after ${seconds} s`)
   } finally {

@@ -123,9 +123,9 @@ function checkSize(file: string, bytes: number): void {
 
 function unreadable(files: CertificateFiles, name: keyof CertificateFiles, error: unknown): CertificateError {
   const variable = name === 'cert' ? 'TAPELINE_TLS_CERT' : 'TAPELINE_TLS_KEY'
-  return new CertificateError(
-    `${variable} names ${files[name]}, which cannot be read: ${(error as Error).message}.`,
-  )
+  // Without the name of the call that failed: the same fault is reported once.
+  const [what] = (error as Error).message.split(',')
+  return new CertificateError(`${variable} names ${files[name]}, which cannot be read: ${what}.`)
 }
 
 function checkPair(files: CertificateFiles, pair: CertificatePair): CheckedPair {
