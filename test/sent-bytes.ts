@@ -114,6 +114,13 @@ export function ownConnections(): () => Promise<void> {
   const clients = new Set<Socket>()
   /** By the client's port; an ended one remains until its client has ended too. */
   const servers = new Map<number, Socket>()
+  /** Clients whose server is in another process or thread: since when nobody here has accepted them, by their port. */
+  const foreign = new Map<number, number>()
+  const isForeign = (port: number) => {
+    const sinceMs = foreign.get(port) ?? performance.now()
+    foreign.set(port, sinceMs)
+    return performance.now() - sinceMs > UNREAD_AFTER_MS
+  }
   subscribe('net.client.socket', (message) => {
     const { socket } = message as { socket: Socket }
     clients.add(socket)
@@ -123,6 +130,7 @@ export function ownConnections(): () => Promise<void> {
     })
     socket.once('close', () => {
       clients.delete(socket)
+      if (port !== undefined) foreign.delete(port)
       if (port !== undefined && servers.get(port)?.destroyed) servers.delete(port)
     })
   })
@@ -154,7 +162,7 @@ export function ownConnections(): () => Promise<void> {
         () =>
           asked.every(([port, bytes]) => {
             const server = servers.get(port)
-            return server !== undefined && hasRead(server, bytes)
+            return server === undefined ? isForeign(port) : hasRead(server, bytes)
           }),
         () => `requests are not received: ${JSON.stringify(asked)}`,
       )

@@ -21,10 +21,12 @@ before(async () => {
   const { service, key } = await sandbox()
   const endsAt = performance.now() + START_MS
   for (;;) {
-    document = expandDocument((await ask(`${service.url}/openapi.json`)).json as unknown as Document)
     const books = await ask(`${service.url}/v1/perpdex/snapshots?symbol=BTC&limit=1`, { key })
-    if (books.status === 200 && withoutExample(document).length === 0) break
-    if (performance.now() > endsAt) throw new Error(`no values for ${withoutExample(document)}`)
+    document = expandDocument((await ask(`${service.url}/openapi.json`)).json as unknown as Document)
+    const ready = await ask(`${service.url}/ready`)
+    if (books.status === 200 && ready.status === 200 && withoutExample(document).length === 0) break
+    if (performance.now() > endsAt)
+      throw new Error(`no values for ${withoutExample(document)}; ready: ${ready.status}`)
     await new Promise((resolve) => setTimeout(resolve, 250))
   }
   tried = await tryAll(service.url, key, document, { receiver: receiver.url })
