@@ -455,21 +455,21 @@ test('a lost market_resolved: the winner is found by asking with closed=true, tr
   await received.until(
     () => received.last('market', first.condition)?.market.status === 'resolved',
     'the winner',
-    40_000,
+    120_000,
   )
   const { market } = received.last('market', first.condition) ?? {}
   assert.deepEqual(
     [market?.winner, market?.resolvedAt, market?.active, market?.liquidity],
     ['Up', (WINDOW + 321) * 1_000, false, 1234.5],
   )
-  await received.until(() => received.of('trade').length === 2, 'the trade that the stream lost', 40_000)
+  await received.until(() => received.of('trade').length === 2, 'the trade that the stream lost', 120_000)
   const [streamed, found] = received.of('trade')
   assert.deepEqual([streamed?.id, streamed?.isSwept], [`0xaa-${first.up.slice(-8)}-0`, undefined])
   assert.deepEqual(
     [found?.id, found?.isSwept, found?.leg?.outcome],
     [`0xbb-${first.down.slice(-8)}-0`, true, 'Down'],
   )
-  await received.until(() => received.last('book_lost', first.up)?.reason === 'ended', 'the end', 40_000)
+  await received.until(() => received.last('book_lost', first.up)?.reason === 'ended', 'the end', 120_000)
 })
 
 test('a lost socket loses every book until the new one sends them', async (t) => {
