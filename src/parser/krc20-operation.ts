@@ -1,8 +1,8 @@
 /**
  * A KRC-20 operation: a flat JSON object whose values are text. `p`, `op` and `tick` are written in any
  * case. A number or anything else that is no text in a member of the protocol makes it no operation, as it does for
- * the reference indexer (kasplex/go-krc20d). What is read here is only what the transaction says; whether it has any effect (balances, limits,
- * fees) is known to a KRC-20 indexer alone.
+ * the reference indexer (kasplex/go-krc20d). What is read here is only what the transaction says; whether it has any
+ * effect (balances, limits, fees) is decided in indexer/tokens.
  */
 import { decodeAddress } from '../core/chain/address.ts'
 import { type Network, networkInfo } from '../core/chain/network.ts'

@@ -56,15 +56,19 @@ export const tokenHolders = endpoint({
     const after = cursor === undefined ? undefined : readCursor(cursors.decode(binding, cursor))
     const value = await index.token(token)
     if (value === undefined) throw tokenNotFound(token)
-    const page = await index.tokenHolders({
-      token,
-      limit: rowLimit,
-      ...(after === undefined ? {} : { after }),
-    })
+    const { history, proven } = JSON.parse(value) as TokenFacts
+    // What is still stored of a token that can no longer be judged may be wrong.
+    const page =
+      history === 'unknown'
+        ? { holders: [], hasMore: false }
+        : await index.tokenHolders({
+            token,
+            limit: rowLimit,
+            ...(after === undefined ? {} : { after }),
+          })
     if (dryRun) return previewAnswer(page.holders.length, false)
     const last = page.holders.at(-1)
     const next = page.hasMore && last !== undefined ? cursors.encode(binding, [last.place, last.key]) : null
-    const { history, proven } = JSON.parse(value) as TokenFacts
     const counted = Math.min(proven?.outputs ?? 0, MAX_COUNTED)
     const unspent =
       proven === undefined
