@@ -8,6 +8,7 @@ import { seededRandom } from '../../../test/seeded-random.ts'
 import { createLogger } from '../../kit/log.ts'
 import { VENUES } from '../../venues/list.ts'
 import type {
+  AggregateTradeObservation,
   BestBidAskObservation,
   ExchangeBookObservation,
   Level,
@@ -139,6 +140,53 @@ test('perpetuals: an empty trade is left out and counted, one that makes no sens
     [3_100, 3_101],
   ])
   assert.deepEqual(await gaps(seconds), [[2_000, 4_000]])
+  await writer.close()
+  await store.close()
+})
+
+test('seconds between the subscription and the minute of the first trade are not covered', async () => {
+  const clock = manualClock(START_MS)
+  const store = await storesIn(':memory:', clock).environment('test')
+  const { series, coverage } = store
+  const log = createLogger({ level: 'silent' })
+  const random = () => 0.5
+  const writer = createRowWriter({ store, random, clock, log })
+  const seconds = candleFeed('cexa_futures', 'BTC', '1s')
+  const feeds = [{ feed: seconds, channels: ['aggregate_trades:BTC'] }]
+  const tracker = createCoverageTracker({ feeds, coverage, writer })
+  const trade = (id: number, ms: number) =>
+    ({
+      ...{ kind: 'aggregate_trade', source: 'cexa_futures', symbol: 'BTC', instrument: 'BTCUSDT' },
+      ...{ venueTimeMs: START_MS + ms, receivedMs: START_MS + ms, key: String(id), id },
+      ...{ firstTradeId: id, lastTradeId: id, price: '10', size: '1', side: 'buy' },
+    }) as AggregateTradeObservation
+  const venue = {
+    async *history() {
+      yield { observations: [trade(1, 60_200), trade(2, 63_000)], covered: null, missing: [] }
+    },
+  } as unknown as Venue
+  const signal = new AbortController().signal
+  const recorder = new SymbolRecorder(
+    {
+      ...{ plan: VENUES['binance-futures'].plan, venue, symbol: 'BTC', series, writer, random, clock },
+      ...{ tracker, derivatives: undefined, counts: noCounts(), signal },
+    },
+    { fromMs: START_MS, onError: assert.ifError },
+  )
+  tracker.up('aggregate_trades:BTC', START_MS + 53_000)
+  clock.advance(65_000)
+  recorder.observe(trade(3, 65_000))
+  for (let second = 0; second < 5; second++) {
+    clock.advance(1_000)
+    recorder.show(clock.now(), clock.now())
+    tracker.coverTo(clock.now())
+    await writer.flush()
+  }
+  const { observed } = await coverage.read([seconds], START_MS, START_MS + 90_000)
+  assert.deepEqual(
+    observed.map(({ from, to }) => [from - START_MS, to - START_MS]),
+    [[60_000, 63_500]],
+  )
   await writer.close()
   await store.close()
 })

@@ -234,7 +234,11 @@ export class SymbolRecorder implements LiveRecorder {
     if (!this.hasBegun && follower.startMs !== undefined) {
       this.hasBegun = true
       this.flow?.begin(follower.startMs)
-      if (this.hasNumberedSeconds) this.seconds.begin(follower.startMs)
+      if (this.hasNumberedSeconds) {
+        this.seconds.begin(follower.startMs)
+        // The first trade may come minutes after the subscription; what happened in between is not known here.
+        this.parts.tracker.startAt(this.feeds.seconds, follower.startMs)
+      }
     }
     if (this.hasNumberedSeconds) this.parts.tracker.limit(this.feeds.seconds, follower.provenMs)
   }

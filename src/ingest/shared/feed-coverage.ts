@@ -112,6 +112,11 @@ export class FeedCoverage implements TrackedFeed {
     this.limitMs = toMs
   }
 
+  /** Nothing before this instant is known to be complete: what is not recorded yet begins here. */
+  startAt(atMs: number): void {
+    this.coveredToMs = Math.max(this.coveredToMs, atMs)
+  }
+
   lost(range: HistoryRange): void {
     this.lostRanges = [...this.lostRanges, range].sort((a, b) => a.fromMs - b.fromMs).slice(-MAX_LOST)
     this.leaveOut(range)

@@ -95,6 +95,8 @@ export function createCoverageTracker(options: {
     },
     /** Nothing of a feed after this instant is known to be complete: coverage ends here. */
     limit: (feed: Feed, toMs: number) => byName.get(feedName(feed))?.limit(toMs),
+    /** Nothing of a feed before this instant is known to be complete, though its channels were up: coverage begins here. */
+    startAt: (feed: Feed, atMs: number) => byName.get(feedName(feed))?.startAt(atMs),
     /** As `limit`, for all feeds of a channel: one that is polled is observed up to its last answer. */
     limitChannel: (channel: string, toMs: number) => void channelLimits.set(channel, toMs),
     /** Everything of a channel in a range may be incomplete; what a venue confirmed stays. */
