@@ -238,7 +238,7 @@ async function runOnAccounts(
       market: openMarket,
       users,
       sandbox: async () => (await import('./app/sandbox-access.ts')).sandboxAccess(config.data),
-      serviceUrl: () => config.publicUrl?.replace(/\/+$/, '') ?? serviceAddress(config),
+      serviceUrl: () => callersUrl(config) ?? serviceAddress(config),
       usualEnvironment: runningEnvironments(config)[0] ?? 'test',
     })
   } finally {
@@ -263,11 +263,11 @@ async function runService({ config: given, warnings }: LoadedConfig, output: Out
     startService({ ...config, port }, { clock: systemClock, log, version: VERSION })
   const first = await start(config.port)
   releaseMemory()
-  greet(first, output)
+  greet(first, config, output)
   const { restartOnClockJump: keepRunning } = await import('./kit/restart-on-clock-jump.ts')
   const startAgain = async (port: number) => {
     const service = await start(port)
-    tellOperatorLink(service, output)
+    tellOperatorLink(service, config, output)
     return service
   }
   const running = keepRunning({ first, startAgain, clock: systemClock, log })
@@ -288,20 +288,28 @@ async function runService({ config: given, warnings }: LoadedConfig, output: Out
 }
 
 /** A new one at every start while there is no operator. */
-function tellOperatorLink({ url, operatorToken }: Service, output: Output): void {
+function tellOperatorLink(service: Service, config: Config, output: Output): void {
+  const { operatorToken } = service
   if (operatorToken === undefined) return
-  output.line(`\nOpen this link once to become the operator: ${url}/#/welcome/${operatorToken}`)
+  const link = `${callersUrl(config) ?? service.url}/#/welcome/${operatorToken}`
+  output.line(`\nOpen this link once to become the operator: ${link}`)
 }
 
-function greet(service: Service, output: Output): void {
+/** Undefined where none is set: callers then use the address that the service listens on. */
+function callersUrl({ publicUrl }: Config): string | undefined {
+  return publicUrl?.replace(/\/+$/, '')
+}
+
+function greet(service: Service, config: Config, output: Output): void {
+  const url = callersUrl(config) ?? service.url
   output.line(`Tapeline ${VERSION} listens on ${service.url}`)
-  output.line(`API reference: ${service.url}/docs`)
-  output.line(`Dashboard: ${service.url}/`)
+  output.line(`API reference: ${url}/docs`)
+  output.line(`Dashboard: ${url}/`)
   if (service.notice !== undefined) output.line(`\n${service.notice}`)
-  tellOperatorLink(service, output)
+  tellOperatorLink(service, config, output)
   if (service.firstKey !== undefined) {
     output.line(`\nYour test key, shown this once: ${service.firstKey}\n`)
-    output.line(`  curl -H 'X-API-Key: ${service.firstKey}' ${service.url}/v1/limits\n`)
+    output.line(`  curl -H 'X-API-Key: ${service.firstKey}' ${url}/v1/limits\n`)
   }
 }
 

@@ -5,6 +5,7 @@ import { createUtxoReader } from '../api/endpoints/chain/read-utxos.ts'
 import { createSubmitter } from '../api/endpoints/chain/submit-transaction.ts'
 import type { Network } from '../core/chain/network.ts'
 import type { CursorCodec } from '../core/cursor.ts'
+import { isExpectedToAnswer } from '../upstreams/health.ts'
 import type { NodeAddress } from '../upstreams/node-link.ts'
 import { createUpstreams, type NodeStatus, type Trouble } from '../upstreams/pool.ts'
 import { startIndexedChain } from './index-chain.ts'
@@ -36,7 +37,7 @@ export async function startChain(parts: EnvironmentParts, cursors: CursorCodec, 
     probes.push({
       name: `${environment} nodes`,
       check: async () => {
-        if (upstreams.explain().order.length === 0) throw new Error('no node is usable')
+        if (!upstreams.nodes().some(isExpectedToAnswer)) throw new Error('no node answers')
       },
     })
   }

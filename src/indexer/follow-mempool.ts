@@ -46,7 +46,7 @@ export async function followMempool(options: FollowMempoolOptions): Promise<void
         isFlowing = applied.isFlowing
       } else if (answer.kind === 'unavailable') options.onTrouble(answer.detail)
     } catch (error) {
-      if (!signal.aborted) options.onTrouble(error instanceof Error ? error.message : String(error))
+      options.onTrouble(error instanceof Error ? error.message : String(error))
     }
     const tookMs = Math.max(0, clock.now() - startedMs)
     await clock.sleep(pauseMs(options.pace(), tookMs, isFlowing), signal).catch(() => {})

@@ -92,6 +92,10 @@ test(`after many reorganisations (seed ${SEED}) every address has the history, s
   assert.ok(rows > 100, `${rows} rows were compared`)
   const covenants = await assertCovenants(database, rig.chain, startScore)
   assert.ok(covenants > 3, `${covenants} covenants were compared`)
+  // A stop while the node has calls to answer: what it cancels is no trouble.
+  node.setFaults({ latencyMs: 1_000 })
+  await systemClock.sleep(250)
+  await followed.stop()
   assert.deepEqual(followed.gaps, [])
   assert.deepEqual(followed.troubles, [])
 })

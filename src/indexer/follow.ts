@@ -71,8 +71,10 @@ export async function startFollowing(options: FollowingOptions): Promise<Followi
     missingFrom ??= from
     blocksWake.ring()
   }
-  const trouble = (part: 'chain' | 'mempool' | 'blocks' | 'prune') => (detail: string) =>
-    options.onTrouble?.(part, detail)
+  /** What a stop cancels is no trouble. */
+  const trouble = (part: 'chain' | 'mempool' | 'blocks' | 'prune') => (detail: string) => {
+    if (!signal.aborted) options.onTrouble?.(part, detail)
+  }
   const common = {
     indexer,
     queries,

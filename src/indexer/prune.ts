@@ -39,7 +39,7 @@ export async function keepPruning(options: {
         },
       )
     } catch (error) {
-      if (!signal.aborted) options.onTrouble(error instanceof Error ? error.message : String(error))
+      options.onTrouble(error instanceof Error ? error.message : String(error))
     }
     await clock.sleep(more ? BETWEEN_STEPS_MS : EVERY_MS, signal).catch(() => {})
   }

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type NodeHealth, observe, type ProbeResult, type ServerInfo, UNKNOWN_HEALTH } from './health.ts'
+import {
+  isExpectedToAnswer,
+  type NodeHealth,
+  observe,
+  type ProbeResult,
+  type ServerInfo,
+  UNKNOWN_HEALTH,
+} from './health.ts'
 
 const policy = { network: 'mainnet', lagOut: 600, lagIn: 200, badProbes: 2, goodProbes: 3 }
 const info = (changes: Partial<ServerInfo> = {}): ServerInfo => ({
@@ -60,4 +67,16 @@ test('a lagging node is excluded above one threshold and returns below another',
     ]),
     ['healthy', 'healthy', 'lagging', 'lagging', 'lagging', 'lagging', 'lagging', 'lagging', 'healthy'],
   )
+})
+
+test('a node that hangs with its sockets open is not expected to answer', () => {
+  const hanging = [undefined, undefined].reduce<NodeHealth>(
+    (health, probe) => observe(health, probe, 10_000, policy),
+    healthy,
+  )
+  assert.equal(isExpectedToAnswer({ state: hanging.state, connected: true }), false)
+  assert.equal(isExpectedToAnswer({ state: 'wrong_network', connected: true }), false)
+  assert.equal(isExpectedToAnswer({ state: healthy.state, connected: false }), false)
+  assert.equal(isExpectedToAnswer({ state: healthy.state, connected: true }), true)
+  assert.equal(isExpectedToAnswer({ state: 'lagging', connected: true }), true)
 })

@@ -64,6 +64,11 @@ export function observe(
     : { state: before.state, info, lag, leaning: verdict, leaningProbes }
 }
 
+/** Calls may be sent to a node that is down, as a last resort; that it answers them is not to be expected. */
+export function isExpectedToAnswer({ state, connected }: { state: NodeState; connected: boolean }): boolean {
+  return connected && (state === 'healthy' || state === 'lagging' || state === 'unsynced')
+}
+
 function judge(state: NodeState, seen: ProbeResult, lag: number, policy: HealthPolicy): NodeState {
   if (seen === undefined) return 'down'
   if (seen.networkId !== policy.network) return 'wrong_network'
