@@ -10,17 +10,21 @@
  * behind two is not looked at.
  */
 import type { Address } from '../core/chain/address.ts'
+import { hexOfBytes } from '../core/chain/hex.ts'
+import { scriptHash } from './keyed-hash.ts'
 import { OP } from './opcodes.ts'
 import { readScript, type Script } from './read-script.ts'
 
 export interface Krc20Envelope {
   readonly json: Uint8Array
-  /** The signer's key; null for several keys. */
-  readonly signer: Pick<Address, 'version' | 'payload'> | null
+  readonly signer: KeyCheck['signer']
+  readonly keyCheck: string
 }
 
 const MARKER = 'kasplex'
 const MAX_KEYS = 15
+/** Number n is the instruction n above this. */
+const SMALL_NUMBER = 0x50
 const ENTRIES = 2
 const MAX_PUSHES = 16
 const MIN_PROGRAM_BYTES = 47
@@ -33,7 +37,8 @@ export function readKrc20Envelope(script: Script): Krc20Envelope | null {
   if (script.op(at) !== 0 || script.op(at + 1) !== OP.IF || script.op(at + 2) !== MARKER.length) return null
   if (!isMarker(script.data(at + 2))) return null
   const json = readEntries(script, at + 3)
-  return json !== null && json.length > 0 ? { json, signer: check.signer } : null
+  if (json === null || json.length === 0) return null
+  return { json, signer: check.signer, keyCheck: check.script }
 }
 
 function readEntries(script: Script, start: number): Uint8Array | null {
@@ -50,12 +55,24 @@ function readEntries(script: Script, start: number): Uint8Array | null {
   return json
 }
 
-/** Whether the indexer finds the program in a signature script: a few plain pushes, of which the last is it. */
+/** Whether the indexer finds the program of an envelope in a signature script. */
 export function isFoundByIndexer(signatureScript: Uint8Array): boolean {
-  if (signatureScript.length < MIN_SIGNATURE_SCRIPT_BYTES) return false
+  return signatureScript.length >= MIN_SIGNATURE_SCRIPT_BYTES && lastPush(signatureScript) !== undefined
+}
+
+/** The check with which the program of an input begins, as the indexer finds it; empty where it finds none. */
+export function keyCheckOf(signatureScript: Uint8Array): string {
+  const program = lastPush(signatureScript)
+  const script = program && readScript(program)
+  return (script && readKeyCheck(script)?.script) ?? ''
+}
+
+/** The indexer reads a few plain pushes, of which the last is the program. */
+function lastPush(signatureScript: Uint8Array): Uint8Array | undefined {
   const script = readScript(signatureScript, MAX_PUSHES)
-  if (script?.ops.every(isPlainPush) !== true) return false
-  return (script.data(script.length - 1)?.length ?? 0) >= MIN_PROGRAM_BYTES
+  if (script?.ops.every(isPlainPush) !== true) return undefined
+  const program = script.data(script.length - 1)
+  return program !== undefined && program.length >= MIN_PROGRAM_BYTES ? program : undefined
 }
 
 /** Lengths of up to two bytes: the indexer reads no other push. */
@@ -68,7 +85,10 @@ function isMarker(data: Uint8Array | undefined): boolean {
 }
 
 interface KeyCheck {
-  readonly signer: Krc20Envelope['signer']
+  /** The owner of the key; of several keys, the address of the script that checks them. */
+  readonly signer: Pick<Address, 'version' | 'payload'>
+  /** The check as the indexer writes it, hex. */
+  readonly script: string
   /** The first instruction after the check. */
   readonly end: number
 }
@@ -76,26 +96,37 @@ interface KeyCheck {
 function readKeyCheck(script: Script): KeyCheck | null {
   const key = script.data(0)
   const check = script.op(1)
-  if (key?.length === 32 && check === OP.CHECK_SIG) return { signer: { version: 0, payload: key }, end: 2 }
+  if (key?.length === 32 && check === OP.CHECK_SIG) {
+    return { signer: { version: 0, payload: key }, script: `20${hexOfBytes(key)}ac`, end: 2 }
+  }
   if (key?.length === 33 && check === OP.CHECK_SIG_ECDSA) {
-    return { signer: { version: 1, payload: key }, end: 2 }
+    return { signer: { version: 1, payload: key }, script: `21${hexOfBytes(key)}ab`, end: 2 }
   }
   return readMultisig(script)
 }
 
-/** m, the keys, their number, and the check. */
+/**
+ * m, the keys, their number, and the check. The indexer writes the script anew to find its address, and then chooses
+ * the check by the keys: that for ECDSA when one of them has 33 bytes, whatever the script itself has.
+ */
 function readMultisig(script: Script): KeyCheck | null {
   const needed = script.smallNumber(0)
   if (needed === undefined || needed > MAX_KEYS) return null
-  let at = 1
-  while (isKey(script.data(at))) at++
-  const keys = at - 1
+  const keys: Uint8Array[] = []
+  for (let key = script.data(1); isKey(key); key = script.data(keys.length + 1)) keys.push(key)
+  const at = keys.length + 1
   const check = script.op(at + 1)
-  if (keys === 0 || script.smallNumber(at) !== keys) return null
+  if (keys.length === 0 || keys.length > MAX_KEYS || script.smallNumber(at) !== keys.length) return null
   if (check !== OP.CHECK_MULTISIG && check !== OP.CHECK_MULTISIG_ECDSA) return null
-  return { signer: null, end: at + 2 }
+  const written = Buffer.concat([
+    Uint8Array.of(SMALL_NUMBER + needed),
+    ...keys.flatMap((key) => [Uint8Array.of(key.length), key]),
+    Uint8Array.of(SMALL_NUMBER + keys.length),
+    Uint8Array.of(keys.some(({ length }) => length === 33) ? OP.CHECK_MULTISIG_ECDSA : OP.CHECK_MULTISIG),
+  ])
+  return { signer: { version: 8, payload: scriptHash(written) }, script: hexOfBytes(written), end: at + 2 }
 }
 
-function isKey(data: Uint8Array | undefined): boolean {
+function isKey(data: Uint8Array | undefined): data is Uint8Array {
   return data?.length === 32 || data?.length === 33
 }

@@ -23,22 +23,29 @@ export interface Krc20Operation {
   readonly faults: readonly string[]
 }
 
-type Requirement = 'token' | 'tick' | 'amt' | 'to' | 'max' | 'lim' | 'mod' | 'name'
+/** What an operation must name, by the rules of the reference indexer; what it does not look at cannot be wrong. */
+interface Demands {
+  /** How it names its token: a tick, the deploying transaction (`ca`), or either, of which `ca` counts. */
+  readonly token: 'tick' | 'ca' | 'either' | 'none'
+  readonly members: readonly ('amt' | 'to' | 'max' | 'lim' | 'mod' | 'name')[]
+  /** An address of another network in `to` makes it void. */
+  readonly readsTo: boolean
+}
 
-/** What each operation must name; `token` is a tick or a contract. */
-const REQUIRED = new Map<string, readonly Requirement[]>([
-  ['deploy', ['tick', 'max', 'lim']],
-  ['mint', ['token']],
-  ['transfer', ['token', 'amt', 'to']],
-  ['list', ['token', 'amt']],
-  ['send', ['token']],
-  ['burn', ['token', 'amt']],
-  ['issue', ['token', 'amt']],
-  ['blacklist', ['token', 'mod', 'to']],
-  ['chown', ['token', 'to']],
+const DEMANDS = new Map<string, Demands>([
+  // One that names no address as its owner deploys a token without an owner.
+  ['deploy', { token: 'tick', members: ['max', 'lim'], readsTo: false }],
+  ['mint', { token: 'tick', members: [], readsTo: true }],
+  ['transfer', { token: 'either', members: ['amt', 'to'], readsTo: true }],
+  ['list', { token: 'either', members: ['amt'], readsTo: false }],
+  ['send', { token: 'either', members: [], readsTo: false }],
+  ['burn', { token: 'either', members: ['amt'], readsTo: false }],
+  ['issue', { token: 'ca', members: ['amt'], readsTo: true }],
+  ['blacklist', { token: 'ca', members: ['mod', 'to'], readsTo: true }],
+  ['chown', { token: 'either', members: ['to'], readsTo: true }],
 ])
 /** A token that its owner issues has a name and no tick. */
-const REQUIRED_FOR_ISSUED_DEPLOY: readonly Requirement[] = ['name', 'max']
+const ISSUED_DEPLOY: Demands = { token: 'none', members: ['name', 'max'], readsTo: false }
 const OTHER_MEMBERS = ['max', 'lim', 'pre', 'dec', 'mod', 'name', 'memo', 'fee', 'utxo']
 const MAX_JSON_BYTES = 65_536
 const TICK = /^[A-Z]{4,6}$/
@@ -71,8 +78,8 @@ export function readKrc20Operation(
     op,
     tick: tickOf(members.get('tick')),
     ca: members.get('ca')?.toLowerCase() ?? null,
-    amt: members.get('amt') ?? null,
-    to: members.get('to') ?? null,
+    amt: members.get('amt') || null,
+    to: members.get('to') || null,
     other,
   }
   return { ...operation, faults: faultsOf(operation, network) }
@@ -97,33 +104,42 @@ function textMembers(json: Uint8Array, form: Krc20Form): Map<string, string> | n
   const members = new Map<string, string>()
   for (const [name, value] of Object.entries(parsed)) {
     if (typeof value === 'string') members.set(name, value)
-    else if (form === 'payload' ? value !== null : TEXT_MEMBERS.has(name)) return null
+    else if (form === 'payload' && value === null) members.set(name, '')
+    else if (form === 'payload' || TEXT_MEMBERS.has(name)) return null
   }
   return members
 }
 
 function faultsOf(operation: Omit<Krc20Operation, 'faults'>, network: Network): string[] {
-  const faults: string[] = []
-  const issued = operation.op === 'deploy' && operation.other.mod?.toLowerCase() === 'issue'
-  const required = issued ? REQUIRED_FOR_ISSUED_DEPLOY : REQUIRED.get(operation.op)
-  if (required === undefined) faults.push('op is unknown')
-  for (const name of required ?? []) {
-    if (name === 'token') {
-      if (operation.tick === null && operation.ca === null) faults.push('tick or ca is missing')
-      continue
-    }
-    const value = name === 'tick' || name === 'amt' || name === 'to' ? operation[name] : operation.other[name]
+  const demands = isIssuedDeploy(operation) ? ISSUED_DEPLOY : DEMANDS.get(operation.op)
+  if (demands === undefined) return ['op is unknown']
+  const faults = tokenFaults(operation, demands.token)
+  for (const name of demands.members) {
+    const value = name === 'amt' || name === 'to' ? operation[name] : operation.other[name]
     if (value === null || value === undefined) faults.push(`${name} is missing`)
   }
-  if (operation.tick !== null && !TICK.test(operation.tick) && !CONTRACT.test(operation.tick))
-    faults.push('tick is not 4 to 6 letters')
-  if (operation.ca !== null && !CONTRACT.test(operation.ca)) faults.push('ca is not a transaction id')
-  if (operation.amt !== null && !AMOUNT.test(operation.amt)) faults.push('amt is not a positive integer')
-  if (operation.to !== null) {
-    const decoded = decodeAddress(operation.to)
-    if (!decoded.ok || decoded.address.prefix !== networkInfo(network).addressPrefix) {
-      faults.push('to is not an address of this network')
-    }
-  }
+  const { amt, to } = operation
+  if (amt !== null && demands.members.includes('amt') && !AMOUNT.test(amt))
+    faults.push('amt is not a positive integer')
+  if (to !== null && demands.readsTo && !isAddressOf(to, network))
+    faults.push('to is not an address of this network')
   return faults
+}
+
+export function isIssuedDeploy({ op, other }: Pick<Krc20Operation, 'op' | 'other'>): boolean {
+  return op === 'deploy' && other.mod === 'issue'
+}
+
+export function isAddressOf(text: string, network: Network): boolean {
+  const decoded = decodeAddress(text)
+  return decoded.ok && decoded.address.prefix === networkInfo(network).addressPrefix
+}
+
+function tokenFaults({ tick, ca }: Pick<Krc20Operation, 'tick' | 'ca'>, token: Demands['token']): string[] {
+  if (token === 'none') return []
+  if (token !== 'tick' && ca !== null) return CONTRACT.test(ca) ? [] : ['ca is not a transaction id']
+  if (token === 'ca') return ['ca is missing']
+  if (tick === null) return [token === 'tick' ? 'tick is missing' : 'tick or ca is missing']
+  if (TICK.test(tick) || (token === 'either' && CONTRACT.test(tick))) return []
+  return ['tick is not 4 to 6 letters']
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import kaspa from 'kaspa-wasm32-sdk'
 import { kaspaFixture, skipWithoutKaspa, transactionOf } from '../../test/kaspa-fixtures.ts'
 import { bytesOfHex, hexOfBytes } from '../core/chain/hex.ts'
 import { type Network, parseNetwork } from '../core/chain/network.ts'
@@ -75,15 +76,38 @@ test('an envelope is read with its operation, sender and committing address', ()
   assert.equal(found.confidence, 'likely')
 })
 
-test('names are read in any case, an extra member is skipped, an ECDSA key and several keys are known', () => {
+test('names are read in any case, an extra member is skipped, an ECDSA key is known', () => {
   const upper = redeem('{"p":"KRC-20","op":"Mint","tick":"NACHO"}', { marker: 'KasPlex', extra: '510178' })
   assert.equal(operations(revealing(upper))[0]?.operation.tick, 'NACHO')
   const ecdsa = redeem(MINT, { check: `2103${KEY}ab` })
   assert.match(operations(revealing(ecdsa))[0]?.sender ?? '', /^kaspa:qyp/)
-  const multisig = redeem(MINT, { check: `5220${KEY}20${KEY}52ae` })
-  const [found] = operations(revealing(multisig))
-  assert.equal(found?.operation.op, 'mint')
-  assert.equal(found?.sender, null)
+})
+
+test('the sender of several keys is the address of the script that checks them, by the Rust code', () => {
+  const addressOf = (check: string) =>
+    kaspa.addressFromScriptPublicKey(kaspa.payToScriptHashScript(check), 'mainnet')?.toString()
+  const other = 'd8'.repeat(32)
+  const ecdsa = `03${KEY}`
+  // The check in the program, and the one whose address counts.
+  const checks: [string, string][] = [
+    [`5120${KEY}51ae`, `5120${KEY}51ae`],
+    [`5220${KEY}20${other}52ae`, `5220${KEY}20${other}52ae`],
+    [`5220${other}20${KEY}52ae`, `5220${other}20${KEY}52ae`],
+    [`5f${`20${KEY}`.repeat(15)}5fae`, `5f${`20${KEY}`.repeat(15)}5fae`],
+    [`5221${ecdsa}21${ecdsa}52a9`, `5221${ecdsa}21${ecdsa}52a9`],
+    // The reference indexer chooses the check by the keys.
+    [`5220${KEY}20${other}52a9`, `5220${KEY}20${other}52ae`],
+    [`5121${ecdsa}20${other}52ae`, `5121${ecdsa}20${other}52a9`],
+  ]
+  for (const [check, counted] of checks) {
+    const [found] = operations(revealing(redeem(MINT, { check })))
+    assert.equal(found?.operation.op, 'mint', check)
+    assert.match(found.sender ?? '', /^kaspa:p/)
+    assert.equal(found.sender, addressOf(counted), check)
+    assert.equal(found.key_check, counted)
+  }
+  for (const check of [`51${`20${KEY}`.repeat(16)}60ae`, `6020${KEY}51ae`, `5120${KEY}51ac`, '5150ae'])
+    assert.deepEqual(operations(revealing(redeem(MINT, { check }))), [], check)
 })
 
 test('envelopes of other protocols, broken ones and plain text are not KRC-20', () => {
@@ -165,7 +189,16 @@ test('what an operation lacks is reported', () => {
   )
   assert.deepEqual(faults('{"p":"krc-20","op":"transfer","tick":"KASP","to":""}'), [
     'amt is missing',
-    'to is not an address of this network',
+    'to is missing',
+  ])
+  // What the operation does not look at cannot be wrong.
+  assert.deepEqual(faults('{"p":"krc-20","op":"mint","tick":"KASP","amt":"0","ca":"x"}'), [])
+  assert.deepEqual(faults('{"p":"krc-20","op":"burn","tick":"KASP","amt":"1","to":"x"}'), [])
+  assert.deepEqual(faults(`{"p":"krc-20","op":"burn","tick":"?","ca":"${KEY}","amt":"1"}`), [])
+  assert.deepEqual(faults(`{"p":"krc-20","op":"mint","tick":"${KEY}"}`), ['tick is not 4 to 6 letters'])
+  assert.deepEqual(faults('{"p":"krc-20","op":"issue","tick":"KASP","amt":"1"}'), ['ca is missing'])
+  assert.deepEqual(faults('{"p":"krc-20","op":"list","tick":"KASP","ca":"","amt":"1"}'), [
+    'ca is not a transaction id',
   ])
   assert.deepEqual(faults('{"p":"krc-20","op":"deploy","mod":"issue","name":"X","max":"0"}'), [])
   assert.deepEqual(faults('{"p":"krc-20","op":"deploy","tick":"KASP","max":"1"}'), ['lim is missing'])

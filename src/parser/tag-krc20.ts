@@ -4,18 +4,21 @@ import { bytesOfHex } from '../core/chain/hex.ts'
 import { type Network, networkInfo } from '../core/chain/network.ts'
 import { isCoinbase, type SpentOutput, type Transaction } from '../core/chain/transaction.ts'
 import { type Confidence, strongest } from './confidence.ts'
-import { isFoundByIndexer, readKrc20Envelope } from './krc20-envelope.ts'
+import { isFoundByIndexer, keyCheckOf, readKrc20Envelope } from './krc20-envelope.ts'
 import { type Krc20Operation, readKrc20Operation } from './krc20-operation.ts'
 import type { Reveal } from './reveal.ts'
 import { addressOfRedeemScript, addressOfScript } from './script-address.ts'
+import { classifyScript } from './script-class.ts'
 
 interface Krc20Found {
   readonly form: 'envelope' | 'payload'
   /** The input that reveals it; 0 for the payload form, whose sender is the owner of the first input. */
   readonly input: number
   readonly operation: Krc20Operation
-  /** Null where it is not known: several keys, or a payload without a known first input. */
+  /** Of several keys the address of the script that checks them. Null for a payload whose first input is unknown or has no address. */
   readonly sender: string | null
+  /** The script that checks the sender's keys, hex; empty where the reference indexer finds none, null where it is unknown. */
+  readonly key_check: string | null
   /** The address that the committing transaction paid to; null for the payload form. */
   readonly commit_address: string | null
   readonly confidence: Confidence
@@ -53,7 +56,8 @@ function envelopeOperation(reveal: Reveal, network: Network): Krc20Found | null 
     form: 'envelope',
     input: reveal.input,
     operation,
-    sender: envelope.signer && encodeAddress({ prefix, ...envelope.signer }),
+    sender: encodeAddress({ prefix, ...envelope.signer }),
+    key_check: envelope.keyCheck,
     commit_address: addressOfRedeemScript(reveal.program, network),
     confidence: reveal.proof === 'verified' ? 'certain' : 'likely',
   }
@@ -67,13 +71,20 @@ function payloadOperation(
   if (!transaction.payload.startsWith(OPENING_BRACE) || isCoinbase(transaction)) return null
   const operation = readKrc20Operation(bytesOfHex(transaction.payload), network, 'payload')
   if (operation === null) return null
-  const owner = spent[0]?.scriptPublicKey
+  const owner = spent[0]?.scriptPublicKey ?? null
   return {
     form: 'payload',
     input: 0,
     operation,
-    sender: owner ? addressOfScript(owner, network) : null,
+    sender: owner && addressOfScript(owner, network),
+    key_check: owner && keyCheckOfOwner(owner, transaction),
     commit_address: null,
     confidence: 'likely',
   }
+}
+
+/** A script hash hides it: then it is the one with which the revealed program begins. */
+function keyCheckOfOwner(owner: string, { inputs }: Transaction): string {
+  if (classifyScript(owner) !== 'scripthash') return owner.slice(4)
+  return keyCheckOf(bytesOfHex(inputs[0]?.signatureScript ?? ''))
 }

@@ -40,7 +40,8 @@ export interface Krc20Facts {
   readonly dec: number
   readonly mode: 'mint' | 'issue'
   readonly deployer: string
-  readonly owner: string
+  /** Null where the deployment named nobody who has an address. */
+  readonly owner: string | null
   readonly minted: string
   readonly burned: string
 }

@@ -1,6 +1,7 @@
 /** The tokens of a step's transactions: what has to be read for them, then one transaction after the other. */
 import type { Network } from '../../core/chain/network.ts'
 import type { SpentOutput } from '../../core/chain/transaction.ts'
+import type { Krc20Operation } from '../../parser/krc20-operation.ts'
 import type { ParsedTransaction } from '../../parser/parse-transaction.ts'
 import type { ChainStore } from '../../store/chain.ts'
 import { holderKey, type TokenChange, tokenKey } from '../../store/tokens.ts'
@@ -43,7 +44,7 @@ export async function readTokens(
     const { parsed, spent, fee, blockTimeMs: timeMs } = transaction
     const moves = applyCovenantTokens(parsed, spent, { network, timeMs }, entries)
     const context = { txId: parsed.tx_id, network, timeMs, fee, outputs: parsed.outputs }
-    for (const call of callsOf(parsed)) {
+    for (const call of callsOf(transaction)) {
       const move = applyKrc20(call, context, entries)
       if (move !== null) moves.push(move)
     }
@@ -65,7 +66,7 @@ async function storedEntries(
     for (const id of parsed.details.covenant?.covenant_ids ?? []) keys.add(tokenKey(id))
     for (const { key } of spentCovenants(parsed, spent)) keys.add(key)
     for (const { token, holder } of newHolders(parsed, network)) keys.add(holderKey(token, holder))
-    for (const call of callsOf(parsed)) {
+    for (const call of callsOf({ parsed, spent })) {
       const token = tokenOfCall(call, parsed.tx_id)
       if (token === null) continue
       keys.add(tokenKey(token))
@@ -81,18 +82,28 @@ async function storedEntries(
   return rest.length === 0 ? found : new Map([...found, ...(await store.tokenEntries(rest, without))])
 }
 
-/** The reference indexer looks at the first input only, but for `send`; an operation in the payload replaces others. */
-function callsOf(parsed: ParsedTransaction): Krc20Call[] {
-  const calls = (parsed.details.krc20?.operations ?? []).map(({ form, input, operation, sender }) => ({
-    form,
-    input,
-    operation,
-    sender,
-    spentTxId: parsed.inputs[input]?.tx_id ?? '',
-  }))
-  const shown = calls.filter(
+/**
+ * The reference indexer looks at the first input only, but for `send`. An operation in the payload replaces those unless
+ * one of them is a `send`, which it cannot be itself.
+ */
+function callsOf({ parsed, spent }: Pick<TokenTransaction, 'parsed' | 'spent'>): Krc20Call[] {
+  const found = parsed.details.krc20?.operations ?? []
+  const shown = found.filter(
     ({ form, input, operation }) => form === 'envelope' && (input === 0 || operation.op === 'send'),
   )
-  const written = calls.filter(({ form }) => form === 'payload')
-  return written.length > 0 && !shown.some(({ operation }) => operation.op === 'send') ? written : shown
+  const written = found.filter(
+    ({ form, operation }) => form === 'payload' && operation.op !== 'send' && operation.faults.length === 0,
+  )
+  const counted = written.length > 0 && !shown.some(isWellFormedSend) ? written : shown
+  return counted.map(({ input, operation, sender, key_check }) => ({
+    input,
+    operation,
+    sender: sender ?? (spent[input]?.scriptPublicKey ? '' : null),
+    keyCheck: key_check ?? '',
+    spentTxId: parsed.inputs[input]?.tx_id ?? '',
+  }))
+}
+
+function isWellFormedSend({ operation }: { operation: Krc20Operation }): boolean {
+  return operation.op === 'send' && operation.faults.length === 0
 }

@@ -2,19 +2,20 @@
  * What KRC-20 operations do to balances, by the rules of the reference indexer (kasplex/go-krc20d). An operation that
  * breaks one has no effect. Its operation `blacklist` refuses every call, so nobody is on such a list.
  */
-import { decodeAddress } from '../../core/chain/address.ts'
 import { bytesOfHex, hexOfBytes } from '../../core/chain/hex.ts'
 import type { Network } from '../../core/chain/network.ts'
-import type { Krc20Operation } from '../../parser/krc20-operation.ts'
-import { addressOfRedeemScript, scriptOfAddress } from '../../parser/script-address.ts'
+import { isAddressOf, isIssuedDeploy, type Krc20Operation } from '../../parser/krc20-operation.ts'
+import { addressOfRedeemScript } from '../../parser/script-address.ts'
 import type { Krc20Facts, TokenFacts } from '../../store/tokens.ts'
 import type { TokenEntries } from './token-entries.ts'
 import type { TokenMove } from './token-move.ts'
 
 export interface Krc20Call {
   readonly operation: Krc20Operation
-  /** Null where several keys sign. */
+  /** Empty where the owner of the first input has no address; null where that owner is unknown. */
   readonly sender: string | null
+  /** The script that checks the sender's keys, hex. */
+  readonly keyCheck: string
   /** The transaction whose output the revealing input spends: an order is named by it. */
   readonly spentTxId: string
   /** Which input; 0 for the form in the payload. */
@@ -51,15 +52,16 @@ export function orderKey(token: string, seller: string, txId: string): string {
 
 /** The token that an operation is about; a deployment of an issued token makes one that is named by its transaction. */
 export function tokenOfCall({ operation }: Krc20Call, txId: string): string | null {
-  if (operation.op === 'deploy' && isIssued(operation)) return txId
-  return operation.ca ?? operation.tick
+  if (isIssuedDeploy(operation)) return txId
+  const { op, ca, tick } = operation
+  return op === 'deploy' || op === 'mint' ? tick : (ca ?? tick)
 }
 
 /** Whose holdings an operation reads or changes. */
 export function holdersOfCall(call: Krc20Call, context: Pick<Krc20Context, 'outputs'>): string[] {
   const { sender, operation } = call
   const to = operation.op === 'send' ? buyerOf(call, context) : operation.to
-  return [sender, to].filter((holder) => holder !== null)
+  return [sender, to].flatMap((holder) => holder || [])
 }
 
 /** Null where the operation has no effect. */
@@ -69,12 +71,13 @@ export function applyKrc20(call: Krc20Call, context: Krc20Context, entries: Toke
   if (id === null || operation.faults.length > 0) return null
   const facts = entries.token(id)
   if (operation.op === 'deploy') return facts === null ? deploy(id, call, context, entries) : null
+  const run = RUN[operation.op]
+  if (run === undefined) return null
   const known = facts?.krc20
   if (facts === null || known === undefined || facts.history === 'unknown' || sender === null)
     return unjudged(id, facts, call, context, entries)
-  const run = RUN[operation.op]
-  const done = run?.({ id, token: known, call, context, entries, sender })
-  if (done === undefined || done === null) return null
+  const done = run({ id, token: known, call, context, entries, sender })
+  if (done === null) return null
   entries.setToken(id, {
     ...facts,
     operations: facts.operations + 1,
@@ -104,20 +107,22 @@ const RUN: Record<string, (run: Run) => Done | null> = { mint, transfer, burn, i
 function deploy(
   id: string,
   { operation, sender }: Krc20Call,
-  { txId, timeMs, fee }: Krc20Context,
+  { txId, network, timeMs, fee }: Krc20Context,
   entries: TokenEntries,
 ): TokenMove | null {
-  const issued = isIssued(operation)
+  const issued = isIssuedDeploy(operation)
   if (sender === null || fee === null || fee < DEPLOY_FEE) return null
   if (!issued && (REFUSED_TICKS.has(id) || RESERVED_TICKS.has(id))) return null
   const { max = '', lim = '', pre, dec, name } = operation.other
-  const [most, perMint, first] = [amountOf(max), amountOf(lim), amountOf(pre ?? '')]
+  const [most, perMint, first] = [amountOf(max), amountOf(lim), firstAmountOf(pre ?? '')]
   const isUnlimited = issued && max === '0'
   if ((most === null && !isUnlimited) || (!issued && perMint === null)) return null
   if (issued && !TICK.test((name ?? '').toUpperCase())) return null
-  const owner = operation.to ?? sender
-  const minted = first === null ? 0n : most !== null && first > most ? most : first
-  const holders = minted > 0n ? credit(entries, id, owner, minted) : 0
+  const named = operation.to ?? sender
+  const owner = isAddressOf(named, network) ? named : null
+  if (first > 0n && owner === null) return null
+  const minted = most !== null && first > most ? most : first
+  const holders = owner !== null && minted > 0n ? credit(entries, id, owner, minted) : 0
   entries.setToken(id, {
     form: 'krc20',
     history: issued ? 'complete' : 'since_deploy',
@@ -129,7 +134,7 @@ function deploy(
       name: issued ? (name ?? '').toUpperCase() : null,
       max: isUnlimited ? '0' : max,
       lim: issued ? '0' : lim,
-      pre: (first ?? 0n).toString(),
+      pre: first.toString(),
       dec: decimalsOf(dec),
       mode: issued ? 'issue' : 'mint',
       deployer: sender,
@@ -142,7 +147,7 @@ function deploy(
   return { tokenId: id, form: 'krc20', operation: 'deploy', isValid: true, from: [], to }
 }
 
-/** The token is older than the index, or the operation cannot be judged: from here on its amounts are not known. */
+/** The token is older than the index, or its user is unknown: from here on its amounts are not known. */
 function unjudged(
   id: string,
   facts: TokenFacts | null,
@@ -189,7 +194,8 @@ function create(
   { id, token, entries }: Pick<Run, 'id' | 'token' | 'entries'>,
   to: string,
   amount: bigint,
-): Done {
+): Done | null {
+  if (to === '') return null
   const minted = (BigInt(token.minted) + amount).toString()
   const holders = credit(entries, id, to, amount)
   return { from: [], to: [{ holder: to, amount }], token: { ...token, minted }, holders }
@@ -226,8 +232,7 @@ function list({ id, call, context, entries, sender }: Run): Done | null {
   const { balance, locked, outputs } = entries.holding(id, sender)
   if (amount === null || amount > balance) return null
   const [sale] = context.outputs
-  if (sale?.address === undefined || !saleAddresses(id, sender, context.network).includes(sale.address ?? ''))
-    return null
+  if (!saleAddresses(id, call.keyCheck, context.network).includes(sale?.address ?? '')) return null
   entries.setHolding(id, sender, { balance: balance - amount, locked: locked + amount, outputs })
   const value = { amount: amount.toString() }
   entries.write(orderKey(id, sender, context.txId), { token: id, kind: 'order', value })
@@ -265,10 +270,7 @@ function debit(entries: TokenEntries, id: string, holder: string, amount: bigint
 }
 
 /** Where the output of an order must go: to the script that shows the operation `send` when it is spent. */
-function saleAddresses(id: string, seller: string, network: Network): string[] {
-  const decoded = decodeAddress(seller)
-  if (!decoded.ok) return []
-  const keyCheck = scriptOfAddress(decoded.address).slice(4)
+function saleAddresses(id: string, keyCheck: string, network: Network): string[] {
   return ['tick', 'ca'].map((member) => {
     const json = Buffer.from(`{"p":"krc-20","op":"send","${member}":"${id.toLowerCase()}"}`).toString('hex')
     const length = json.length / 2
@@ -278,14 +280,16 @@ function saleAddresses(id: string, seller: string, network: Network): string[] {
   })
 }
 
-function isIssued(operation: Krc20Operation): boolean {
-  return operation.other.mod === 'issue'
-}
-
 function amountOf(text: string): bigint | null {
   if (!/^[1-9]\d{0,31}$/.test(text)) return null
   const amount = BigInt(text)
   return amount > MAX_AMOUNT ? null : amount
+}
+
+/** What is created with the token: more than the largest amount is cut to it, and what is no amount is none. */
+function firstAmountOf(text: string): bigint {
+  if (/^[1-9]\d{32,}$/.test(text)) return MAX_AMOUNT
+  return amountOf(text) ?? 0n
 }
 
 function decimalsOf(text: string | undefined): number {

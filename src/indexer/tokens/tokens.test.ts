@@ -5,6 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { addressOfScript, envelope, push, scriptOfProgram } from '../../../test/fakes/krc20-scripts.ts'
 import { manualClock } from '../../../test/fakes/manual-clock.ts'
 import { kaspaFixture, skipWithoutKaspa } from '../../../test/kaspa-fixtures.ts'
 import { encodeAddress } from '../../core/chain/address.ts'
@@ -23,37 +24,60 @@ const KAS = 100_000_000n
 const SEED = Number(process.env.TAPELINE_SOAK ? Date.now() % 1_000_000 : 20_261_116)
 const STEPS = process.env.TAPELINE_SOAK ? 2_000 : 120
 
-const PEOPLE = [1, 2, 3, 4].map((n) => {
-  const payload = Buffer.alloc(32, n)
-  return {
-    address: encodeAddress({ prefix: 'kaspatest', version: 0, payload }),
-    script: `000020${payload.toString('hex')}ac`,
-  }
-})
+const PEOPLE: readonly Person[] = [
+  ...[1, 2, 3].map((n) => {
+    const payload = Buffer.alloc(32, n)
+    return {
+      address: encodeAddress({ prefix: 'kaspatest', version: 0, payload }),
+      script: `20${payload.toString('hex')}ac`,
+    }
+  }),
+  severalKeys(`5220${'04'.repeat(32)}20${'05'.repeat(32)}52ae`),
+]
 
-/** A transaction of somebody's that carries an operation in its payload. */
+interface Person {
+  readonly address: string
+  readonly script: string
+  /** Several keys: they sign a program with the operation, others write it into the payload. */
+  readonly keys?: string
+}
+
+function severalKeys(keys: string): Person {
+  const script = scriptOfProgram(keys)
+  return { address: addressOfScript(script), script, keys }
+}
+
+/** A transaction of somebody's that carries an operation. */
 function operation(n: number, by: number, members: Record<string, string>, fee: bigint): TokenTransaction {
-  const script = PEOPLE[by]?.script ?? ''
+  const { script = '', keys } = PEOPLE[by] ?? {}
+  const program = keys === undefined ? null : envelope(keys, members)
   const transaction: Transaction = {
     version: 0,
     inputs: [
       {
         previousOutpoint: { transactionId: hash(900_000 + n), index: 0 },
-        signatureScript: `41${'00'.repeat(65)}`,
+        signatureScript: `41${'00'.repeat(65)}${program === null ? '' : push(program)}`,
         sequence: 0n,
         sigOpCount: 1,
         computeBudget: 0,
       },
     ],
-    outputs: [{ value: KAS, scriptPublicKey: script, covenant: null }],
+    outputs: [{ value: KAS, scriptPublicKey: `0000${script}`, covenant: null }],
     lockTime: 0n,
     subnetworkId: NATIVE_SUBNETWORK,
     gas: 0n,
-    payload: Buffer.from(JSON.stringify({ p: 'krc-20', ...members })).toString('hex'),
+    payload: program === null ? Buffer.from(JSON.stringify({ p: 'krc-20', ...members })).toString('hex') : '',
     storageMass: 0n,
   }
+  const spentScript = `0000${program === null ? script : scriptOfProgram(program)}`
   const spent: SpentOutput[] = [
-    { amount: KAS + fee, scriptPublicKey: script, covenantId: null, isCoinbase: false, blockDaaScore: null },
+    {
+      amount: KAS + fee,
+      scriptPublicKey: spentScript,
+      covenantId: null,
+      isCoinbase: false,
+      blockDaaScore: null,
+    },
   ]
   const parsed = parseTransaction(transaction, { network: NETWORK, spent, txId: hash(n) })
   return { parsed, spent, fee: feeOf(parsed), blockTimeMs: n }
