@@ -80,8 +80,8 @@ const SANDBOX = [
 ]
 /** With nothing beside it: how soon something is there is what it proves. */
 const ALONE = ['test/dashboard/first-chart.test.ts']
-/** On a clock that waits for them: however little of the machine they get, they only take longer. */
-const COMPUTE = /^(src\/ingest\/|test\/simulation\/)/
+/** Compute, or run on a clock that waits for them: however little of the machine they get, they only take longer. */
+const COMPUTE = /^(src\/(ingest|parser|store)|test\/(contract|simulation|store))\//
 /** Wait for most of their time, so they may run beside the sandbox. */
 const QUIET = /^src\/(webhooks|venues|upstreams)\//
 /** Files that share a process; all others share one with their folder. */
@@ -107,6 +107,8 @@ const LONG = [
   'test/e2e/live-credentials',
   'test/e2e/cli',
   'test/e2e/webhook-kill',
+  'test/e2e/chain-balance',
+  'test/e2e/add-a-venue',
   'test/dashboard/',
   'test/e2e/one-service',
   'src/ingest/prediction/',
@@ -120,9 +122,9 @@ const MAX_BATCH = 24
 /** Of those that take seconds each. */
 const MAX_SLOW_BATCH = 10
 const SLOW = /^test\/e2e\//
-/** Most files wait for about half of their time, so more processes run than there are cores. */
-const LANES = 2 * availableParallelism()
-const COMPUTE_LANES = Math.max(1, availableParallelism() - 1)
+/** Most files wait for two thirds of their time, so more processes run than there are cores. */
+const LANES = 3 * availableParallelism()
+const COMPUTE_LANES = availableParallelism()
 const COMPUTE_NICE = 5
 const SHOWN_SLOWEST = 15
 const MIN_MEMORY_BYTES = 4 * 2 ** 30

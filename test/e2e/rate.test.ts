@@ -1,11 +1,13 @@
 /** Rate limits over a real socket: exact with an injected clock, and true with the real one. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { ask, assertError } from '../fakes/client.ts'
 import { TEST_ENDPOINTS, testServices } from '../fakes/endpoints.ts'
 import { startTestService, type TestService } from '../fakes/service.ts'
 import { setClock } from '../fakes/set-clock.ts'
 import { type SmallService, startSmallService } from '../fakes/small-service.ts'
+import { until } from '../until.ts'
 
 const START_MS = Date.UTC(2026, 2, 14, 4)
 const clock = setClock(START_MS)
@@ -81,7 +83,8 @@ test('all keys of an account and environment share one rate; the other environme
 })
 
 test('over a real socket, waiting for Retry-After works; /v1/sources answers rate_limit_exceeded', async () => {
-  const key = await real.key({ plan: 'free' })
+  const accountId = await real.account('free')
+  const key = await real.key({ accountId })
   const burst = await Promise.all(Array.from({ length: 8 }, () => ask(`${real.url}/v1/sources`, { key })))
   const refused = burst.filter((answer) => answer.status === 429)
   assert.equal(burst.filter((answer) => answer.status === 200).length, 5)
@@ -93,17 +96,20 @@ test('over a real socket, waiting for Retry-After works; /v1/sources answers rat
   const seconds = Number(refused[0]?.headers.get('retry-after'))
   await new Promise((resolve) => setTimeout(resolve, seconds * 1000))
   assert.equal((await ask(`${real.url}/v1/sources`, { key })).status, 200)
-  const usage = await settledUsage(real, key)
-  assert.deepEqual(usage, { credits: 150, requests: 6, rateLimited: 3 })
+  assert.equal((await ask(`${real.url}/v1/limits`, { key })).status, 200)
+  // Written a moment after the answer.
+  const expected = { credits: 150, requests: 6, rateLimited: 3 }
+  let usage: Awaited<ReturnType<typeof usageOf>> | undefined
+  const isSettled = async () => {
+    usage = await usageOf(real, accountId)
+    return isDeepStrictEqual(usage, expected)
+  }
+  await until('the usage is written', isSettled, 10_000).catch(() => {})
+  assert.deepEqual(usage, expected)
 })
 
-async function settledUsage(service: TestService, key: string) {
-  const limits = await ask(`${service.url}/v1/limits`, { key })
-  assert.equal(limits.status, 200)
-  await new Promise((resolve) => setTimeout(resolve, 300))
-  const accounts = await service.parts.accounts.list()
-  const account = accounts.at(-1)
-  const rows = await service.parts.accounts.usage(account?.id ?? '', Date.now() - 1e8, Date.now())
+async function usageOf(service: TestService, accountId: string) {
+  const rows = await service.parts.accounts.usage(accountId, Date.now() - 1e8, Date.now())
   const row = rows.find(({ endpoint }) => endpoint === 'GET /v1/sources')
   return { credits: row?.credits, requests: row?.requests, rateLimited: row?.rateLimited }
 }
