@@ -6,17 +6,9 @@ import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { Type } from 'typebox'
 import { clientFiles, publishedModel } from '../../clients/generator/client-files.ts'
-import { ENDPOINTS } from '../../src/api/endpoints/list.ts'
-import { funding } from '../../src/api/endpoints/market/funding.ts'
-import { endpoint } from '../../src/api/endpoints/services.ts'
-import { flat } from '../../src/contract/costs.ts'
-import { list } from '../../src/contract/endpoint.ts'
-import { integer, optional, rowsPage, text } from '../../src/contract/params.ts'
 import { clientName } from '../../src/core/client-name.ts'
-import { numberField, timeField } from '../../src/core/rows/fields.ts'
-import { FundingRow } from '../../src/core/rows/schemas.ts'
+import { CHANGED_ENDPOINTS } from './changed-endpoints.ts'
 import { portOf } from './port-of.ts'
 import { PYTHON, SKIP_PYTHON } from './pythons.ts'
 
@@ -61,36 +53,9 @@ const server = createServer((request, response) => {
 })
 
 before(async () => {
-  const run = () => assert.fail('only what it declares is looked at')
-  const changed = endpoint({
-    ...funding,
-    path: 'GET /v1/funding',
-    params: { ...funding.params, min_rate: optional(integer('Lowest rate.', { min: 0, max: 9 })) },
-    returns: list(
-      'Funding',
-      Type.Object({ ...FundingRow.properties, predicted_rate: numberField('The next rate.') }),
-    ),
-    run,
-  })
-  const sentiment = endpoint({
-    path: 'GET /v1/market-sentiment',
-    doc: { tag: 'market', summary: 'Fear and greed' },
-    access: { scope: 'market' },
-    params: {
-      word: text('Which word.', { pattern: /^[a-z]+$/, expected: 'a word' }),
-      ...rowsPage({ default: 5, max: 10 }),
-    },
-    cost: flat(1),
-    returns: list(
-      'Sentiment',
-      Type.Object({ timestamp: timeField('When.'), fear: numberField('How much.') }),
-    ),
-    run,
-  })
-  const others = ENDPOINTS.filter((each) => each !== funding)
   cpSync(join(CLIENTS, 'typescript'), join(folder, 'typescript'), { recursive: true })
   cpSync(join(CLIENTS, 'python'), join(folder, 'python'), { recursive: true })
-  for (const [file, made] of clientFiles(publishedModel([...others, changed, sentiment])))
+  for (const [file, made] of clientFiles(publishedModel(CHANGED_ENDPOINTS)))
     writeFileSync(join(folder, file), made)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
 })

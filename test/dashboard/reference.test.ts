@@ -3,7 +3,10 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
+import { openapiDocument } from '../../src/api/publish/openapi.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
+import { CHANGED_ENDPOINTS } from '../clients/changed-endpoints.ts'
+import { ask } from '../fakes/client.ts'
 import { startTestService, type TestService } from '../fakes/service.ts'
 import { storesIn } from '../fakes/stores.ts'
 import { until } from '../until.ts'
@@ -115,6 +118,37 @@ describe('the API reference', { skip }, () => {
     const text = readFileSync(await saved.path(), 'utf8')
     assert.match(text, /^timestamp,symbol,source,/)
     assert.ok(text.trim().split('\n').length > 10)
+  })
+
+  test('the id that was listed is filled in below it', async () => {
+    const body = JSON.stringify({ url: 'https://1.1.1.1/hook', kinds: ['block_added'] })
+    const headers = { 'Content-Type': 'application/json' }
+    const created = await ask(`${service.url}/v1/webhooks`, { method: 'POST', key, headers, body })
+    assert.equal(created.status, 201, created.text)
+    const list = operation('getV1Webhooks')
+    await list.locator('summary').first().click()
+    await list.getByRole('button', { name: 'Send' }).click()
+    await list.locator('.answer').getByText('200').waitFor()
+    const one = operation('getV1WebhooksId')
+    await one.locator('summary').first().click()
+    assert.equal(await one.getByLabel('id', { exact: true }).inputValue(), created.json.id)
+    await one.getByRole('button', { name: 'Send' }).click()
+    await one.locator('.answer').getByText('200').waitFor()
+  })
+
+  test('a new endpoint, parameter and field are shown without a line written for them', async () => {
+    const { page: own } = await chromium.open(service.url)
+    await own.route('**/openapi.json', (route) => route.fulfill({ json: openapiDocument(CHANGED_ENDPOINTS) }))
+    await own.goto('/docs#getV1MarketSentiment')
+    const added = own.locator('details.operation#getV1MarketSentiment')
+    assert.match(await added.innerText(), /Fear and greed[\s\S]*Which word\.[\s\S]*credits: 1 flat/)
+    await added.getByRole('tab', { name: 'Python' }).click()
+    assert.match(await added.locator('pre.code').first().innerText(), /tl\.market_sentiment\(/)
+    await own.goto('/docs#getV1Funding')
+    const changed = own.locator('details.operation#getV1Funding')
+    await changed.getByLabel('min_rate', { exact: true }).waitFor()
+    await changed.getByText('fields', { exact: true }).first().click()
+    await changed.getByText('The next rate.').waitFor()
   })
 
   test('the search finds operations by their words', async () => {

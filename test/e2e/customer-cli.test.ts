@@ -279,4 +279,9 @@ test('login stores a key that works, for its user alone; it is used without any 
     [open.code, open.stderr],
     [1, `${file} holds a key and can be read by others. Run: chmod 600 ${file}\n`],
   )
+
+  const left = await run('logout')
+  assert.deepEqual([left.code, left.stdout], [0, `Forgotten: ${file} is deleted.\n`], left.stderr)
+  assert.equal(statSync(file, { throwIfNoEntry: false }), undefined)
+  assert.equal((await run('logout')).stdout, `Nothing is stored in ${file}.\n`)
 })

@@ -129,10 +129,13 @@ test('every list has every meta field, and has_more, next_cursor, count and retu
       assert.equal(coverage.complete, coverage.gaps.length === 0)
       assert.equal(headers.get('x-coverage-complete'), String(coverage.complete))
       assert.equal(headers.get('x-clamped'), String(meta.clamped === true))
-      assert.equal(meta.source, route.bound.source ?? route.query.source ?? null, route.path)
-      const interval = { '/v1/flow': '1h', '/v1/open-interest': '1h', '/v1/perpdex/open-interest': '1h' }
+      const only: Record<string, string> = { '/v1/flow': 'cexa', '/v1/liquidations': 'cexa_futures' }
+      const source = route.bound.source ?? route.query.source ?? only[route.path] ?? null
+      assert.equal(meta.source, source, route.path)
       const isCandles = route.perRow === 3 && 'token_id' in route.params
-      const shown = isCandles ? '1h' : (interval[route.path as keyof typeof interval] ?? null)
+      const isHourly = isCandles || /flow|open-interest/.test(route.path)
+      const isSampled = /snapshots|orderbook/.test(route.path)
+      const shown = isHourly ? '1h' : isSampled ? '500ms' : null
       assert.equal(meta.interval, shown, `${route.path}: asked, fixed or by default`)
       assert.deepEqual(meta.ignored, [])
     }
@@ -612,7 +615,7 @@ test('liquidations: both sides and each, from a value on; sampled', async () => 
   const start = `start=${iso(NOW - 25 * 24 * HOUR)}`
   const all = await page(`/v1/liquidations?symbol=BTC&${start}&limit=1000`)
   assert.equal(all.meta.sampled, true)
-  assert.equal(all.meta.source, null)
+  assert.equal(all.meta.source, 'cexa_futures')
   for (const side of ['long', 'short']) {
     const { rows } = await page(`/v1/liquidations?symbol=BTC&${start}&limit=1000&side=${side}`)
     assert.deepEqual(

@@ -66,6 +66,7 @@ test('each tool answers within its caps, with coverage and price', async () => {
     ],
     ['get_snapshot', { symbol: 'BTC', source: 'predmkt_b', market_id: TICKER, time: iso(FINAL) }],
     ['compare_sources', { symbol: 'BTC', sources: 'cexa,cexa_futures,perpdex', ...range }],
+    ['market_proof', { identifier: SLUG }],
     ['explain_cost', {}],
   ]
   for (const [name, args] of calls) {
@@ -73,7 +74,7 @@ test('each tool answers within its caps, with coverage and price', async () => {
     assert.equal(answer.isError, false, `${name}: ${answer.text}`)
     assert.ok(answer.text.length <= MAX_ANSWER_CHARS, `${name}: ${answer.text.length}`)
     assert.ok(answer.price.credits_charged <= answer.price.max_credits)
-    if (['get_history', 'get_snapshot', 'compare_sources'].includes(name))
+    if (['get_history', 'get_snapshot', 'compare_sources', 'market_proof'].includes(name))
       assert.match(answer.text, /"coverage":\{/)
   }
 })
@@ -137,6 +138,7 @@ test('max_credits is never exceeded: fewer rows, or a refusal that names the pri
     ['get_market', { identifier: SLUG }],
     ['get_snapshot', { symbol: 'BTC', source: 'predmkt_b', time: iso(FINAL) }],
     ['compare_sources', { symbol: 'BTC', sources: 'cexa,perpdex' }],
+    ['market_proof', { identifier: SLUG }],
     ['lookup_transaction', { tx_id: 'ab'.repeat(32) }],
     ['lookup_address', { address: 'kaspatest:x' }],
     ['lookup_covenant', { covenant_id: 'ab'.repeat(32) }],
@@ -181,6 +183,37 @@ test('wrong arguments are answered with what to change', async () => {
     assert.match(answer.text, words)
     assert.ok(typeof answer.json.what_to_change === 'string')
   }
+})
+
+test('the proof of a market is what was recorded of its result, and nothing that was not', async () => {
+  const bar = async (from: number) => {
+    const range = `start=${iso(from)}&end=${iso(from + 5 * 60_000)}`
+    const { json } = await service.get(`/v1/candles?symbol=BTC&source=oracle&interval=5m&${range}`)
+    return (json.data as { open: number; close: number }[])[0]
+  }
+  const only = await bar(FINAL - 5 * 60_000)
+  const answer = await call('market_proof', { identifier: SLUG })
+  const { venue, oracle, reference_prices, last_book } = answer.json.evidence as Record<
+    string,
+    Record<string, unknown>
+  >
+  assert.deepEqual(venue?.winner, 'Up')
+  assert.deepEqual([oracle?.start, oracle?.end], [only?.open, only?.close])
+  assert.deepEqual([oracle?.result, oracle?.agrees], ['Up', true])
+  // Not recorded, so neither a price nor a judgement.
+  assert.deepEqual(reference_prices, { start: null, end: null, result: null, agrees: null })
+  assert.match(JSON.stringify(last_book), /"snapshot":\{"timestamp":"2026-06-10T1[12]:/)
+  assert.equal(answer.price.credits_charged, 25 + 53 + 53 + 50)
+  const dry = await call('market_proof', { identifier: SLUG, dry_run: true })
+  assert.deepEqual(dry.json.dry_run, { credits: 25 + 53 + 53 + 50 })
+
+  const poor = await call('market_proof', { identifier: SLUG, max_credits: 100 })
+  assert.equal(poor.isError, false, 'what was paid for is shown')
+  assert.deepEqual(Object.keys(poor.json.failed as object), ['oracle_end', 'last_book'])
+  const strike = await call('market_proof', { identifier: TICKER })
+  assert.match(strike.text, /"above_strike":/)
+  const perpetual = await call('market_proof', { identifier: 'BTC', source: 'perpdex' })
+  assert.match(perpetual.text, /is a perpetual[\s\S]*find_markets/)
 })
 
 test('several sources are compared only where all of them were read', async () => {

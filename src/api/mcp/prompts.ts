@@ -51,7 +51,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   compare_sources:
     'Compare the prices of {symbol} at {sources} with compare_sources. Say when the spread was largest and whether a gap in the coverage explains it. End with the credits used.',
   check_market:
-    'Look at the prediction market {market}: get_market for its record, get_history (candles, market_id) for the probability of its legs, and candles of the oracle or exchange around its end. Say whether the recorded result fits the recorded prices, and what is not known. End with the credits used.',
+    'Look at the prediction market {market}: market_proof for its record, result, reference prices, oracle and last book, then get_history (candles, market_id) for the probability of its legs. Say whether the recorded result fits the recorded prices, and what is not known. End with the credits used.',
   explain_address:
     'Explain the Kaspa address {address}: lookup_address with part balance, then transactions (limit 20). Amounts are in sompi (1 KAS = 100,000,000 sompi). End with the credits used.',
   plan_download:

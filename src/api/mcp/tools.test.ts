@@ -61,7 +61,12 @@ test('a new source, field, parameter and part of a market appear without a chang
 
 test('tools reach declared reads only: every request is a GET but two calls that read the node', async () => {
   for (const tool of mcpTools(ENDPOINTS)) {
-    const { asked, context } = contextOf(() => ({ data: [], symbols: [] }))
+    const { asked, context } = contextOf(() => ({
+      data: [],
+      symbols: [],
+      start_time: '2026-06-10',
+      end_time: '2026-06-11',
+    }))
     const values = { dataset: 'trades', symbol: 'BTC', sources: 'cexa,oracle', identifier: 'x', time: '0' }
     const all = { ...values, source: 'predmkt_a', tx_id: 'x', address: 'x', covenant_id: 'x' }
     const known = Object.entries(all).filter(([name]) => Object.hasOwn(tool.inputSchema.properties, name))

@@ -3,6 +3,7 @@ import type { ToolEndpoint } from './endpoint-call.ts'
 import { endpointTool, membersAt } from './endpoint-tool.ts'
 import { chainStatusTool, explainCostTool, findSourcesTool } from './free-tools.ts'
 import { historyTool } from './history-tool.ts'
+import { proofTool } from './proof-tool.ts'
 import type { McpTool } from './tool.ts'
 
 /**
@@ -14,7 +15,12 @@ export function mcpTools(endpoints: readonly ToolEndpoint[]): McpTool[] {
     new Map(
       endpoints.filter((each) => each.method === 'GET' && each.path === path).map((each) => [path, each]),
     )
-  const candles = endpoints.find(({ path }) => path === '/v1/candles')
+  const at = (path: string) => one(path).get(path)
+  const [market, candles, snapshotAt] = [
+    at('/v1/markets/{identifier}'),
+    at('/v1/candles'),
+    at('/v1/snapshots/at'),
+  ]
   const tools = [
     findSourcesTool(endpoints),
     endpointTool({
@@ -40,6 +46,7 @@ export function mcpTools(endpoints: readonly ToolEndpoint[]): McpTool[] {
       choice: 'part',
     }),
     candles && compareTool(candles),
+    market && candles && snapshotAt && proofTool({ market, candles, snapshotAt }),
     endpointTool({
       name: 'lookup_transaction',
       title: 'Kaspa transaction',

@@ -32,6 +32,14 @@ test('code is shown as it is written, in tabs where several languages stand toge
   const first = pages.find(({ path }) => path === '/guide')?.html ?? ''
   assert.match(first, /<div class="blocks"><figure data-language="Shell">/)
   assert.match(first, /curl -s -H &quot;X-API-Key: \$TAPELINE_KEY&quot;/)
+  // A regular expression that reaches too far would put the code of other sections into the first tabs.
+  const groups = pages.flatMap(({ html }) => html.match(/<div class="blocks">[\s\S]*?<\/div>/g) ?? [])
+  assert.ok(groups.length > 10)
+  for (const group of groups) {
+    assert.doesNotMatch(group, /<(h\d|p|ul|table)\b/)
+    const languages = [...group.matchAll(/data-language="(\w+)"/g)].map(([, name]) => name)
+    assert.equal(new Set(languages).size, languages.length, languages.join())
+  }
   assert.equal(first.match(/<title>(.*)<\/title>/)?.[1], 'Getting started · Tapeline')
 })
 

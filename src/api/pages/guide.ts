@@ -77,14 +77,14 @@ function pagesOf(names: readonly string[]): Made[] {
   })
   return [
     ...names.flatMap((name): Made[] => [
-      {
-        path: guidePath(name),
+      ...new Set([guidePath(name), guideAddress(name)]).values().map((path) => ({
+        path,
         contentType: HTML,
         read: async () => {
           const { title, html } = await render(name)
           return framed({ title, current: '/guide', side: sideOf(name), content: html })
         },
-      },
+      })),
       { path: `${guideAddress(name)}.md`, contentType: MARKDOWN, read: () => textOf(name) },
     ]),
     {

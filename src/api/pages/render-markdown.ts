@@ -24,6 +24,8 @@ const LANGUAGES: Record<string, string> = {
   json: 'JSON',
   text: 'Text',
 }
+/** Blocks with nothing in between. What is shown as code has no `<` any more, so no match reaches over a paragraph. */
+const NEIGHBOURS = /(?:<figure[^<]*<pre><code>[^<]*<\/code><\/pre><\/figure>\s*){2,}/g
 const MAX_SEARCHED_CHARS = 4_000
 
 /** Loaded with the first page that is asked for: a service whose guide nobody reads needs no parser. */
@@ -55,10 +57,7 @@ export async function renderMarkdown(text: string, links: PageLinks): Promise<Re
   const html = await marked.parse(text)
   return {
     title: /^# (.+)$/m.exec(text)?.[1] ?? '',
-    html: html.replace(
-      /(?:<figure[\s\S]*?<\/figure>\s*){2,}/g,
-      (blocks) => `<div class="blocks">${blocks}</div>`,
-    ),
+    html: html.replace(NEIGHBOURS, (blocks) => `<div class="blocks">${blocks}</div>`),
     sections: sectionsOf(text, links.pathOf(links.name) ?? ''),
   }
 }

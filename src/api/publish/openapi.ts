@@ -132,7 +132,7 @@ function operation<Services>(
     description: [
       // Another path to an endpoint is described where the endpoint is.
       path === endpoint.path ? doc.description : undefined,
-      keyed ? `Costs ${price} credits. Open from the ${tierInWords(access.tier)} on.` : undefined,
+      keyed ? `Credits: ${price}. Open from the ${tierInWords(access.tier)} on.` : undefined,
       path === endpoint.path
         ? undefined
         : `Another path to \`${endpoint.method} ${endpoint.path}\`${boundText(route)}.`,

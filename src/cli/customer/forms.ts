@@ -54,9 +54,16 @@ export const LOGIN_COMMAND: CommandForm = {
   },
 }
 
+export const LOGOUT_COMMAND: CommandForm = {
+  name: 'logout',
+  about: 'Forgets what login stored; the key itself stays valid (customers).',
+  options: {},
+}
+
 export const CUSTOMER_COMMANDS: readonly CommandForm[] = [
   ...DATA_COMMANDS,
   STREAM_COMMAND,
   VERIFY_COMMAND,
   LOGIN_COMMAND,
+  LOGOUT_COMMAND,
 ]

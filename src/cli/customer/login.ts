@@ -1,8 +1,8 @@
-/** `login`: stores address and key for the other commands of customers, once the service has accepted them. */
+/** `login` stores address and key for the other commands of customers, once the service has accepted them; `logout` forgets them. */
 import { Tapeline } from '../../../clients/typescript/src/index.ts'
 import { UsageError } from '../command.ts'
 import type { CustomerTerminal } from './run-data.ts'
-import { isHttpUrl, storeLogin } from './service-login.ts'
+import { forgetLogin, isHttpUrl, storeLogin } from './service-login.ts'
 
 export async function runLogin(
   { url, key }: { readonly url: string | undefined; readonly key: string | undefined },
@@ -16,4 +16,10 @@ export async function runLogin(
   const { plan, credits } = await new Tapeline({ url, key, retries: 1 }).limits()
   storeLogin(file, { url, key })
   await terminal.print(`Plan ${plan}, ${credits.remaining} credits left. Stored in ${file}\n`)
+}
+
+/** The key stays valid: only the dashboard, or the operator, revokes one. */
+export async function runLogout(file: string, terminal: CustomerTerminal): Promise<void> {
+  const said = forgetLogin(file) ? `Forgotten: ${file} is deleted.` : `Nothing is stored in ${file}.`
+  await terminal.print(`${said}\n`)
 }

@@ -2,8 +2,8 @@
 import type { ParsedCommand } from '../run-command.ts'
 import type { DataForm } from './data-forms.ts'
 import { explainFailure, ReaderGone } from './explain-failure.ts'
-import { LOGIN_COMMAND, VERIFY_COMMAND } from './forms.ts'
-import { runLogin } from './login.ts'
+import { LOGIN_COMMAND, LOGOUT_COMMAND, VERIFY_COMMAND } from './forms.ts'
+import { runLogin, runLogout } from './login.ts'
 import { type CustomerTerminal, runCost, runGet } from './run-data.ts'
 import { runStream } from './run-stream.ts'
 import { findConnection, loginFile } from './service-login.ts'
@@ -47,6 +47,7 @@ async function run(
   const file = loginFile(settings.configFolder)
   if (command === LOGIN_COMMAND)
     return runLogin({ url: values.url ?? settings.url, key: values.key ?? settings.key }, file, terminal)
+  if (command === LOGOUT_COMMAND) return runLogout(file, terminal)
   const connection = findConnection(values, settings, file)
   const form = data.find((each) => each === command)
   if (form === undefined) return runStream(values, connection, terminal, stopSignal())

@@ -75,3 +75,14 @@ export function storeLogin(file: string, { url, key }: ServiceLogin): void {
     throw new CommandError(`The key could not be stored: ${(error as Error).message}`)
   }
 }
+
+/** Whether there was something to forget. A file that `login` would refuse to read is deleted as well. */
+export function forgetLogin(file: string): boolean {
+  if (statSync(file, { throwIfNoEntry: false }) === undefined) return false
+  try {
+    rmSync(file)
+  } catch (error) {
+    throw new CommandError(`The key could not be deleted: ${(error as Error).message}`)
+  }
+  return true
+}

@@ -8,6 +8,7 @@ import { endpoint } from '../services.ts'
 import { feedsOf, spelling } from './feeds.ts'
 import { listRows } from './list-rows.ts'
 
+const SOURCE = 'cexa'
 const INTERVALS = ['5m', '15m', '1h', '4h', '24h'] as const satisfies Interval[]
 
 export const flow = endpoint({
@@ -26,12 +27,13 @@ export const flow = endpoint({
   },
   cost: base(50).perRow(3),
   returns: list('Flow', FlowRow),
-  onlySource: 'cexa',
+  onlySource: SOURCE,
   run: (context) => {
     const { symbol: asset, interval: asked } = context.input
     return listRows(context, {
-      feeds: feedsOf('flow', ['cexa'], asset as AssetSymbol, asked),
+      feeds: feedsOf('flow', [SOURCE], asset as AssetSymbol, asked),
       spell: spelling(undefined, asked),
+      meta: { source: SOURCE },
     })
   },
 })

@@ -17,6 +17,7 @@ import { endpoint } from '../services.ts'
 import { feedsOf } from './feeds.ts'
 import { listRows } from './list-rows.ts'
 
+const SOURCE = 'cexa_futures'
 const LARGEST_USD = 1_000_000_000_000
 
 export const liquidations = endpoint({
@@ -47,13 +48,13 @@ export const liquidations = endpoint({
   },
   cost: base(25).perRow(2),
   returns: list('Liquidation', LiquidationRow),
-  onlySource: 'cexa_futures',
+  onlySource: SOURCE,
   run: (context) => {
     const { symbol: asset, side, min_usd: minUsd } = context.input
     return listRows(context, {
-      feeds: feedsOf('liquidations', ['cexa_futures'], asset as AssetSymbol, undefined),
+      feeds: feedsOf('liquidations', [SOURCE], asset as AssetSymbol, undefined),
       filters: { ...(side === 'all' ? {} : { side }), ...(minUsd === undefined ? {} : { minUsd }) },
-      meta: { sampled: true },
+      meta: { source: SOURCE, sampled: true },
     })
   },
 })

@@ -110,6 +110,7 @@ export const snapshots = endpoint({
       ...(books.books || books.diffs ? { books } : {}),
       spell: step === undefined ? [] : [{ field: 'interval', stored: GRID, asked: step }],
       alsoIgnored: context.given.has('include_diffs') && isPrediction && !hasDiffs ? ['include_diffs'] : [],
+      meta: { interval: step ?? GRID },
       endInclusive: true,
     })
   },

@@ -3,7 +3,7 @@ import { prettyJson } from '../pretty-json.ts'
 import type { Operation, Resolve, Schema } from './document.ts'
 import type { Caller } from './key.ts'
 import { fieldsOf } from './schema-text.ts'
-import { Text } from './text.tsx'
+import { inline, Text } from './text.tsx'
 import { TryIt } from './try-it.tsx'
 
 /** One operation; what is inside is made when it is opened. */
@@ -86,7 +86,7 @@ function FieldTable({ schema, resolve }: { schema: Schema; resolve: Resolve }) {
               {isOptional && <small class="muted"> optional</small>}
             </th>
             <td>
-              <code class="type">{type}</code> {description}
+              <code class="type">{type}</code> {inline(description)}
               {inner !== undefined && <Inner schema={inner} resolve={resolve} />}
             </td>
           </tr>

@@ -9,7 +9,7 @@ export function Text({ children }: { children: string }) {
   )
 }
 
-function inline(text: string): ComponentChildren[] {
+export function inline(text: string): ComponentChildren[] {
   return text
     .split(/(`[^`]+`)/)
     .map((part) => (part.startsWith('`') ? <code>{part.slice(1, -1)}</code> : part))

@@ -7,6 +7,7 @@ import { Button, Field } from '../ui/parts.tsx'
 import type { Operation, Parameter } from './document.ts'
 import type { Caller } from './key.ts'
 import { boundsText } from './schema-text.ts'
+import { inline } from './text.tsx'
 
 const SHOWN_CHARS = 20_000
 /** The price is asked for once the values rest. */
@@ -14,7 +15,7 @@ const REST_MS = 400
 
 /** The values of the parameters, a program that sends them, and a button that does. */
 export function TryIt({ operation, caller }: { operation: Operation; caller: Caller }) {
-  const [values, setValues] = useState(() => firstValues(operation.parameters))
+  const [values, setValues] = useState(() => firstValues(operation))
   const [body, setBody] = useState(() => bodyText(operation.body?.example))
   const [language, setLanguage] = useState<Language>('curl')
   const [answer, setAnswer] = useState<Answer>()
@@ -25,7 +26,9 @@ export function TryIt({ operation, caller }: { operation: Operation; caller: Cal
   const missing = operation.parameters.find(({ name, required }) => required && !values[name])
   const send = async () => {
     setBusy(true)
-    setAnswer(await sendCall(call, caller))
+    const received = await sendCall(call, caller)
+    rememberId(operation, received)
+    setAnswer(received)
     setBusy(false)
   }
   return (
@@ -97,7 +100,7 @@ function Input(props: { parameter: Parameter; value: string; onValue: (value: st
   const hint = [description, boundsText(schema)].filter(Boolean).join(' ')
   const isFlag = schema.type === 'boolean'
   return (
-    <Field label={label} hint={hint}>
+    <Field label={label} hint={hint && inline(hint)}>
       {choices !== undefined || isFlag ? (
         <select
           aria-label={name}
@@ -123,9 +126,24 @@ function Input(props: { parameter: Parameter; value: string; onValue: (value: st
   )
 }
 
-function firstValues(parameters: readonly Parameter[]): Record<string, string> {
+/** What was created or listed last, by the path below which it is asked for: no document can know such an id. */
+const seenIds = new Map<string, string>()
+const ID = '/{id}'
+
+function firstValues({ path, parameters }: Operation): Record<string, string> {
   const given = parameters.filter(({ example }) => example !== undefined)
-  return Object.fromEntries(given.map(({ name, example }) => [name, String(example)]))
+  const seen = path.includes(ID) ? seenIds.get(path.slice(0, path.indexOf(ID))) : undefined
+  return {
+    ...(seen === undefined ? {} : { id: seen }),
+    ...Object.fromEntries(given.map(({ name, example }) => [name, String(example)])),
+  }
+}
+
+function rememberId({ method, path }: Operation, { status, text }: Answer): void {
+  if (status < 200 || status >= 300) return
+  if (method === 'DELETE') seenIds.delete(path.replace(ID, ''))
+  const [, id] = /"id": ?"([^"]+)"/.exec(text) ?? []
+  if (id !== undefined && !path.includes('{')) seenIds.set(path, id)
 }
 
 const bodyText = (example: unknown) => (example === undefined ? '{}' : JSON.stringify(example, null, 2))
@@ -184,11 +202,12 @@ async function sendCall(call: ApiCallParts, caller: Caller): Promise<Answer> {
 }
 
 /** What the call would cost: exactly, where it can be asked for, else as the document has it. */
-function usePrice(operation: Operation, call: ApiCallParts, { key, fetch: ask }: Caller): string {
+function usePrice(operation: Operation, call: ApiCallParts, caller: Caller): string {
   const { credits, needsKey, parameters } = operation
+  const ask = caller.fetch
   const [exact, setExact] = useState<{ target: string; text: string }>()
   const target = targetOf(call)
-  const canAsk = key !== '' && parameters.some(({ name }) => name === 'dry_run')
+  const canAsk = canSend(operation, caller) && parameters.some(({ name }) => name === 'dry_run')
   const isFull = parameters.every(({ name, required, in: place }) => {
     const values = place === 'path' ? call.pathParams : call.query
     return !required || values[name] !== undefined
@@ -205,7 +224,7 @@ function usePrice(operation: Operation, call: ApiCallParts, { key, fetch: ask }:
     return () => clearTimeout(timer)
   }, [target, canAsk, isFull, ask])
   if (!needsKey) return 'free, without a key'
-  return exact?.target === target ? exact.text : `${credits ?? '0 flat'} credits`
+  return exact?.target === target ? exact.text : `credits: ${credits ?? 0}`
 }
 
 function Shown({ answer }: { answer: Answer }) {

@@ -44,7 +44,7 @@ export function Card(props: {
   )
 }
 
-export function Field(props: { label: string; hint?: string | undefined; children: ComponentChildren }) {
+export function Field(props: { label: string; hint?: ComponentChildren; children: ComponentChildren }) {
   return (
     // biome-ignore lint/a11y/noLabelWithoutControl: the control is the child
     <label class="field">
