@@ -2,24 +2,28 @@
  * Who leads a part of the service, when several processes share a store:
  *
  *   ask ──taken──▶ begin ──renewed every 2 s──▶ …
- *    ▲ every second           │ taken by another, or not renewed in time
+ *    ▲ every second           │ taken by another
  *    └────────── close ◀──────┘
  *
- * A leader that cannot renew its lease stops before the lease ends, by its own monotonic clock: nobody else can have
- * begun. What it still writes after a pause (a stopped process, a long collection) is refused by the store, which checks
- * the fence. A store that only one process uses has no leases: the part begins at once.
+ * A leader that does not reach the store keeps its part running and asks on: an outage of the store is one of all
+ * processes, so nobody else can begin, and a recorder that goes on has nothing to start again when the store is back.
+ * Only the store says who leads: every write checks the fence, so a leader that was cut off alone, paused or stopped
+ * writes nothing once another one has taken the lease, and ends when it hears of that. After an outage the others let
+ * the leader renew first. A store that only one process uses has no leases: the part begins at once.
  */
-import { type Clock, elapsedMs, runAfter } from '../kit/clock.ts'
+import { type Clock, runAfter } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { Fence, LeaseStore } from '../store/leases.ts'
 
 const LEASE_MS = 10_000
 const RENEW_MS = 2_000
 const ASK_MS = 1_000
-/** A leader stops that long before its lease ends. */
-const MARGIN_MS = 1_000
-/** After a renewal that failed: the next one may still be in time. */
+/** After a renewal that failed. */
 const RETRY_MS = 500
+/** A renewal that is not answered is sent again. */
+const RENEWED_WITHIN_MS = 5_000
+/** Several attempts of a leader, which may have to connect first. */
+const LEADER_FIRST_MS = 3_000
 
 export interface Leadership {
   /** Undefined where there is one process only, which leads everything. */
@@ -61,14 +65,14 @@ function leadByLease(
   const stop = new AbortController()
   let isLeading = false
 
-  async function leadWith(fence: Fence, sentAtMs: number): Promise<void> {
+  async function leadWith(fence: Fence): Promise<void> {
     const beginning = begin(fence)
     // Its failure is noticed below; it must not end the process meanwhile.
     beginning.catch(() => {})
     isLeading = true
     log.info({ part, term: fence.term }, 'this process leads now')
     try {
-      const why = await keepLease(fence, { sentAtMs, beginning })
+      const why = await keepLease(fence, beginning)
       if (why !== undefined) log.warn({ part, term: fence.term, why }, 'this process does not lead any more')
     } finally {
       isLeading = false
@@ -80,11 +84,7 @@ function leadByLease(
   }
 
   /** Resolves with the reason why the part has to stop; undefined when this process is asked to. */
-  async function keepLease(
-    fence: Fence,
-    { sentAtMs, beginning }: { sentAtMs: number; beginning: Promise<LedPart> },
-  ): Promise<string | undefined> {
-    let endsAtMs = sentAtMs + LEASE_MS - MARGIN_MS
+  async function keepLease(fence: Fence, beginning: Promise<LedPart>): Promise<string | undefined> {
     let failure: unknown
     const failed = beginning.then(
       () => new Promise<never>(() => {}),
@@ -93,8 +93,8 @@ function leadByLease(
         return 'failed' as const
       },
     )
-    let pauseMs = RENEW_MS
-    for (;;) {
+    let isAway = false
+    for (let pauseMs = RENEW_MS; ; pauseMs = isAway ? RETRY_MS : RENEW_MS) {
       const paused = await Promise.race([pause(pauseMs).then(() => 'over' as const), failed])
       if (paused === 'failed') {
         log.error({ err: failure, part }, 'a part could not begin')
@@ -102,44 +102,44 @@ function leadByLease(
         return 'it could not begin'
       }
       if (stop.signal.aborted) return undefined
-      const askedAtMs = elapsedMs(clock)
-      if (askedAtMs >= endsAtMs) return 'the lease was not renewed in time'
-      const renewed = await within(leases.renew(fence, LEASE_MS), endsAtMs - askedAtMs)
-      if (renewed === false) return 'another process leads'
-      if (renewed === true) endsAtMs = askedAtMs + LEASE_MS - MARGIN_MS
-      pauseMs = renewed === true ? RENEW_MS : RETRY_MS
+      try {
+        if (!(await answered(leases.renew(fence, LEASE_MS)))) return 'another process leads'
+        if (isAway) log.info({ part, term: fence.term }, 'this process still leads')
+        isAway = false
+      } catch (err) {
+        if (!isAway) log.warn({ err, part }, 'a lease could not be renewed')
+        isAway = true
+      }
     }
   }
 
-  /** Undefined when it fails or takes longer. */
-  function within(renewing: Promise<boolean>, limitMs: number): Promise<boolean | undefined> {
-    return new Promise((resolve) => {
-      const cancel = runAfter(clock, limitMs, () => resolve(undefined))
-      renewing
-        .catch((err) => void log.warn({ err, part }, 'a lease could not be renewed'))
-        .then((renewed) => {
-          cancel()
-          resolve(renewed ?? undefined)
-        })
+  /** Rejects when it takes longer than a renewal may. */
+  function answered<R>(renewing: Promise<R>): Promise<R> {
+    return new Promise((resolve, reject) => {
+      const cancel = runAfter(clock, RENEWED_WITHIN_MS, () => reject(new Error('The store does not answer.')))
+      renewing.finally(cancel).then(resolve, reject)
     })
   }
 
   const pause = (ms: number) => clock.sleep(ms, stop.signal).catch(() => {})
 
-  async function run(): Promise<void> {
-    let isAway = false
+  /** Resolves when the store answers again and a leader has had the time to renew its lease. */
+  async function storeIsBack(): Promise<void> {
     while (!stop.signal.aborted) {
-      const sentAtMs = elapsedMs(clock)
-      const fence = await leases.take({ part, holder, durationMs: LEASE_MS }).catch((err) => {
-        if (!isAway) log.warn({ err, part }, 'the leases cannot be read')
-        isAway = true
-        return undefined
+      await pause(ASK_MS)
+      if (await leases.list().catch(() => undefined)) return pause(LEADER_FIRST_MS)
+    }
+  }
+
+  async function run(): Promise<void> {
+    while (!stop.signal.aborted) {
+      const fence = await leases.take({ part, holder, durationMs: LEASE_MS }).catch(async (err) => {
+        log.warn({ err, part }, 'the leases cannot be read')
+        await storeIsBack()
+        return null
       })
       if (fence === undefined) await pause(ASK_MS)
-      else {
-        isAway = false
-        await leadWith(fence, sentAtMs)
-      }
+      else if (fence !== null) await leadWith(fence)
     }
   }
 

@@ -94,26 +94,30 @@ export function supervise(options: {
   async function countGaps(): Promise<void> {
     for (;;) {
       for (const recorder of recorders) {
-        const nowMs = clock.now()
-        let count = 0
-        let ms = 0
-        let openMs = 0
-        for (const { feed, lagMs } of recorder.status().feeds) {
-          const toMs = nowMs - STALE_AFTER_MS - lagMs
-          const found = await coverage.read([feed], nowMs - DAY_MS, toMs)
-          const missing = found.gaps.filter(
-            ({ reason }) => reason === 'not_observed' || reason === 'venue_down',
-          )
-          count += missing.length
-          ms += missing.reduce((sum, { from, to }) => sum + to - from, 0)
-          if (found.observed.length > 0) observed.add(feed)
-          // What was never there has not ended.
-          if (observed.has(feed)) openMs = Math.max(openMs, openGapMs(missing, toMs))
-        }
-        gaps.set(recorder.source, { count, ms, openMs })
+        // While the store is away the last counts stay.
+        const counted = await gapsOf(recorder).catch(() => undefined)
+        if (counted !== undefined) gaps.set(recorder.source, counted)
       }
       await clock.sleep(COUNT_GAPS_EVERY_MS, signal)
     }
+  }
+
+  async function gapsOf(recorder: Recorder): Promise<{ count: number; ms: number; openMs: number }> {
+    const nowMs = clock.now()
+    let count = 0
+    let ms = 0
+    let openMs = 0
+    for (const { feed, lagMs } of recorder.status().feeds) {
+      const toMs = nowMs - STALE_AFTER_MS - lagMs
+      const found = await coverage.read([feed], nowMs - DAY_MS, toMs)
+      const missing = found.gaps.filter(({ reason }) => reason === 'not_observed' || reason === 'venue_down')
+      count += missing.length
+      ms += missing.reduce((sum, { from, to }) => sum + to - from, 0)
+      if (found.observed.length > 0) observed.add(feed)
+      // What was never there has not ended.
+      if (observed.has(feed)) openMs = Math.max(openMs, openGapMs(missing, toMs))
+    }
+    return { count, ms, openMs }
   }
 
   const loops = [...recorders.map(keep), countGaps()].map((loop) =>

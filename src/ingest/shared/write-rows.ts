@@ -24,7 +24,8 @@ import { type CoverageDecision, type RefusedRow, RowBatch } from './row-batch.ts
 export const MAX_WAITING_ROWS = 50_000
 const FLUSH_EVERY_MS = 1_000
 const FLUSH_AT_ROWS = 4_000
-const RETRY = { baseMs: 100, capMs: 5_000 }
+/** When the store is back, what waits is written soon. */
+const RETRY = { baseMs: 100, capMs: 2_000 }
 /** Of many refused rows only the first ones are logged. */
 const MAX_LOGGED = 3
 
