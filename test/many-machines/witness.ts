@@ -155,6 +155,16 @@ export async function startWitness(
         async () => (await chain.chain.checkpoint())?.hash === machines.node.truth.sink(),
         60_000,
       )
+      // Blocks are recorded beside the chain, on a busy machine after it.
+      const last = machines.node.truth.chain().slice(-20)
+      await until(
+        'the last blocks are in the log',
+        async () => {
+          const recorded = blocksOf(await allEvents(chain))
+          return last.every(({ mergeSet }) => mergeSet.every((hash) => recorded.has(hash)))
+        },
+        60_000,
+      )
       await wait(1_500)
       const events = await allEvents(chain)
       const wanted = events.filter(({ kind }) => KINDS.includes(kind))
@@ -271,4 +281,10 @@ export async function startWitness(
       await receiver.close()
     },
   }
+}
+
+/** The hashes of the blocks that are in the log. */
+function blocksOf(events: readonly StoredEvent[]): ReadonlySet<string> {
+  const added = events.filter(({ kind }) => kind === 'block_added')
+  return new Set(added.map(({ text }) => (JSON.parse(text) as { data: { hash: string } }).data.hash))
 }
