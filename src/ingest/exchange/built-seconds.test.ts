@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ZERO } from '../../core/decimal.ts'
 import { BuiltSeconds } from './built-seconds.ts'
 
 const START_MS = 600_000
@@ -46,15 +47,16 @@ test('the trades and gaps of the run before are taken over', () => {
   assert.equal(seconds.add(trade(START_MS + 100)), false, 'its second was taken')
 })
 
-test('a minute without a candle of the venue counts no trade', () => {
+test('a minute that the venue leaves out counts no trade, one of which nothing is known has no count', () => {
   const seconds = new BuiltSeconds()
   seconds.begin(START_MS + 61_000)
-  const minutes = seconds.minutesOf([], START_MS, START_MS + 180_000, 7)
+  const unknown = [{ fromMs: START_MS + 120_000, toMs: START_MS + 180_000 }]
+  const minutes = seconds.minutesOf([], unknown, { fromMs: START_MS, toMs: START_MS + 180_000 }, 7)
   assert.deepEqual(
-    minutes.map(({ openMs, count, knownMs }) => [openMs - START_MS, count, knownMs]),
+    minutes.map(({ openMs, count, volume, knownMs }) => [openMs - START_MS, count, volume, knownMs]),
     [
-      [60_000, 0, 7],
-      [120_000, 0, 7],
+      [60_000, 0, ZERO, 7],
+      [120_000, undefined, undefined, 7],
     ],
   )
 })

@@ -77,12 +77,19 @@ export class BuiltSeconds {
   }
 
   /** The minutes of a range from our beginning on; one without a candle of the venue counts no trade. */
-  minutesOf(candles: readonly Candle[], fromMs: number, toMs: number, nowMs: number): WaitingMinute[] {
+  minutesOf(
+    candles: readonly Candle[],
+    unknown: readonly HistoryRange[],
+    { fromMs, toMs }: HistoryRange,
+    nowMs: number,
+  ): WaitingMinute[] {
     const byOpen = new Map(candles.map((candle) => [candle.openMs, candle]))
     const firstMs = Math.max(fromMs, Math.floor((this.beganMs ?? toMs) / MINUTE_MS) * MINUTE_MS)
     const minutes: WaitingMinute[] = []
     for (let openMs = firstMs; openMs < toMs; openMs += MINUTE_MS) {
-      const { count = 0, volume = ZERO } = byOpen.get(openMs) ?? {}
+      const isUnknown = unknown.some((each) => each.fromMs < openMs + MINUTE_MS && each.toMs > openMs)
+      const quiet = isUnknown ? { count: undefined, volume: undefined } : { count: 0, volume: ZERO }
+      const { count, volume } = byOpen.get(openMs) ?? quiet
       minutes.push({ openMs, count, volume, knownMs: nowMs })
     }
     return minutes

@@ -3,6 +3,7 @@
  *
  *   as many as we have, or fewer          ──▶ closed
  *   more                                  ──▶ waits for `lateTradesMs`, then the minute is a gap in trades and seconds
+ *   not known                             ──▶ as if there were more
  *   a known gap in the minute             ──▶ the seconds outside it are closed, unless the count shows that the
  *                                             trades of the gap were all sent again
  */
@@ -64,8 +65,8 @@ export function closeCountedSeconds(parts: SymbolParts, left?: UnclosedTrades): 
     gap: (fromMs, toMs) => built.gap(fromMs, toMs),
     begin: (atMs) => built.begin(atMs),
     show: () => putSeconds(parts, built.changed(), false),
-    minutes(candles, fromMs, toMs) {
-      waiting.push(...built.minutesOf(candles, fromMs, toMs, clock.now()))
+    minutes(candles, unknown, range) {
+      waiting.push(...built.minutesOf(candles, unknown, range, clock.now()))
     },
     async close(nowMs) {
       while (waiting[0] !== undefined && closeMinute(waiting[0], nowMs)) {
@@ -80,7 +81,8 @@ export function closeCountedSeconds(parts: SymbolParts, left?: UnclosedTrades): 
 
 /** Judges the stored trades of a minute by the venue's count. */
 export function judgeCount(minute: {
-  readonly count: number
+  /** Undefined where it is not known: nothing proves that the stored trades are all. */
+  readonly count: number | undefined
   readonly stored: number
   /** Empty trades, which the venue may or may not count. */
   readonly empty: number
@@ -89,6 +91,7 @@ export function judgeCount(minute: {
   readonly isOverdue: boolean
 }): 'whole' | 'more' | 'broken' | 'wait' | 'lost' {
   const { count, stored } = minute
+  if (count === undefined) return minute.isInGap ? 'broken' : minute.isOverdue ? 'lost' : 'wait'
   const own = stored < count ? Math.min(stored + minute.empty, count) : stored
   // A new subscription may have sent the missed trades again: the venue's own count is the proof.
   if (own === count && (count > 0 || !minute.isInGap)) return 'whole'

@@ -11,7 +11,9 @@ import type { Feed } from '../../core/feed.ts'
 import { INTERVAL_MS } from '../../core/interval.ts'
 import { scanRows } from '../../store/scan-rows.ts'
 import type { SeriesStore } from '../../store/series.ts'
+import type { HistoryPage } from '../../venues/venue.ts'
 import { COARSE_INTERVALS, feedOf } from '../shared/feeds.ts'
+import { uncovered } from '../shared/uncovered.ts'
 import { createCandleBuilder, type TradeFact } from './build-candles.ts'
 import { flowOf } from './build-flow.ts'
 import type { Candle } from './candle.ts'
@@ -37,6 +39,8 @@ export type FlowCloser = ReturnType<typeof closeFlow>
 
 interface Step {
   readonly candles: CheckedCandles
+  /** What the venue has no candle of. */
+  readonly missing: HistoryPage['missing']
   readonly fromMs: number
   readonly toMs: number
   readonly knownMs: number
@@ -98,13 +102,16 @@ export function closeFlow(
       queue.shift()
       putCounts(parts, candles)
       refuseRolled(parts, refused, COARSE_INTERVALS, 'flow')
+      for (const { range } of step.missing) rollUp.spoil(range.fromMs, range.toMs)
       putFlow(parts, advanceAround(rollUp, { good: candles, refused }, '1m', step.toMs), true)
       builder.take(step.toMs)
       prover.forget(step.toMs)
       closedToMs = step.toMs
       for (const interval of COARSE_INTERVALS) {
         const feed = feedOf('flow', source, symbol, interval)
-        tracker.confirm(feed, step.fromMs, step.toMs)
+        for (const { range, reason } of step.missing) tracker.missing(feed, range.fromMs, range.toMs, reason)
+        const lost = step.missing.map(({ range }) => range)
+        for (const { fromMs, toMs } of uncovered(step, lost)) tracker.confirm(feed, fromMs, toMs)
         parts.writer.final(feed, Math.floor(step.toMs / INTERVAL_MS[interval]) * INTERVAL_MS[interval])
       }
     }
@@ -126,9 +133,12 @@ export function closeFlow(
       known = await readCounts(series, feedOf('flow', source, symbol, '1m'), fromMs, Number.MAX_SAFE_INTEGER)
       drain(clock.now())
     },
-    minutes(candles: CheckedCandles, from: number, to: number) {
+    minutes(candles: CheckedCandles, missing: HistoryPage['missing'], from: number, to: number) {
       const checked = checkFlow(parts, '1m', candles)
-      queue.push({ candles: checked, fromMs: from, toMs: to, knownMs: clock.now(), counted: new Map() })
+      queue.push({
+        ...{ candles: checked, missing, fromMs: from, toMs: to },
+        ...{ knownMs: clock.now(), counted: new Map() },
+      })
     },
     /** Closes the minutes whose trades are proven. */
     close(nowMs: number) {

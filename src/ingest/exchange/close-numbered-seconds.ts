@@ -101,8 +101,8 @@ export function closeNumberedSeconds(
       )
       for (const openMs of over) open.delete(openMs)
     },
-    minutes(candles, fromMs, toMs) {
-      waiting.push(...built.minutesOf(candles, fromMs, toMs, clock.now()))
+    minutes(candles, unknown, range) {
+      waiting.push(...built.minutesOf(candles, unknown, range, clock.now()))
     },
     async close(nowMs) {
       while (waiting[0] !== undefined && closeMinute(waiting[0], nowMs)) waiting = waiting.slice(1)

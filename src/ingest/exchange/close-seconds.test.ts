@@ -63,6 +63,8 @@ async function start(name: 'binance-futures' | 'hyperliquid', isJoined: (closeMs
   }
 }
 
+const MINUTE = { fromMs: START_MS, toMs: START_MS + 60_000 }
+
 test('numbered trades close a second as soon as one is surely later, however long the pause was', async () => {
   const { trade, closed, end } = await start('binance-futures', () => true)
   for (const ms of [100, 900, 1_100, 2_200]) trade(ms)
@@ -86,7 +88,7 @@ test('trades without numbers: nothing but the count of the minute closes their s
   const { trade, closed, seconds, end } = await start('hyperliquid', () => true)
   for (const ms of [100, 1_100, 2_100, 9_000, 10_000, 61_000]) trade(ms)
   assert.deepEqual(await closed(), [])
-  seconds.minutes([minuteCandle(5)], START_MS, START_MS + 60_000)
+  seconds.minutes([minuteCandle(5)], [], MINUTE)
   await seconds.close(START_MS + 64_000)
   assert.deepEqual(await closed(), [0, 1, 2, 9, 10])
   await end()
@@ -95,7 +97,7 @@ test('trades without numbers: nothing but the count of the minute closes their s
 test('trades without numbers: what is sent again of the time before the start closes nothing there', async () => {
   const { trade, closed, seconds, end } = await start('hyperliquid', () => true)
   for (const ms of [-11_200, 100, 1_100]) trade(ms)
-  seconds.minutes([minuteCandle(2)], START_MS, START_MS + 60_000)
+  seconds.minutes([minuteCandle(2)], [], MINUTE)
   await seconds.close(START_MS + 64_000)
   assert.deepEqual(await closed(), [0, 1])
   await end()
@@ -104,7 +106,7 @@ test('trades without numbers: what is sent again of the time before the start cl
 test('trades without numbers: a minute that lacks some is waited for, then none of its seconds is closed', async () => {
   const { trade, closed, seconds, counts, end } = await start('hyperliquid', () => true)
   for (const ms of [100, 1_100, 9_000]) trade(ms)
-  seconds.minutes([minuteCandle(4)], START_MS, START_MS + 60_000)
+  seconds.minutes([minuteCandle(4)], [], MINUTE)
   await seconds.close(START_MS + 64_000)
   assert.equal(counts.missedMinutes, 0)
   await seconds.close(START_MS + 81_000)
@@ -120,7 +122,7 @@ test('trades without numbers: a gap whose trades were all sent again is none', a
     const { trade, closed, seconds, end } = await start('hyperliquid', () => true)
     seconds.gap(START_MS + 500, START_MS + 5_000)
     for (const ms of [100, 1_100, 9_000]) trade(ms)
-    seconds.minutes([minuteCandle(count)], START_MS, START_MS + 60_000)
+    seconds.minutes([minuteCandle(count)], [], MINUTE)
     await seconds.close(START_MS + 64_000)
     assert.deepEqual(await closed(), isWhole ? [0, 1, 9] : [9])
     await end()
@@ -144,15 +146,18 @@ test('trades without numbers: an empty trade is no row, though the venue counts 
   const { trade, closed, seconds, counts, end } = await start('hyperliquid', () => true)
   for (const ms of [100, 1_100, 9_000]) trade(ms)
   seconds.empty(START_MS + 2_000)
-  seconds.minutes([minuteCandle(4)], START_MS, START_MS + 60_000)
+  seconds.minutes([minuteCandle(4)], [], MINUTE)
   await seconds.close(START_MS + 64_000)
   assert.deepEqual([await closed(), counts.missedMinutes], [[0, 1, 9], 0])
   await end()
 })
 
 test('trades without numbers: the stored trades of a minute are judged by the count of the venue', () => {
-  const judge = (count: number, stored: number, more: Partial<Parameters<typeof judgeCount>[0]> = {}) =>
-    judgeCount({ count, stored, empty: 0, isInGap: false, isOverdue: false, ...more })
+  const judge = (
+    count: number | undefined,
+    stored: number,
+    more: Partial<Parameters<typeof judgeCount>[0]> = {},
+  ) => judgeCount({ count, stored, empty: 0, isInGap: false, isOverdue: false, ...more })
   assert.equal(judge(3, 3), 'whole')
   assert.equal(judge(0, 0), 'whole')
   assert.equal(judge(2, 3), 'more')
@@ -163,4 +168,6 @@ test('trades without numbers: the stored trades of a minute are judged by the co
   assert.equal(judge(3, 3, { isInGap: true }), 'whole', 'what was missed was sent again')
   assert.equal(judge(0, 0, { isInGap: true }), 'broken', 'a count of none proves nothing')
   assert.equal(judge(3, 2, { isInGap: true, isOverdue: true }), 'broken')
+  assert.equal(judge(undefined, 0), 'wait', 'nothing proves that there was no trade')
+  assert.equal(judge(undefined, 2, { isOverdue: true }), 'lost')
 })

@@ -13,6 +13,7 @@
  */
 import type { Decimal } from '../../core/decimal.ts'
 import type { CandleObservation } from '../../venues/observation.ts'
+import type { HistoryRange } from '../../venues/venue.ts'
 import { candleFeed } from '../shared/feeds.ts'
 import type { TradeFact } from './build-candles.ts'
 import type { Candle } from './candle.ts'
@@ -30,8 +31,8 @@ export interface SecondCloser {
   /** Complete from here on, gaps apart. */
   begin(atMs: number): void
   show(): void
-  /** The venue's minutes are known: closes what can be closed. */
-  minutes(candles: readonly Candle[], fromMs: number, toMs: number): void
+  /** The venue's minutes of a range are known, apart from some: closes what can be closed. */
+  minutes(candles: readonly Candle[], unknown: readonly HistoryRange[], range: HistoryRange): void
   close(nowMs: number): Promise<void>
   /** Every second before this is closed or left to the backfill; undefined before the first. */
   readonly closedToMs: number | undefined
@@ -40,8 +41,9 @@ export interface SecondCloser {
 /** A minute of the venue that waits for its seconds. */
 export interface WaitingMinute {
   readonly openMs: number
-  readonly count: number
-  readonly volume: Decimal
+  /** Both undefined where the venue has no candle of the minute that makes sense. */
+  readonly count: number | undefined
+  readonly volume: Decimal | undefined
   /** When the venue's candle was known. */
   readonly knownMs: number
 }

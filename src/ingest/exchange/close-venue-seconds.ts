@@ -43,7 +43,7 @@ export function closeVenueSeconds(parts: SymbolParts): SecondCloser {
     gap() {},
     begin() {},
     show() {},
-    minutes(_candles, _fromMs, toMs) {
+    minutes(_candles, _unknown, { toMs }) {
       dueMs = toMs
     },
     async close() {

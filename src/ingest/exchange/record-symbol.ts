@@ -212,8 +212,13 @@ export class SymbolRecorder implements LiveRecorder {
     for await (const page of venue.history(request, { signal })) {
       const beforeMs = minutes.closedToMs
       const candles = minutes.take(page)
-      this.flow?.minutes(candles, beforeMs, minutes.closedToMs)
-      if (minutes.closedToMs > beforeMs) this.seconds.minutes(candles.good, beforeMs, minutes.closedToMs)
+      this.flow?.minutes(candles, page.missing, beforeMs, minutes.closedToMs)
+      const unknown = [
+        ...page.missing.map((lost) => lost.range),
+        ...candles.refused.map(({ openMs }) => ({ fromMs: openMs, toMs: openMs + MINUTE_MS })),
+      ]
+      if (minutes.closedToMs > beforeMs)
+        this.seconds.minutes(candles.good, unknown, { fromMs: beforeMs, toMs: minutes.closedToMs })
     }
   }
 

@@ -107,6 +107,20 @@ test('candles rolled up from minutes of a thin market are those of its trades, a
   }
 })
 
+test('a range that is not known spoils every candle that it touches, whichever is being built when it is told', () => {
+  const minute = (at: number) => direct([], FROM_MS + at * MINUTE_MS, MINUTE_MS, '1')
+  const minutes = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => minute(from + i))
+  const openOf = ({ interval, candle }: { interval: string; candle: Candle }) =>
+    `${interval} ${(candle.openMs - FROM_MS) / MINUTE_MS}`
+  const rollUp = createRollUp({ intervals: ['5m', '15m'], fromMs: FROM_MS })
+  rollUp.spoil(FROM_MS, FROM_MS + 17 * MINUTE_MS)
+  assert.deepEqual(rollUp.advance([], FROM_MS + 17 * MINUTE_MS), [])
+  assert.deepEqual(rollUp.open(minutes(17, 22)).map(openOf), ['5m 20'])
+  assert.deepEqual(rollUp.advance(minutes(17, 50), FROM_MS + 50 * MINUTE_MS).map(openOf), [
+    ...['5m 20', '5m 25', '5m 30', '5m 35', '5m 40', '5m 45', '15m 30'],
+  ])
+})
+
 test('candles of a thin prediction market roll up to those of its trades', (t) => {
   const random = seededRandom(t)
   const trades: MarketTrade[] = thinTrades(random)

@@ -3,6 +3,7 @@
  * of its time has been confirmed. A coarser candle with a gap in it never comes out: half a candle is not a candle.
  */
 import { type CandleInterval, candleStart, INTERVAL_MS } from '../../core/interval.ts'
+import type { HistoryRange } from '../../venues/venue.ts'
 import { type Candle, joinCandles } from './candle.ts'
 
 export interface RolledCandle {
@@ -34,6 +35,11 @@ export function createRollUp(options: { intervals: readonly CandleInterval[]; fr
     }
   })
 
+  /** What will never be known, until all candles are past it. */
+  let spoiled: HistoryRange[] = []
+  const isSpoiledAt = (bucketMs: number, lengthMs: number) =>
+    spoiled.some(({ fromMs, toMs }) => fromMs < bucketMs + lengthMs && toMs > bucketMs)
+
   function closeUntil(each: Coarser, toMs: number, closed: RolledCandle[]): void {
     while (each.bucketMs + each.lengthMs <= toMs) {
       if (each.candle !== undefined && !each.isSpoiled)
@@ -41,7 +47,7 @@ export function createRollUp(options: { intervals: readonly CandleInterval[]; fr
       each.bucketMs =
         each.candle === undefined ? candleStart(toMs, each.interval) : each.bucketMs + each.lengthMs
       each.candle = undefined
-      each.isSpoiled = false
+      each.isSpoiled = isSpoiledAt(each.bucketMs, each.lengthMs)
     }
   }
 
@@ -56,13 +62,14 @@ export function createRollUp(options: { intervals: readonly CandleInterval[]; fr
         }
         closeUntil(each, toMs, closed)
       }
+      const oldestMs = Math.min(...coarser.map(({ bucketMs }) => bucketMs))
+      spoiled = spoiled.filter((range) => range.toMs > oldestMs)
       return closed
     },
     /** This range will never be known. */
     spoil(fromMs: number, toMs: number) {
-      for (const each of coarser) {
-        if (fromMs < each.bucketMs + each.lengthMs && toMs > each.bucketMs) each.isSpoiled = true
-      }
+      spoiled.push({ fromMs, toMs })
+      for (const each of coarser) each.isSpoiled ||= isSpoiledAt(each.bucketMs, each.lengthMs)
     },
     /** The candles of the present: what was confirmed, and newer candles on top of it. */
     open(newer: readonly Candle[]): RolledCandle[] {
@@ -77,7 +84,7 @@ export function createRollUp(options: { intervals: readonly CandleInterval[]; fr
             if (candle !== undefined && !isSpoiled) rows.push({ interval: each.interval, candle })
             bucketMs = start
             candle = undefined
-            isSpoiled = false
+            isSpoiled = isSpoiledAt(start, each.lengthMs)
           }
           candle = grow(candle, next, bucketMs)
         }
