@@ -42,6 +42,9 @@ const CovenantCell = Type.Object({
   amount_sompi: Sompi,
   address: Type.Union([Address, Type.Null()]),
 })
+const Signed = Type.Union([Type.Boolean(), Type.Null()], {
+  description: 'a key of the address has signed; false: none had to; null: not shown',
+})
 const TokenCell = Type.Object({
   holder: Type.Union([Type.String(), Type.Null()], {
     description: 'address, or kind and hex of another owner; null while it is hidden',
@@ -99,7 +102,7 @@ const EVENT_DATA = {
     covenant_id: Hash,
     ...ACCEPTED,
     is_burn: Type.Boolean({ description: 'no output carries it on' }),
-    inputs: Type.Array(CovenantCell),
+    inputs: Type.Array(Type.Object({ ...CovenantCell.properties, signed: Signed })),
   }),
   token_transfer: Type.Object({
     token_id: Type.String(),
@@ -109,7 +112,7 @@ const EVENT_DATA = {
     valid: Type.Union([Type.Literal(true), Type.Null()], {
       description: 'null: whether it had an effect is not known, because the token is older than the index',
     }),
-    from: Type.Array(TokenCell),
+    from: Type.Array(Type.Object({ ...TokenCell.properties, signed: Signed })),
     to: Type.Array(TokenCell),
   }),
 } as const satisfies Record<EventKind, TSchema>

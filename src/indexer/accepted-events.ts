@@ -6,7 +6,7 @@ import type { ParsedTransaction } from '../parser/parse-transaction.ts'
 import type { CovenantChange } from '../store/covenants.ts'
 import type { RetractableEvent } from '../store/tokens.ts'
 import type { EventBatch } from './batch.ts'
-import type { TokenMove } from './tokens/token-move.ts'
+import type { TokenCell, TokenMove } from './tokens/token-move.ts'
 
 /** Returns the places of the events in the batch. */
 export function addCovenantEvents(
@@ -26,6 +26,7 @@ export function addCovenantEvents(
           index,
           amount_sompi: input?.amount_sompi ?? 0n,
           address: input?.address ?? null,
+          signed: input?.signed ?? null,
         }
       })
       const data = { covenant_id: covenantId, ...accepted, is_burn: created.length === 0, inputs }
@@ -66,7 +67,7 @@ export function addTokenEvents(
       retracts: null,
       operation,
       valid: isValid,
-      from: from.map(cellOf),
+      from: from.map((source) => ({ ...cellOf(source), signed: source.signed })),
       to: to.map(cellOf),
     }
     const holders = [...from, ...to].map(({ holder }) => ({ address: holder }))
@@ -94,7 +95,7 @@ function isGenesis(parsed: ParsedTransaction, covenantId: string): boolean {
   return actions.some(({ kind, covenant_id }) => kind === 'genesis' && covenant_id === covenantId)
 }
 
-function cellOf({ holder, amount }: TokenMove['from'][number]) {
+function cellOf({ holder, amount }: TokenCell) {
   return { holder, amount: amount === null ? null : amount.toString() }
 }
 

@@ -3,12 +3,19 @@ import { test } from 'node:test'
 import type { ParsedTransaction } from '../parser/parse-transaction.ts'
 import { feeOf, movementsOf } from './index-address.ts'
 
-type Cell = [address: string | null, amount: bigint | null]
+/** Signed by a key of the address where nothing else is said. */
+type Cell = [address: string | null, amount: bigint | null, signed?: boolean | null]
 
 function parsed(inputs: Cell[], outputs: [string | null, bigint][]): ParsedTransaction {
   return {
     tx_id: 'ab',
-    inputs: inputs.map(([address, amount_sompi], index) => ({ tx_id: 'cd', index, address, amount_sompi })),
+    inputs: inputs.map(([address, amount_sompi, signed = true], index) => ({
+      tx_id: 'cd',
+      index,
+      address,
+      amount_sompi,
+      signed,
+    })),
     outputs: outputs.map(([address, amount_sompi], index) => ({
       index,
       amount_sompi,
@@ -97,4 +104,26 @@ test('a coinbase and unknown inputs have no fee and no counterparty', () => {
   const unknown = parsed([[null, null]], [['b', 5n]])
   assert.deepEqual(effects(unknown), { b: ['receive', 5n, null] })
   assert.equal(feeOf(unknown), null)
+})
+
+test('a loss is a send only where a key of the address is shown to have signed', () => {
+  const outputs: [string, bigint][] = [['b', 60n]]
+  for (const signed of [false, null]) {
+    assert.deepEqual(effects(parsed([['a', 100n, signed]], outputs)).a, ['spent', 100n, 'b'])
+    // Spent without a key, and yet a gain, or all its own.
+    const raised = parsed(
+      [
+        ['a', 100n, signed],
+        ['c', 60n],
+      ],
+      [['a', 120n]],
+    )
+    assert.deepEqual(effects(raised).a, ['receive', 20n, 'c'])
+    assert.deepEqual(effects(parsed([['a', 100n, signed]], [['a', 90n]])).a, ['self', 10n, null])
+  }
+  const one: Cell[] = [
+    ['a', 100n, null],
+    ['a', 5n, true],
+  ]
+  assert.deepEqual(effects(parsed(one, outputs)).a, ['send', 105n, 'b'])
 })

@@ -23,6 +23,7 @@ export function covenantChangesOf(
         ...pointOf(parsed, index),
         amount_sompi: output.amount,
         address: parsed.inputs[index]?.address ?? null,
+        signed: parsed.inputs[index]?.signed ?? null,
         program_hash: output.scriptPublicKey === null ? null : programHashOf(output.scriptPublicKey),
         token: tokenOf(parsed, covenantId, index),
       })),

@@ -176,18 +176,28 @@ test('the history of one token: five mints, each step verified against the spent
     assert.ok(
       parsed.details.covenant_execution?.programs.every((program) => program.confidence === 'certain'),
     )
-    const minter = { input: 0, owner: controller, owner_type: 'covenant', amount: 0n, is_minter: true }
+    const minter = {
+      input: 0,
+      owner: controller,
+      owner_type: 'covenant',
+      amount: 0n,
+      is_minter: true,
+      signed: null,
+    }
     const balance = {
       input: 1,
       owner: holder,
       owner_type: 'pubkey',
       amount: 199_469_400n * BigInt(minted),
       is_minter: false,
+      signed: null,
     }
     assert.deepEqual(
       parsed.details.native_asset?.assets[0]?.inputs,
       minted === 0 ? [minter] : [minter, balance],
     )
+    // The program of the second only asks that it is not the first, which checks for both.
+    assert.ok(parsed.inputs.every(({ signed }) => signed === null))
     const next = { form: 'kcc20', owner: holder, owner_type: 'pubkey', is_minter: false }
     assert.deepEqual(parsed.details.native_asset?.assets[0]?.states, [
       { form: 'kcc20', index: 0, owner: controller, owner_type: 'covenant', amount: 0n, is_minter: true },

@@ -1,4 +1,4 @@
-/** The instructions that the tags look at. */
+/** The instructions that tags and paths look at. */
 export const OP = {
   PUSH_DATA_4: 0x4e,
   IF: 0x63,
@@ -16,7 +16,12 @@ export const OP = {
   CHECK_MULTISIG_ECDSA: 0xa9,
   CHECK_SIG_ECDSA: 0xab,
   CHECK_SIG: 0xac,
+  CHECK_SIG_VERIFY: 0xad,
   CHECK_MULTISIG: 0xae,
+  CHECK_MULTISIG_VERIFY: 0xaf,
+  TX_INPUT_COUNT: 0xb3,
+  TX_OUTPUT_COUNT: 0xb4,
+  TX_INPUT_INDEX: 0xb9,
 } as const
 
 /** The rule change that brought an instruction with which a script looks at its own transaction. */

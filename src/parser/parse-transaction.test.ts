@@ -40,7 +40,9 @@ const PAYMENT: Transaction = {
 
 test('a payment has inputs, outputs and no tags', () => {
   const parsed = parseTransaction(PAYMENT, { network: 'mainnet' })
-  assert.deepEqual(parsed.inputs, [{ tx_id: 'cc'.repeat(32), index: 3, address: null, amount_sompi: null }])
+  assert.deepEqual(parsed.inputs, [
+    { tx_id: 'cc'.repeat(32), index: 3, address: null, amount_sompi: null, signed: null },
+  ])
   assert.deepEqual(parsed.outputs, [
     {
       index: 0,
@@ -72,7 +74,9 @@ test('a spent output that is known gives address and amount', () => {
     blockDaaScore: null,
   }
   const { inputs } = parseTransaction(PAYMENT, { network: 'mainnet', spent: [spent] })
-  assert.deepEqual(inputs, [{ tx_id: 'cc'.repeat(32), index: 3, address: OWNER, amount_sompi: 12n }])
+  assert.deepEqual(inputs, [
+    { tx_id: 'cc'.repeat(32), index: 3, address: OWNER, amount_sompi: 12n, signed: true },
+  ])
 })
 
 test('a coinbase has its score, subsidy and miner, and a payload of any length does no harm', () => {
@@ -168,7 +172,17 @@ test('the recorded token purchase is a covenant execution and a token move, with
         {
           asset_id: TOKEN,
           form: 'kcc20',
-          inputs: [{ input: 1, owner: CURVE, owner_type: 'covenant', amount: 276_645n, is_minter: false }],
+          // Its owner is a covenant, which has no key.
+          inputs: [
+            {
+              input: 1,
+              owner: CURVE,
+              owner_type: 'covenant',
+              amount: 276_645n,
+              is_minter: false,
+              signed: null,
+            },
+          ],
           outputs: [1, 2],
           // Proven by their hashes, and their sum is what was spent.
           states: [
@@ -194,6 +208,7 @@ test('the recorded token purchase is a covenant execution and a token move, with
     })
     assert.deepEqual(parsed.outputs[1]?.covenant, { id: TOKEN, authorizing_input: 1 })
     assert.equal(parsed.inputs[2]?.amount_sompi, known ? 26_041_645_009n : null)
+    assert.equal(parsed.inputs[2]?.signed, known ? true : null)
   }
 })
 

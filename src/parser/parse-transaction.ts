@@ -3,7 +3,8 @@
  * that the transaction itself does not carry (spent outputs, the network) is passed in.
  */
 import type { Network } from '../core/chain/network.ts'
-import type { SpentOutput, Transaction } from '../core/chain/transaction.ts'
+import { isCoinbase, type SpentOutput, type Transaction } from '../core/chain/transaction.ts'
+import { type SignaturePath, signaturePath } from './path/signature-path.ts'
 import { type Reveal, revealOf } from './reveal.ts'
 import { addressOfScript } from './script-address.ts'
 import { classifyScript, type ScriptClass } from './script-class.ts'
@@ -28,6 +29,11 @@ export interface ParsedInput {
   readonly index: number
   readonly address: string | null
   readonly amount_sompi: bigint | null
+  /**
+   * True: a key of the address has signed. False: it was spent without one, as its program allows. Null: not shown. Of a
+   * transaction that is not accepted: if it is accepted.
+   */
+  readonly signed: boolean | null
 }
 
 export interface ParsedOutput {
@@ -69,7 +75,9 @@ const NOTHING_SPENT: readonly (SpentOutput | null)[] = []
 
 export function parseTransaction(transaction: Transaction, options: ParseOptions): ParsedTransaction {
   const { network, spent = NOTHING_SPENT } = options
-  const details = tagDetails(transaction, spent, network)
+  const reveals = revealsOf(transaction, spent)
+  const paths = pathsOf(reveals, transaction)
+  const details = tagDetails(transaction, { spent, reveals, paths, network })
   return {
     tx_id: options.txId ?? transactionId(transaction),
     inputs: transaction.inputs.map((input, index) => {
@@ -79,6 +87,7 @@ export function parseTransaction(transaction: Transaction, options: ParseOptions
         index: input.previousOutpoint.index,
         address: output?.scriptPublicKey ? addressOfScript(output.scriptPublicKey, network) : null,
         amount_sompi: output?.amount ?? null,
+        signed: isSigned(index, spent, paths),
       }
     }),
     outputs: transaction.outputs.map((output, index) => ({
@@ -97,22 +106,56 @@ export function parseTransaction(transaction: Transaction, options: ParseOptions
   }
 }
 
-function tagDetails(
-  transaction: Transaction,
+function revealsOf(transaction: Transaction, spent: readonly (SpentOutput | null)[]): Reveal[] {
+  if (isCoinbase(transaction)) return []
+  return transaction.inputs.flatMap((input, index) => revealOf(input, index, spent[index] ?? null) ?? [])
+}
+
+/** By input, of programs that are proven to be those of the spent outputs. */
+function pathsOf(reveals: readonly Reveal[], { inputs, outputs }: Transaction): Map<number, SignaturePath> {
+  const paths = new Map<number, SignaturePath>()
+  for (const reveal of reveals) {
+    if (reveal.proof !== 'verified') continue
+    const place = { input: reveal.input, inputs: inputs.length, outputs: outputs.length }
+    paths.set(reveal.input, signaturePath(reveal, place))
+  }
+  return paths
+}
+
+/**
+ * What is paid to a key cannot be spent without it. Of several outputs of one covenant, one program often checks for all:
+ * that a program demands no signature says nothing while another one may.
+ */
+function isSigned(
+  index: number,
   spent: readonly (SpentOutput | null)[],
-  network: Network,
-): TagDetails {
+  paths: ReadonlyMap<number, SignaturePath>,
+): boolean | null {
+  const output = spent[index]
+  if (!output?.scriptPublicKey) return null
+  const form = classifyScript(output.scriptPublicKey)
+  if (form === 'pubkey' || form === 'pubkeyecdsa') return true
+  const signed = paths.get(index)?.signed ?? null
+  const { covenantId } = output
+  if (signed !== false || covenantId === null) return signed
+  const isSame = (other: SpentOutput | null) => other === null || other.covenantId === covenantId
+  return spent.every((other, at) => !isSame(other) || paths.get(at)?.signed === false) ? false : null
+}
+
+interface TagSource {
+  readonly spent: readonly (SpentOutput | null)[]
+  readonly reveals: readonly Reveal[]
+  readonly paths: ReadonlyMap<number, SignaturePath>
+  readonly network: Network
+}
+
+function tagDetails(transaction: Transaction, { spent, reveals, paths, network }: TagSource): TagDetails {
   const coinbase = coinbaseDetail(transaction, network)
   if (coinbase !== null) return { coinbase }
-  const reveals: Reveal[] = []
-  for (const [index, input] of transaction.inputs.entries()) {
-    const reveal = revealOf(input, index, spent[index] ?? null)
-    if (reveal !== null) reveals.push(reveal)
-  }
   const covenant = covenantDetail(transaction, spent)
   const execution = covenantExecutionDetail(transaction, spent, reveals)
   const krc20 = krc20Detail(transaction, spent, reveals, network)
-  const asset = nativeAssetDetail(transaction, spent, reveals, execution)
+  const asset = nativeAssetDetail(transaction, { spent, reveals, paths }, execution)
   const scriptlang = scriptlangDetail(reveals)
   return {
     ...(covenant && { covenant }),

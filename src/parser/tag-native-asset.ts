@@ -6,6 +6,7 @@
  */
 import type { SpentOutput, Transaction } from '../core/chain/transaction.ts'
 import type { Confidence } from './confidence.ts'
+import type { SignaturePath } from './path/signature-path.ts'
 import { type ProvenState, proveTokenStates } from './prove-token-states.ts'
 import type { Reveal } from './reveal.ts'
 import { programHashOf } from './script-class.ts'
@@ -19,6 +20,8 @@ interface NativeAssetInput {
   /** In the smallest unit of the token. */
   readonly amount: bigint
   readonly is_minter: TokenState['is_minter']
+  /** The owner's key has signed this spend, or that of the owner's script hash; null where that is not shown. */
+  readonly signed: true | null
 }
 
 interface NativeAssetMove {
@@ -37,10 +40,16 @@ export interface NativeAssetDetail {
   readonly assets: NativeAssetMove[]
 }
 
+interface NativeAssetSource {
+  readonly spent: readonly (SpentOutput | null)[]
+  readonly reveals: readonly Reveal[]
+  /** By input. */
+  readonly paths: ReadonlyMap<number, SignaturePath>
+}
+
 export function nativeAssetDetail(
   transaction: Transaction,
-  spent: readonly (SpentOutput | null)[],
-  reveals: readonly Reveal[],
+  { spent, reveals, paths }: NativeAssetSource,
   execution: CovenantExecutionDetail | null,
 ): NativeAssetDetail | null {
   const assets = new Map<string, NativeAssetMove>()
@@ -67,10 +76,26 @@ export function nativeAssetDetail(
         owner_type,
         amount,
         is_minter,
+        signed: isSignedByOwner({ owner, owner_type }, reveal.input, { spent, paths }),
       })),
       outputs: created.map(({ index }) => index),
       states: proveTokenStates(shown, created),
     })
   }
   return assets.size === 0 ? null : { confidence: 'hint', assets: [...assets.values()] }
+}
+
+/** A program that belongs to a script hash lets its tokens go where an output of that script hash is spent beside them. */
+function isSignedByOwner(
+  { owner, owner_type: type }: Pick<TokenState, 'owner' | 'owner_type'>,
+  input: number,
+  { spent, paths }: Pick<NativeAssetSource, 'spent' | 'paths'>,
+): true | null {
+  if (type === 'script_hash') {
+    const beside = spent.flatMap((output, index) =>
+      output?.scriptPublicKey && programHashOf(output.scriptPublicKey) === owner ? [paths.get(index)] : [],
+    )
+    return beside.some((path) => path?.signed === true) ? true : null
+  }
+  return type === 'pubkey' && paths.get(input)?.keys.has(owner) === true ? true : null
 }

@@ -12,7 +12,8 @@ import type { OutputPoint } from './output-point.ts'
 import type { TokenChange, TokenStore } from './tokens.ts'
 
 type TransactionStatus = 'pending' | 'confirmed' | 'dropped'
-type Direction = 'receive' | 'send' | 'self'
+/** `spent`: a loss of which it is not shown that a key of the address has signed it. */
+type Direction = 'receive' | 'send' | 'self' | 'spent'
 
 /** What one transaction means for one address. */
 export interface AddressEffect {

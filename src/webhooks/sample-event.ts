@@ -63,7 +63,7 @@ const SAMPLES = (address: string | null, nowMs: number): EventData => {
     native_asset_transfer: { ...parsed, tags: ['native_asset'] },
     scriptlang_event: { ...parsed, tags: ['scriptlang'] },
     covenant_created: { covenant_id: HASH, ...accepted, is_genesis: true, outputs: [cell] },
-    covenant_spent: { covenant_id: HASH, ...accepted, is_burn: false, inputs: [cell] },
+    covenant_spent: { covenant_id: HASH, ...accepted, is_burn: false, inputs: [{ ...cell, signed: null }] },
     token_transfer: {
       token_id: HASH,
       form: 'kcc20',

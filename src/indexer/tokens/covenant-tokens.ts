@@ -9,7 +9,7 @@ import type { ParsedTransaction } from '../../parser/parse-transaction.ts'
 import type { ProvenState } from '../../parser/prove-token-states.ts'
 import type { TokenFacts } from '../../store/tokens.ts'
 import type { TokenEntries } from './token-entries.ts'
-import { holderOf, type TokenCell, type TokenMove } from './token-move.ts'
+import { holderOf, type TokenCell, type TokenMove, type TokenSource } from './token-move.ts'
 
 function outputKey(txId: string, index: number): string {
   return `output ${txId} ${index}`
@@ -57,7 +57,7 @@ export function applyCovenantTokens(
       firstTxId: parsed.tx_id,
       proven: { amount: '0', outputs: 0 },
     }
-    const from: TokenCell[] = []
+    const from: TokenSource[] = []
     for (const { key, input } of points.filter(({ covenantId }) => covenantId === token)) {
       const held = entries.read(key) as { holder: string; amount: string } | null
       if (held !== null) {
@@ -69,8 +69,14 @@ export function applyCovenantTokens(
         entries.write(key, null)
       }
       const shown = asset?.inputs.find((one) => one.input === input)
-      if (shown !== undefined) from.push({ holder: holderOf(shown, network), amount: shown.amount })
-      else from.push({ holder: held?.holder ?? null, amount: held === null ? null : BigInt(held.amount) })
+      if (shown !== undefined)
+        from.push({ holder: holderOf(shown, network), amount: shown.amount, signed: shown.signed })
+      else
+        from.push({
+          holder: held?.holder ?? null,
+          amount: held === null ? null : BigInt(held.amount),
+          signed: null,
+        })
     }
     const states = new Map((asset?.states ?? []).map((state) => [state.index, state]))
     const to = parsed.outputs

@@ -100,6 +100,7 @@ function callsOf({ parsed, spent }: Pick<TokenTransaction, 'parsed' | 'spent'>):
     operation,
     sender: sender ?? (spent[input]?.scriptPublicKey ? '' : null),
     keyCheck: key_check ?? '',
+    signed: parsed.inputs[input]?.signed ?? null,
     spentTxId: parsed.inputs[input]?.tx_id ?? '',
   }))
 }

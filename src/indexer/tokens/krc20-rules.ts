@@ -16,6 +16,8 @@ export interface Krc20Call {
   readonly sender: string | null
   /** The script that checks the sender's keys, hex. */
   readonly keyCheck: string
+  /** Whether the sender's key is shown to have signed; null where it is not shown. */
+  readonly signed: boolean | null
   /** The transaction whose output the revealing input spends: an order is named by it. */
   readonly spentTxId: string
   /** Which input; 0 for the form in the payload. */
@@ -151,7 +153,7 @@ function deploy(
 function unjudged(
   id: string,
   facts: TokenFacts | null,
-  { operation, sender }: Krc20Call,
+  { operation, sender, signed }: Krc20Call,
   { txId, timeMs }: Krc20Context,
   entries: TokenEntries,
 ): TokenMove {
@@ -169,7 +171,7 @@ function unjudged(
     form: 'krc20',
     operation: operation.op,
     isValid: null,
-    from: ['transfer', 'burn', 'list'].includes(operation.op) ? [{ holder: sender, amount }] : [],
+    from: ['transfer', 'burn', 'list'].includes(operation.op) ? [{ holder: sender, amount, signed }] : [],
     to: operation.to === null ? [] : [{ holder: operation.to, amount }],
   }
 }
@@ -208,7 +210,7 @@ function transfer({ id, call, entries, sender }: Run): Done | null {
   const taken = debit(entries, id, sender, amount)
   if (taken === null) return null
   const holders = taken + credit(entries, id, to, amount)
-  return { from: [{ holder: sender, amount }], to: [{ holder: to, amount }], holders }
+  return { from: [{ holder: sender, amount, signed: call.signed }], to: [{ holder: to, amount }], holders }
 }
 
 function burn({ id, token, call, entries, sender }: Run): Done | null {
@@ -217,7 +219,12 @@ function burn({ id, token, call, entries, sender }: Run): Done | null {
   const holders = debit(entries, id, sender, amount)
   if (holders === null) return null
   const burned = (BigInt(token.burned) + amount).toString()
-  return { from: [{ holder: sender, amount }], to: [], token: { ...token, burned }, holders }
+  return {
+    from: [{ holder: sender, amount, signed: call.signed }],
+    to: [],
+    token: { ...token, burned },
+    holders,
+  }
 }
 
 function chown({ token, call, sender }: Run): Done | null {
@@ -236,7 +243,11 @@ function list({ id, call, context, entries, sender }: Run): Done | null {
   entries.setHolding(id, sender, { balance: balance - amount, locked: locked + amount, outputs })
   const value = { amount: amount.toString() }
   entries.write(orderKey(id, sender, context.txId), { token: id, kind: 'order', value })
-  return { from: [{ holder: sender, amount }], to: [{ holder: sender, amount }], holders: 0 }
+  return {
+    from: [{ holder: sender, amount, signed: call.signed }],
+    to: [{ holder: sender, amount }],
+    holders: 0,
+  }
 }
 
 function send({ id, call, context, entries, sender }: Run): Done | null {
@@ -250,7 +261,7 @@ function send({ id, call, context, entries, sender }: Run): Done | null {
   let holders = entries.setHolding(id, sender, { balance, locked: locked - amount, outputs })
   holders += credit(entries, id, to, amount)
   entries.write(key, null)
-  return { from: [{ holder: sender, amount }], to: [{ holder: to, amount }], holders }
+  return { from: [{ holder: sender, amount, signed: call.signed }], to: [{ holder: to, amount }], holders }
 }
 
 /** The second output's owner when the first input reveals the order; otherwise it is taken back. */

@@ -12,6 +12,12 @@ export interface TokenCell {
   readonly amount: bigint | null
 }
 
+/** Who gave it up. */
+export interface TokenSource extends TokenCell {
+  /** Whether the holder's key is shown to have signed; null where it is not shown. */
+  readonly signed: boolean | null
+}
+
 export interface TokenMove {
   readonly tokenId: string
   readonly form: TokenFacts['form']
@@ -19,7 +25,7 @@ export interface TokenMove {
   readonly operation: string
   /** Null: whether it had any effect is not known, because the token is older than the index. */
   readonly isValid: true | null
-  readonly from: readonly TokenCell[]
+  readonly from: readonly TokenSource[]
   readonly to: readonly TokenCell[]
 }
 

@@ -3,7 +3,7 @@ export const PENDING = 0
 export const CONFIRMED = 1
 export const DROPPED = 2
 const STATUSES = ['pending', 'confirmed', 'dropped'] as const
-export const DIRECTIONS = ['receive', 'send', 'self'] as const
+export const DIRECTIONS = ['receive', 'send', 'self', 'spent'] as const
 
 export function statusOf(code: unknown): (typeof STATUSES)[number] {
   return STATUSES[Number(code)] ?? 'pending'

@@ -15,6 +15,7 @@ import type { CovenantStep } from '../../../store/covenants.ts'
 import { endpoint } from '../services.ts'
 import { covenantIdParam, otherCursor } from './covenant-items.ts'
 import { nodeTime } from './node-time.ts'
+import { SignedField } from './parsed-schema.ts'
 
 const KCC20 =
   'State of a KCC-20 token that the spending program has revealed; null where it has none. States of outputs that are not spent are hidden.'
@@ -33,6 +34,7 @@ const CovenantStepSchema = Type.Object({
       index: integerField('Which of its outputs.'),
       amount_sompi: nullableIntegerField('Amount in sompi.'),
       address: nullableTextField('Address of its script.'),
+      signed: SignedField,
       program_hash: nullableTextField('Hash of its program; null where it was not paid to a script hash.'),
       token: Type.Union(
         [

@@ -1,10 +1,19 @@
 import { Type } from 'typebox'
 import {
   integerField,
+  nullableField,
   nullableIntegerField,
   nullableTextField,
   textField,
 } from '../../../core/rows/fields.ts'
+
+/** Transactions that an earlier release has indexed do not have it. */
+export const SignedField = Type.Optional(
+  nullableField(
+    Type.Boolean(),
+    'Whether a key of the address is shown to have signed. False: its program demanded none. Null: not shown.',
+  ),
+)
 
 /** A transaction as the parser shows it. */
 export const ParsedTransactionSchema = Type.Object(
@@ -14,8 +23,9 @@ export const ParsedTransactionSchema = Type.Object(
       Type.Object({
         tx_id: textField('Transaction whose output is spent.'),
         index: integerField('Which of its outputs.'),
-        address: nullableTextField('Who spends it; null while unknown.'),
+        address: nullableTextField('Whose output it is; null while unknown.'),
         amount_sompi: nullableIntegerField('How much; null while unknown.'),
+        signed: SignedField,
       }),
       { description: 'What is spent.' },
     ),

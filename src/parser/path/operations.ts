@@ -1,0 +1,120 @@
+/**
+ * Instructions that take values and give at most one. Those that branches are usually built from are computed; of all
+ * others only the number of values is known.
+ */
+import { numberOf, numberValue, truthOf, truthValue, UNKNOWN, type Value } from './values.ts'
+
+type Compute = (values: readonly Value[]) => Value
+interface Operation {
+  readonly takes: number
+  readonly gives: 0 | 1
+  readonly compute?: Compute
+}
+
+const MAX_COMPUTED_BYTES = 10_000
+
+const numbers =
+  (compute: (...numbers: bigint[]) => bigint | boolean): Compute =>
+  (values) => {
+    const known = values.map(numberOf)
+    if (!known.every((number) => number !== undefined)) return UNKNOWN
+    const result = compute(...known)
+    return typeof result === 'boolean' ? truthValue(result) : numberValue(result)
+  }
+const binary = (compute: (a: bigint, b: bigint) => bigint | boolean): Operation => ({
+  takes: 2,
+  gives: 1,
+  compute: numbers((a = 0n, b = 0n) => compute(a, b)),
+})
+const unary = (compute: (a: bigint) => bigint | boolean): Operation => ({
+  takes: 1,
+  gives: 1,
+  compute: numbers((a = 0n) => compute(a)),
+})
+const opaque = (takes: number, gives: 0 | 1 = 1): Operation => ({ takes, gives })
+
+const OPERATIONS = new Map<number, Operation>([
+  [0x7e, { takes: 2, gives: 1, compute: concatenated }],
+  [0x7f, opaque(3)],
+  [0x83, opaque(1)],
+  ...each([0x84, 0x85, 0x86], opaque(2)),
+  [0x87, { takes: 2, gives: 1, compute: equal }],
+  [0x88, opaque(2, 0)],
+  [0x8b, unary((a) => a + 1n)],
+  [0x8c, unary((a) => a - 1n)],
+  [0x8f, unary((a) => -a)],
+  [0x90, unary((a) => (a < 0n ? -a : a))],
+  [0x91, unary((a) => a === 0n)],
+  [0x92, unary((a) => a !== 0n)],
+  [0x93, binary((a, b) => a + b)],
+  [0x94, binary((a, b) => a - b)],
+  [0x95, binary((a, b) => a * b)],
+  ...each([0x96, 0x97], opaque(2)),
+  [0x9a, { takes: 2, gives: 1, compute: both }],
+  [0x9b, binary((a, b) => a !== 0n || b !== 0n)],
+  [0x9c, binary((a, b) => a === b)],
+  [0x9d, opaque(2, 0)],
+  [0x9e, binary((a, b) => a !== b)],
+  [0x9f, binary((a, b) => a < b)],
+  [0xa0, binary((a, b) => a > b)],
+  [0xa1, binary((a, b) => a <= b)],
+  [0xa2, binary((a, b) => a >= b)],
+  [0xa3, binary((a, b) => (a < b ? a : b))],
+  [0xa4, binary((a, b) => (a > b ? a : b))],
+  [0xa5, { takes: 3, gives: 1, compute: numbers((a = 0n, low = 0n, high = 0n) => a >= low && a < high) }],
+  // Hashes.
+  ...each([0xa8, 0xaa, 0xd9], opaque(1)),
+  ...each([0xa7, 0xda], opaque(2)),
+  // Lock time and sequence.
+  ...each([0xb0, 0xb1], opaque(1, 0)),
+  // What a script reads of its transaction.
+  ...each([0xb2, 0xb5, 0xb6, 0xb7, 0xc4], opaque(0)),
+  ...each([0xba, 0xbb, 0xbd, 0xbe, 0xbf, 0xc0, 0xc1, 0xc2, 0xc3, 0xc5, 0xc7, 0xc9], opaque(1)),
+  ...each([0xcb, 0xcf, 0xd0, 0xd2, 0xd4, 0xd5, 0xd6], opaque(1)),
+  ...each([0xb8, 0xcc, 0xd1, 0xd3], opaque(2)),
+  ...each([0xbc, 0xc6, 0xc8], opaque(3)),
+  [0xcd, opaque(2)],
+  [0xce, unary((a) => a)],
+  // A signature over any message: it says nothing about the transaction.
+  ...each([0xd7, 0xd8], opaque(3)),
+])
+const SIZE = 0x82
+
+/** False: the instruction is not known, or too little is on the stack. */
+export function runOperation(op: number, stack: Value[]): boolean {
+  if (op === SIZE) {
+    const top = stack.at(-1)
+    if (top === undefined) return false
+    stack.push(top.bytes === undefined ? UNKNOWN : numberValue(BigInt(top.bytes.length)))
+    return true
+  }
+  const operation = OPERATIONS.get(op)
+  if (operation === undefined || operation.takes > stack.length) return false
+  const { takes, gives, compute } = operation
+  const values = stack.splice(stack.length - takes)
+  if (gives === 1) stack.push(compute?.(values) ?? UNKNOWN)
+  return true
+}
+
+function each(ops: readonly number[], operation: Operation): [number, Operation][] {
+  return ops.map((op) => [op, operation])
+}
+
+function concatenated([a, b]: readonly Value[]): Value {
+  if (a?.bytes === undefined || b?.bytes === undefined) return UNKNOWN
+  if (a.bytes.length + b.bytes.length > MAX_COMPUTED_BYTES) return UNKNOWN
+  return { bytes: Uint8Array.from([...a.bytes, ...b.bytes]) }
+}
+
+function equal([a, b]: readonly Value[]): Value {
+  if (a?.bytes === undefined || b?.bytes === undefined) return UNKNOWN
+  return truthValue(Buffer.compare(a.bytes, b.bytes) === 0)
+}
+
+/** True only if both are: what one of them demands is demanded. */
+function both([a = UNKNOWN, b = UNKNOWN]: readonly Value[]): Value {
+  const truths = [truthOf(a), truthOf(b)]
+  if (truths.includes(false)) return truthValue(false)
+  if (!truths.includes(undefined)) return truthValue(true)
+  return { checks: [...(a.checks ?? []), ...(b.checks ?? [])] }
+}

@@ -1,0 +1,179 @@
+/**
+ * Which keys an input shows to have signed. A program is followed with the arguments that the spend brings, branch by
+ * branch. A check of signatures is not computed: a transaction is valid only if its scripts end with true, so a check
+ * has succeeded where the path demands it (VERIFY, or the value that remains at the end).
+ *
+ * What a branch depends on and is not known here (most of what a script reads of its transaction) ends the path: what
+ * was demanded up to there is shown, the rest is not. Nothing is guessed.
+ */
+import { hexOfBytes } from '../../core/chain/hex.ts'
+import { OP } from '../opcodes.ts'
+import type { Reveal } from '../reveal.ts'
+import { runOperation } from './operations.ts'
+import { moveValues } from './stack-moves.ts'
+import {
+  numberOf,
+  numberValue,
+  type SignatureCheck,
+  truthOf,
+  truthValue,
+  UNKNOWN,
+  type Value,
+} from './values.ts'
+
+export interface SignaturePath {
+  /** True: a key to which the program commits has signed. False: the path demands no signature. Null: not shown. */
+  readonly signed: boolean | null
+  /** Those that certainly have, hex. */
+  readonly keys: ReadonlySet<string>
+}
+
+/** Where the program runs. */
+export interface PathPlace {
+  readonly input: number
+  readonly inputs: number
+  readonly outputs: number
+}
+
+const MAX_INSTRUCTIONS = 20_000
+const MAX_STACK = 244
+const MAX_KEYS = 20
+
+export function signaturePath(
+  { script, arguments: given }: Pick<Reveal, 'script' | 'arguments'>,
+  place: PathPlace,
+): SignaturePath {
+  const path = new Path(given, place)
+  let isKnown = script.length <= MAX_INSTRUCTIONS
+  for (let at = 0; isKnown && at < script.length; at++)
+    isKnown = path.step(script.ops[at] ?? 0, script.pushed(at))
+  return path.result(isKnown)
+}
+
+class Path {
+  readonly #stack: Value[]
+  readonly #alternative: Value[] = []
+  /** Open branches: whether they are executed; null for one inside of a branch that is not. */
+  readonly #branches: (boolean | null)[] = []
+  readonly #place: PathPlace
+  readonly #demanded: SignatureCheck[] = []
+  #hasChecks = false
+
+  constructor(given: readonly Uint8Array[], place: PathPlace) {
+    this.#stack = given.map((bytes) => ({ bytes }))
+    this.#place = place
+  }
+
+  /** False: from here on the path is not known. */
+  step(op: number, pushed: Uint8Array | undefined): boolean {
+    if (op === OP.ELSE || op === OP.ENDIF) return this.#leave(op)
+    const branch = this.#branches.at(-1)
+    const isExecuted = branch === undefined || branch === true
+    if (op === OP.IF || op === OP.NOT_IF) return this.#enter(op, isExecuted)
+    if (!isExecuted) return true
+    if (pushed !== undefined) this.#stack.push({ bytes: pushed, isFixed: true })
+    else if (!this.#run(op)) return false
+    return this.#stack.length + this.#alternative.length <= MAX_STACK
+  }
+
+  result(isKnown: boolean): SignaturePath {
+    const [last] = this.#stack
+    if (isKnown && this.#stack.length === 1 && last !== undefined) this.#demand(last)
+    const keys = new Set(this.#demanded.flatMap((check) => check.keys))
+    if (this.#demanded.length > 0) return { signed: true, keys }
+    return { signed: isKnown && !this.#hasChecks ? false : null, keys }
+  }
+
+  #enter(op: number, isExecuted: boolean): boolean {
+    if (!isExecuted) {
+      this.#branches.push(null)
+      return true
+    }
+    // A check that decides on a branch has no value here: it would have to be computed.
+    const truth = truthOf(this.#stack.pop() ?? UNKNOWN)
+    if (truth === undefined) return false
+    this.#branches.push(truth === (op === OP.IF))
+    return true
+  }
+
+  #leave(op: number): boolean {
+    if (op === OP.ENDIF) return this.#branches.pop() !== undefined
+    const now = this.#branches.at(-1)
+    if (now === undefined) return false
+    if (now !== null) this.#branches[this.#branches.length - 1] = !now
+    return true
+  }
+
+  #run(op: number): boolean {
+    switch (op) {
+      case OP.VERIFY:
+        return this.#verify()
+      case OP.CHECK_SIG:
+      case OP.CHECK_SIG_ECDSA:
+        return this.#checkSignature()
+      case OP.CHECK_SIG_VERIFY:
+        return this.#checkSignature() && this.#verify()
+      case OP.CHECK_MULTISIG:
+      case OP.CHECK_MULTISIG_ECDSA:
+        return this.#checkSignatures()
+      case OP.CHECK_MULTISIG_VERIFY:
+        return this.#checkSignatures() && this.#verify()
+      case OP.TX_INPUT_COUNT:
+        return this.#push(this.#place.inputs)
+      case OP.TX_OUTPUT_COUNT:
+        return this.#push(this.#place.outputs)
+      case OP.TX_INPUT_INDEX:
+        return this.#push(this.#place.input)
+      default:
+        return moveValues(op, this.#stack, this.#alternative) ?? runOperation(op, this.#stack)
+    }
+  }
+
+  #push(number: number): boolean {
+    this.#stack.push(numberValue(BigInt(number)))
+    return true
+  }
+
+  #verify(): boolean {
+    const value = this.#stack.pop()
+    if (value !== undefined) this.#demand(value)
+    return value !== undefined
+  }
+
+  #demand({ checks = [] }: Value): void {
+    this.#demanded.push(...checks)
+  }
+
+  #checkSignature(): boolean {
+    const key = this.#stack.pop()
+    const signature = this.#stack.pop()
+    if (key === undefined || signature === undefined) return false
+    this.#stack.push(this.#checked([key], [signature]))
+    return true
+  }
+
+  /** On the stack: signatures, their number, keys, their number. */
+  #checkSignatures(): boolean {
+    const keys = this.#takeGroup()
+    const signatures = keys === undefined ? undefined : this.#takeGroup()
+    if (keys === undefined || signatures === undefined || signatures.length > keys.length) return false
+    this.#stack.push(this.#checked(keys, signatures))
+    return true
+  }
+
+  #takeGroup(): Value[] | undefined {
+    const count = numberOf(this.#stack.pop() ?? UNKNOWN)
+    if (count === undefined || count < 0n || count > MAX_KEYS || count > this.#stack.length) return undefined
+    return this.#stack.splice(this.#stack.length - Number(count))
+  }
+
+  #checked(keys: readonly Value[], signatures: readonly Value[]): Value {
+    if (signatures.length === 0) return truthValue(true)
+    if (signatures.some(({ bytes }) => bytes?.length === 0)) return truthValue(false)
+    this.#hasChecks = true
+    const fixed = keys.flatMap(({ bytes, isFixed }) => (bytes && isFixed ? hexOfBytes(bytes) : []))
+    // Keys that the spender brings can be anybody's: where they suffice, no other need have signed.
+    if (keys.length - fixed.length >= signatures.length) return UNKNOWN
+    return { checks: [{ keys: signatures.length === keys.length ? fixed : [] }] }
+  }
+}
