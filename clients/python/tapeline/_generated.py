@@ -950,10 +950,12 @@ class TransactionLookupParsedInput(TypedDict):
     tx_id: str
     # Which of its outputs.
     index: int
-    # Who spends it; null while unknown.
+    # Whose output it is; null while unknown.
     address: Optional[str]
     # How much; null while unknown.
     amount_sompi: Optional[int]
+    # Whether a key of the address is shown to have signed. False: its program demanded none. Null: not shown.
+    signed: NotRequired[Optional[bool]]
 
 
 class TransactionLookupParsedOutput(TypedDict):
@@ -981,7 +983,7 @@ class TransactionLookupParsedOutputCovenant(TypedDict):
 class AddressTransaction(TypedDict):
     # Transaction id.
     tx_id: str
-    # receive, send, or self (all inputs and outputs are its own; the amount is the fee).
+    # receive, send, self (all inputs and outputs are its own; the amount is the fee), or spent (a loss that is not shown to be signed by a key of the address: its program may let others spend).
     direction: str
     # Net of the address's own inputs and outputs, in sompi.
     amount_sompi: int
@@ -1160,6 +1162,8 @@ class CovenantStepSpent(TypedDict):
     amount_sompi: Optional[int]
     # Address of its script.
     address: Optional[str]
+    # Whether a key of the address is shown to have signed. False: its program demanded none. Null: not shown.
+    signed: NotRequired[Optional[bool]]
     # Hash of its program; null where it was not paid to a script hash.
     program_hash: Optional[str]
     # State of a KCC-20 token that the spending program has revealed; null where it has none. States of outputs that are not spent are hidden.
@@ -2656,7 +2660,17 @@ class CovenantSpentEventData(TypedDict):
     retracts: Optional[str]
     # no output carries it on
     is_burn: bool
-    inputs: List[CovenantCreatedEventDataOutput]
+    inputs: List[CovenantSpentEventDataInput]
+
+
+class CovenantSpentEventDataInput(TypedDict):
+    tx_id: str
+    index: int
+    # sompi
+    amount_sompi: int
+    address: Optional[str]
+    # a key of the address has signed; false: none had to; null: not shown
+    signed: Optional[bool]
 
 
 class TokenTransferEvent(TypedDict):
@@ -2680,12 +2694,21 @@ TokenTransferEventData = TypedDict(
         "operation": "str",
         "valid": "Optional[Literal[True]]",
         "from": "List[TokenTransferEventDataFrom]",
-        "to": "List[TokenTransferEventDataFrom]",
+        "to": "List[TokenTransferEventDataTo]",
     },
 )
 
 
 class TokenTransferEventDataFrom(TypedDict):
+    # address, or kind and hex of another owner; null while it is hidden
+    holder: Optional[str]
+    # digits, in the token's smallest unit; null while it is hidden
+    amount: Optional[str]
+    # a key of the address has signed; false: none had to; null: not shown
+    signed: Optional[bool]
+
+
+class TokenTransferEventDataTo(TypedDict):
     # address, or kind and hex of another owner; null while it is hidden
     holder: Optional[str]
     # digits, in the token's smallest unit; null while it is hidden

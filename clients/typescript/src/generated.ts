@@ -989,10 +989,12 @@ export interface TransactionLookupParsedInput {
   tx_id: string
   /** Which of its outputs. */
   index: number
-  /** Who spends it; null while unknown. */
+  /** Whose output it is; null while unknown. */
   address: string | null
   /** How much; null while unknown. */
   amount_sompi: Integer | null
+  /** Whether a key of the address is shown to have signed. False: its program demanded none. Null: not shown. */
+  signed?: boolean | null
 }
 
 export interface TransactionLookupParsedOutput {
@@ -1020,7 +1022,7 @@ export interface TransactionLookupParsedOutputCovenant {
 export interface AddressTransaction {
   /** Transaction id. */
   tx_id: string
-  /** receive, send, or self (all inputs and outputs are its own; the amount is the fee). */
+  /** receive, send, self (all inputs and outputs are its own; the amount is the fee), or spent (a loss that is not shown to be signed by a key of the address: its program may let others spend). */
   direction: string
   /** Net of the address's own inputs and outputs, in sompi. */
   amount_sompi: Integer
@@ -1200,6 +1202,8 @@ export interface CovenantStepSpent {
   amount_sompi: Integer | null
   /** Address of its script. */
   address: string | null
+  /** Whether a key of the address is shown to have signed. False: its program demanded none. Null: not shown. */
+  signed?: boolean | null
   /** Hash of its program; null where it was not paid to a script hash. */
   program_hash: string | null
   /** State of a KCC-20 token that the spending program has revealed; null where it has none. States of outputs that are not spent are hidden. */
@@ -2849,7 +2853,17 @@ export interface CovenantSpentEventData {
   retracts: string | null
   /** no output carries it on */
   is_burn: boolean
-  inputs: readonly CovenantCreatedEventDataOutput[]
+  inputs: readonly CovenantSpentEventDataInput[]
+}
+
+export interface CovenantSpentEventDataInput {
+  tx_id: string
+  index: number
+  /** sompi */
+  amount_sompi: Integer
+  address: string | null
+  /** a key of the address has signed; false: none had to; null: not shown */
+  signed: boolean | null
 }
 
 export interface TokenTransferEvent {
@@ -2875,10 +2889,19 @@ export interface TokenTransferEventData {
   /** null: whether it had an effect is not known, because the token is older than the index */
   valid: true | null
   from: readonly TokenTransferEventDataFrom[]
-  to: readonly TokenTransferEventDataFrom[]
+  to: readonly TokenTransferEventDataTo[]
 }
 
 export interface TokenTransferEventDataFrom {
+  /** address, or kind and hex of another owner; null while it is hidden */
+  holder: string | null
+  /** digits, in the token's smallest unit; null while it is hidden */
+  amount: string | null
+  /** a key of the address has signed; false: none had to; null: not shown */
+  signed: boolean | null
+}
+
+export interface TokenTransferEventDataTo {
   /** address, or kind and hex of another owner; null while it is hidden */
   holder: string | null
   /** digits, in the token's smallest unit; null while it is hidden */
