@@ -108,3 +108,46 @@ test('a closed connection releases its addresses and receives nothing more', asy
   assert.equal(log.sent.length, before)
   assert.equal(hub.connections, 0)
 })
+
+test('while a client reads a long past, the thread gets its turns', async (t) => {
+  const { client } = await setUp(t, 60_000)
+  let turn = 0
+  const next = () => {
+    turn++
+    counting = setImmediate(next)
+  }
+  let counting = setImmediate(next)
+  const turns: number[] = []
+  const hub = createStreamHub({
+    events: {
+      // As an embedded log does: the answer is there at once.
+      async after({ afterSeq }) {
+        turns.push(turn)
+        return { events: [], upToSeq: afterSeq + 1, more: afterSeq < 49 }
+      },
+      bounds: async () => ({ oldestSeq: 1, newestSeq: 50, bytes: 0 }),
+    },
+    tail: { seq: 50, listen: () => () => {} },
+    network: NETWORK,
+    watch: () => () => {},
+    clock: systemClock,
+    log: createLogger({ level: 'silent' }),
+  })
+  t.after(() => {
+    clearImmediate(counting)
+    return hub.close()
+  })
+  const { connection, log } = recordingConnection()
+  hub.open(connection, client)?.receive('{"op":"subscribe","kinds":["block_added"],"resume_after":0}')
+  await until('live', () => /"type":"live"/.test(log.sent.join()))
+  assert.equal(turns.length, 50)
+  assert.equal(new Set(turns).size, 50)
+})
+
+test('pongs that nobody asked for count as messages', async (t) => {
+  const { hub, client } = await setUp(t, 60_000)
+  const { connection, log } = recordingConnection()
+  const member = hub.open(connection, client)
+  for (let index = 0; index < 200 && log.closedWith === 0; index++) member?.pong()
+  assert.equal(log.closedWith, 4429)
+})

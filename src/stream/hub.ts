@@ -33,6 +33,7 @@ export interface StreamRefusal {
 interface StreamClientHandle {
   receive(text: string): void
   ping(data: Buffer): void
+  pong(): void
   /** Any sign of life. */
   alive(): void
   closed(): void
@@ -172,12 +173,17 @@ export function createStreamHub(deps: {
           ping_seconds: PING_MS / 1000,
         }),
       )
+      const alive = () => {
+        member.missedPings = 0
+      }
       return {
         receive: (text) => member.session.receive(text),
         ping: (data) => member.session.ping(data),
-        alive: () => {
-          member.missedPings = 0
+        pong: () => {
+          alive()
+          member.session.pong()
         },
+        alive,
         closed: () => leave(member),
       }
     },

@@ -96,6 +96,11 @@ export class StreamSession {
     else this.#connection.pong(data)
   }
 
+  /** Asked for or not, it counts: a flood of them costs as much as any other. */
+  pong(): void {
+    if (!this.#ended) this.#closedAsTooBusy()
+  }
+
   /** A live event that some subscription selects. */
   deliver(frame: Buffer): void {
     if (!this.#ended && !this.#closedAsTooSlow()) this.#connection.send(frame)
@@ -245,6 +250,8 @@ export class StreamSession {
 
   async #sync(sub: StreamSubscription): Promise<void> {
     while (!this.#ended && !sub.ended) {
+      // An embedded log is read in this thread, without a turn of its own: however long it is, others get theirs.
+      await nextTurn()
       try {
         if (await this.#syncStep(sub)) return
       } catch (error) {

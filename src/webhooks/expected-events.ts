@@ -2,6 +2,7 @@ import { BLOCKS_PER_SECOND } from '../core/chain/network.ts'
 import { DAY_MS } from '../core/time.ts'
 import { CHAIN_KINDS, EVENT_KINDS, type EventKind } from '../events/kinds.ts'
 import type { Clock } from '../kit/clock.ts'
+import { nextTurn } from '../kit/time-slices.ts'
 import type { EventStore } from '../store/events.ts'
 import { CREDITS_PER_EVENT } from './credits.ts'
 
@@ -49,6 +50,8 @@ export function createExpectedEvents(deps: {
     }
     const counts = new Map<string, number>()
     for (let more = true; more; ) {
+      // An embedded log is read in this thread.
+      await nextTurn()
       const page = await events.after({ afterSeq, untilSeq: newestSeq, limit: EVENTS_PER_READ })
       for (const { kind, createdAtMs } of page.events) {
         counts.set(kind, (counts.get(kind) ?? 0) + 1)

@@ -241,3 +241,22 @@ test('a caller that leaves is noticed', async (t) => {
   client.socket.destroy()
   await until('the caller has left', () => gone?.() === true)
 })
+
+test('requests that arrive together do not keep other connections waiting until all are answered', async (t) => {
+  const order: string[] = []
+  const slow =
+    (name: string): FastHandler =>
+    (head, body, from) => {
+      for (const endsAtMs = performance.now() + 5; performance.now() < endsAtMs; );
+      order.push(name)
+      plain(head, body, from)
+    }
+  const { port } = await start(t, { '/flood': slow('flood'), '/other': slow('other') })
+  const flood = open(port)
+  flood.socket.write(get('/flood').repeat(40))
+  await until('the flood has begun', () => order.length > 0)
+  const other = open(port)
+  other.socket.write(get('/other'))
+  await until('all are answered', () => answersIn(flood.text()) === 40 && answersIn(other.text()) === 1)
+  assert.notEqual(order.at(-1), 'other')
+})

@@ -14,6 +14,7 @@ import type { Server as SecureServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { Server as TlsServer } from 'node:tls'
 import { ignoreSocketErrors } from '../../kit/socket-errors.ts'
+import { nextTurn, Slice } from '../../kit/time-slices.ts'
 import { INTERIM_ANSWER, whenHalfClosed } from './half-closed.ts'
 import { type PlainHead, plainHeadReader } from './plain-head.ts'
 import { keepAliveHeaders, type ResponseWriter, SocketResponseWriter } from './response-writer.ts'
@@ -64,6 +65,7 @@ export function openFastHttp(server: Server | SecureServer, options: FastHttpOpt
 
     function take(arrived: Buffer): void {
       isTurning = true
+      const slice = new Slice()
       let rest: Buffer | undefined
       for (let bytes: Buffer | undefined = arrived; bytes !== undefined && !isBusy; ) {
         const head = readHead(bytes)
@@ -78,10 +80,18 @@ export function openFastHttp(server: Server | SecureServer, options: FastHttpOpt
         const body = head.bodyBytes === 0 ? undefined : bytes.subarray(head.headBytes, whole)
         response = new SocketResponseWriter(socket, keepAlive, onAnswered)
         handler(head, body, { socket, response })
-        if (!isBusy) bytes = rest
+        if (isBusy) continue
+        bytes = rest
+        if (rest !== undefined && slice.isOver) giveWay()
       }
       isTurning = false
       if (isBusy && rest !== undefined) putBack(rest)
+    }
+
+    /** One read of the socket can contain thousands of requests: other connections get their turn between them. */
+    function giveWay(): void {
+      isBusy = true
+      void nextTurn().then(turn)
     }
 
     /** Bytes after the current request wait in the socket, and the client's FIN behind them. */

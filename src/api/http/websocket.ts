@@ -53,6 +53,8 @@ export function acceptStreams(server: Server, options: StreamOptions): { close()
     perMessageDeflate: false,
     autoPong: false,
     maxPayload: MAX_MESSAGE_BYTES,
+    // One read of a socket can contain ten thousand frames: each is handled in a turn of its own.
+    allowSynchronousEvents: false,
     ...MORE_LIMITS,
   })
   /** Connections whose key is not checked yet or was refused, by address: clients without a key can hold only a few. */
@@ -176,7 +178,7 @@ function accept(
       }
       socket.on('message', (data: Buffer) => receive({ isPing: false, data }))
       socket.on('ping', (data) => receive({ isPing: true, data }))
-      socket.on('pong', () => client.alive())
+      socket.on('pong', () => client.pong())
       socket.on('close', () => client.closed())
       for (const frame of early.splice(0)) receive(frame)
     })

@@ -194,7 +194,7 @@ function streamEndpoint(
             )
             socket.on(
               'pong',
-              alive(() => client.alive()),
+              alive(() => client.pong()),
             )
             socket.on(
               'close',
