@@ -18,6 +18,7 @@ import type { Metrics } from '../../kit/metrics.ts'
 import { ignoreConnectionErrors } from '../../kit/socket-errors.ts'
 import { methodFinder, type PublishedRoute } from '../publish/router.ts'
 import { type BoundPort, bindPort } from './bind-port.ts'
+import { boundPipelines } from './bound-pipelines.ts'
 import { callerAddress } from './caller-address.ts'
 import type { Certificate } from './certificate.ts'
 import { answerClientError } from './client-error.ts'
@@ -204,6 +205,7 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
   })
   const keepAliveMs = options.keepAliveMs ?? KEEP_ALIVE_MS
   keepHalfClosedReaders(app.server, keepAliveMs)
+  boundPipelines(app.server)
   const fastHttp = openFastHttp(app.server, {
     find: (method, path, bodyBytes) =>
       bodyBytes <= (bodyLimits.get(path) ?? 0) ? fastHandlers[method].get(path) : undefined,
