@@ -12,8 +12,12 @@ export type Verdict =
 const LIMITED_MS = 16_000
 const BANNED_MS = 120_000
 const BLOCKED_MS = 60_000
-/** A longer wait in a header is not believed; the message of a ban may be longer. */
-const MAX_HALT_MS = 3 * 24 * 3_600_000
+/** The windows of all limits are shorter: one absurd header must not end the recording of a venue for days. */
+const MAX_LIMITED_MS = 15 * 60_000
+/** The longest ban of any venue. */
+const MAX_BANNED_MS = 3 * 24 * 3_600_000
+/** A wait of nothing would send all tries at once. */
+const MIN_HALT_MS = 1_000
 
 export function classifyReply(reply: {
   status: number
@@ -25,15 +29,19 @@ export function classifyReply(reply: {
   if (status >= 200 && status < 300) return { kind: 'ok' }
   switch (status) {
     case 429:
-      return { kind: 'halt', waitMs: retryAfterMs(reply) ?? LIMITED_MS, reason: 'rate limit' }
+      return { kind: 'halt', waitMs: retryAfterMs(reply, MAX_LIMITED_MS) ?? LIMITED_MS, reason: 'rate limit' }
     case 418:
       return {
         kind: 'halt',
-        waitMs: retryAfterMs(reply) ?? bannedUntilMs(reply) ?? BANNED_MS,
+        waitMs: retryAfterMs(reply, MAX_BANNED_MS) ?? bannedUntilMs(reply) ?? BANNED_MS,
         reason: 'banned',
       }
     case 403:
-      return { kind: 'halt', waitMs: retryAfterMs(reply) ?? BLOCKED_MS, reason: 'blocked by the firewall' }
+      return {
+        kind: 'halt',
+        waitMs: retryAfterMs(reply, MAX_LIMITED_MS) ?? BLOCKED_MS,
+        reason: 'blocked by the firewall',
+      }
     case 451:
       return { kind: 'refused', reason: 'refused for this region' }
     case 408:
@@ -47,17 +55,21 @@ export function classifyReply(reply: {
   return { kind: 'refused', reason: `status ${status}: ${errorText(body)}` }
 }
 
-function retryAfterMs(reply: { headers: ResponseHeaders; nowMs: number }): number | undefined {
+function retryAfterMs(reply: { headers: ResponseHeaders; nowMs: number }, maxMs: number): number | undefined {
   const text = reply.headers.get('retry-after')
-  if (text === null) return undefined
+  if (text === null || text.trim() === '') return undefined
   const seconds = Number(text)
   const waitMs = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(text) - reply.nowMs
-  return Number.isFinite(waitMs) && waitMs >= 0 ? Math.min(waitMs, MAX_HALT_MS) : undefined
+  return Number.isFinite(waitMs) && waitMs >= 0 ? within(waitMs, maxMs) : undefined
 }
 
 function bannedUntilMs(reply: { body: string; nowMs: number }): number | undefined {
   const match = /banned until (\d{13})/.exec(reply.body)
-  return match === null ? undefined : Math.min(Math.max(0, Number(match[1]) - reply.nowMs), MAX_HALT_MS)
+  return match === null ? undefined : within(Number(match[1]) - reply.nowMs, MAX_BANNED_MS)
+}
+
+function within(waitMs: number, maxMs: number): number {
+  return Math.min(Math.max(MIN_HALT_MS, waitMs), maxMs)
 }
 
 /** Binance sends `{"code":-1121,"msg":"Invalid symbol."}`; others send a line of text or a page of HTML. */

@@ -35,7 +35,12 @@ async function venueWith(handler: Handler, limits: Partial<RestLimits> = {}, clo
     fetch: (url, init) => fetch(url, init),
     clock,
     random: () => 1,
-    limits: { backoff: { baseMs: 5, capMs: 20 }, answerWithinMs: 300, answerClock: systemClock, ...limits },
+    limits: {
+      backoff: { baseMs: 5, capMs: 20 },
+      answerWithinMs: 30_000,
+      answerClock: systemClock,
+      ...limits,
+    },
   })
   return { client, asked }
 }
@@ -70,12 +75,15 @@ test('a ban that is longer than one waits is reported at once, and nothing more 
 })
 
 test('faults of the venue, broken connections and hanging answers are tried again', async () => {
-  const { client, asked } = await venueWith((request, response, index) => {
-    if (index === 0) response.writeHead(503).end('busy')
-    else if (index === 1) request.socket.destroy()
-    else if (index === 2) return
-    else ok(response)
-  })
+  const { client, asked } = await venueWith(
+    (request, response, index) => {
+      if (index === 0) response.writeHead(503).end('busy')
+      else if (index === 1) request.socket.destroy()
+      else if (index === 2) return
+      else ok(response)
+    },
+    { answerWithinMs: 1_500 },
+  )
   const answer = await client.request(
     { path: '/a', query: { symbol: 'BTCUSDT', from: undefined, limit: 5 }, weight: 1 },
     never,
@@ -204,6 +212,18 @@ test('each status means one thing', () => {
     waitMs: 90_000,
     reason: 'banned',
   })
+  const waitMs = (status: number, retryAfter: string) => {
+    const found = verdict(status, '', { 'retry-after': retryAfter })
+    return found.kind === 'halt' ? found.waitMs : undefined
+  }
+  for (const absurd of ['99999999999', '1e300', 'Fri, 31 Dec 9999 23:59:59 GMT']) {
+    assert.equal(waitMs(429, absurd), 900_000)
+    assert.equal(waitMs(418, absurd), 259_200_000)
+  }
+  assert.deepEqual(
+    ['', '0', '-5', 'soon'].map((text) => waitMs(429, text)),
+    [16_000, 1_000, 16_000, 16_000],
+  )
   assert.equal(verdict(403, '<html>').kind, 'halt')
   assert.deepEqual(verdict(451), { kind: 'refused', reason: 'refused for this region' })
   assert.equal(verdict(408).kind, 'retry')
