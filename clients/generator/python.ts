@@ -121,6 +121,7 @@ interface Argument {
   readonly text: string
   readonly required: boolean
   readonly isPositional: boolean
+  readonly doc: string
 }
 
 function method(operation: Operation, isAsync: boolean): string {
@@ -133,7 +134,16 @@ function method(operation: Operation, isAsync: boolean): string {
   const inBody = (fields ?? []).map((field): Argument => argument({ ...field, in: 'query' }))
   const whole: Argument[] =
     body !== undefined && fields === undefined
-      ? [{ name: 'body', wireName: 'body', text: typeText(body.type), required: true, isPositional: true }]
+      ? [
+          {
+            name: 'body',
+            wireName: 'body',
+            text: typeText(body.type),
+            required: true,
+            isPositional: true,
+            doc: '',
+          },
+        ]
       : []
   const all = [...own, ...whole, ...inBody]
   const positional = all.filter(({ isPositional }) => isPositional)
@@ -157,7 +167,7 @@ function method(operation: Operation, isAsync: boolean): string {
     ? `${isAsync ? 'AsyncRows' : 'Rows'}[${typeText(result.row)}, ${typeText(result.meta)}]`
     : typeText(result.type)
   const call = isRows ? `self._rows(${passed})` : `${isAsync ? 'await ' : ''}self._answer(${passed})`
-  return `\n    ${isAsync && !isRows ? 'async ' : ''}def ${nameOf(operation)}(${args.join(', ')}) -> ${returned}:\n        ${docstring(doc)}\n        return ${call}`
+  return `\n    ${isAsync && !isRows ? 'async ' : ''}def ${nameOf(operation)}(${args.join(', ')}) -> ${returned}:\n        ${docstring(doc, isAsync ? [] : [...positional, ...named])}\n        return ${call}`
 }
 
 /** What names one thing (a path, a symbol) can be given without its name. */
@@ -168,6 +178,7 @@ function argument(param: Param): Argument {
     text: typeText(param.type),
     required: param.required,
     isPositional: param.in === 'path' || (param.name === 'symbol' && param.required),
+    doc: param.doc,
   }
 }
 
@@ -189,10 +200,16 @@ function note(text: string, indent = ''): string {
   return line === '' ? '' : `${indent}# ${line}\n`
 }
 
-function docstring(text: string): string {
-  const line = (text.split('\n')[0] ?? '').replaceAll('\\', '\\\\').replaceAll('"""', "'''")
+/** The arguments are explained once, in the methods of `Client`: those of `AsyncClient` are the same. */
+function docstring(text: string, args: readonly Argument[] = []): string {
+  const line = inString(text)
+  const lines = args.flatMap(({ name, doc }) => (doc === '' ? [] : [`        ${name}: ${inString(doc)}`]))
+  if (lines.length > 0) return `"""\n        ${line}\n\n${lines.join('\n')}\n        """`
   return `"""${line.endsWith('"') ? `${line} ` : line}"""`
 }
+
+const inString = (text: string) =>
+  (text.split('\n')[0] ?? '').replaceAll('\\', '\\\\').replaceAll('"""', "'''")
 
 function typeText(type: TypeNode): string {
   switch (type.kind) {

@@ -121,7 +121,7 @@ export function readDocuments(openapiJson: object, asyncapiJson: object): Client
       words,
       method: method.toUpperCase(),
       path,
-      doc: [operation.description ?? operation.summary ?? '', `\`${method.toUpperCase()} ${path}\``]
+      doc: [`${operation.summary ?? ''}.`, operation.description ?? '', `\`${method.toUpperCase()} ${path}\``]
         .join(' ')
         .trim(),
       params,

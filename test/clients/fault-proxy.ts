@@ -10,6 +10,8 @@ import { portOf } from './port-of.ts'
 
 const FAULTS = ['none', '429', '503', 'cut before', 'cut inside', 'slow', 'too slow'] as const
 type Fault = (typeof FAULTS)[number]
+/** Well below any limit of a client. */
+const SLOW_MS = 200
 const SHORT_FAULTS = ['429', '503', 'cut before', 'cut inside', 'slow'] as const
 
 export interface FaultProxy {
@@ -109,7 +111,7 @@ export async function startFaultProxy(options: {
         answer.on('end', () => {
           charged.set(String(answer.headers['x-request-id']), Number(answer.headers['x-credits-used'] ?? 0))
           const body = Buffer.concat(chunks)
-          const delayMs = fault === 'too slow' ? timeoutMs * 2 : fault === 'slow' ? timeoutMs / 20 : 0
+          const delayMs = fault === 'too slow' ? timeoutMs * 2 : fault === 'slow' ? SLOW_MS : 0
           const timer = setTimeout(() => reply(response, answer, body, fault), delayMs)
           response.on('close', () => clearTimeout(timer))
         })

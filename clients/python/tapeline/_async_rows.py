@@ -19,6 +19,9 @@ class AsyncRows(Generic[Row, Meta]):
     def __init__(self, rows: Rows[Row, Meta]) -> None:
         self._rows = rows
 
+    def __repr__(self) -> str:
+        return repr(self._rows).replace("<Rows", "<AsyncRows", 1)
+
     async def page(self, cursor: Optional[str] = None) -> Page[Row, Meta]:
         """One page: the first one, or the one after a cursor."""
         return await asyncio.to_thread(self._rows.page, cursor)

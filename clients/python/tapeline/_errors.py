@@ -17,6 +17,11 @@ class TapelineError(Exception):
         self.request_id = str(details.get("request_id") or "")
         self.retry_after = retry_after
 
+    def __str__(self) -> str:
+        """With what the service's operator needs to find the request."""
+        asked = f", request {self.request_id}" if self.request_id else ""
+        return f"{super().__str__()} ({self.code}{asked})"
+
 
 class ConnectionLost(Exception):
     """No answer arrived: whether the service took the request is not known."""

@@ -3001,263 +3001,749 @@ class Methods:
         raise NotImplementedError
 
     def sources(self) -> Sources:
-        """The same for every plan; each endpoint record carries its `min_tier`. Credits: 25 flat. Open from the free plan on. `GET /v1/sources`"""
+        """Catalog of sources and their endpoints. The same for every plan; each endpoint record carries its `min_tier`. Credits: 25 flat. Open from the free plan on. `GET /v1/sources`"""
         return self._answer(OPERATIONS["sources"], {})
 
     def symbols(self) -> Symbols:
-        """Credits: 0 flat. Open from the free plan on. `GET /v1/symbols`"""
+        """Symbols and what covers them. Credits: 0 flat. Open from the free plan on. `GET /v1/symbols`"""
         return self._answer(OPERATIONS["symbols"], {})
 
     def candles(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, interval: Optional[Literal["1s", "1m", "5m", "15m", "1h", "4h", "1d", "24h"]] = None, source: Optional[Literal["cexa", "cexa_spot", "cexa_futures", "perpdex", "predmkt_a", "predmkt_b", "oracle"]] = None, market_id: Optional[str] = None, token_id: Optional[str] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Candle, ListMeta]:
-        """The current bar is served with `closed: false`. Rows come in time order when `start` is given, newest first otherwise. `oracle` has 5m and 15m only and no volume; prediction-market prices are probabilities. Credits: 50 plus 3 per row. Open from the free plan on. `GET /v1/candles`"""
+        """
+        Candles (OHLCV). The current bar is served with `closed: false`. Rows come in time order when `start` is given, newest first otherwise. `oracle` has 5m and 15m only and no volume; prediction-market prices are probabilities. Credits: 50 plus 3 per row. Open from the free plan on. `GET /v1/candles`
+
+        symbol: Asset symbol, in any case.
+        interval: Length of a bar.
+        source: Venue that the rows come from.
+        market_id: One market: condition id, number or slug (`predmkt_a`), or ticker (`predmkt_b`). Only for predmkt_a, predmkt_b; ignored elsewhere.
+        token_id: One leg of a market: its order-book token id (`predmkt_a`). Only for predmkt_a; ignored elsewhere.
+        start: First instant, inclusive. Left out: the start of the plan's window. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        end: Last instant, exclusive. Left out: now. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        limit: Rows per page. The plan's row cap may cut it.
+        after: Cursor from `meta.next_cursor` of the page before.
+        order: Row order. Left out: chronological when `start` is given, newest first otherwise.
+        """
         return self._rows(OPERATIONS["candles"], {"symbol": symbol, "interval": interval, "source": source, "market_id": market_id, "token_id": token_id, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def predmkt_a_candles(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, interval: Optional[Literal["5m", "15m", "1h", "4h", "1d", "24h"]] = None, market_id: Optional[str] = None, token_id: Optional[str] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, condition_id: Optional[str] = None) -> Rows[Candle, ListMeta]:
-        """Credits: 50 plus 3 per row. Open from the free plan on. Another path to `GET /v1/candles` with source=predmkt_a. `GET /v1/predmkt_a/candles`"""
+        """
+        Candles of prediction market A. Credits: 50 plus 3 per row. Open from the free plan on. Another path to `GET /v1/candles` with source=predmkt_a. `GET /v1/predmkt_a/candles`
+
+        symbol: Asset symbol, in any case.
+        interval: Length of a bar.
+        market_id: One market: condition id, number or slug (`predmkt_a`), or ticker (`predmkt_b`). Only for predmkt_a, predmkt_b; ignored elsewhere.
+        token_id: One leg of a market: its order-book token id (`predmkt_a`). Only for predmkt_a; ignored elsewhere.
+        start: First instant, inclusive. Left out: the start of the plan's window. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        end: Last instant, exclusive. Left out: now. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        limit: Rows per page. The plan's row cap may cut it.
+        after: Cursor from `meta.next_cursor` of the page before.
+        order: Row order. Left out: chronological when `start` is given, newest first otherwise.
+        condition_id: Another name of `market_id`. One market: condition id, number or slug (`predmkt_a`), or ticker (`predmkt_b`).
+        """
         return self._rows(OPERATIONS["predmkt_a_candles"], {"symbol": symbol, "interval": interval, "market_id": market_id, "token_id": token_id, "start": start, "end": end, "limit": limit, "after": after, "order": order, "condition_id": condition_id})
 
     def predmkt_b_by_symbol(self, symbol: str, *, interval: Optional[Literal["5m", "15m", "1h", "4h", "1d", "24h"]] = None, market_id: Optional[str] = None, token_id: Optional[str] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, start_time: Optional[Time] = None, end_time: Optional[Time] = None, offset: Optional[int] = None, include_orderbook: Optional[bool] = None) -> Rows[Candle, ListMeta]:
-        """Credits: 50 plus 3 per row. Open from the free plan on. Another path to `GET /v1/candles` with source=predmkt_b. `GET /v1/predmkt_b/{symbol}`"""
+        """
+        Probability and price history of prediction market B. Credits: 50 plus 3 per row. Open from the free plan on. Another path to `GET /v1/candles` with source=predmkt_b. `GET /v1/predmkt_b/{symbol}`
+
+        symbol: Asset symbol in any case, or a market id, condition id, slug, ticker or token id.
+        interval: Length of a bar.
+        market_id: One market: condition id, number or slug (`predmkt_a`), or ticker (`predmkt_b`). Only for predmkt_a, predmkt_b; ignored elsewhere.
+        token_id: One leg of a market: its order-book token id (`predmkt_a`). Only for predmkt_a; ignored elsewhere.
+        start: First instant, inclusive. Left out: the start of the plan's window. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        end: Last instant, exclusive. Left out: now. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        limit: Rows per page. The plan's row cap may cut it.
+        after: Cursor from `meta.next_cursor` of the page before.
+        order: Row order. Left out: chronological when `start` is given, newest first otherwise.
+        start_time: Another name of `start`. First instant, inclusive. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        end_time: Another name of `end`. Last instant, exclusive. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        offset: Pages are asked for by `after`. Accepted and ignored.
+        include_orderbook: Candles have no order book: it is on the snapshots of the venue. Accepted and ignored.
+        """
         return self._rows(OPERATIONS["predmkt_b_by_symbol"], {"symbol": symbol, "interval": interval, "market_id": market_id, "token_id": token_id, "start": start, "end": end, "limit": limit, "after": after, "order": order, "start_time": start_time, "end_time": end_time, "offset": offset, "include_orderbook": include_orderbook})
 
     def perpdex_by_symbol(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, interval: Optional[Literal["1s", "1m", "5m", "15m", "1h", "4h", "1d", "24h"]] = None, market_id: Optional[str] = None, token_id: Optional[str] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, start_time: Optional[Time] = None, end_time: Optional[Time] = None, offset: Optional[int] = None, include_orderbook: Optional[bool] = None) -> Rows[Candle, ListMeta]:
-        """Credits: 50 plus 3 per row. Open from the free plan on. Another path to `GET /v1/candles` with source=perpdex. `GET /v1/perpdex/{symbol}`"""
+        """
+        Candles of a perpetual. Credits: 50 plus 3 per row. Open from the free plan on. Another path to `GET /v1/candles` with source=perpdex. `GET /v1/perpdex/{symbol}`
+
+        symbol: Asset symbol, in any case.
+        interval: Length of a bar.
+        market_id: One market: condition id, number or slug (`predmkt_a`), or ticker (`predmkt_b`). Only for predmkt_a, predmkt_b; ignored elsewhere.
+        token_id: One leg of a market: its order-book token id (`predmkt_a`). Only for predmkt_a; ignored elsewhere.
+        start: First instant, inclusive. Left out: the start of the plan's window. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        end: Last instant, exclusive. Left out: now. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        limit: Rows per page. The plan's row cap may cut it.
+        after: Cursor from `meta.next_cursor` of the page before.
+        order: Row order. Left out: chronological when `start` is given, newest first otherwise.
+        start_time: Another name of `start`. First instant, inclusive. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        end_time: Another name of `end`. Last instant, exclusive. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        offset: Pages are asked for by `after`. Accepted and ignored.
+        include_orderbook: Candles have no order book: it is on the snapshots of the venue. Accepted and ignored.
+        """
         return self._rows(OPERATIONS["perpdex_by_symbol"], {"symbol": symbol, "interval": interval, "market_id": market_id, "token_id": token_id, "start": start, "end": end, "limit": limit, "after": after, "order": order, "start_time": start_time, "end_time": end_time, "offset": offset, "include_orderbook": include_orderbook})
 
     def snapshots(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, source: Literal["predmkt_a", "predmkt_b", "perpdex", "cexa"], market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_orderbook: Optional[bool] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Snapshot, ListMeta]:
-        """Samples on a 500 ms grid. `interval` picks the last sample of each step. The books of prediction markets come with `include_orderbook`; `perpdex` rows always carry their levels. Credits: 50 plus 4 per row; 50 plus 10 per row with include_orderbook on predmkt_a. Open from the free plan on. `GET /v1/snapshots`"""
+        """
+        Order-book snapshots. Samples on a 500 ms grid. `interval` picks the last sample of each step. The books of prediction markets come with `include_orderbook`; `perpdex` rows always carry their levels. Credits: 50 plus 4 per row; 50 plus 10 per row with include_orderbook on predmkt_a. Open from the free plan on. `GET /v1/snapshots`
+
+        symbol: Asset symbol, in any case.
+        source: Venue that the rows come from.
+        market_id: One market: condition id, number or slug (`predmkt_a`), or ticker (`predmkt_b`). Only for predmkt_a, predmkt_b; ignored elsewhere.
+        market_type: Duration of the contract. Only for predmkt_a, predmkt_b; ignored elsewhere.
+        include_orderbook: Adds both books of each market: every level of `predmkt_b`, up to `depth` of `predmkt_a`. Only for predmkt_a, predmkt_b; ignored elsewhere.
+        include_diffs: Adds what changed in the first book since the row before. `predmkt_b`, and `/v1/predmkt_a/orderbook`. Only for predmkt_a, predmkt_b; ignored elsewhere.
+        depth: Levels per side of the books of `predmkt_a`. Only for predmkt_a; ignored elsewhere.
+        interval: Sampling step; left out: every stored sample.
+        start: First instant, inclusive. Left out: the start of the plan's window. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        end: Last instant, inclusive. Left out: now. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        limit: Rows per page. The plan's row cap may cut it.
+        after: Cursor from `meta.next_cursor` of the page before.
+        order: Row order. Left out: chronological when `start` is given, newest first otherwise.
+        """
         return self._rows(OPERATIONS["snapshots"], {"source": source, "symbol": symbol, "market_id": market_id, "market_type": market_type, "include_orderbook": include_orderbook, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def predmkt_a_snapshots(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_orderbook: Optional[bool] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, condition_id: Optional[str] = None) -> Rows[Snapshot, ListMeta]:
-        """Credits: 50 plus 4 per row; 50 plus 10 per row with include_orderbook on predmkt_a. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_a. `GET /v1/predmkt_a/snapshots`"""
+        """
+        Up/Down book snapshots. Credits: 50 plus 4 per row; 50 plus 10 per row with include_orderbook on predmkt_a. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_a. `GET /v1/predmkt_a/snapshots`
+
+        symbol: Asset symbol, in any case.
+        market_id: One market: condition id, number or slug (`predmkt_a`), or ticker (`predmkt_b`). Only for predmkt_a, predmkt_b; ignored elsewhere.
+        market_type: Duration of the contract. Only for predmkt_a, predmkt_b; ignored elsewhere.
+        include_orderbook: Adds both books of each market: every level of `predmkt_b`, up to `depth` of `predmkt_a`. Only for predmkt_a, predmkt_b; ignored elsewhere.
+        include_diffs: Adds what changed in the first book since the row before. `predmkt_b`, and `/v1/predmkt_a/orderbook`. Only for predmkt_a, predmkt_b; ignored elsewhere.
+        depth: Levels per side of the books of `predmkt_a`. Only for predmkt_a; ignored elsewhere.
+        interval: Sampling step; left out: every stored sample.
+        start: First instant, inclusive. Left out: the start of the plan's window. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        end: Last instant, inclusive. Left out: now. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        limit: Rows per page. The plan's row cap may cut it.
+        after: Cursor from `meta.next_cursor` of the page before.
+        order: Row order. Left out: chronological when `start` is given, newest first otherwise.
+        condition_id: Another name of `market_id`. One market: condition id, number or slug (`predmkt_a`), or ticker (`predmkt_b`).
+        """
         return self._rows(OPERATIONS["predmkt_a_snapshots"], {"symbol": symbol, "market_id": market_id, "market_type": market_type, "include_orderbook": include_orderbook, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order, "condition_id": condition_id})
 
     def predmkt_a_orderbook(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, condition_id: Optional[str] = None) -> Rows[Snapshot, ListMeta]:
-        """Credits: 50 plus 10 per row. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_a, include_orderbook=true. `GET /v1/predmkt_a/orderbook`"""
+        """
+        Order-book history of prediction market A. Credits: 50 plus 10 per row. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_a, include_orderbook=true. `GET /v1/predmkt_a/orderbook`
+
+        symbol: Asset symbol, in any case.
+        market_id: One market: condition id, number or slug (`predmkt_a`), or ticker (`predmkt_b`). Only for predmkt_a, predmkt_b; ignored elsewhere.
+        market_type: Duration of the contract. Only for predmkt_a, predmkt_b; ignored elsewhere.
+        include_diffs: Adds what changed in the first book since the row before. `predmkt_b`, and `/v1/predmkt_a/orderbook`. Only for predmkt_a, predmkt_b; ignored elsewhere.
+        depth: Levels per side of the books of `predmkt_a`. Only for predmkt_a; ignored elsewhere.
+        interval: Sampling step; left out: every stored sample.
+        start: First instant, inclusive. Left out: the start of the plan's window. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        end: Last instant, inclusive. Left out: now. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        limit: Rows per page. The plan's row cap may cut it.
+        after: Cursor from `meta.next_cursor` of the page before.
+        order: Row order. Left out: chronological when `start` is given, newest first otherwise.
+        condition_id: Another name of `market_id`. One market: condition id, number or slug (`predmkt_a`), or ticker (`predmkt_b`).
+        """
         return self._rows(OPERATIONS["predmkt_a_orderbook"], {"symbol": symbol, "market_id": market_id, "market_type": market_type, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order, "condition_id": condition_id})
 
     def predmkt_b_snapshots(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_orderbook: Optional[bool] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, series: Optional[Literal["15m", "hourly", "daily"]] = None) -> Rows[Snapshot, ListMeta]:
-        """Credits: 50 plus 4 per row. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_b. `GET /v1/predmkt_b/snapshots`"""
+        """
+        Yes/No book snapshots. Credits: 50 plus 4 per row. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_b. `GET /v1/predmkt_b/snapshots`
+
+        symbol: Asset symbol, in any case.
+        market_id: One market: condition id, number or slug (`predmkt_a`), or ticker (`predmkt_b`). Only for predmkt_a, predmkt_b; ignored elsewhere.
+        market_type: Duration of the contract. Only for predmkt_a, predmkt_b; ignored elsewhere.
+        include_orderbook: Adds both books of each market: every level of `predmkt_b`, up to `depth` of `predmkt_a`. Only for predmkt_a, predmkt_b; ignored elsewhere.
+        include_diffs: Adds what changed in the first book since the row before. `predmkt_b`, and `/v1/predmkt_a/orderbook`. Only for predmkt_a, predmkt_b; ignored elsewhere.
+        depth: Levels per side of the books of `predmkt_a`. Only for predmkt_a; ignored elsewhere.
+        interval: Sampling step; left out: every stored sample.
+        start: First instant, inclusive. Left out: the start of the plan's window. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        end: Last instant, inclusive. Left out: now. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        limit: Rows per page. The plan's row cap may cut it.
+        after: Cursor from `meta.next_cursor` of the page before.
+        order: Row order. Left out: chronological when `start` is given, newest first otherwise.
+        series: Another name of `market_type`. Series of the contract.
+        """
         return self._rows(OPERATIONS["predmkt_b_snapshots"], {"symbol": symbol, "market_id": market_id, "market_type": market_type, "include_orderbook": include_orderbook, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order, "series": series})
 
     def predmkt_b_orderbook(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, series: Optional[Literal["15m", "hourly", "daily"]] = None) -> Rows[Snapshot, ListMeta]:
-        """Credits: 50 plus 4 per row. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_b, include_orderbook=true. `GET /v1/predmkt_b/orderbook`"""
+        """
+        Order-book history of prediction market B. Credits: 50 plus 4 per row. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_b, include_orderbook=true. `GET /v1/predmkt_b/orderbook`
+
+        symbol: Asset symbol, in any case.
+        market_id: One market: condition id, number or slug (`predmkt_a`), or ticker (`predmkt_b`). Only for predmkt_a, predmkt_b; ignored elsewhere.
+        market_type: Duration of the contract. Only for predmkt_a, predmkt_b; ignored elsewhere.
+        include_diffs: Adds what changed in the first book since the row before. `predmkt_b`, and `/v1/predmkt_a/orderbook`. Only for predmkt_a, predmkt_b; ignored elsewhere.
+        depth: Levels per side of the books of `predmkt_a`. Only for predmkt_a; ignored elsewhere.
+        interval: Sampling step; left out: every stored sample.
+        start: First instant, inclusive. Left out: the start of the plan's window. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        end: Last instant, inclusive. Left out: now. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        limit: Rows per page. The plan's row cap may cut it.
+        after: Cursor from `meta.next_cursor` of the page before.
+        order: Row order. Left out: chronological when `start` is given, newest first otherwise.
+        series: Another name of `market_type`. Series of the contract.
+        """
         return self._rows(OPERATIONS["predmkt_b_orderbook"], {"symbol": symbol, "market_id": market_id, "market_type": market_type, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order, "series": series})
 
     def perpdex_snapshots(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_orderbook: Optional[bool] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Snapshot, ListMeta]:
-        """Credits: 50 plus 4 per row. Open from the free plan on. Another path to `GET /v1/snapshots` with source=perpdex. `GET /v1/perpdex/snapshots`"""
+        """
+        L2 book snapshots of perpetuals. Credits: 50 plus 4 per row. Open from the free plan on. Another path to `GET /v1/snapshots` with source=perpdex. `GET /v1/perpdex/snapshots`
+
+        symbol: Asset symbol, in any case.
+        market_id: One market: condition id, number or slug (`predmkt_a`), or ticker (`predmkt_b`). Only for predmkt_a, predmkt_b; ignored elsewhere.
+        market_type: Duration of the contract. Only for predmkt_a, predmkt_b; ignored elsewhere.
+        include_orderbook: Adds both books of each market: every level of `predmkt_b`, up to `depth` of `predmkt_a`. Only for predmkt_a, predmkt_b; ignored elsewhere.
+        include_diffs: Adds what changed in the first book since the row before. `predmkt_b`, and `/v1/predmkt_a/orderbook`. Only for predmkt_a, predmkt_b; ignored elsewhere.
+        depth: Levels per side of the books of `predmkt_a`. Only for predmkt_a; ignored elsewhere.
+        interval: Sampling step; left out: every stored sample.
+        start: First instant, inclusive. Left out: the start of the plan's window. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        end: Last instant, inclusive. Left out: now. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        limit: Rows per page. The plan's row cap may cut it.
+        after: Cursor from `meta.next_cursor` of the page before.
+        order: Row order. Left out: chronological when `start` is given, newest first otherwise.
+        """
         return self._rows(OPERATIONS["perpdex_snapshots"], {"symbol": symbol, "market_id": market_id, "market_type": market_type, "include_orderbook": include_orderbook, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def snapshots_at(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, source: Literal["predmkt_a", "predmkt_b", "perpdex", "cexa"], time: Optional[Time] = None, interval: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, market_id: Optional[str] = None, include_orderbook: Optional[bool] = None) -> SnapshotAt:
-        """Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first, or the newest of a duration with `interval` in place of `time`. `data` is null when there is none at or before the time; `meta.reason` says why. Credits: 50 flat. Open from the free plan on. `GET /v1/snapshots/at`"""
+        """
+        The snapshot at or before a time. Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first, or the newest of a duration with `interval` in place of `time`. `data` is null when there is none at or before the time; `meta.reason` says why. Credits: 50 flat. Open from the free plan on. `GET /v1/snapshots/at`
+
+        symbol: Asset symbol, in any case.
+        source: Venue that the rows come from.
+        time: The instant. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds. Needed unless `interval` is given.
+        interval: Duration of the contract; without `time` its newest snapshot. Only for predmkt_a, predmkt_b; ignored elsewhere.
+        market_id: One market: condition id, number or slug (`predmkt_a`), or ticker (`predmkt_b`). Only for predmkt_a, predmkt_b; ignored elsewhere.
+        include_orderbook: Adds both books of the market, with every level. Only for predmkt_a, predmkt_b; ignored elsewhere.
+        """
         return self._answer(OPERATIONS["snapshots_at"], {"source": source, "symbol": symbol, "time": time, "interval": interval, "market_id": market_id, "include_orderbook": include_orderbook})
 
     def predmkt_a_snapshots_at(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, time: Optional[Time] = None, interval: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, market_id: Optional[str] = None, include_orderbook: Optional[bool] = None, condition_id: Optional[str] = None) -> SnapshotAt:
-        """Credits: 50 flat. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=predmkt_a. `GET /v1/predmkt_a/snapshots/at`"""
+        """
+        Up/Down snapshot at or before a time. Credits: 50 flat. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=predmkt_a. `GET /v1/predmkt_a/snapshots/at`
+
+        symbol: Asset symbol, in any case.
+        time: The instant. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds. Needed unless `interval` is given.
+        interval: Duration of the contract; without `time` its newest snapshot. Only for predmkt_a, predmkt_b; ignored elsewhere.
+        market_id: One market: condition id, number or slug (`predmkt_a`), or ticker (`predmkt_b`). Only for predmkt_a, predmkt_b; ignored elsewhere.
+        include_orderbook: Adds both books of the market, with every level. Only for predmkt_a, predmkt_b; ignored elsewhere.
+        condition_id: Another name of `market_id`. One market: condition id, number or slug (`predmkt_a`), or ticker (`predmkt_b`).
+        """
         return self._answer(OPERATIONS["predmkt_a_snapshots_at"], {"symbol": symbol, "time": time, "interval": interval, "market_id": market_id, "include_orderbook": include_orderbook, "condition_id": condition_id})
 
     def predmkt_b_snapshots_at(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, time: Optional[Time] = None, interval: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, market_id: Optional[str] = None, include_orderbook: Optional[bool] = None) -> SnapshotAt:
-        """Credits: 50 flat. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=predmkt_b. `GET /v1/predmkt_b/snapshots/at`"""
+        """
+        Yes/No snapshot at or before a time. Credits: 50 flat. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=predmkt_b. `GET /v1/predmkt_b/snapshots/at`
+
+        symbol: Asset symbol, in any case.
+        time: The instant. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds. Needed unless `interval` is given.
+        interval: Duration of the contract; without `time` its newest snapshot. Only for predmkt_a, predmkt_b; ignored elsewhere.
+        market_id: One market: condition id, number or slug (`predmkt_a`), or ticker (`predmkt_b`). Only for predmkt_a, predmkt_b; ignored elsewhere.
+        include_orderbook: Adds both books of the market, with every level. Only for predmkt_a, predmkt_b; ignored elsewhere.
+        """
         return self._answer(OPERATIONS["predmkt_b_snapshots_at"], {"symbol": symbol, "time": time, "interval": interval, "market_id": market_id, "include_orderbook": include_orderbook})
 
     def perpdex_snapshots_at(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, time: Optional[Time] = None, interval: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, market_id: Optional[str] = None, include_orderbook: Optional[bool] = None) -> SnapshotAt:
-        """Credits: 50 flat. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=perpdex. `GET /v1/perpdex/snapshots/at`"""
+        """
+        L2 snapshot at or before a time. Credits: 50 flat. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=perpdex. `GET /v1/perpdex/snapshots/at`
+
+        symbol: Asset symbol, in any case.
+        time: The instant. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds. Needed unless `interval` is given.
+        interval: Duration of the contract; without `time` its newest snapshot. Only for predmkt_a, predmkt_b; ignored elsewhere.
+        market_id: One market: condition id, number or slug (`predmkt_a`), or ticker (`predmkt_b`). Only for predmkt_a, predmkt_b; ignored elsewhere.
+        include_orderbook: Adds both books of the market, with every level. Only for predmkt_a, predmkt_b; ignored elsewhere.
+        """
         return self._answer(OPERATIONS["perpdex_snapshots_at"], {"symbol": symbol, "time": time, "interval": interval, "market_id": market_id, "include_orderbook": include_orderbook})
 
     def trades(self, symbol: str, *, source: Optional[Literal["predmkt_a", "predmkt_b", "perpdex"]] = None, market_id: Optional[str] = None, token_id: Optional[str] = None, side: Optional[Literal["buy", "sell", "all"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Trade, ListMeta]:
-        """Single trades. Spot exchange trades are on `/v1/flow` as buckets. Credits: 50 plus 2 per row. Open from the free plan on. `GET /v1/trades`"""
+        """
+        Trade ticks. Single trades. Spot exchange trades are on `/v1/flow` as buckets. Credits: 50 plus 2 per row. Open from the free plan on. `GET /v1/trades`
+
+        symbol: Asset symbol in any case, or a market id, condition id, slug, ticker or token id.
+        source: Venue that the rows come from.
+        market_id: One market: condition id, number or slug (`predmkt_a`), or ticker (`predmkt_b`). Only for predmkt_a, predmkt_b; ignored elsewhere.
+        token_id: One leg of a market: its order-book token id (`predmkt_a`). Only for predmkt_a; ignored elsewhere.
+        side: Side of the aggressor. Left out: all.
+        start: First instant, inclusive. Left out: the start of the plan's window. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        end: Last instant, exclusive. Left out: now. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        limit: Rows per page. The plan's row cap may cut it.
+        after: Cursor from `meta.next_cursor` of the page before.
+        order: Row order. Left out: chronological when `start` is given, newest first otherwise.
+        """
         return self._rows(OPERATIONS["trades"], {"symbol": symbol, "source": source, "market_id": market_id, "token_id": token_id, "side": side, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def predmkt_a_trades(self, symbol: str, *, market_id: Optional[str] = None, token_id: Optional[str] = None, side: Optional[Literal["buy", "sell", "all"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Trade, ListMeta]:
-        """Credits: 50 plus 2 per row. Open from the free plan on. Another path to `GET /v1/trades` with source=predmkt_a. `GET /v1/predmkt_a/trades`"""
+        """
+        Trade ticks of prediction market A. Credits: 50 plus 2 per row. Open from the free plan on. Another path to `GET /v1/trades` with source=predmkt_a. `GET /v1/predmkt_a/trades`
+
+        symbol: Asset symbol in any case, or a market id, condition id, slug, ticker or token id.
+        market_id: One market: condition id, number or slug (`predmkt_a`), or ticker (`predmkt_b`). Only for predmkt_a, predmkt_b; ignored elsewhere.
+        token_id: One leg of a market: its order-book token id (`predmkt_a`). Only for predmkt_a; ignored elsewhere.
+        side: Side of the aggressor. Left out: all.
+        start: First instant, inclusive. Left out: the start of the plan's window. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        end: Last instant, exclusive. Left out: now. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        limit: Rows per page. The plan's row cap may cut it.
+        after: Cursor from `meta.next_cursor` of the page before.
+        order: Row order. Left out: chronological when `start` is given, newest first otherwise.
+        """
         return self._rows(OPERATIONS["predmkt_a_trades"], {"symbol": symbol, "market_id": market_id, "token_id": token_id, "side": side, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def perpdex_trades(self, symbol: str, *, market_id: Optional[str] = None, token_id: Optional[str] = None, side: Optional[Literal["buy", "sell", "all"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Trade, ListMeta]:
-        """Credits: 50 plus 2 per row. Open from the free plan on. Another path to `GET /v1/trades` with source=perpdex. `GET /v1/perpdex/trades`"""
+        """
+        Trade ticks of perpetuals. Credits: 50 plus 2 per row. Open from the free plan on. Another path to `GET /v1/trades` with source=perpdex. `GET /v1/perpdex/trades`
+
+        symbol: Asset symbol in any case, or a market id, condition id, slug, ticker or token id.
+        market_id: One market: condition id, number or slug (`predmkt_a`), or ticker (`predmkt_b`). Only for predmkt_a, predmkt_b; ignored elsewhere.
+        token_id: One leg of a market: its order-book token id (`predmkt_a`). Only for predmkt_a; ignored elsewhere.
+        side: Side of the aggressor. Left out: all.
+        start: First instant, inclusive. Left out: the start of the plan's window. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        end: Last instant, exclusive. Left out: now. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        limit: Rows per page. The plan's row cap may cut it.
+        after: Cursor from `meta.next_cursor` of the page before.
+        order: Row order. Left out: chronological when `start` is given, newest first otherwise.
+        """
         return self._rows(OPERATIONS["perpdex_trades"], {"symbol": symbol, "market_id": market_id, "token_id": token_id, "side": side, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def flow(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, interval: Literal["5m", "15m", "1h", "4h", "24h"], start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Flow, ListMeta]:
-        """Buckets of aggregate trades. Counts are null in bars that were rebuilt without aggregate trades. Credits: 50 plus 3 per row. Open from the free plan on. `GET /v1/flow`"""
+        """
+        Buy and sell pressure of the spot exchange. Buckets of aggregate trades. Counts are null in bars that were rebuilt without aggregate trades. Credits: 50 plus 3 per row. Open from the free plan on. `GET /v1/flow`
+
+        symbol: Asset symbol, in any case.
+        interval: Length of a bucket.
+        start: First instant, inclusive. Left out: the start of the plan's window. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        end: Last instant, exclusive. Left out: now. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        limit: Rows per page. The plan's row cap may cut it.
+        after: Cursor from `meta.next_cursor` of the page before.
+        order: Row order. Left out: chronological when `start` is given, newest first otherwise.
+        """
         return self._rows(OPERATIONS["flow"], {"symbol": symbol, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def open_interest(self, symbol: str, *, source: Optional[Literal["cexa_futures", "perpdex", "predmkt_b"]] = None, interval: Optional[Literal["5m", "15m", "1h", "4h", "1d", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[OpenInterest, ListMeta]:
-        """For `predmkt_b` a symbol gives the sum over its markets; a ticker in place of the symbol gives one market. Credits: 50 plus 3 per row. Open from the free plan on. `GET /v1/open-interest`"""
+        """
+        Open interest. For `predmkt_b` a symbol gives the sum over its markets; a ticker in place of the symbol gives one market. Credits: 50 plus 3 per row. Open from the free plan on. `GET /v1/open-interest`
+
+        symbol: Asset symbol in any case, or the ticker or slug of a `predmkt_b` market.
+        source: Venue that the rows come from.
+        interval: Distance of the observations.
+        start: First instant, inclusive. Left out: the start of the plan's window. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        end: Last instant, exclusive. Left out: now. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        limit: Rows per page. The plan's row cap may cut it.
+        after: Cursor from `meta.next_cursor` of the page before.
+        order: Row order. Left out: chronological when `start` is given, newest first otherwise.
+        """
         return self._rows(OPERATIONS["open_interest"], {"symbol": symbol, "source": source, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def perpdex_open_interest(self, symbol: str, *, interval: Optional[Literal["5m", "15m", "1h", "4h", "1d", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[OpenInterest, ListMeta]:
-        """Credits: 50 plus 3 per row. Open from the free plan on. Another path to `GET /v1/open-interest` with source=perpdex. `GET /v1/perpdex/open-interest`"""
+        """
+        Open interest of perpetuals. Credits: 50 plus 3 per row. Open from the free plan on. Another path to `GET /v1/open-interest` with source=perpdex. `GET /v1/perpdex/open-interest`
+
+        symbol: Asset symbol in any case, or the ticker or slug of a `predmkt_b` market.
+        interval: Distance of the observations.
+        start: First instant, inclusive. Left out: the start of the plan's window. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        end: Last instant, exclusive. Left out: now. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        limit: Rows per page. The plan's row cap may cut it.
+        after: Cursor from `meta.next_cursor` of the page before.
+        order: Row order. Left out: chronological when `start` is given, newest first otherwise.
+        """
         return self._rows(OPERATIONS["perpdex_open_interest"], {"symbol": symbol, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def liquidations(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, start: Optional[Time] = None, end: Optional[Time] = None, side: Optional[Literal["long", "short", "all"]] = None, min_usd: Optional[float] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Liquidation, ListMeta]:
-        """A sample: the venue publishes at most one liquidation per symbol and second. Kept for 90 days. Credits: 25 plus 2 per row. Open from the free plan on. `GET /v1/liquidations`"""
+        """
+        Liquidations of the futures exchange. A sample: the venue publishes at most one liquidation per symbol and second. Kept for 90 days. Credits: 25 plus 2 per row. Open from the free plan on. `GET /v1/liquidations`
+
+        symbol: Asset symbol, in any case.
+        start: First instant, inclusive. Left out: the start of the plan's window. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        end: Last instant, exclusive. Left out: now. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        side: Side that was liquidated.
+        min_usd: Least value in US dollars. Needs the business plan.
+        limit: Rows per page. The plan's row cap may cut it.
+        after: Cursor from `meta.next_cursor` of the page before.
+        order: Row order. Left out: chronological when `start` is given, newest first otherwise.
+        """
         return self._rows(OPERATIONS["liquidations"], {"symbol": symbol, "start": start, "end": end, "side": side, "min_usd": min_usd, "limit": limit, "after": after, "order": order})
 
     def funding(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, source: Optional[Literal["cexa_futures", "perpdex"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Funding, ListMeta]:
-        """One row per settlement: every 8 hours on the futures exchange, hourly on `perpdex`. Without a source both are interleaved in time. Credits: 50 plus 3 per row. Open from the free plan on. `GET /v1/funding`"""
+        """
+        Funding rates. One row per settlement: every 8 hours on the futures exchange, hourly on `perpdex`. Without a source both are interleaved in time. Credits: 50 plus 3 per row. Open from the free plan on. `GET /v1/funding`
+
+        symbol: Asset symbol, in any case.
+        source: Venue that the rows come from.
+        start: First instant, inclusive. Left out: the start of the plan's window. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        end: Last instant, exclusive. Left out: now. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        limit: Rows per page. The plan's row cap may cut it.
+        after: Cursor from `meta.next_cursor` of the page before.
+        order: Row order. Left out: chronological when `start` is given, newest first otherwise.
+        """
         return self._rows(OPERATIONS["funding"], {"symbol": symbol, "source": source, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def perpdex_funding(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Funding, ListMeta]:
-        """Credits: 50 plus 3 per row. Open from the free plan on. Another path to `GET /v1/funding` with source=perpdex. `GET /v1/perpdex/funding`"""
+        """
+        Funding rates of perpetuals. Credits: 50 plus 3 per row. Open from the free plan on. Another path to `GET /v1/funding` with source=perpdex. `GET /v1/perpdex/funding`
+
+        symbol: Asset symbol, in any case.
+        start: First instant, inclusive. Left out: the start of the plan's window. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        end: Last instant, exclusive. Left out: now. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        limit: Rows per page. The plan's row cap may cut it.
+        after: Cursor from `meta.next_cursor` of the page before.
+        order: Row order. Left out: chronological when `start` is given, newest first otherwise.
+        """
         return self._rows(OPERATIONS["perpdex_funding"], {"symbol": symbol, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def ticker(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, source: Optional[Literal["cexa", "cexa_futures"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Ticker, ListMeta]:
-        """Credits: 50 plus 5 per row. Open from the developer plan (tier pro) on. `GET /v1/ticker`"""
+        """
+        Best bid and ask, one row per second. Credits: 50 plus 5 per row. Open from the developer plan (tier pro) on. `GET /v1/ticker`
+
+        symbol: Asset symbol, in any case.
+        source: Venue that the rows come from.
+        start: First instant, inclusive. Left out: the start of the plan's window. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        end: Last instant, exclusive. Left out: now. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        limit: Rows per page. The plan's row cap may cut it.
+        after: Cursor from `meta.next_cursor` of the page before.
+        order: Row order. Left out: chronological when `start` is given, newest first otherwise.
+        """
         return self._rows(OPERATIONS["ticker"], {"symbol": symbol, "source": source, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def markets(self, *, source: Optional[Literal["predmkt_a", "predmkt_b", "perpdex"]] = None, symbol: Optional[Literal["BTC", "ETH", "SOL", "XRP"]] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, active: Optional[bool] = None, status: Optional[Literal["upcoming", "open", "closed", "resolved"]] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Market, ListMeta]:
-        """Latest end first, perpetuals before all; with `order=asc` the soonest end first. `active` and `status` left out list all. Credits: 25 flat. Open from the free plan on. `GET /v1/markets`"""
+        """
+        Markets and their identifiers. Latest end first, perpetuals before all; with `order=asc` the soonest end first. `active` and `status` left out list all. Credits: 25 flat. Open from the free plan on. `GET /v1/markets`
+
+        source: Venue that the rows come from.
+        symbol: Asset symbol, in any case.
+        market_type: Duration of the contract.
+        active: Only markets that have not ended (true), or that have ended or are resolved (false).
+        status: Only markets in this state.
+        limit: Rows per page. The plan's row cap may cut it.
+        after: Cursor from `meta.next_cursor` of the page before.
+        order: Order by end. Left out: latest first.
+        """
         return self._rows(OPERATIONS["markets"], {"source": source, "symbol": symbol, "market_type": market_type, "active": active, "status": status, "limit": limit, "after": after, "order": order})
 
     def predmkt_a_markets(self, *, symbol: Optional[Literal["BTC", "ETH", "SOL", "XRP"]] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, active: Optional[bool] = None, status: Optional[Literal["upcoming", "open", "closed", "resolved"]] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Market, ListMeta]:
-        """Credits: 25 flat. Open from the free plan on. Another path to `GET /v1/markets` with source=predmkt_a. `GET /v1/predmkt_a/markets`"""
+        """
+        Markets of prediction market A. Credits: 25 flat. Open from the free plan on. Another path to `GET /v1/markets` with source=predmkt_a. `GET /v1/predmkt_a/markets`
+
+        symbol: Asset symbol, in any case.
+        market_type: Duration of the contract.
+        active: Only markets that have not ended (true), or that have ended or are resolved (false).
+        status: Only markets in this state.
+        limit: Rows per page. The plan's row cap may cut it.
+        after: Cursor from `meta.next_cursor` of the page before.
+        order: Order by end. Left out: latest first.
+        """
         return self._rows(OPERATIONS["predmkt_a_markets"], {"symbol": symbol, "market_type": market_type, "active": active, "status": status, "limit": limit, "after": after, "order": order})
 
     def predmkt_b(self, *, symbol: Optional[Literal["BTC", "ETH", "SOL", "XRP"]] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, status: Optional[Literal["upcoming", "open", "closed", "resolved"]] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Market, ListMeta]:
-        """Credits: 25 flat. Open from the free plan on. Another path to `GET /v1/markets` with source=predmkt_b, active=true. `GET /v1/predmkt_b`"""
+        """
+        Active markets of prediction market B. Credits: 25 flat. Open from the free plan on. Another path to `GET /v1/markets` with source=predmkt_b, active=true. `GET /v1/predmkt_b`
+
+        symbol: Asset symbol, in any case.
+        market_type: Duration of the contract.
+        status: Only markets in this state.
+        limit: Rows per page. The plan's row cap may cut it.
+        after: Cursor from `meta.next_cursor` of the page before.
+        order: Order by end. Left out: latest first.
+        """
         return self._rows(OPERATIONS["predmkt_b"], {"symbol": symbol, "market_type": market_type, "status": status, "limit": limit, "after": after, "order": order})
 
     def predmkt_b_markets(self, *, symbol: Optional[Literal["BTC", "ETH", "SOL", "XRP"]] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, status: Optional[Literal["upcoming", "open", "closed", "resolved"]] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Market, ListMeta]:
-        """Credits: 25 flat. Open from the free plan on. Another path to `GET /v1/markets` with source=predmkt_b, active=true. `GET /v1/predmkt_b/markets`"""
+        """
+        Active markets of prediction market B. Credits: 25 flat. Open from the free plan on. Another path to `GET /v1/markets` with source=predmkt_b, active=true. `GET /v1/predmkt_b/markets`
+
+        symbol: Asset symbol, in any case.
+        market_type: Duration of the contract.
+        status: Only markets in this state.
+        limit: Rows per page. The plan's row cap may cut it.
+        after: Cursor from `meta.next_cursor` of the page before.
+        order: Order by end. Left out: latest first.
+        """
         return self._rows(OPERATIONS["predmkt_b_markets"], {"symbol": symbol, "market_type": market_type, "status": status, "limit": limit, "after": after, "order": order})
 
     def perpdex(self, *, symbol: Optional[Literal["BTC", "ETH", "SOL", "XRP"]] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, active: Optional[bool] = None, status: Optional[Literal["upcoming", "open", "closed", "resolved"]] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Market, ListMeta]:
-        """Credits: 25 flat. Open from the free plan on. Another path to `GET /v1/markets` with source=perpdex. `GET /v1/perpdex`"""
+        """
+        Perpetual markets. Credits: 25 flat. Open from the free plan on. Another path to `GET /v1/markets` with source=perpdex. `GET /v1/perpdex`
+
+        symbol: Asset symbol, in any case.
+        market_type: Duration of the contract.
+        active: Only markets that have not ended (true), or that have ended or are resolved (false).
+        status: Only markets in this state.
+        limit: Rows per page. The plan's row cap may cut it.
+        after: Cursor from `meta.next_cursor` of the page before.
+        order: Order by end. Left out: latest first.
+        """
         return self._rows(OPERATIONS["perpdex"], {"symbol": symbol, "market_type": market_type, "active": active, "status": status, "limit": limit, "after": after, "order": order})
 
     def perpdex_markets(self, *, symbol: Optional[Literal["BTC", "ETH", "SOL", "XRP"]] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, active: Optional[bool] = None, status: Optional[Literal["upcoming", "open", "closed", "resolved"]] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Market, ListMeta]:
-        """Credits: 25 flat. Open from the free plan on. Another path to `GET /v1/markets` with source=perpdex. `GET /v1/perpdex/markets`"""
+        """
+        Perpetual markets. Credits: 25 flat. Open from the free plan on. Another path to `GET /v1/markets` with source=perpdex. `GET /v1/perpdex/markets`
+
+        symbol: Asset symbol, in any case.
+        market_type: Duration of the contract.
+        active: Only markets that have not ended (true), or that have ended or are resolved (false).
+        status: Only markets in this state.
+        limit: Rows per page. The plan's row cap may cut it.
+        after: Cursor from `meta.next_cursor` of the page before.
+        order: Order by end. Left out: latest first.
+        """
         return self._rows(OPERATIONS["perpdex_markets"], {"symbol": symbol, "market_type": market_type, "active": active, "status": status, "limit": limit, "after": after, "order": order})
 
     def market(self, identifier: str, *, source: Optional[Literal["predmkt_a", "predmkt_b", "perpdex"]] = None) -> MarketRecord:
-        """Credits: 25 flat. Open from the free plan on. `GET /v1/markets/{identifier}`"""
+        """
+        One market by any of its identifiers. Credits: 25 flat. Open from the free plan on. `GET /v1/markets/{identifier}`
+
+        identifier: Market id, condition id, slug, ticker or token id.
+        source: Venue that the rows come from.
+        """
         return self._answer(OPERATIONS["market"], {"identifier": identifier, "source": source})
 
     def predmkt_a_market(self, identifier: str) -> MarketRecord:
-        """Credits: 25 flat. Open from the free plan on. Another path to `GET /v1/markets/{identifier}` with source=predmkt_a. `GET /v1/predmkt_a/markets/{identifier}`"""
+        """
+        One market of prediction market A. Credits: 25 flat. Open from the free plan on. Another path to `GET /v1/markets/{identifier}` with source=predmkt_a. `GET /v1/predmkt_a/markets/{identifier}`
+
+        identifier: Market id, condition id, slug, ticker or token id.
+        """
         return self._answer(OPERATIONS["predmkt_a_market"], {"identifier": identifier})
 
     def cexa_spot(self) -> Rows[ExchangePair, ListMeta]:
-        """Their rows are on the endpoints with `source=cexa`. Credits: 25 flat. Open from the free plan on. `GET /v1/cexa/spot`"""
+        """Symbols of spot exchange A. Their rows are on the endpoints with `source=cexa`. Credits: 25 flat. Open from the free plan on. `GET /v1/cexa/spot`"""
         return self._rows(OPERATIONS["cexa_spot"], {})
 
     def cexa_futures(self) -> Rows[ExchangePair, ListMeta]:
-        """Their rows are on the endpoints with `source=cexa_futures`. Credits: 25 flat. Open from the free plan on. `GET /v1/cexa/futures`"""
+        """Symbols of futures exchange A. Their rows are on the endpoints with `source=cexa_futures`. Credits: 25 flat. Open from the free plan on. `GET /v1/cexa/futures`"""
         return self._rows(OPERATIONS["cexa_futures"], {})
 
     def submit_transaction(self, *, transaction: SubmitRequestTransaction, allow_orphan: Optional[bool] = None, replace_by_fee: Optional[bool] = None, wait_for_mempool: Optional[bool] = None, wait_timeout_seconds: Optional[float] = None) -> SubmitResult:
-        """Hands the transaction to a node and to another one where the first does not answer. "Already in the mempool" and "already accepted" are success, so sending the same transaction again does no harm. A refusal is 422 `transaction_rejected`, with `reason` and what the node said about it (`required_fee_sompi`, `other_tx_id`, `mass_limit` …). When no node answered but one may have taken it, the error has `in_doubt: true` and `tx_id`. Credits: 10 plus 5 per attempt. Open from the developer plan (tier pro) on. `POST /v1/transactions/submit`"""
+        """
+        Submit a signed transaction. Hands the transaction to a node and to another one where the first does not answer. "Already in the mempool" and "already accepted" are success, so sending the same transaction again does no harm. A refusal is 422 `transaction_rejected`, with `reason` and what the node said about it (`required_fee_sompi`, `other_tx_id`, `mass_limit` …). When no node answered but one may have taken it, the error has `in_doubt: true` and `tx_id`. Credits: 10 plus 5 per attempt. Open from the developer plan (tier pro) on. `POST /v1/transactions/submit`
+
+        transaction: The signed transaction, in the form that the node takes.
+        allow_orphan: Take it before its parents are known. Not together with `replace_by_fee`: a replacement is never taken as an orphan.
+        replace_by_fee: Replace the one transaction in the mempool that it conflicts with.
+        wait_for_mempool: Answer when the network shows the transaction.
+        wait_timeout_seconds: How long to wait for that.
+        """
         return self._answer(OPERATIONS["submit_transaction"], {}, {"transaction": transaction, "allow_orphan": allow_orphan, "replace_by_fee": replace_by_fee, "wait_for_mempool": wait_for_mempool, "wait_timeout_seconds": wait_timeout_seconds})
 
     def transaction(self, tx_id: str) -> TransactionLookup:
-        """From the index; where it is not there, from the mempool of a node, for 5 credits more. A confirmed transaction becomes pending again when its accepting block leaves the chain, and dropped when it leaves the mempool without being accepted. Credits: 10 plus 5 per mempool lookup. Open from the developer plan (tier pro) on. `GET /v1/transactions/{tx_id}`"""
+        """
+        One transaction, parsed. From the index; where it is not there, from the mempool of a node, for 5 credits more. A confirmed transaction becomes pending again when its accepting block leaves the chain, and dropped when it leaves the mempool without being accepted. Credits: 10 plus 5 per mempool lookup. Open from the developer plan (tier pro) on. `GET /v1/transactions/{tx_id}`
+
+        tx_id: Transaction id.
+        """
         return self._answer(OPERATIONS["transaction"], {"tx_id": tx_id})
 
     def address_transactions(self, address: str, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> Rows[AddressTransaction, AddressTransactions]:
-        """Every transaction since the index was started, for every address, without registration. Pending transactions come first, newest first, then confirmed ones by block time and by the order in which they were accepted; a dropped one stands where it was first seen. Rows that arrive during a walk do not shift it; a transaction that is accepted during a walk moves to the place of its block, and one whose block leaves the chain back to the top. Credits: 10 plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/transactions`"""
+        """
+        History of an address. Every transaction since the index was started, for every address, without registration. Pending transactions come first, newest first, then confirmed ones by block time and by the order in which they were accepted; a dropped one stands where it was first seen. Rows that arrive during a walk do not shift it; a transaction that is accepted during a walk moves to the place of its block, and one whose block leaves the chain back to the top. Credits: 10 plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/transactions`
+
+        address: A Kaspa address, with its prefix.
+        limit: Rows per page.
+        cursor: Cursor from `next_cursor` of the page before.
+        """
         return self._rows(OPERATIONS["address_transactions"], {"address": address, "limit": limit, "cursor": cursor})
 
     def address_activity(self, address: str, *, limit: Optional[int] = None) -> Rows[AddressActivityItem, AddressActivity]:
-        """Asked of a node: transactions in the mempool that send from or to the address, then its unspent outputs. The price is 5 for each of the two calls to the node, plus 10, plus 1 per row. Credits: 10 plus 5 per upstream call plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/activity`"""
+        """
+        What an address holds and has under way now. Asked of a node: transactions in the mempool that send from or to the address, then its unspent outputs. The price is 5 for each of the two calls to the node, plus 10, plus 1 per row. Credits: 10 plus 5 per upstream call plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/activity`
+
+        address: A Kaspa address, with its prefix.
+        limit: Items at most.
+        """
         return self._rows(OPERATIONS["address_activity"], {"address": address, "limit": limit})
 
     def address_balance(self, address: str, *, at: Optional[Time] = None) -> AddressBalance:
-        """Asked of a node. A past balance is what the node says now, less what the index has recorded since: it counts the confirmed transactions whose `block_time` is `at` or earlier. A time before the index begins, or before a gap in it, is refused. It takes a second or so, since node and index are compared at one moment of the chain; an address that has new transactions all the time may be refused with 503 (`address_busy`). The price is 5 for each of the two calls to the node, plus 10. Credits: 10 plus 5 per upstream call. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/balance`"""
+        """
+        Balance of an address, now or at a past time. Asked of a node. A past balance is what the node says now, less what the index has recorded since: it counts the confirmed transactions whose `block_time` is `at` or earlier. A time before the index begins, or before a gap in it, is refused. It takes a second or so, since node and index are compared at one moment of the chain; an address that has new transactions all the time may be refused with 503 (`address_busy`). The price is 5 for each of the two calls to the node, plus 10. Credits: 10 plus 5 per upstream call. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/balance`
+
+        address: A Kaspa address, with its prefix.
+        at: A past time. Left out: now. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+        """
         return self._answer(OPERATIONS["address_balance"], {"address": address, "at": at})
 
     def address_utxos(self, address: str, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> Rows[AddressUtxo, AddressUtxos]:
-        """Asked of a node, in the order of transaction id and index: a walk gives each output once that stays unspent meanwhile. Outputs that the mempool spends are still listed. An address with more than 100,000 of them is refused. The price is 5 for the call to the node, plus 10, plus 1 per row. Credits: 10 plus 5 per upstream call plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/utxos`"""
+        """
+        Unspent outputs of an address. Asked of a node, in the order of transaction id and index: a walk gives each output once that stays unspent meanwhile. Outputs that the mempool spends are still listed. An address with more than 100,000 of them is refused. The price is 5 for the call to the node, plus 10, plus 1 per row. Credits: 10 plus 5 per upstream call plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/utxos`
+
+        address: A Kaspa address, with its prefix.
+        limit: Rows per page.
+        cursor: Cursor from `next_cursor` of the page before.
+        """
         return self._rows(OPERATIONS["address_utxos"], {"address": address, "limit": limit, "cursor": cursor})
 
     def address_covenants(self, address: str, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> Rows[AddressCovenant, AddressCovenants]:
-        """Unspent outputs of the address that are bound to a covenant, as the chain has confirmed them, from the index. Whose key may spend them is up to the covenant: an output is not a claim of ownership. Outputs from before `coverage_from` are left out. Credits: 10 plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/covenants`"""
+        """
+        Covenant outputs of an address. Unspent outputs of the address that are bound to a covenant, as the chain has confirmed them, from the index. Whose key may spend them is up to the covenant: an output is not a claim of ownership. Outputs from before `coverage_from` are left out. Credits: 10 plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/covenants`
+
+        address: A Kaspa address, with its prefix.
+        limit: Rows per page.
+        cursor: Cursor from `next_cursor` of the page before.
+        """
         return self._rows(OPERATIONS["address_covenants"], {"address": address, "limit": limit, "cursor": cursor})
 
     def covenant(self, covenant_id: str, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> Rows[CovenantStep, Covenant]:
-        """Accepted transactions only, in the order of acceptance; one whose block leaves the chain leaves the lineage with it. What a program is follows from what a spend reveals: a form that is not known is `unknown`, and what is hidden until it is spent is null. Credits: 10 plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/covenants/{covenant_id}`"""
+        """
+        A covenant and its lineage. Accepted transactions only, in the order of acceptance; one whose block leaves the chain leaves the lineage with it. What a program is follows from what a spend reveals: a form that is not known is `unknown`, and what is hidden until it is spent is null. Credits: 10 plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/covenants/{covenant_id}`
+
+        covenant_id: Covenant id.
+        limit: Steps per page.
+        cursor: Cursor from `next_cursor` of the page before.
+        """
         return self._rows(OPERATIONS["covenant"], {"covenant_id": covenant_id, "limit": limit, "cursor": cursor})
 
     def covenant_utxos(self, covenant_id: str, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> Rows[CovenantUtxo, CovenantUtxos]:
-        """As the chain has confirmed it, from the index. Outputs from before `coverage_from` are left out: they may have been spent where the index has a gap. Credits: 10 plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/covenants/{covenant_id}/utxos`"""
+        """
+        Unspent outputs of a covenant. As the chain has confirmed it, from the index. Outputs from before `coverage_from` are left out: they may have been spent where the index has a gap. Credits: 10 plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/covenants/{covenant_id}/utxos`
+
+        covenant_id: Covenant id.
+        limit: Rows per page.
+        cursor: Cursor from `next_cursor` of the page before.
+        """
         return self._rows(OPERATIONS["covenant_utxos"], {"covenant_id": covenant_id, "limit": limit, "cursor": cursor})
 
     def tokens(self, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> Rows[Token, Tokens]:
-        """KRC-20 tokens and covenant tokens that the index has seen at work, as far as the chain reveals them. KRC-20 operations are judged by the rules of its reference indexer. Credits: 10 plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/tokens`"""
+        """
+        Tokens. KRC-20 tokens and covenant tokens that the index has seen at work, as far as the chain reveals them. KRC-20 operations are judged by the rules of its reference indexer. Credits: 10 plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/tokens`
+
+        limit: Tokens per page.
+        cursor: Cursor from `next_cursor` of the page before.
+        """
         return self._rows(OPERATIONS["tokens"], {"limit": limit, "cursor": cursor})
 
     def token(self, token: str) -> TokenDetail:
-        """As far as the chain reveals it; `history` says what its amounts rest on. Accepted transactions only: what a block that left the chain had done is undone. Credits: 10 flat. Open from the developer plan (tier pro) on. `GET /v1/tokens/{token}`"""
+        """
+        A token. As far as the chain reveals it; `history` says what its amounts rest on. Accepted transactions only: what a block that left the chain had done is undone. Credits: 10 flat. Open from the developer plan (tier pro) on. `GET /v1/tokens/{token}`
+
+        token: Token: a KRC-20 tick, the deploying transaction of an issued KRC-20 token, or a covenant id.
+        """
         return self._answer(OPERATIONS["token"], {"token": token})
 
     def token_holders(self, token: str, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> Rows[TokenHolder, TokenHolders]:
-        """As the chain has confirmed it. Of a covenant token only states that are proven count: new states are hidden until they are spent, unless the transaction that made them shows them. A holder whose amount changes during a walk may be met twice or not at all. Credits: 10 plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/tokens/{token}/holders`"""
+        """
+        Holders of a token. As the chain has confirmed it. Of a covenant token only states that are proven count: new states are hidden until they are spent, unless the transaction that made them shows them. A holder whose amount changes during a walk may be met twice or not at all. Credits: 10 plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/tokens/{token}/holders`
+
+        token: Token: a KRC-20 tick, the deploying transaction of an issued KRC-20 token, or a covenant id.
+        limit: Holders per page.
+        cursor: Cursor from `next_cursor` of the page before.
+        """
         return self._rows(OPERATIONS["token_holders"], {"token": token, "limit": limit, "cursor": cursor})
 
     def fees_estimate(self, *, experimental: Optional[bool] = None) -> FeeEstimate:
-        """Credits: 1 flat. Open from the free plan on. `GET /v1/fees/estimate`"""
+        """
+        Fee rates by urgency. Credits: 1 flat. Open from the free plan on. `GET /v1/fees/estimate`
+
+        experimental: Use the experimental estimator of the node.
+        """
         return self._answer(OPERATIONS["fees_estimate"], {"experimental": experimental})
 
     def rpc(self, body: RpcRequest) -> RpcResponse:
-        """JSON-RPC 2.0 in front of the node, `params` as an object. Everything is checked before it is forwarded, and integers of 64 bits survive unchanged in both directions; they may also be sent as decimal text."""
+        """JSON-RPC to the node. JSON-RPC 2.0 in front of the node, `params` as an object. Everything is checked before it is forwarded, and integers of 64 bits survive unchanged in both directions; they may also be sent as decimal text."""
         return self._answer(OPERATIONS["rpc"], {}, body)
 
     def webhooks(self, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> Rows[Webhook, Webhooks]:
-        """Oldest first. A page holds up to 10,000 addresses: it ends before the webhook that would exceed them, and always has one. Credits: 0 flat. Open from the developer plan (tier pro) on. `GET /v1/webhooks`"""
+        """
+        The webhooks of the account. Oldest first. A page holds up to 10,000 addresses: it ends before the webhook that would exceed them, and always has one. Credits: 0 flat. Open from the developer plan (tier pro) on. `GET /v1/webhooks`
+
+        limit: Webhooks per page.
+        cursor: Cursor from `next_cursor` of the page before.
+        """
         return self._rows(OPERATIONS["webhooks"], {"limit": limit, "cursor": cursor})
 
     def create_webhook(self, *, url: str, kinds: List[Literal["block_added", "virtual_chain_changed", "virtual_daa_score_changed", "sink_blue_score_changed", "utxos_changed", "mempool_entry", "covenant_execution", "krc20_activity", "native_asset_transfer", "scriptlang_event", "covenant_created", "covenant_spent", "token_transfer"]], addresses: Optional[List[str]] = None, batch: Optional[bool] = None) -> CreatedWebhook:
-        """The secret that signs its deliveries is shown in this answer and never again. Credits: 10 flat. Open from the developer plan (tier pro) on. `POST /v1/webhooks`"""
+        """
+        Create a webhook. The secret that signs its deliveries is shown in this answer and never again. Credits: 10 flat. Open from the developer plan (tier pro) on. `POST /v1/webhooks`
+
+        url: HTTPS address of the receiver; port 443 or 1024 and above.
+        kinds: Kinds of events.
+        addresses: Addresses that narrow the kinds which have some; needed for utxos_changed.
+        batch: Whether what is waiting, up to 100 events or 200 ms, comes in one POST as an array.
+        """
         return self._answer(OPERATIONS["create_webhook"], {}, {"url": url, "kinds": kinds, "addresses": addresses, "batch": batch})
 
     def webhook(self, id: str) -> FoundWebhook:
-        """The secret is shown at creation only. Credits: 0 flat. Open from the developer plan (tier pro) on. `GET /v1/webhooks/{id}`"""
+        """
+        One webhook. The secret is shown at creation only. Credits: 0 flat. Open from the developer plan (tier pro) on. `GET /v1/webhooks/{id}`
+
+        id: Id of the webhook.
+        """
         return self._answer(OPERATIONS["webhook"], {"id": id})
 
     def update_webhook(self, id: str, *, active: Optional[bool] = None, kinds: Optional[List[Literal["block_added", "virtual_chain_changed", "virtual_daa_score_changed", "sink_blue_score_changed", "utxos_changed", "mempool_entry", "covenant_execution", "krc20_activity", "native_asset_transfer", "scriptlang_event", "covenant_created", "covenant_spent", "token_transfer"]]] = None, addresses: Optional[List[str]] = None, batch: Optional[bool] = None) -> ChangedWebhook:
-        """What is left out stays as it is. The url and the secret are not changed here. Credits: 0 flat. Open from the developer plan (tier pro) on. `PATCH /v1/webhooks/{id}`"""
+        """
+        Change a webhook. What is left out stays as it is. The url and the secret are not changed here. Credits: 0 flat. Open from the developer plan (tier pro) on. `PATCH /v1/webhooks/{id}`
+
+        id: Id of the webhook.
+        active: Off stops deliveries; on starts them, also after the service switched it off.
+        kinds: Kinds of events.
+        addresses: Addresses that narrow the kinds which have some; needed for utxos_changed.
+        batch: Whether what is waiting, up to 100 events or 200 ms, comes in one POST as an array.
+        """
         return self._answer(OPERATIONS["update_webhook"], {"id": id}, {"active": active, "kinds": kinds, "addresses": addresses, "batch": batch})
 
     def delete_webhook(self, id: str) -> DeletedWebhook:
-        """Credits: 0 flat. Open from the developer plan (tier pro) on. `DELETE /v1/webhooks/{id}`"""
+        """
+        Remove a webhook, with everything that waits for it. Credits: 0 flat. Open from the developer plan (tier pro) on. `DELETE /v1/webhooks/{id}`
+
+        id: Id of the webhook.
+        """
         return self._answer(OPERATIONS["delete_webhook"], {"id": id})
 
     def webhook_deliveries(self, id: str, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> Rows[Delivery, Deliveries]:
-        """Pending ones, and those of the last seven days. Credits: 0 flat. Open from the developer plan (tier pro) on. `GET /v1/webhooks/{id}/deliveries`"""
+        """
+        Deliveries of a webhook, newest first. Pending ones, and those of the last seven days. Credits: 0 flat. Open from the developer plan (tier pro) on. `GET /v1/webhooks/{id}/deliveries`
+
+        id: Id of the webhook.
+        limit: Deliveries per page.
+        cursor: Cursor from `next_cursor` of the page before.
+        """
         return self._rows(OPERATIONS["webhook_deliveries"], {"id": id, "limit": limit, "cursor": cursor})
 
     def test_webhook(self, id: str) -> WebhookTest:
-        """Sends one event of the webhook's first kind, signed like any other, with seq 0 and an id that begins evt_test. The answer tells what the receiver said. Credits: 0 flat. Open from the developer plan (tier pro) on. `POST /v1/webhooks/{id}/test`"""
+        """
+        Send a sample event now. Sends one event of the webhook's first kind, signed like any other, with seq 0 and an id that begins evt_test. The answer tells what the receiver said. Credits: 0 flat. Open from the developer plan (tier pro) on. `POST /v1/webhooks/{id}/test`
+
+        id: Id of the webhook.
+        """
         return self._answer(OPERATIONS["test_webhook"], {"id": id})
 
     def rotate_webhook(self, id: str) -> RotatedSecret:
-        """The old secret goes on signing beside the new one for 24 hours: in X-Svc-Signature-Previous and in the Standard Webhooks header. Credits: 0 flat. Open from the developer plan (tier pro) on. `POST /v1/webhooks/{id}/rotate`"""
+        """
+        Give a webhook a new signing secret. The old secret goes on signing beside the new one for 24 hours: in X-Svc-Signature-Previous and in the Standard Webhooks header. Credits: 0 flat. Open from the developer plan (tier pro) on. `POST /v1/webhooks/{id}/rotate`
+
+        id: Id of the webhook.
+        """
         return self._answer(OPERATIONS["rotate_webhook"], {"id": id})
 
     def replay_webhook(self, id: str, *, after_seq: Optional[int] = None, since: Optional[Union[str, float]] = None, up_to_seq: Optional[int] = None, until: Optional[Union[str, float]] = None) -> Replay:
-        """Up to 10,000 events per call, as new deliveries; no more than the credits pay for. An event that waits to be delivered already is not planned again. Each costs a credit when it is delivered, like any delivery. With 10,000 events waiting for the webhook (50,000 for the account) a replay has to wait too (429). While the disk of the service is nearly full, nothing is replayed (503). Credits: 0 flat. Open from the developer plan (tier pro) on. `POST /v1/webhooks/{id}/replay`"""
+        """
+        Deliver past events again. Up to 10,000 events per call, as new deliveries; no more than the credits pay for. An event that waits to be delivered already is not planned again. Each costs a credit when it is delivered, like any delivery. With 10,000 events waiting for the webhook (50,000 for the account) a replay has to wait too (429). While the disk of the service is nearly full, nothing is replayed (503). Credits: 0 flat. Open from the developer plan (tier pro) on. `POST /v1/webhooks/{id}/replay`
+
+        id: Id of the webhook.
+        after_seq: Events with a higher number.
+        since: Events from this time on, as everywhere.
+        up_to_seq: No event with a higher number. Without an end: everything up to now.
+        until: Events before this time.
+        """
         return self._answer(OPERATIONS["replay_webhook"], {"id": id}, {"after_seq": after_seq, "since": since, "up_to_seq": up_to_seq, "until": until})
 
     def limits(self) -> Limits:
-        """Credits: 0 flat. Open from the free plan on. `GET /v1/limits`"""
+        """Plan, credits and rate limits of the account. Credits: 0 flat. Open from the free plan on. `GET /v1/limits`"""
         return self._answer(OPERATIONS["limits"], {})
 
     def status(self, *, limit: Optional[int] = None) -> Status:
-        """Credits: 0 flat. Open from the free plan on. `GET /v1/status`"""
+        """
+        State of the recorders, the nodes and the deliveries. Credits: 0 flat. Open from the free plan on. `GET /v1/status`
+
+        limit: Records of `ingestion` at most. Left out: all.
+        """
         return self._answer(OPERATIONS["status"], {"limit": limit})
 
     def health(self) -> Health:
-        """Another path to `GET /health`. `GET /v1/health`"""
+        """Liveness. Another path to `GET /health`. `GET /v1/health`"""
         return self._answer(OPERATIONS["health"], {})
 
     def ready(self) -> Ready:
-        """Whether the service should get traffic: 200, or 503 with the failing parts. Needs no key. `GET /ready`"""
+        """Readiness. Whether the service should get traffic: 200, or 503 with the failing parts. Needs no key. `GET /ready`"""
         return self._answer(OPERATIONS["ready"], {})
 
     def openapi_json(self) -> OpenApi:
-        """Generated from the declarations that the service runs on. Needs no key. `GET /openapi.json`"""
+        """This contract as OpenAPI 3.1. Generated from the declarations that the service runs on. Needs no key. `GET /openapi.json`"""
         return self._answer(OPERATIONS["openapi_json"], {})
 
     def asyncapi_json(self) -> AsyncApi:
-        """Generated from the kinds of events that the service runs on. Needs no key. `GET /asyncapi.json`"""
+        """The stream and the webhooks as AsyncAPI 3. Generated from the kinds of events that the service runs on. Needs no key. `GET /asyncapi.json`"""
         return self._answer(OPERATIONS["asyncapi_json"], {})
 
 class AsyncMethods:
@@ -3270,261 +3756,261 @@ class AsyncMethods:
         raise NotImplementedError
 
     async def sources(self) -> Sources:
-        """The same for every plan; each endpoint record carries its `min_tier`. Credits: 25 flat. Open from the free plan on. `GET /v1/sources`"""
+        """Catalog of sources and their endpoints. The same for every plan; each endpoint record carries its `min_tier`. Credits: 25 flat. Open from the free plan on. `GET /v1/sources`"""
         return await self._answer(OPERATIONS["sources"], {})
 
     async def symbols(self) -> Symbols:
-        """Credits: 0 flat. Open from the free plan on. `GET /v1/symbols`"""
+        """Symbols and what covers them. Credits: 0 flat. Open from the free plan on. `GET /v1/symbols`"""
         return await self._answer(OPERATIONS["symbols"], {})
 
     def candles(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, interval: Optional[Literal["1s", "1m", "5m", "15m", "1h", "4h", "1d", "24h"]] = None, source: Optional[Literal["cexa", "cexa_spot", "cexa_futures", "perpdex", "predmkt_a", "predmkt_b", "oracle"]] = None, market_id: Optional[str] = None, token_id: Optional[str] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Candle, ListMeta]:
-        """The current bar is served with `closed: false`. Rows come in time order when `start` is given, newest first otherwise. `oracle` has 5m and 15m only and no volume; prediction-market prices are probabilities. Credits: 50 plus 3 per row. Open from the free plan on. `GET /v1/candles`"""
+        """Candles (OHLCV). The current bar is served with `closed: false`. Rows come in time order when `start` is given, newest first otherwise. `oracle` has 5m and 15m only and no volume; prediction-market prices are probabilities. Credits: 50 plus 3 per row. Open from the free plan on. `GET /v1/candles`"""
         return self._rows(OPERATIONS["candles"], {"symbol": symbol, "interval": interval, "source": source, "market_id": market_id, "token_id": token_id, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def predmkt_a_candles(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, interval: Optional[Literal["5m", "15m", "1h", "4h", "1d", "24h"]] = None, market_id: Optional[str] = None, token_id: Optional[str] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, condition_id: Optional[str] = None) -> AsyncRows[Candle, ListMeta]:
-        """Credits: 50 plus 3 per row. Open from the free plan on. Another path to `GET /v1/candles` with source=predmkt_a. `GET /v1/predmkt_a/candles`"""
+        """Candles of prediction market A. Credits: 50 plus 3 per row. Open from the free plan on. Another path to `GET /v1/candles` with source=predmkt_a. `GET /v1/predmkt_a/candles`"""
         return self._rows(OPERATIONS["predmkt_a_candles"], {"symbol": symbol, "interval": interval, "market_id": market_id, "token_id": token_id, "start": start, "end": end, "limit": limit, "after": after, "order": order, "condition_id": condition_id})
 
     def predmkt_b_by_symbol(self, symbol: str, *, interval: Optional[Literal["5m", "15m", "1h", "4h", "1d", "24h"]] = None, market_id: Optional[str] = None, token_id: Optional[str] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, start_time: Optional[Time] = None, end_time: Optional[Time] = None, offset: Optional[int] = None, include_orderbook: Optional[bool] = None) -> AsyncRows[Candle, ListMeta]:
-        """Credits: 50 plus 3 per row. Open from the free plan on. Another path to `GET /v1/candles` with source=predmkt_b. `GET /v1/predmkt_b/{symbol}`"""
+        """Probability and price history of prediction market B. Credits: 50 plus 3 per row. Open from the free plan on. Another path to `GET /v1/candles` with source=predmkt_b. `GET /v1/predmkt_b/{symbol}`"""
         return self._rows(OPERATIONS["predmkt_b_by_symbol"], {"symbol": symbol, "interval": interval, "market_id": market_id, "token_id": token_id, "start": start, "end": end, "limit": limit, "after": after, "order": order, "start_time": start_time, "end_time": end_time, "offset": offset, "include_orderbook": include_orderbook})
 
     def perpdex_by_symbol(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, interval: Optional[Literal["1s", "1m", "5m", "15m", "1h", "4h", "1d", "24h"]] = None, market_id: Optional[str] = None, token_id: Optional[str] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, start_time: Optional[Time] = None, end_time: Optional[Time] = None, offset: Optional[int] = None, include_orderbook: Optional[bool] = None) -> AsyncRows[Candle, ListMeta]:
-        """Credits: 50 plus 3 per row. Open from the free plan on. Another path to `GET /v1/candles` with source=perpdex. `GET /v1/perpdex/{symbol}`"""
+        """Candles of a perpetual. Credits: 50 plus 3 per row. Open from the free plan on. Another path to `GET /v1/candles` with source=perpdex. `GET /v1/perpdex/{symbol}`"""
         return self._rows(OPERATIONS["perpdex_by_symbol"], {"symbol": symbol, "interval": interval, "market_id": market_id, "token_id": token_id, "start": start, "end": end, "limit": limit, "after": after, "order": order, "start_time": start_time, "end_time": end_time, "offset": offset, "include_orderbook": include_orderbook})
 
     def snapshots(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, source: Literal["predmkt_a", "predmkt_b", "perpdex", "cexa"], market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_orderbook: Optional[bool] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Snapshot, ListMeta]:
-        """Samples on a 500 ms grid. `interval` picks the last sample of each step. The books of prediction markets come with `include_orderbook`; `perpdex` rows always carry their levels. Credits: 50 plus 4 per row; 50 plus 10 per row with include_orderbook on predmkt_a. Open from the free plan on. `GET /v1/snapshots`"""
+        """Order-book snapshots. Samples on a 500 ms grid. `interval` picks the last sample of each step. The books of prediction markets come with `include_orderbook`; `perpdex` rows always carry their levels. Credits: 50 plus 4 per row; 50 plus 10 per row with include_orderbook on predmkt_a. Open from the free plan on. `GET /v1/snapshots`"""
         return self._rows(OPERATIONS["snapshots"], {"source": source, "symbol": symbol, "market_id": market_id, "market_type": market_type, "include_orderbook": include_orderbook, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def predmkt_a_snapshots(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_orderbook: Optional[bool] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, condition_id: Optional[str] = None) -> AsyncRows[Snapshot, ListMeta]:
-        """Credits: 50 plus 4 per row; 50 plus 10 per row with include_orderbook on predmkt_a. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_a. `GET /v1/predmkt_a/snapshots`"""
+        """Up/Down book snapshots. Credits: 50 plus 4 per row; 50 plus 10 per row with include_orderbook on predmkt_a. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_a. `GET /v1/predmkt_a/snapshots`"""
         return self._rows(OPERATIONS["predmkt_a_snapshots"], {"symbol": symbol, "market_id": market_id, "market_type": market_type, "include_orderbook": include_orderbook, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order, "condition_id": condition_id})
 
     def predmkt_a_orderbook(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, condition_id: Optional[str] = None) -> AsyncRows[Snapshot, ListMeta]:
-        """Credits: 50 plus 10 per row. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_a, include_orderbook=true. `GET /v1/predmkt_a/orderbook`"""
+        """Order-book history of prediction market A. Credits: 50 plus 10 per row. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_a, include_orderbook=true. `GET /v1/predmkt_a/orderbook`"""
         return self._rows(OPERATIONS["predmkt_a_orderbook"], {"symbol": symbol, "market_id": market_id, "market_type": market_type, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order, "condition_id": condition_id})
 
     def predmkt_b_snapshots(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_orderbook: Optional[bool] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, series: Optional[Literal["15m", "hourly", "daily"]] = None) -> AsyncRows[Snapshot, ListMeta]:
-        """Credits: 50 plus 4 per row. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_b. `GET /v1/predmkt_b/snapshots`"""
+        """Yes/No book snapshots. Credits: 50 plus 4 per row. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_b. `GET /v1/predmkt_b/snapshots`"""
         return self._rows(OPERATIONS["predmkt_b_snapshots"], {"symbol": symbol, "market_id": market_id, "market_type": market_type, "include_orderbook": include_orderbook, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order, "series": series})
 
     def predmkt_b_orderbook(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, series: Optional[Literal["15m", "hourly", "daily"]] = None) -> AsyncRows[Snapshot, ListMeta]:
-        """Credits: 50 plus 4 per row. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_b, include_orderbook=true. `GET /v1/predmkt_b/orderbook`"""
+        """Order-book history of prediction market B. Credits: 50 plus 4 per row. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_b, include_orderbook=true. `GET /v1/predmkt_b/orderbook`"""
         return self._rows(OPERATIONS["predmkt_b_orderbook"], {"symbol": symbol, "market_id": market_id, "market_type": market_type, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order, "series": series})
 
     def perpdex_snapshots(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, market_id: Optional[str] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, include_orderbook: Optional[bool] = None, include_diffs: Optional[bool] = None, depth: Optional[int] = None, interval: Optional[Literal["500ms", "1s", "5m", "15m", "1h", "4h", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Snapshot, ListMeta]:
-        """Credits: 50 plus 4 per row. Open from the free plan on. Another path to `GET /v1/snapshots` with source=perpdex. `GET /v1/perpdex/snapshots`"""
+        """L2 book snapshots of perpetuals. Credits: 50 plus 4 per row. Open from the free plan on. Another path to `GET /v1/snapshots` with source=perpdex. `GET /v1/perpdex/snapshots`"""
         return self._rows(OPERATIONS["perpdex_snapshots"], {"symbol": symbol, "market_id": market_id, "market_type": market_type, "include_orderbook": include_orderbook, "include_diffs": include_diffs, "depth": depth, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     async def snapshots_at(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, source: Literal["predmkt_a", "predmkt_b", "perpdex", "cexa"], time: Optional[Time] = None, interval: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, market_id: Optional[str] = None, include_orderbook: Optional[bool] = None) -> SnapshotAt:
-        """Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first, or the newest of a duration with `interval` in place of `time`. `data` is null when there is none at or before the time; `meta.reason` says why. Credits: 50 flat. Open from the free plan on. `GET /v1/snapshots/at`"""
+        """The snapshot at or before a time. Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first, or the newest of a duration with `interval` in place of `time`. `data` is null when there is none at or before the time; `meta.reason` says why. Credits: 50 flat. Open from the free plan on. `GET /v1/snapshots/at`"""
         return await self._answer(OPERATIONS["snapshots_at"], {"source": source, "symbol": symbol, "time": time, "interval": interval, "market_id": market_id, "include_orderbook": include_orderbook})
 
     async def predmkt_a_snapshots_at(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, time: Optional[Time] = None, interval: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, market_id: Optional[str] = None, include_orderbook: Optional[bool] = None, condition_id: Optional[str] = None) -> SnapshotAt:
-        """Credits: 50 flat. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=predmkt_a. `GET /v1/predmkt_a/snapshots/at`"""
+        """Up/Down snapshot at or before a time. Credits: 50 flat. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=predmkt_a. `GET /v1/predmkt_a/snapshots/at`"""
         return await self._answer(OPERATIONS["predmkt_a_snapshots_at"], {"symbol": symbol, "time": time, "interval": interval, "market_id": market_id, "include_orderbook": include_orderbook, "condition_id": condition_id})
 
     async def predmkt_b_snapshots_at(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, time: Optional[Time] = None, interval: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, market_id: Optional[str] = None, include_orderbook: Optional[bool] = None) -> SnapshotAt:
-        """Credits: 50 flat. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=predmkt_b. `GET /v1/predmkt_b/snapshots/at`"""
+        """Yes/No snapshot at or before a time. Credits: 50 flat. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=predmkt_b. `GET /v1/predmkt_b/snapshots/at`"""
         return await self._answer(OPERATIONS["predmkt_b_snapshots_at"], {"symbol": symbol, "time": time, "interval": interval, "market_id": market_id, "include_orderbook": include_orderbook})
 
     async def perpdex_snapshots_at(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, time: Optional[Time] = None, interval: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, market_id: Optional[str] = None, include_orderbook: Optional[bool] = None) -> SnapshotAt:
-        """Credits: 50 flat. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=perpdex. `GET /v1/perpdex/snapshots/at`"""
+        """L2 snapshot at or before a time. Credits: 50 flat. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=perpdex. `GET /v1/perpdex/snapshots/at`"""
         return await self._answer(OPERATIONS["perpdex_snapshots_at"], {"symbol": symbol, "time": time, "interval": interval, "market_id": market_id, "include_orderbook": include_orderbook})
 
     def trades(self, symbol: str, *, source: Optional[Literal["predmkt_a", "predmkt_b", "perpdex"]] = None, market_id: Optional[str] = None, token_id: Optional[str] = None, side: Optional[Literal["buy", "sell", "all"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Trade, ListMeta]:
-        """Single trades. Spot exchange trades are on `/v1/flow` as buckets. Credits: 50 plus 2 per row. Open from the free plan on. `GET /v1/trades`"""
+        """Trade ticks. Single trades. Spot exchange trades are on `/v1/flow` as buckets. Credits: 50 plus 2 per row. Open from the free plan on. `GET /v1/trades`"""
         return self._rows(OPERATIONS["trades"], {"symbol": symbol, "source": source, "market_id": market_id, "token_id": token_id, "side": side, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def predmkt_a_trades(self, symbol: str, *, market_id: Optional[str] = None, token_id: Optional[str] = None, side: Optional[Literal["buy", "sell", "all"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Trade, ListMeta]:
-        """Credits: 50 plus 2 per row. Open from the free plan on. Another path to `GET /v1/trades` with source=predmkt_a. `GET /v1/predmkt_a/trades`"""
+        """Trade ticks of prediction market A. Credits: 50 plus 2 per row. Open from the free plan on. Another path to `GET /v1/trades` with source=predmkt_a. `GET /v1/predmkt_a/trades`"""
         return self._rows(OPERATIONS["predmkt_a_trades"], {"symbol": symbol, "market_id": market_id, "token_id": token_id, "side": side, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def perpdex_trades(self, symbol: str, *, market_id: Optional[str] = None, token_id: Optional[str] = None, side: Optional[Literal["buy", "sell", "all"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Trade, ListMeta]:
-        """Credits: 50 plus 2 per row. Open from the free plan on. Another path to `GET /v1/trades` with source=perpdex. `GET /v1/perpdex/trades`"""
+        """Trade ticks of perpetuals. Credits: 50 plus 2 per row. Open from the free plan on. Another path to `GET /v1/trades` with source=perpdex. `GET /v1/perpdex/trades`"""
         return self._rows(OPERATIONS["perpdex_trades"], {"symbol": symbol, "market_id": market_id, "token_id": token_id, "side": side, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def flow(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, interval: Literal["5m", "15m", "1h", "4h", "24h"], start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Flow, ListMeta]:
-        """Buckets of aggregate trades. Counts are null in bars that were rebuilt without aggregate trades. Credits: 50 plus 3 per row. Open from the free plan on. `GET /v1/flow`"""
+        """Buy and sell pressure of the spot exchange. Buckets of aggregate trades. Counts are null in bars that were rebuilt without aggregate trades. Credits: 50 plus 3 per row. Open from the free plan on. `GET /v1/flow`"""
         return self._rows(OPERATIONS["flow"], {"symbol": symbol, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def open_interest(self, symbol: str, *, source: Optional[Literal["cexa_futures", "perpdex", "predmkt_b"]] = None, interval: Optional[Literal["5m", "15m", "1h", "4h", "1d", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[OpenInterest, ListMeta]:
-        """For `predmkt_b` a symbol gives the sum over its markets; a ticker in place of the symbol gives one market. Credits: 50 plus 3 per row. Open from the free plan on. `GET /v1/open-interest`"""
+        """Open interest. For `predmkt_b` a symbol gives the sum over its markets; a ticker in place of the symbol gives one market. Credits: 50 plus 3 per row. Open from the free plan on. `GET /v1/open-interest`"""
         return self._rows(OPERATIONS["open_interest"], {"symbol": symbol, "source": source, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def perpdex_open_interest(self, symbol: str, *, interval: Optional[Literal["5m", "15m", "1h", "4h", "1d", "24h"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[OpenInterest, ListMeta]:
-        """Credits: 50 plus 3 per row. Open from the free plan on. Another path to `GET /v1/open-interest` with source=perpdex. `GET /v1/perpdex/open-interest`"""
+        """Open interest of perpetuals. Credits: 50 plus 3 per row. Open from the free plan on. Another path to `GET /v1/open-interest` with source=perpdex. `GET /v1/perpdex/open-interest`"""
         return self._rows(OPERATIONS["perpdex_open_interest"], {"symbol": symbol, "interval": interval, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def liquidations(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, start: Optional[Time] = None, end: Optional[Time] = None, side: Optional[Literal["long", "short", "all"]] = None, min_usd: Optional[float] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Liquidation, ListMeta]:
-        """A sample: the venue publishes at most one liquidation per symbol and second. Kept for 90 days. Credits: 25 plus 2 per row. Open from the free plan on. `GET /v1/liquidations`"""
+        """Liquidations of the futures exchange. A sample: the venue publishes at most one liquidation per symbol and second. Kept for 90 days. Credits: 25 plus 2 per row. Open from the free plan on. `GET /v1/liquidations`"""
         return self._rows(OPERATIONS["liquidations"], {"symbol": symbol, "start": start, "end": end, "side": side, "min_usd": min_usd, "limit": limit, "after": after, "order": order})
 
     def funding(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, source: Optional[Literal["cexa_futures", "perpdex"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Funding, ListMeta]:
-        """One row per settlement: every 8 hours on the futures exchange, hourly on `perpdex`. Without a source both are interleaved in time. Credits: 50 plus 3 per row. Open from the free plan on. `GET /v1/funding`"""
+        """Funding rates. One row per settlement: every 8 hours on the futures exchange, hourly on `perpdex`. Without a source both are interleaved in time. Credits: 50 plus 3 per row. Open from the free plan on. `GET /v1/funding`"""
         return self._rows(OPERATIONS["funding"], {"symbol": symbol, "source": source, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def perpdex_funding(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Funding, ListMeta]:
-        """Credits: 50 plus 3 per row. Open from the free plan on. Another path to `GET /v1/funding` with source=perpdex. `GET /v1/perpdex/funding`"""
+        """Funding rates of perpetuals. Credits: 50 plus 3 per row. Open from the free plan on. Another path to `GET /v1/funding` with source=perpdex. `GET /v1/perpdex/funding`"""
         return self._rows(OPERATIONS["perpdex_funding"], {"symbol": symbol, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def ticker(self, symbol: Literal["BTC", "ETH", "SOL", "XRP"], *, source: Optional[Literal["cexa", "cexa_futures"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Ticker, ListMeta]:
-        """Credits: 50 plus 5 per row. Open from the developer plan (tier pro) on. `GET /v1/ticker`"""
+        """Best bid and ask, one row per second. Credits: 50 plus 5 per row. Open from the developer plan (tier pro) on. `GET /v1/ticker`"""
         return self._rows(OPERATIONS["ticker"], {"symbol": symbol, "source": source, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
     def markets(self, *, source: Optional[Literal["predmkt_a", "predmkt_b", "perpdex"]] = None, symbol: Optional[Literal["BTC", "ETH", "SOL", "XRP"]] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, active: Optional[bool] = None, status: Optional[Literal["upcoming", "open", "closed", "resolved"]] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Market, ListMeta]:
-        """Latest end first, perpetuals before all; with `order=asc` the soonest end first. `active` and `status` left out list all. Credits: 25 flat. Open from the free plan on. `GET /v1/markets`"""
+        """Markets and their identifiers. Latest end first, perpetuals before all; with `order=asc` the soonest end first. `active` and `status` left out list all. Credits: 25 flat. Open from the free plan on. `GET /v1/markets`"""
         return self._rows(OPERATIONS["markets"], {"source": source, "symbol": symbol, "market_type": market_type, "active": active, "status": status, "limit": limit, "after": after, "order": order})
 
     def predmkt_a_markets(self, *, symbol: Optional[Literal["BTC", "ETH", "SOL", "XRP"]] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, active: Optional[bool] = None, status: Optional[Literal["upcoming", "open", "closed", "resolved"]] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Market, ListMeta]:
-        """Credits: 25 flat. Open from the free plan on. Another path to `GET /v1/markets` with source=predmkt_a. `GET /v1/predmkt_a/markets`"""
+        """Markets of prediction market A. Credits: 25 flat. Open from the free plan on. Another path to `GET /v1/markets` with source=predmkt_a. `GET /v1/predmkt_a/markets`"""
         return self._rows(OPERATIONS["predmkt_a_markets"], {"symbol": symbol, "market_type": market_type, "active": active, "status": status, "limit": limit, "after": after, "order": order})
 
     def predmkt_b(self, *, symbol: Optional[Literal["BTC", "ETH", "SOL", "XRP"]] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, status: Optional[Literal["upcoming", "open", "closed", "resolved"]] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Market, ListMeta]:
-        """Credits: 25 flat. Open from the free plan on. Another path to `GET /v1/markets` with source=predmkt_b, active=true. `GET /v1/predmkt_b`"""
+        """Active markets of prediction market B. Credits: 25 flat. Open from the free plan on. Another path to `GET /v1/markets` with source=predmkt_b, active=true. `GET /v1/predmkt_b`"""
         return self._rows(OPERATIONS["predmkt_b"], {"symbol": symbol, "market_type": market_type, "status": status, "limit": limit, "after": after, "order": order})
 
     def predmkt_b_markets(self, *, symbol: Optional[Literal["BTC", "ETH", "SOL", "XRP"]] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, status: Optional[Literal["upcoming", "open", "closed", "resolved"]] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Market, ListMeta]:
-        """Credits: 25 flat. Open from the free plan on. Another path to `GET /v1/markets` with source=predmkt_b, active=true. `GET /v1/predmkt_b/markets`"""
+        """Active markets of prediction market B. Credits: 25 flat. Open from the free plan on. Another path to `GET /v1/markets` with source=predmkt_b, active=true. `GET /v1/predmkt_b/markets`"""
         return self._rows(OPERATIONS["predmkt_b_markets"], {"symbol": symbol, "market_type": market_type, "status": status, "limit": limit, "after": after, "order": order})
 
     def perpdex(self, *, symbol: Optional[Literal["BTC", "ETH", "SOL", "XRP"]] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, active: Optional[bool] = None, status: Optional[Literal["upcoming", "open", "closed", "resolved"]] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Market, ListMeta]:
-        """Credits: 25 flat. Open from the free plan on. Another path to `GET /v1/markets` with source=perpdex. `GET /v1/perpdex`"""
+        """Perpetual markets. Credits: 25 flat. Open from the free plan on. Another path to `GET /v1/markets` with source=perpdex. `GET /v1/perpdex`"""
         return self._rows(OPERATIONS["perpdex"], {"symbol": symbol, "market_type": market_type, "active": active, "status": status, "limit": limit, "after": after, "order": order})
 
     def perpdex_markets(self, *, symbol: Optional[Literal["BTC", "ETH", "SOL", "XRP"]] = None, market_type: Optional[Literal["5m", "15m", "1h", "4h", "24h"]] = None, active: Optional[bool] = None, status: Optional[Literal["upcoming", "open", "closed", "resolved"]] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Market, ListMeta]:
-        """Credits: 25 flat. Open from the free plan on. Another path to `GET /v1/markets` with source=perpdex. `GET /v1/perpdex/markets`"""
+        """Perpetual markets. Credits: 25 flat. Open from the free plan on. Another path to `GET /v1/markets` with source=perpdex. `GET /v1/perpdex/markets`"""
         return self._rows(OPERATIONS["perpdex_markets"], {"symbol": symbol, "market_type": market_type, "active": active, "status": status, "limit": limit, "after": after, "order": order})
 
     async def market(self, identifier: str, *, source: Optional[Literal["predmkt_a", "predmkt_b", "perpdex"]] = None) -> MarketRecord:
-        """Credits: 25 flat. Open from the free plan on. `GET /v1/markets/{identifier}`"""
+        """One market by any of its identifiers. Credits: 25 flat. Open from the free plan on. `GET /v1/markets/{identifier}`"""
         return await self._answer(OPERATIONS["market"], {"identifier": identifier, "source": source})
 
     async def predmkt_a_market(self, identifier: str) -> MarketRecord:
-        """Credits: 25 flat. Open from the free plan on. Another path to `GET /v1/markets/{identifier}` with source=predmkt_a. `GET /v1/predmkt_a/markets/{identifier}`"""
+        """One market of prediction market A. Credits: 25 flat. Open from the free plan on. Another path to `GET /v1/markets/{identifier}` with source=predmkt_a. `GET /v1/predmkt_a/markets/{identifier}`"""
         return await self._answer(OPERATIONS["predmkt_a_market"], {"identifier": identifier})
 
     def cexa_spot(self) -> AsyncRows[ExchangePair, ListMeta]:
-        """Their rows are on the endpoints with `source=cexa`. Credits: 25 flat. Open from the free plan on. `GET /v1/cexa/spot`"""
+        """Symbols of spot exchange A. Their rows are on the endpoints with `source=cexa`. Credits: 25 flat. Open from the free plan on. `GET /v1/cexa/spot`"""
         return self._rows(OPERATIONS["cexa_spot"], {})
 
     def cexa_futures(self) -> AsyncRows[ExchangePair, ListMeta]:
-        """Their rows are on the endpoints with `source=cexa_futures`. Credits: 25 flat. Open from the free plan on. `GET /v1/cexa/futures`"""
+        """Symbols of futures exchange A. Their rows are on the endpoints with `source=cexa_futures`. Credits: 25 flat. Open from the free plan on. `GET /v1/cexa/futures`"""
         return self._rows(OPERATIONS["cexa_futures"], {})
 
     async def submit_transaction(self, *, transaction: SubmitRequestTransaction, allow_orphan: Optional[bool] = None, replace_by_fee: Optional[bool] = None, wait_for_mempool: Optional[bool] = None, wait_timeout_seconds: Optional[float] = None) -> SubmitResult:
-        """Hands the transaction to a node and to another one where the first does not answer. "Already in the mempool" and "already accepted" are success, so sending the same transaction again does no harm. A refusal is 422 `transaction_rejected`, with `reason` and what the node said about it (`required_fee_sompi`, `other_tx_id`, `mass_limit` …). When no node answered but one may have taken it, the error has `in_doubt: true` and `tx_id`. Credits: 10 plus 5 per attempt. Open from the developer plan (tier pro) on. `POST /v1/transactions/submit`"""
+        """Submit a signed transaction. Hands the transaction to a node and to another one where the first does not answer. "Already in the mempool" and "already accepted" are success, so sending the same transaction again does no harm. A refusal is 422 `transaction_rejected`, with `reason` and what the node said about it (`required_fee_sompi`, `other_tx_id`, `mass_limit` …). When no node answered but one may have taken it, the error has `in_doubt: true` and `tx_id`. Credits: 10 plus 5 per attempt. Open from the developer plan (tier pro) on. `POST /v1/transactions/submit`"""
         return await self._answer(OPERATIONS["submit_transaction"], {}, {"transaction": transaction, "allow_orphan": allow_orphan, "replace_by_fee": replace_by_fee, "wait_for_mempool": wait_for_mempool, "wait_timeout_seconds": wait_timeout_seconds})
 
     async def transaction(self, tx_id: str) -> TransactionLookup:
-        """From the index; where it is not there, from the mempool of a node, for 5 credits more. A confirmed transaction becomes pending again when its accepting block leaves the chain, and dropped when it leaves the mempool without being accepted. Credits: 10 plus 5 per mempool lookup. Open from the developer plan (tier pro) on. `GET /v1/transactions/{tx_id}`"""
+        """One transaction, parsed. From the index; where it is not there, from the mempool of a node, for 5 credits more. A confirmed transaction becomes pending again when its accepting block leaves the chain, and dropped when it leaves the mempool without being accepted. Credits: 10 plus 5 per mempool lookup. Open from the developer plan (tier pro) on. `GET /v1/transactions/{tx_id}`"""
         return await self._answer(OPERATIONS["transaction"], {"tx_id": tx_id})
 
     def address_transactions(self, address: str, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> AsyncRows[AddressTransaction, AddressTransactions]:
-        """Every transaction since the index was started, for every address, without registration. Pending transactions come first, newest first, then confirmed ones by block time and by the order in which they were accepted; a dropped one stands where it was first seen. Rows that arrive during a walk do not shift it; a transaction that is accepted during a walk moves to the place of its block, and one whose block leaves the chain back to the top. Credits: 10 plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/transactions`"""
+        """History of an address. Every transaction since the index was started, for every address, without registration. Pending transactions come first, newest first, then confirmed ones by block time and by the order in which they were accepted; a dropped one stands where it was first seen. Rows that arrive during a walk do not shift it; a transaction that is accepted during a walk moves to the place of its block, and one whose block leaves the chain back to the top. Credits: 10 plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/transactions`"""
         return self._rows(OPERATIONS["address_transactions"], {"address": address, "limit": limit, "cursor": cursor})
 
     def address_activity(self, address: str, *, limit: Optional[int] = None) -> AsyncRows[AddressActivityItem, AddressActivity]:
-        """Asked of a node: transactions in the mempool that send from or to the address, then its unspent outputs. The price is 5 for each of the two calls to the node, plus 10, plus 1 per row. Credits: 10 plus 5 per upstream call plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/activity`"""
+        """What an address holds and has under way now. Asked of a node: transactions in the mempool that send from or to the address, then its unspent outputs. The price is 5 for each of the two calls to the node, plus 10, plus 1 per row. Credits: 10 plus 5 per upstream call plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/activity`"""
         return self._rows(OPERATIONS["address_activity"], {"address": address, "limit": limit})
 
     async def address_balance(self, address: str, *, at: Optional[Time] = None) -> AddressBalance:
-        """Asked of a node. A past balance is what the node says now, less what the index has recorded since: it counts the confirmed transactions whose `block_time` is `at` or earlier. A time before the index begins, or before a gap in it, is refused. It takes a second or so, since node and index are compared at one moment of the chain; an address that has new transactions all the time may be refused with 503 (`address_busy`). The price is 5 for each of the two calls to the node, plus 10. Credits: 10 plus 5 per upstream call. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/balance`"""
+        """Balance of an address, now or at a past time. Asked of a node. A past balance is what the node says now, less what the index has recorded since: it counts the confirmed transactions whose `block_time` is `at` or earlier. A time before the index begins, or before a gap in it, is refused. It takes a second or so, since node and index are compared at one moment of the chain; an address that has new transactions all the time may be refused with 503 (`address_busy`). The price is 5 for each of the two calls to the node, plus 10. Credits: 10 plus 5 per upstream call. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/balance`"""
         return await self._answer(OPERATIONS["address_balance"], {"address": address, "at": at})
 
     def address_utxos(self, address: str, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> AsyncRows[AddressUtxo, AddressUtxos]:
-        """Asked of a node, in the order of transaction id and index: a walk gives each output once that stays unspent meanwhile. Outputs that the mempool spends are still listed. An address with more than 100,000 of them is refused. The price is 5 for the call to the node, plus 10, plus 1 per row. Credits: 10 plus 5 per upstream call plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/utxos`"""
+        """Unspent outputs of an address. Asked of a node, in the order of transaction id and index: a walk gives each output once that stays unspent meanwhile. Outputs that the mempool spends are still listed. An address with more than 100,000 of them is refused. The price is 5 for the call to the node, plus 10, plus 1 per row. Credits: 10 plus 5 per upstream call plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/utxos`"""
         return self._rows(OPERATIONS["address_utxos"], {"address": address, "limit": limit, "cursor": cursor})
 
     def address_covenants(self, address: str, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> AsyncRows[AddressCovenant, AddressCovenants]:
-        """Unspent outputs of the address that are bound to a covenant, as the chain has confirmed them, from the index. Whose key may spend them is up to the covenant: an output is not a claim of ownership. Outputs from before `coverage_from` are left out. Credits: 10 plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/covenants`"""
+        """Covenant outputs of an address. Unspent outputs of the address that are bound to a covenant, as the chain has confirmed them, from the index. Whose key may spend them is up to the covenant: an output is not a claim of ownership. Outputs from before `coverage_from` are left out. Credits: 10 plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/covenants`"""
         return self._rows(OPERATIONS["address_covenants"], {"address": address, "limit": limit, "cursor": cursor})
 
     def covenant(self, covenant_id: str, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> AsyncRows[CovenantStep, Covenant]:
-        """Accepted transactions only, in the order of acceptance; one whose block leaves the chain leaves the lineage with it. What a program is follows from what a spend reveals: a form that is not known is `unknown`, and what is hidden until it is spent is null. Credits: 10 plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/covenants/{covenant_id}`"""
+        """A covenant and its lineage. Accepted transactions only, in the order of acceptance; one whose block leaves the chain leaves the lineage with it. What a program is follows from what a spend reveals: a form that is not known is `unknown`, and what is hidden until it is spent is null. Credits: 10 plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/covenants/{covenant_id}`"""
         return self._rows(OPERATIONS["covenant"], {"covenant_id": covenant_id, "limit": limit, "cursor": cursor})
 
     def covenant_utxos(self, covenant_id: str, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> AsyncRows[CovenantUtxo, CovenantUtxos]:
-        """As the chain has confirmed it, from the index. Outputs from before `coverage_from` are left out: they may have been spent where the index has a gap. Credits: 10 plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/covenants/{covenant_id}/utxos`"""
+        """Unspent outputs of a covenant. As the chain has confirmed it, from the index. Outputs from before `coverage_from` are left out: they may have been spent where the index has a gap. Credits: 10 plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/covenants/{covenant_id}/utxos`"""
         return self._rows(OPERATIONS["covenant_utxos"], {"covenant_id": covenant_id, "limit": limit, "cursor": cursor})
 
     def tokens(self, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> AsyncRows[Token, Tokens]:
-        """KRC-20 tokens and covenant tokens that the index has seen at work, as far as the chain reveals them. KRC-20 operations are judged by the rules of its reference indexer. Credits: 10 plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/tokens`"""
+        """Tokens. KRC-20 tokens and covenant tokens that the index has seen at work, as far as the chain reveals them. KRC-20 operations are judged by the rules of its reference indexer. Credits: 10 plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/tokens`"""
         return self._rows(OPERATIONS["tokens"], {"limit": limit, "cursor": cursor})
 
     async def token(self, token: str) -> TokenDetail:
-        """As far as the chain reveals it; `history` says what its amounts rest on. Accepted transactions only: what a block that left the chain had done is undone. Credits: 10 flat. Open from the developer plan (tier pro) on. `GET /v1/tokens/{token}`"""
+        """A token. As far as the chain reveals it; `history` says what its amounts rest on. Accepted transactions only: what a block that left the chain had done is undone. Credits: 10 flat. Open from the developer plan (tier pro) on. `GET /v1/tokens/{token}`"""
         return await self._answer(OPERATIONS["token"], {"token": token})
 
     def token_holders(self, token: str, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> AsyncRows[TokenHolder, TokenHolders]:
-        """As the chain has confirmed it. Of a covenant token only states that are proven count: new states are hidden until they are spent, unless the transaction that made them shows them. A holder whose amount changes during a walk may be met twice or not at all. Credits: 10 plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/tokens/{token}/holders`"""
+        """Holders of a token. As the chain has confirmed it. Of a covenant token only states that are proven count: new states are hidden until they are spent, unless the transaction that made them shows them. A holder whose amount changes during a walk may be met twice or not at all. Credits: 10 plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/tokens/{token}/holders`"""
         return self._rows(OPERATIONS["token_holders"], {"token": token, "limit": limit, "cursor": cursor})
 
     async def fees_estimate(self, *, experimental: Optional[bool] = None) -> FeeEstimate:
-        """Credits: 1 flat. Open from the free plan on. `GET /v1/fees/estimate`"""
+        """Fee rates by urgency. Credits: 1 flat. Open from the free plan on. `GET /v1/fees/estimate`"""
         return await self._answer(OPERATIONS["fees_estimate"], {"experimental": experimental})
 
     async def rpc(self, body: RpcRequest) -> RpcResponse:
-        """JSON-RPC 2.0 in front of the node, `params` as an object. Everything is checked before it is forwarded, and integers of 64 bits survive unchanged in both directions; they may also be sent as decimal text."""
+        """JSON-RPC to the node. JSON-RPC 2.0 in front of the node, `params` as an object. Everything is checked before it is forwarded, and integers of 64 bits survive unchanged in both directions; they may also be sent as decimal text."""
         return await self._answer(OPERATIONS["rpc"], {}, body)
 
     def webhooks(self, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> AsyncRows[Webhook, Webhooks]:
-        """Oldest first. A page holds up to 10,000 addresses: it ends before the webhook that would exceed them, and always has one. Credits: 0 flat. Open from the developer plan (tier pro) on. `GET /v1/webhooks`"""
+        """The webhooks of the account. Oldest first. A page holds up to 10,000 addresses: it ends before the webhook that would exceed them, and always has one. Credits: 0 flat. Open from the developer plan (tier pro) on. `GET /v1/webhooks`"""
         return self._rows(OPERATIONS["webhooks"], {"limit": limit, "cursor": cursor})
 
     async def create_webhook(self, *, url: str, kinds: List[Literal["block_added", "virtual_chain_changed", "virtual_daa_score_changed", "sink_blue_score_changed", "utxos_changed", "mempool_entry", "covenant_execution", "krc20_activity", "native_asset_transfer", "scriptlang_event", "covenant_created", "covenant_spent", "token_transfer"]], addresses: Optional[List[str]] = None, batch: Optional[bool] = None) -> CreatedWebhook:
-        """The secret that signs its deliveries is shown in this answer and never again. Credits: 10 flat. Open from the developer plan (tier pro) on. `POST /v1/webhooks`"""
+        """Create a webhook. The secret that signs its deliveries is shown in this answer and never again. Credits: 10 flat. Open from the developer plan (tier pro) on. `POST /v1/webhooks`"""
         return await self._answer(OPERATIONS["create_webhook"], {}, {"url": url, "kinds": kinds, "addresses": addresses, "batch": batch})
 
     async def webhook(self, id: str) -> FoundWebhook:
-        """The secret is shown at creation only. Credits: 0 flat. Open from the developer plan (tier pro) on. `GET /v1/webhooks/{id}`"""
+        """One webhook. The secret is shown at creation only. Credits: 0 flat. Open from the developer plan (tier pro) on. `GET /v1/webhooks/{id}`"""
         return await self._answer(OPERATIONS["webhook"], {"id": id})
 
     async def update_webhook(self, id: str, *, active: Optional[bool] = None, kinds: Optional[List[Literal["block_added", "virtual_chain_changed", "virtual_daa_score_changed", "sink_blue_score_changed", "utxos_changed", "mempool_entry", "covenant_execution", "krc20_activity", "native_asset_transfer", "scriptlang_event", "covenant_created", "covenant_spent", "token_transfer"]]] = None, addresses: Optional[List[str]] = None, batch: Optional[bool] = None) -> ChangedWebhook:
-        """What is left out stays as it is. The url and the secret are not changed here. Credits: 0 flat. Open from the developer plan (tier pro) on. `PATCH /v1/webhooks/{id}`"""
+        """Change a webhook. What is left out stays as it is. The url and the secret are not changed here. Credits: 0 flat. Open from the developer plan (tier pro) on. `PATCH /v1/webhooks/{id}`"""
         return await self._answer(OPERATIONS["update_webhook"], {"id": id}, {"active": active, "kinds": kinds, "addresses": addresses, "batch": batch})
 
     async def delete_webhook(self, id: str) -> DeletedWebhook:
-        """Credits: 0 flat. Open from the developer plan (tier pro) on. `DELETE /v1/webhooks/{id}`"""
+        """Remove a webhook, with everything that waits for it. Credits: 0 flat. Open from the developer plan (tier pro) on. `DELETE /v1/webhooks/{id}`"""
         return await self._answer(OPERATIONS["delete_webhook"], {"id": id})
 
     def webhook_deliveries(self, id: str, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> AsyncRows[Delivery, Deliveries]:
-        """Pending ones, and those of the last seven days. Credits: 0 flat. Open from the developer plan (tier pro) on. `GET /v1/webhooks/{id}/deliveries`"""
+        """Deliveries of a webhook, newest first. Pending ones, and those of the last seven days. Credits: 0 flat. Open from the developer plan (tier pro) on. `GET /v1/webhooks/{id}/deliveries`"""
         return self._rows(OPERATIONS["webhook_deliveries"], {"id": id, "limit": limit, "cursor": cursor})
 
     async def test_webhook(self, id: str) -> WebhookTest:
-        """Sends one event of the webhook's first kind, signed like any other, with seq 0 and an id that begins evt_test. The answer tells what the receiver said. Credits: 0 flat. Open from the developer plan (tier pro) on. `POST /v1/webhooks/{id}/test`"""
+        """Send a sample event now. Sends one event of the webhook's first kind, signed like any other, with seq 0 and an id that begins evt_test. The answer tells what the receiver said. Credits: 0 flat. Open from the developer plan (tier pro) on. `POST /v1/webhooks/{id}/test`"""
         return await self._answer(OPERATIONS["test_webhook"], {"id": id})
 
     async def rotate_webhook(self, id: str) -> RotatedSecret:
-        """The old secret goes on signing beside the new one for 24 hours: in X-Svc-Signature-Previous and in the Standard Webhooks header. Credits: 0 flat. Open from the developer plan (tier pro) on. `POST /v1/webhooks/{id}/rotate`"""
+        """Give a webhook a new signing secret. The old secret goes on signing beside the new one for 24 hours: in X-Svc-Signature-Previous and in the Standard Webhooks header. Credits: 0 flat. Open from the developer plan (tier pro) on. `POST /v1/webhooks/{id}/rotate`"""
         return await self._answer(OPERATIONS["rotate_webhook"], {"id": id})
 
     async def replay_webhook(self, id: str, *, after_seq: Optional[int] = None, since: Optional[Union[str, float]] = None, up_to_seq: Optional[int] = None, until: Optional[Union[str, float]] = None) -> Replay:
-        """Up to 10,000 events per call, as new deliveries; no more than the credits pay for. An event that waits to be delivered already is not planned again. Each costs a credit when it is delivered, like any delivery. With 10,000 events waiting for the webhook (50,000 for the account) a replay has to wait too (429). While the disk of the service is nearly full, nothing is replayed (503). Credits: 0 flat. Open from the developer plan (tier pro) on. `POST /v1/webhooks/{id}/replay`"""
+        """Deliver past events again. Up to 10,000 events per call, as new deliveries; no more than the credits pay for. An event that waits to be delivered already is not planned again. Each costs a credit when it is delivered, like any delivery. With 10,000 events waiting for the webhook (50,000 for the account) a replay has to wait too (429). While the disk of the service is nearly full, nothing is replayed (503). Credits: 0 flat. Open from the developer plan (tier pro) on. `POST /v1/webhooks/{id}/replay`"""
         return await self._answer(OPERATIONS["replay_webhook"], {"id": id}, {"after_seq": after_seq, "since": since, "up_to_seq": up_to_seq, "until": until})
 
     async def limits(self) -> Limits:
-        """Credits: 0 flat. Open from the free plan on. `GET /v1/limits`"""
+        """Plan, credits and rate limits of the account. Credits: 0 flat. Open from the free plan on. `GET /v1/limits`"""
         return await self._answer(OPERATIONS["limits"], {})
 
     async def status(self, *, limit: Optional[int] = None) -> Status:
-        """Credits: 0 flat. Open from the free plan on. `GET /v1/status`"""
+        """State of the recorders, the nodes and the deliveries. Credits: 0 flat. Open from the free plan on. `GET /v1/status`"""
         return await self._answer(OPERATIONS["status"], {"limit": limit})
 
     async def health(self) -> Health:
-        """Another path to `GET /health`. `GET /v1/health`"""
+        """Liveness. Another path to `GET /health`. `GET /v1/health`"""
         return await self._answer(OPERATIONS["health"], {})
 
     async def ready(self) -> Ready:
-        """Whether the service should get traffic: 200, or 503 with the failing parts. Needs no key. `GET /ready`"""
+        """Readiness. Whether the service should get traffic: 200, or 503 with the failing parts. Needs no key. `GET /ready`"""
         return await self._answer(OPERATIONS["ready"], {})
 
     async def openapi_json(self) -> OpenApi:
-        """Generated from the declarations that the service runs on. Needs no key. `GET /openapi.json`"""
+        """This contract as OpenAPI 3.1. Generated from the declarations that the service runs on. Needs no key. `GET /openapi.json`"""
         return await self._answer(OPERATIONS["openapi_json"], {})
 
     async def asyncapi_json(self) -> AsyncApi:
-        """Generated from the kinds of events that the service runs on. Needs no key. `GET /asyncapi.json`"""
+        """The stream and the webhooks as AsyncAPI 3. Generated from the kinds of events that the service runs on. Needs no key. `GET /asyncapi.json`"""
         return await self._answer(OPERATIONS["asyncapi_json"], {})

@@ -22,6 +22,8 @@ Call = Callable[[Mapping[str, Any], Optional[int]], Answer]
 
 
 class Page(Generic[Row, Meta]):
+    """One answer: ``rows``, ``meta`` with coverage and gaps, ``next_cursor``, and what it cost (``credits``)."""
+
     def __init__(self, operation: Operation, answer: Answer, decimals: bool = False) -> None:
         body = json.loads(answer.body, parse_float=Decimal) if decimals else json.loads(answer.body)
         self.rows: List[Row] = body[operation.rows_field]
@@ -32,6 +34,10 @@ class Page(Generic[Row, Meta]):
         self.credits = answer.info.credits
         # Whether it was unchanged, or sealed, and therefore free.
         self.from_cache = answer.info.from_cache
+
+    def __repr__(self) -> str:
+        more = "the last one" if self.next_cursor is None else "more follow"
+        return f"<Page of {len(self.rows)} rows for {self.credits} credits, {more}>"
 
 
 class Rows(Generic[Row, Meta]):
@@ -46,11 +52,17 @@ class Rows(Generic[Row, Meta]):
         self._call = call
         self._answers: Optional[List[Answer]] = None
 
+    def __repr__(self) -> str:
+        given = "".join(f" {name}={value!r}" for name, value in self._params.items() if value is not None)
+        read = "nothing read yet" if self._answers is None else "read"
+        return f"<Rows of {self._operation.path}{given}: {read}>"
+
     def page(self, cursor: Optional[str] = None) -> Page[Row, Meta]:
         """One page: the first one, or the one after a cursor."""
         return Page(self._operation, self._answer(cursor))
 
     def pages(self) -> Iterator[Page[Row, Meta]]:
+        """Page by page, each read when it is asked for; those that were read before are not read again."""
         if self._answers is not None:
             for answer in self._answers:
                 yield Page(self._operation, answer)
@@ -85,9 +97,11 @@ class Rows(Generic[Row, Meta]):
         return _frames.to_pandas(self._parsed(max_credits, decimals), self._operation, decimals)
 
     def to_polars(self, max_credits: Optional[int] = None) -> polars.DataFrame:
+        """A polars DataFrame; times in UTC, prices as floats."""
         return _frames.to_polars(self._parsed(max_credits), self._operation)
 
     def to_arrow(self, max_credits: Optional[int] = None) -> pyarrow.Table:
+        """A pyarrow Table; times in UTC, prices as floats."""
         return _frames.to_arrow(self._parsed(max_credits), self._operation)
 
     @property

@@ -4132,112 +4132,112 @@ export abstract class Methods {
     body?: unknown,
   ): Promise<T>
 
-  /** The same for every plan; each endpoint record carries its `min_tier`. Credits: 25 flat. Open from the free plan on. `GET /v1/sources` */
+  /** Catalog of sources and their endpoints. The same for every plan; each endpoint record carries its `min_tier`. Credits: 25 flat. Open from the free plan on. `GET /v1/sources` */
   sources(options?: CallOptions): Promise<Sources> {
     return this.answerOf(OPERATIONS.sources, {}, options)
   }
 
-  /** Credits: 0 flat. Open from the free plan on. `GET /v1/symbols` */
+  /** Symbols and what covers them. Credits: 0 flat. Open from the free plan on. `GET /v1/symbols` */
   symbols(options?: CallOptions): Promise<Symbols> {
     return this.answerOf(OPERATIONS.symbols, {}, options)
   }
 
-  /** The current bar is served with `closed: false`. Rows come in time order when `start` is given, newest first otherwise. `oracle` has 5m and 15m only and no volume; prediction-market prices are probabilities. Credits: 50 plus 3 per row. Open from the free plan on. `GET /v1/candles` */
+  /** Candles (OHLCV). The current bar is served with `closed: false`. Rows come in time order when `start` is given, newest first otherwise. `oracle` has 5m and 15m only and no volume; prediction-market prices are probabilities. Credits: 50 plus 3 per row. Open from the free plan on. `GET /v1/candles` */
   candles(params: CandlesParams, options?: CallOptions): Rows<Candle, ListMeta> {
     return this.rowsOf(OPERATIONS.candles, params, options)
   }
 
-  /** Credits: 50 plus 3 per row. Open from the free plan on. Another path to `GET /v1/candles` with source=predmkt_a. `GET /v1/predmkt_a/candles` */
+  /** Candles of prediction market A. Credits: 50 plus 3 per row. Open from the free plan on. Another path to `GET /v1/candles` with source=predmkt_a. `GET /v1/predmkt_a/candles` */
   predmktACandles(params: PredmktACandlesParams, options?: CallOptions): Rows<Candle, ListMeta> {
     return this.rowsOf(OPERATIONS.predmktACandles, params, options)
   }
 
-  /** Credits: 50 plus 3 per row. Open from the free plan on. Another path to `GET /v1/candles` with source=predmkt_b. `GET /v1/predmkt_b/{symbol}` */
+  /** Probability and price history of prediction market B. Credits: 50 plus 3 per row. Open from the free plan on. Another path to `GET /v1/candles` with source=predmkt_b. `GET /v1/predmkt_b/{symbol}` */
   predmktBBySymbol(params: PredmktBBySymbolParams, options?: CallOptions): Rows<Candle, ListMeta> {
     return this.rowsOf(OPERATIONS.predmktBBySymbol, params, options)
   }
 
-  /** Credits: 50 plus 3 per row. Open from the free plan on. Another path to `GET /v1/candles` with source=perpdex. `GET /v1/perpdex/{symbol}` */
+  /** Candles of a perpetual. Credits: 50 plus 3 per row. Open from the free plan on. Another path to `GET /v1/candles` with source=perpdex. `GET /v1/perpdex/{symbol}` */
   perpdexBySymbol(params: PerpdexBySymbolParams, options?: CallOptions): Rows<Candle, ListMeta> {
     return this.rowsOf(OPERATIONS.perpdexBySymbol, params, options)
   }
 
-  /** Samples on a 500 ms grid. `interval` picks the last sample of each step. The books of prediction markets come with `include_orderbook`; `perpdex` rows always carry their levels. Credits: 50 plus 4 per row; 50 plus 10 per row with include_orderbook on predmkt_a. Open from the free plan on. `GET /v1/snapshots` */
+  /** Order-book snapshots. Samples on a 500 ms grid. `interval` picks the last sample of each step. The books of prediction markets come with `include_orderbook`; `perpdex` rows always carry their levels. Credits: 50 plus 4 per row; 50 plus 10 per row with include_orderbook on predmkt_a. Open from the free plan on. `GET /v1/snapshots` */
   snapshots(params: SnapshotsParams, options?: CallOptions): Rows<Snapshot, ListMeta> {
     return this.rowsOf(OPERATIONS.snapshots, params, options)
   }
 
-  /** Credits: 50 plus 4 per row; 50 plus 10 per row with include_orderbook on predmkt_a. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_a. `GET /v1/predmkt_a/snapshots` */
+  /** Up/Down book snapshots. Credits: 50 plus 4 per row; 50 plus 10 per row with include_orderbook on predmkt_a. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_a. `GET /v1/predmkt_a/snapshots` */
   predmktASnapshots(params: PredmktASnapshotsParams, options?: CallOptions): Rows<Snapshot, ListMeta> {
     return this.rowsOf(OPERATIONS.predmktASnapshots, params, options)
   }
 
-  /** Credits: 50 plus 10 per row. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_a, include_orderbook=true. `GET /v1/predmkt_a/orderbook` */
+  /** Order-book history of prediction market A. Credits: 50 plus 10 per row. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_a, include_orderbook=true. `GET /v1/predmkt_a/orderbook` */
   predmktAOrderbook(params: PredmktAOrderbookParams, options?: CallOptions): Rows<Snapshot, ListMeta> {
     return this.rowsOf(OPERATIONS.predmktAOrderbook, params, options)
   }
 
-  /** Credits: 50 plus 4 per row. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_b. `GET /v1/predmkt_b/snapshots` */
+  /** Yes/No book snapshots. Credits: 50 plus 4 per row. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_b. `GET /v1/predmkt_b/snapshots` */
   predmktBSnapshots(params: PredmktBSnapshotsParams, options?: CallOptions): Rows<Snapshot, ListMeta> {
     return this.rowsOf(OPERATIONS.predmktBSnapshots, params, options)
   }
 
-  /** Credits: 50 plus 4 per row. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_b, include_orderbook=true. `GET /v1/predmkt_b/orderbook` */
+  /** Order-book history of prediction market B. Credits: 50 plus 4 per row. Open from the free plan on. Another path to `GET /v1/snapshots` with source=predmkt_b, include_orderbook=true. `GET /v1/predmkt_b/orderbook` */
   predmktBOrderbook(params: PredmktBOrderbookParams, options?: CallOptions): Rows<Snapshot, ListMeta> {
     return this.rowsOf(OPERATIONS.predmktBOrderbook, params, options)
   }
 
-  /** Credits: 50 plus 4 per row. Open from the free plan on. Another path to `GET /v1/snapshots` with source=perpdex. `GET /v1/perpdex/snapshots` */
+  /** L2 book snapshots of perpetuals. Credits: 50 plus 4 per row. Open from the free plan on. Another path to `GET /v1/snapshots` with source=perpdex. `GET /v1/perpdex/snapshots` */
   perpdexSnapshots(params: PerpdexSnapshotsParams, options?: CallOptions): Rows<Snapshot, ListMeta> {
     return this.rowsOf(OPERATIONS.perpdexSnapshots, params, options)
   }
 
-  /** Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first, or the newest of a duration with `interval` in place of `time`. `data` is null when there is none at or before the time; `meta.reason` says why. Credits: 50 flat. Open from the free plan on. `GET /v1/snapshots/at` */
+  /** The snapshot at or before a time. Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first, or the newest of a duration with `interval` in place of `time`. `data` is null when there is none at or before the time; `meta.reason` says why. Credits: 50 flat. Open from the free plan on. `GET /v1/snapshots/at` */
   snapshotsAt(params: SnapshotsAtParams, options?: CallOptions): Promise<SnapshotAt> {
     return this.answerOf(OPERATIONS.snapshotsAt, params, options)
   }
 
-  /** Credits: 50 flat. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=predmkt_a. `GET /v1/predmkt_a/snapshots/at` */
+  /** Up/Down snapshot at or before a time. Credits: 50 flat. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=predmkt_a. `GET /v1/predmkt_a/snapshots/at` */
   predmktASnapshotsAt(params: PredmktASnapshotsAtParams, options?: CallOptions): Promise<SnapshotAt> {
     return this.answerOf(OPERATIONS.predmktASnapshotsAt, params, options)
   }
 
-  /** Credits: 50 flat. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=predmkt_b. `GET /v1/predmkt_b/snapshots/at` */
+  /** Yes/No snapshot at or before a time. Credits: 50 flat. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=predmkt_b. `GET /v1/predmkt_b/snapshots/at` */
   predmktBSnapshotsAt(params: PredmktBSnapshotsAtParams, options?: CallOptions): Promise<SnapshotAt> {
     return this.answerOf(OPERATIONS.predmktBSnapshotsAt, params, options)
   }
 
-  /** Credits: 50 flat. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=perpdex. `GET /v1/perpdex/snapshots/at` */
+  /** L2 snapshot at or before a time. Credits: 50 flat. Open from the free plan on. Another path to `GET /v1/snapshots/at` with source=perpdex. `GET /v1/perpdex/snapshots/at` */
   perpdexSnapshotsAt(params: PerpdexSnapshotsAtParams, options?: CallOptions): Promise<SnapshotAt> {
     return this.answerOf(OPERATIONS.perpdexSnapshotsAt, params, options)
   }
 
-  /** Single trades. Spot exchange trades are on `/v1/flow` as buckets. Credits: 50 plus 2 per row. Open from the free plan on. `GET /v1/trades` */
+  /** Trade ticks. Single trades. Spot exchange trades are on `/v1/flow` as buckets. Credits: 50 plus 2 per row. Open from the free plan on. `GET /v1/trades` */
   trades(params: TradesParams, options?: CallOptions): Rows<Trade, ListMeta> {
     return this.rowsOf(OPERATIONS.trades, params, options)
   }
 
-  /** Credits: 50 plus 2 per row. Open from the free plan on. Another path to `GET /v1/trades` with source=predmkt_a. `GET /v1/predmkt_a/trades` */
+  /** Trade ticks of prediction market A. Credits: 50 plus 2 per row. Open from the free plan on. Another path to `GET /v1/trades` with source=predmkt_a. `GET /v1/predmkt_a/trades` */
   predmktATrades(params: PredmktATradesParams, options?: CallOptions): Rows<Trade, ListMeta> {
     return this.rowsOf(OPERATIONS.predmktATrades, params, options)
   }
 
-  /** Credits: 50 plus 2 per row. Open from the free plan on. Another path to `GET /v1/trades` with source=perpdex. `GET /v1/perpdex/trades` */
+  /** Trade ticks of perpetuals. Credits: 50 plus 2 per row. Open from the free plan on. Another path to `GET /v1/trades` with source=perpdex. `GET /v1/perpdex/trades` */
   perpdexTrades(params: PerpdexTradesParams, options?: CallOptions): Rows<Trade, ListMeta> {
     return this.rowsOf(OPERATIONS.perpdexTrades, params, options)
   }
 
-  /** Buckets of aggregate trades. Counts are null in bars that were rebuilt without aggregate trades. Credits: 50 plus 3 per row. Open from the free plan on. `GET /v1/flow` */
+  /** Buy and sell pressure of the spot exchange. Buckets of aggregate trades. Counts are null in bars that were rebuilt without aggregate trades. Credits: 50 plus 3 per row. Open from the free plan on. `GET /v1/flow` */
   flow(params: FlowParams, options?: CallOptions): Rows<Flow, ListMeta> {
     return this.rowsOf(OPERATIONS.flow, params, options)
   }
 
-  /** For `predmkt_b` a symbol gives the sum over its markets; a ticker in place of the symbol gives one market. Credits: 50 plus 3 per row. Open from the free plan on. `GET /v1/open-interest` */
+  /** Open interest. For `predmkt_b` a symbol gives the sum over its markets; a ticker in place of the symbol gives one market. Credits: 50 plus 3 per row. Open from the free plan on. `GET /v1/open-interest` */
   openInterest(params: OpenInterestParams, options?: CallOptions): Rows<OpenInterest, ListMeta> {
     return this.rowsOf(OPERATIONS.openInterest, params, options)
   }
 
-  /** Credits: 50 plus 3 per row. Open from the free plan on. Another path to `GET /v1/open-interest` with source=perpdex. `GET /v1/perpdex/open-interest` */
+  /** Open interest of perpetuals. Credits: 50 plus 3 per row. Open from the free plan on. Another path to `GET /v1/open-interest` with source=perpdex. `GET /v1/perpdex/open-interest` */
   perpdexOpenInterest(
     params: PerpdexOpenInterestParams,
     options?: CallOptions,
@@ -4245,32 +4245,32 @@ export abstract class Methods {
     return this.rowsOf(OPERATIONS.perpdexOpenInterest, params, options)
   }
 
-  /** A sample: the venue publishes at most one liquidation per symbol and second. Kept for 90 days. Credits: 25 plus 2 per row. Open from the free plan on. `GET /v1/liquidations` */
+  /** Liquidations of the futures exchange. A sample: the venue publishes at most one liquidation per symbol and second. Kept for 90 days. Credits: 25 plus 2 per row. Open from the free plan on. `GET /v1/liquidations` */
   liquidations(params: LiquidationsParams, options?: CallOptions): Rows<Liquidation, ListMeta> {
     return this.rowsOf(OPERATIONS.liquidations, params, options)
   }
 
-  /** One row per settlement: every 8 hours on the futures exchange, hourly on `perpdex`. Without a source both are interleaved in time. Credits: 50 plus 3 per row. Open from the free plan on. `GET /v1/funding` */
+  /** Funding rates. One row per settlement: every 8 hours on the futures exchange, hourly on `perpdex`. Without a source both are interleaved in time. Credits: 50 plus 3 per row. Open from the free plan on. `GET /v1/funding` */
   funding(params: FundingParams, options?: CallOptions): Rows<Funding, ListMeta> {
     return this.rowsOf(OPERATIONS.funding, params, options)
   }
 
-  /** Credits: 50 plus 3 per row. Open from the free plan on. Another path to `GET /v1/funding` with source=perpdex. `GET /v1/perpdex/funding` */
+  /** Funding rates of perpetuals. Credits: 50 plus 3 per row. Open from the free plan on. Another path to `GET /v1/funding` with source=perpdex. `GET /v1/perpdex/funding` */
   perpdexFunding(params: PerpdexFundingParams, options?: CallOptions): Rows<Funding, ListMeta> {
     return this.rowsOf(OPERATIONS.perpdexFunding, params, options)
   }
 
-  /** Credits: 50 plus 5 per row. Open from the developer plan (tier pro) on. `GET /v1/ticker` */
+  /** Best bid and ask, one row per second. Credits: 50 plus 5 per row. Open from the developer plan (tier pro) on. `GET /v1/ticker` */
   ticker(params: TickerParams, options?: CallOptions): Rows<Ticker, ListMeta> {
     return this.rowsOf(OPERATIONS.ticker, params, options)
   }
 
-  /** Latest end first, perpetuals before all; with `order=asc` the soonest end first. `active` and `status` left out list all. Credits: 25 flat. Open from the free plan on. `GET /v1/markets` */
+  /** Markets and their identifiers. Latest end first, perpetuals before all; with `order=asc` the soonest end first. `active` and `status` left out list all. Credits: 25 flat. Open from the free plan on. `GET /v1/markets` */
   markets(params: MarketsParams = {}, options?: CallOptions): Rows<Market, ListMeta & MarketsMeta> {
     return this.rowsOf(OPERATIONS.markets, params, options)
   }
 
-  /** Credits: 25 flat. Open from the free plan on. Another path to `GET /v1/markets` with source=predmkt_a. `GET /v1/predmkt_a/markets` */
+  /** Markets of prediction market A. Credits: 25 flat. Open from the free plan on. Another path to `GET /v1/markets` with source=predmkt_a. `GET /v1/predmkt_a/markets` */
   predmktAMarkets(
     params: PredmktAMarketsParams = {},
     options?: CallOptions,
@@ -4278,12 +4278,12 @@ export abstract class Methods {
     return this.rowsOf(OPERATIONS.predmktAMarkets, params, options)
   }
 
-  /** Credits: 25 flat. Open from the free plan on. Another path to `GET /v1/markets` with source=predmkt_b, active=true. `GET /v1/predmkt_b` */
+  /** Active markets of prediction market B. Credits: 25 flat. Open from the free plan on. Another path to `GET /v1/markets` with source=predmkt_b, active=true. `GET /v1/predmkt_b` */
   predmktB(params: PredmktBParams = {}, options?: CallOptions): Rows<Market, ListMeta & MarketsMeta> {
     return this.rowsOf(OPERATIONS.predmktB, params, options)
   }
 
-  /** Credits: 25 flat. Open from the free plan on. Another path to `GET /v1/markets` with source=predmkt_b, active=true. `GET /v1/predmkt_b/markets` */
+  /** Active markets of prediction market B. Credits: 25 flat. Open from the free plan on. Another path to `GET /v1/markets` with source=predmkt_b, active=true. `GET /v1/predmkt_b/markets` */
   predmktBMarkets(
     params: PredmktBMarketsParams = {},
     options?: CallOptions,
@@ -4291,12 +4291,12 @@ export abstract class Methods {
     return this.rowsOf(OPERATIONS.predmktBMarkets, params, options)
   }
 
-  /** Credits: 25 flat. Open from the free plan on. Another path to `GET /v1/markets` with source=perpdex. `GET /v1/perpdex` */
+  /** Perpetual markets. Credits: 25 flat. Open from the free plan on. Another path to `GET /v1/markets` with source=perpdex. `GET /v1/perpdex` */
   perpdex(params: PerpdexParams = {}, options?: CallOptions): Rows<Market, ListMeta & MarketsMeta> {
     return this.rowsOf(OPERATIONS.perpdex, params, options)
   }
 
-  /** Credits: 25 flat. Open from the free plan on. Another path to `GET /v1/markets` with source=perpdex. `GET /v1/perpdex/markets` */
+  /** Perpetual markets. Credits: 25 flat. Open from the free plan on. Another path to `GET /v1/markets` with source=perpdex. `GET /v1/perpdex/markets` */
   perpdexMarkets(
     params: PerpdexMarketsParams = {},
     options?: CallOptions,
@@ -4304,37 +4304,37 @@ export abstract class Methods {
     return this.rowsOf(OPERATIONS.perpdexMarkets, params, options)
   }
 
-  /** Credits: 25 flat. Open from the free plan on. `GET /v1/markets/{identifier}` */
+  /** One market by any of its identifiers. Credits: 25 flat. Open from the free plan on. `GET /v1/markets/{identifier}` */
   market(params: MarketParams, options?: CallOptions): Promise<MarketRecord> {
     return this.answerOf(OPERATIONS.market, params, options)
   }
 
-  /** Credits: 25 flat. Open from the free plan on. Another path to `GET /v1/markets/{identifier}` with source=predmkt_a. `GET /v1/predmkt_a/markets/{identifier}` */
+  /** One market of prediction market A. Credits: 25 flat. Open from the free plan on. Another path to `GET /v1/markets/{identifier}` with source=predmkt_a. `GET /v1/predmkt_a/markets/{identifier}` */
   predmktAMarket(params: PredmktAMarketParams, options?: CallOptions): Promise<MarketRecord> {
     return this.answerOf(OPERATIONS.predmktAMarket, params, options)
   }
 
-  /** Their rows are on the endpoints with `source=cexa`. Credits: 25 flat. Open from the free plan on. `GET /v1/cexa/spot` */
+  /** Symbols of spot exchange A. Their rows are on the endpoints with `source=cexa`. Credits: 25 flat. Open from the free plan on. `GET /v1/cexa/spot` */
   cexaSpot(options?: CallOptions): Rows<ExchangePair, ListMeta> {
     return this.rowsOf(OPERATIONS.cexaSpot, {}, options)
   }
 
-  /** Their rows are on the endpoints with `source=cexa_futures`. Credits: 25 flat. Open from the free plan on. `GET /v1/cexa/futures` */
+  /** Symbols of futures exchange A. Their rows are on the endpoints with `source=cexa_futures`. Credits: 25 flat. Open from the free plan on. `GET /v1/cexa/futures` */
   cexaFutures(options?: CallOptions): Rows<ExchangePair, ListMeta> {
     return this.rowsOf(OPERATIONS.cexaFutures, {}, options)
   }
 
-  /** Hands the transaction to a node and to another one where the first does not answer. "Already in the mempool" and "already accepted" are success, so sending the same transaction again does no harm. A refusal is 422 `transaction_rejected`, with `reason` and what the node said about it (`required_fee_sompi`, `other_tx_id`, `mass_limit` …). When no node answered but one may have taken it, the error has `in_doubt: true` and `tx_id`. Credits: 10 plus 5 per attempt. Open from the developer plan (tier pro) on. `POST /v1/transactions/submit` */
+  /** Submit a signed transaction. Hands the transaction to a node and to another one where the first does not answer. "Already in the mempool" and "already accepted" are success, so sending the same transaction again does no harm. A refusal is 422 `transaction_rejected`, with `reason` and what the node said about it (`required_fee_sompi`, `other_tx_id`, `mass_limit` …). When no node answered but one may have taken it, the error has `in_doubt: true` and `tx_id`. Credits: 10 plus 5 per attempt. Open from the developer plan (tier pro) on. `POST /v1/transactions/submit` */
   submitTransaction(body: SubmitRequest, options?: CallOptions): Promise<SubmitResult> {
     return this.answerOf(OPERATIONS.submitTransaction, {}, options, body)
   }
 
-  /** From the index; where it is not there, from the mempool of a node, for 5 credits more. A confirmed transaction becomes pending again when its accepting block leaves the chain, and dropped when it leaves the mempool without being accepted. Credits: 10 plus 5 per mempool lookup. Open from the developer plan (tier pro) on. `GET /v1/transactions/{tx_id}` */
+  /** One transaction, parsed. From the index; where it is not there, from the mempool of a node, for 5 credits more. A confirmed transaction becomes pending again when its accepting block leaves the chain, and dropped when it leaves the mempool without being accepted. Credits: 10 plus 5 per mempool lookup. Open from the developer plan (tier pro) on. `GET /v1/transactions/{tx_id}` */
   transaction(params: TransactionParams, options?: CallOptions): Promise<TransactionLookup> {
     return this.answerOf(OPERATIONS.transaction, params, options)
   }
 
-  /** Every transaction since the index was started, for every address, without registration. Pending transactions come first, newest first, then confirmed ones by block time and by the order in which they were accepted; a dropped one stands where it was first seen. Rows that arrive during a walk do not shift it; a transaction that is accepted during a walk moves to the place of its block, and one whose block leaves the chain back to the top. Credits: 10 plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/transactions` */
+  /** History of an address. Every transaction since the index was started, for every address, without registration. Pending transactions come first, newest first, then confirmed ones by block time and by the order in which they were accepted; a dropped one stands where it was first seen. Rows that arrive during a walk do not shift it; a transaction that is accepted during a walk moves to the place of its block, and one whose block leaves the chain back to the top. Credits: 10 plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/transactions` */
   addressTransactions(
     params: AddressTransactionsParams,
     options?: CallOptions,
@@ -4342,7 +4342,7 @@ export abstract class Methods {
     return this.rowsOf(OPERATIONS.addressTransactions, params, options)
   }
 
-  /** Asked of a node: transactions in the mempool that send from or to the address, then its unspent outputs. The price is 5 for each of the two calls to the node, plus 10, plus 1 per row. Credits: 10 plus 5 per upstream call plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/activity` */
+  /** What an address holds and has under way now. Asked of a node: transactions in the mempool that send from or to the address, then its unspent outputs. The price is 5 for each of the two calls to the node, plus 10, plus 1 per row. Credits: 10 plus 5 per upstream call plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/activity` */
   addressActivity(
     params: AddressActivityParams,
     options?: CallOptions,
@@ -4350,17 +4350,17 @@ export abstract class Methods {
     return this.rowsOf(OPERATIONS.addressActivity, params, options)
   }
 
-  /** Asked of a node. A past balance is what the node says now, less what the index has recorded since: it counts the confirmed transactions whose `block_time` is `at` or earlier. A time before the index begins, or before a gap in it, is refused. It takes a second or so, since node and index are compared at one moment of the chain; an address that has new transactions all the time may be refused with 503 (`address_busy`). The price is 5 for each of the two calls to the node, plus 10. Credits: 10 plus 5 per upstream call. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/balance` */
+  /** Balance of an address, now or at a past time. Asked of a node. A past balance is what the node says now, less what the index has recorded since: it counts the confirmed transactions whose `block_time` is `at` or earlier. A time before the index begins, or before a gap in it, is refused. It takes a second or so, since node and index are compared at one moment of the chain; an address that has new transactions all the time may be refused with 503 (`address_busy`). The price is 5 for each of the two calls to the node, plus 10. Credits: 10 plus 5 per upstream call. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/balance` */
   addressBalance(params: AddressBalanceParams, options?: CallOptions): Promise<AddressBalance> {
     return this.answerOf(OPERATIONS.addressBalance, params, options)
   }
 
-  /** Asked of a node, in the order of transaction id and index: a walk gives each output once that stays unspent meanwhile. Outputs that the mempool spends are still listed. An address with more than 100,000 of them is refused. The price is 5 for the call to the node, plus 10, plus 1 per row. Credits: 10 plus 5 per upstream call plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/utxos` */
+  /** Unspent outputs of an address. Asked of a node, in the order of transaction id and index: a walk gives each output once that stays unspent meanwhile. Outputs that the mempool spends are still listed. An address with more than 100,000 of them is refused. The price is 5 for the call to the node, plus 10, plus 1 per row. Credits: 10 plus 5 per upstream call plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/utxos` */
   addressUtxos(params: AddressUtxosParams, options?: CallOptions): Rows<AddressUtxo, AddressUtxos> {
     return this.rowsOf(OPERATIONS.addressUtxos, params, options)
   }
 
-  /** Unspent outputs of the address that are bound to a covenant, as the chain has confirmed them, from the index. Whose key may spend them is up to the covenant: an output is not a claim of ownership. Outputs from before `coverage_from` are left out. Credits: 10 plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/covenants` */
+  /** Covenant outputs of an address. Unspent outputs of the address that are bound to a covenant, as the chain has confirmed them, from the index. Whose key may spend them is up to the covenant: an output is not a claim of ownership. Outputs from before `coverage_from` are left out. Credits: 10 plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/covenants` */
   addressCovenants(
     params: AddressCovenantsParams,
     options?: CallOptions,
@@ -4368,57 +4368,57 @@ export abstract class Methods {
     return this.rowsOf(OPERATIONS.addressCovenants, params, options)
   }
 
-  /** Accepted transactions only, in the order of acceptance; one whose block leaves the chain leaves the lineage with it. What a program is follows from what a spend reveals: a form that is not known is `unknown`, and what is hidden until it is spent is null. Credits: 10 plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/covenants/{covenant_id}` */
+  /** A covenant and its lineage. Accepted transactions only, in the order of acceptance; one whose block leaves the chain leaves the lineage with it. What a program is follows from what a spend reveals: a form that is not known is `unknown`, and what is hidden until it is spent is null. Credits: 10 plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/covenants/{covenant_id}` */
   covenant(params: CovenantParams, options?: CallOptions): Rows<CovenantStep, Covenant> {
     return this.rowsOf(OPERATIONS.covenant, params, options)
   }
 
-  /** As the chain has confirmed it, from the index. Outputs from before `coverage_from` are left out: they may have been spent where the index has a gap. Credits: 10 plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/covenants/{covenant_id}/utxos` */
+  /** Unspent outputs of a covenant. As the chain has confirmed it, from the index. Outputs from before `coverage_from` are left out: they may have been spent where the index has a gap. Credits: 10 plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/covenants/{covenant_id}/utxos` */
   covenantUtxos(params: CovenantUtxosParams, options?: CallOptions): Rows<CovenantUtxo, CovenantUtxos> {
     return this.rowsOf(OPERATIONS.covenantUtxos, params, options)
   }
 
-  /** KRC-20 tokens and covenant tokens that the index has seen at work, as far as the chain reveals them. KRC-20 operations are judged by the rules of its reference indexer. Credits: 10 plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/tokens` */
+  /** Tokens. KRC-20 tokens and covenant tokens that the index has seen at work, as far as the chain reveals them. KRC-20 operations are judged by the rules of its reference indexer. Credits: 10 plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/tokens` */
   tokens(params: TokensParams = {}, options?: CallOptions): Rows<Token, Tokens> {
     return this.rowsOf(OPERATIONS.tokens, params, options)
   }
 
-  /** As far as the chain reveals it; `history` says what its amounts rest on. Accepted transactions only: what a block that left the chain had done is undone. Credits: 10 flat. Open from the developer plan (tier pro) on. `GET /v1/tokens/{token}` */
+  /** A token. As far as the chain reveals it; `history` says what its amounts rest on. Accepted transactions only: what a block that left the chain had done is undone. Credits: 10 flat. Open from the developer plan (tier pro) on. `GET /v1/tokens/{token}` */
   token(params: TokenParams, options?: CallOptions): Promise<TokenDetail> {
     return this.answerOf(OPERATIONS.token, params, options)
   }
 
-  /** As the chain has confirmed it. Of a covenant token only states that are proven count: new states are hidden until they are spent, unless the transaction that made them shows them. A holder whose amount changes during a walk may be met twice or not at all. Credits: 10 plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/tokens/{token}/holders` */
+  /** Holders of a token. As the chain has confirmed it. Of a covenant token only states that are proven count: new states are hidden until they are spent, unless the transaction that made them shows them. A holder whose amount changes during a walk may be met twice or not at all. Credits: 10 plus 1 per row. Open from the developer plan (tier pro) on. `GET /v1/tokens/{token}/holders` */
   tokenHolders(params: TokenHoldersParams, options?: CallOptions): Rows<TokenHolder, TokenHolders> {
     return this.rowsOf(OPERATIONS.tokenHolders, params, options)
   }
 
-  /** Credits: 1 flat. Open from the free plan on. `GET /v1/fees/estimate` */
+  /** Fee rates by urgency. Credits: 1 flat. Open from the free plan on. `GET /v1/fees/estimate` */
   feesEstimate(params: FeesEstimateParams = {}, options?: CallOptions): Promise<FeeEstimate> {
     return this.answerOf(OPERATIONS.feesEstimate, params, options)
   }
 
-  /** JSON-RPC 2.0 in front of the node, `params` as an object. Everything is checked before it is forwarded, and integers of 64 bits survive unchanged in both directions; they may also be sent as decimal text. */
+  /** JSON-RPC to the node. JSON-RPC 2.0 in front of the node, `params` as an object. Everything is checked before it is forwarded, and integers of 64 bits survive unchanged in both directions; they may also be sent as decimal text. */
   rpc(body: RpcRequest, options?: CallOptions): Promise<RpcResponse> {
     return this.answerOf(OPERATIONS.rpc, {}, options, body)
   }
 
-  /** Oldest first. A page holds up to 10,000 addresses: it ends before the webhook that would exceed them, and always has one. Credits: 0 flat. Open from the developer plan (tier pro) on. `GET /v1/webhooks` */
+  /** The webhooks of the account. Oldest first. A page holds up to 10,000 addresses: it ends before the webhook that would exceed them, and always has one. Credits: 0 flat. Open from the developer plan (tier pro) on. `GET /v1/webhooks` */
   webhooks(params: WebhooksParams = {}, options?: CallOptions): Rows<Webhook, Webhooks> {
     return this.rowsOf(OPERATIONS.webhooks, params, options)
   }
 
-  /** The secret that signs its deliveries is shown in this answer and never again. Credits: 10 flat. Open from the developer plan (tier pro) on. `POST /v1/webhooks` */
+  /** Create a webhook. The secret that signs its deliveries is shown in this answer and never again. Credits: 10 flat. Open from the developer plan (tier pro) on. `POST /v1/webhooks` */
   createWebhook(body: NewWebhook, options?: CallOptions): Promise<CreatedWebhook> {
     return this.answerOf(OPERATIONS.createWebhook, {}, options, body)
   }
 
-  /** The secret is shown at creation only. Credits: 0 flat. Open from the developer plan (tier pro) on. `GET /v1/webhooks/{id}` */
+  /** One webhook. The secret is shown at creation only. Credits: 0 flat. Open from the developer plan (tier pro) on. `GET /v1/webhooks/{id}` */
   webhook(params: WebhookParams, options?: CallOptions): Promise<FoundWebhook> {
     return this.answerOf(OPERATIONS.webhook, params, options)
   }
 
-  /** What is left out stays as it is. The url and the secret are not changed here. Credits: 0 flat. Open from the developer plan (tier pro) on. `PATCH /v1/webhooks/{id}` */
+  /** Change a webhook. What is left out stays as it is. The url and the secret are not changed here. Credits: 0 flat. Open from the developer plan (tier pro) on. `PATCH /v1/webhooks/{id}` */
   updateWebhook(
     params: UpdateWebhookParams,
     body: WebhookChange,
@@ -4427,57 +4427,57 @@ export abstract class Methods {
     return this.answerOf(OPERATIONS.updateWebhook, params, options, body)
   }
 
-  /** Credits: 0 flat. Open from the developer plan (tier pro) on. `DELETE /v1/webhooks/{id}` */
+  /** Remove a webhook, with everything that waits for it. Credits: 0 flat. Open from the developer plan (tier pro) on. `DELETE /v1/webhooks/{id}` */
   deleteWebhook(params: DeleteWebhookParams, options?: CallOptions): Promise<DeletedWebhook> {
     return this.answerOf(OPERATIONS.deleteWebhook, params, options)
   }
 
-  /** Pending ones, and those of the last seven days. Credits: 0 flat. Open from the developer plan (tier pro) on. `GET /v1/webhooks/{id}/deliveries` */
+  /** Deliveries of a webhook, newest first. Pending ones, and those of the last seven days. Credits: 0 flat. Open from the developer plan (tier pro) on. `GET /v1/webhooks/{id}/deliveries` */
   webhookDeliveries(params: WebhookDeliveriesParams, options?: CallOptions): Rows<Delivery, Deliveries> {
     return this.rowsOf(OPERATIONS.webhookDeliveries, params, options)
   }
 
-  /** Sends one event of the webhook's first kind, signed like any other, with seq 0 and an id that begins evt_test. The answer tells what the receiver said. Credits: 0 flat. Open from the developer plan (tier pro) on. `POST /v1/webhooks/{id}/test` */
+  /** Send a sample event now. Sends one event of the webhook's first kind, signed like any other, with seq 0 and an id that begins evt_test. The answer tells what the receiver said. Credits: 0 flat. Open from the developer plan (tier pro) on. `POST /v1/webhooks/{id}/test` */
   testWebhook(params: TestWebhookParams, options?: CallOptions): Promise<WebhookTest> {
     return this.answerOf(OPERATIONS.testWebhook, params, options)
   }
 
-  /** The old secret goes on signing beside the new one for 24 hours: in X-Svc-Signature-Previous and in the Standard Webhooks header. Credits: 0 flat. Open from the developer plan (tier pro) on. `POST /v1/webhooks/{id}/rotate` */
+  /** Give a webhook a new signing secret. The old secret goes on signing beside the new one for 24 hours: in X-Svc-Signature-Previous and in the Standard Webhooks header. Credits: 0 flat. Open from the developer plan (tier pro) on. `POST /v1/webhooks/{id}/rotate` */
   rotateWebhook(params: RotateWebhookParams, options?: CallOptions): Promise<RotatedSecret> {
     return this.answerOf(OPERATIONS.rotateWebhook, params, options)
   }
 
-  /** Up to 10,000 events per call, as new deliveries; no more than the credits pay for. An event that waits to be delivered already is not planned again. Each costs a credit when it is delivered, like any delivery. With 10,000 events waiting for the webhook (50,000 for the account) a replay has to wait too (429). While the disk of the service is nearly full, nothing is replayed (503). Credits: 0 flat. Open from the developer plan (tier pro) on. `POST /v1/webhooks/{id}/replay` */
+  /** Deliver past events again. Up to 10,000 events per call, as new deliveries; no more than the credits pay for. An event that waits to be delivered already is not planned again. Each costs a credit when it is delivered, like any delivery. With 10,000 events waiting for the webhook (50,000 for the account) a replay has to wait too (429). While the disk of the service is nearly full, nothing is replayed (503). Credits: 0 flat. Open from the developer plan (tier pro) on. `POST /v1/webhooks/{id}/replay` */
   replayWebhook(params: ReplayWebhookParams, body: ReplayRange, options?: CallOptions): Promise<Replay> {
     return this.answerOf(OPERATIONS.replayWebhook, params, options, body)
   }
 
-  /** Credits: 0 flat. Open from the free plan on. `GET /v1/limits` */
+  /** Plan, credits and rate limits of the account. Credits: 0 flat. Open from the free plan on. `GET /v1/limits` */
   limits(options?: CallOptions): Promise<Limits> {
     return this.answerOf(OPERATIONS.limits, {}, options)
   }
 
-  /** Credits: 0 flat. Open from the free plan on. `GET /v1/status` */
+  /** State of the recorders, the nodes and the deliveries. Credits: 0 flat. Open from the free plan on. `GET /v1/status` */
   status(params: StatusParams = {}, options?: CallOptions): Promise<Status> {
     return this.answerOf(OPERATIONS.status, params, options)
   }
 
-  /** Another path to `GET /health`. `GET /v1/health` */
+  /** Liveness. Another path to `GET /health`. `GET /v1/health` */
   health(options?: CallOptions): Promise<Health> {
     return this.answerOf(OPERATIONS.health, {}, options)
   }
 
-  /** Whether the service should get traffic: 200, or 503 with the failing parts. Needs no key. `GET /ready` */
+  /** Readiness. Whether the service should get traffic: 200, or 503 with the failing parts. Needs no key. `GET /ready` */
   ready(options?: CallOptions): Promise<Ready> {
     return this.answerOf(OPERATIONS.ready, {}, options)
   }
 
-  /** Generated from the declarations that the service runs on. Needs no key. `GET /openapi.json` */
+  /** This contract as OpenAPI 3.1. Generated from the declarations that the service runs on. Needs no key. `GET /openapi.json` */
   openapiJson(options?: CallOptions): Promise<OpenApi> {
     return this.answerOf(OPERATIONS.openapiJson, {}, options)
   }
 
-  /** Generated from the kinds of events that the service runs on. Needs no key. `GET /asyncapi.json` */
+  /** The stream and the webhooks as AsyncAPI 3. Generated from the kinds of events that the service runs on. Needs no key. `GET /asyncapi.json` */
   asyncapiJson(options?: CallOptions): Promise<AsyncApi> {
     return this.answerOf(OPERATIONS.asyncapiJson, {}, options)
   }
