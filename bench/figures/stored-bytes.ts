@@ -1,4 +1,4 @@
-/** What rows take on the disk of the embedded engine: as they are written, and packed after their day; and how fast packed ones are read. */
+/** What rows take on the disk of the embedded engine: as they are written, and packed after their day. `packed-reads.ts` measures how fast they are read. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { drifting } from '../../src/store/conformance/snapshots.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
 import { openStores, parseStoreAddress, type Stores } from '../../src/store/open-stores.ts'
 import { candleAt } from '../fill-candles.ts'
-import { type Figure, ratio, type Size } from '../frame.ts'
+import type { Figure, Size } from '../frame.ts'
 
 const START_MS = Date.UTC(2026, 0, 1)
 const SECOND_MS = 1_000
@@ -23,9 +23,6 @@ const TRADES: Feed<'trades'> = { dataset: 'trades', source: 'perpdex', symbol: '
 const SNAPSHOTS: Feed<'snapshots'> = {
   ...{ dataset: 'snapshots', source: 'predmkt_a', symbol: 'BTC', interval: '5m' },
 }
-const PAGE_ROWS = 100
-const PAGES = 40
-const ROUNDS = 9
 /** An event of a block with one transaction. */
 const EVENTS = 20_000
 
@@ -33,9 +30,9 @@ export async function storedBytesFigures(size: Size): Promise<Figure[]> {
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-bytes-'))
   const stores = openStores(parseStoreAddress(folder), systemClock)
   const rows = size === 'full' ? 200_000 : 40_000
-  const [packed, plain] = [await stores.environment('live'), await stores.environment('test')]
+  const packed = await stores.environment('live')
   try {
-    for (const store of [packed, plain]) await fill(store, rows)
+    await fill(packed, rows)
     await fillEvents(stores)
     const before = await bytesOf(stores)
     await packed.compact(0, { withUnfinal: true })
@@ -54,11 +51,9 @@ export async function storedBytesFigures(size: Size): Promise<Figure[]> {
         value: ((await partBytes(stores, 'chain')) ?? 0) / EVENTS,
         detail: 'block_added, one transaction each',
       },
-      await readFigure('forwards', packed, plain, rows, 'asc'),
-      await readFigure('backwards', packed, plain, rows, 'desc'),
     ]
   } finally {
-    await Promise.all([packed.close(), plain.close()])
+    await packed.close()
     rmSync(folder, { recursive: true, force: true })
   }
 }
@@ -131,36 +126,4 @@ async function bytesOf(stores: Stores): Promise<Map<string, number>> {
 async function partBytes(stores: Stores, part: string): Promise<number | undefined> {
   const { parts } = await stores.diskUse()
   return parts.find((each) => each.environment === 'live' && each.part === part)?.bytes
-}
-
-/** Pages at places that are never the same, of packed rows against those of rows as they were written. */
-async function readFigure(
-  name: string,
-  packed: EnvironmentStore,
-  plain: EnvironmentStore,
-  rows: number,
-  order: 'asc' | 'desc',
-): Promise<Figure> {
-  let place = 0
-  const round = (store: EnvironmentStore) => async () => {
-    const started = process.threadCpuUsage()
-    for (let i = 0; i < PAGES; i++) {
-      place = (place + 7_919) % (rows - 2 * PAGE_ROWS)
-      const from = START_MS + place * SECOND_MS
-      const { count } = await store.series.page({
-        feeds: [CANDLES],
-        range: { from, to: from + 2 * PAGE_ROWS * SECOND_MS },
-        ...{ order, limit: PAGE_ROWS, separator: ',\n' },
-      })
-      if (count !== PAGE_ROWS) throw new Error(`a page of ${count} rows`)
-    }
-    const { user, system } = process.threadCpuUsage(started)
-    return PAGES / ((user + system) / 1_000_000)
-  }
-  const speed = await ratio(ROUNDS, { subject: round(packed), limit: round(plain) })
-  return {
-    name: `pages of packed candles against unpacked ones, ${name}`,
-    value: speed.ratio,
-    detail: `${speed.subject.toFixed(0)} pages per second of the processor, unpacked ${speed.limit.toFixed(0)}`,
-  }
 }

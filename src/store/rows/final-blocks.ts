@@ -3,6 +3,7 @@ import { INTERVAL_MS } from '../../core/interval.ts'
 import { Lru } from '../../kit/lru.ts'
 import { endOf } from '../order/arms.ts'
 import type { Finality, Page, PageQuery } from '../series.ts'
+import { CANDLES_OF_BLOCK } from './block-form.ts'
 
 /**
  * Final candles in memory, in blocks of neighbours: a page over them is a few slices of bytes and no work per row.
@@ -28,7 +29,7 @@ interface Block {
   rows: Uint32Array
 }
 
-const CANDLES = 128
+const CANDLES = CANDLES_OF_BLOCK
 /** A page over long gaps would load block after block for nothing. */
 const MAX_BLOCKS_READ = 128
 const LINE_BREAK = 10

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type BlockRow, decodeRows, encodeRows } from './row-block.ts'
+import { zstdCompressSync } from 'node:zlib'
+import { type BlockRow, decodeRows, encodeRows, lastOfBlock, openBlock } from './row-block.ts'
 
 const row = (index: number, more: Partial<BlockRow> = {}): BlockRow => ({
   ts: 1_773_446_400_000 + index * 1_000,
@@ -14,13 +15,38 @@ test('rows come out of a block as they went in, with every column', () => {
   for (const rows of [
     [row(0)],
     Array.from({ length: 500 }, (_, index) => row(index)),
+    // Texts that differ in one half of a character, and texts that are all alike.
+    ['a😀z', 'a😁z', 'a🨀z', 'a😀'].map((text, index) => row(index, { text })),
+    [row(0, { text: 'xx' }), row(1, { text: 'xx' }), row(2, { text: 'x' })],
     [
       row(1, { side: 'buy', usd: 0.1 }),
       row(1, { seq: 2 ** 52, side: null, revision: 7 }),
       row(2, { instrument: 'é' }),
     ],
   ])
-    assert.deepEqual(decodeRows(encodeRows(rows)), rows)
+    for (const data of [encodeRows(rows), encodeRows(rows, true)]) {
+      assert.deepEqual(decodeRows(data), rows)
+      const { count, ts, text, row: textOf, instrument, seq, side, usd } = openBlock(data)
+      assert.equal(text, rows.map((each) => `${each.text},\n`).join(''))
+      assert.deepEqual(
+        Array.from({ length: count }, (_, i) => [ts[i], textOf(i), instrument(i), seq(i), side(i), usd(i)]),
+        rows.map((each) => [each.ts, each.text, each.instrument, each.seq, each.side, each.usd]),
+      )
+    }
+})
+
+test('the last row can be read alone where it was put apart, and nowhere else', () => {
+  const rows = Array.from({ length: 30 }, (_, index) => row(index))
+  assert.equal(lastOfBlock(encodeRows(rows, true)), rows.at(-1)?.text)
+  assert.equal(lastOfBlock(encodeRows(rows)), undefined)
+})
+
+test('a block of the first release, which has whole texts, is read', () => {
+  const rows = [row(0, { recordedAt: 5 }), row(1, { recordedAt: 7 })]
+  const head = JSON.stringify({ ts: [rows[0]?.ts, 1_000], recorded: [5, 2] })
+  const data = zstdCompressSync([head, ...rows.map(({ text }) => text)].join('\n'))
+  assert.deepEqual(decodeRows(data), rows)
+  assert.equal(openBlock(data).row(1), rows[1]?.text)
 })
 
 test('candles of a second take a tenth of their text', () => {

@@ -3,7 +3,8 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Feed } from '../../core/feed.ts'
 import type { EncodedMarket } from '../../core/rows/market.ts'
 import type { CoverageChange } from '../coverage.ts'
-import type { CompactOptions, EnvironmentWrite, WriteResult } from '../environment.ts'
+import type { EnvironmentWrite, WriteResult } from '../environment.ts'
+import type { BlockForm } from '../rows/block-form.ts'
 import type { PackedRows } from '../rows/packed.ts'
 import { type FaultyRow, findFaultyRows } from '../rows/refuse.ts'
 import { BookWriter } from './books-write.ts'
@@ -34,7 +35,7 @@ export type EnvironmentOperations = {
   compact(
     feed: Feed,
     before: number,
-    options: Required<Pick<CompactOptions, 'blockRows' | 'withUnfinal'>>,
+    options: { form: BlockForm; withUnfinal: boolean },
   ): { packed: number; more: boolean }
   /** Gives some pages back; `more` while many are free. */
   giveBackRoom(): { bytes: number; more: boolean }
@@ -130,10 +131,10 @@ export function environmentWrites(database: DatabaseSync): Writes<EnvironmentOpe
         rows.forget()
         return { deleted, more }
       },
-      compact(key, before, { blockRows, withUnfinal }) {
+      compact(key, before, { form, withUnfinal }) {
         forgetIfOthersWrote()
         const feed = feeds.open(key)
-        return packer.pack(feed.id, withUnfinal ? before : Math.min(before, feed.finalBefore), blockRows)
+        return packer.pack(feed.id, withUnfinal ? before : Math.min(before, feed.finalBefore), form)
       },
       giveBackRoom: () => vacuumStep(database),
     },

@@ -1,6 +1,6 @@
 import type { Clock } from '../../kit/clock.ts'
 import { type EnvironmentStore, StoreClosedError } from '../environment.ts'
-import { isPacked } from '../rows/row-block.ts'
+import { blockFormOf } from '../rows/block-form.ts'
 import type { PageQuery } from '../series.ts'
 import { cacheBytesFor } from './cache-sizes.ts'
 import { coverageReader } from './coverage-read.ts'
@@ -10,7 +10,6 @@ import { ENVIRONMENT_MIGRATIONS, PAGE_BYTES } from './environment-schema.ts'
 import { environmentWrite } from './environment-write.ts'
 import type { Writer } from './group-commit.ts'
 import { marketReader } from './markets-read.ts'
-import { BLOCK_ROWS } from './packed-write.ts'
 import { feedLookup } from './series-lookup.ts'
 import { seriesReader } from './series-read.ts'
 import { openStoreFile, type StoreFileOptions } from './store-file.ts'
@@ -81,15 +80,15 @@ export async function openSqliteEnvironment(options: SqliteEnvironmentOptions): 
     markets: functions(marketReader(database)),
     ...functions(coveredReads({ reader, lookup, coverage })),
     ...functions({ write: environmentWrite({ writer, clock, holdMs }) }),
-    async compact(
-      maxAgeMs,
-      { betweenSteps = async () => true, blockRows = BLOCK_ROWS, withUnfinal = false } = {},
-    ) {
+    async compact(maxAgeMs, { betweenSteps = async () => true, blockRows, withUnfinal = false } = {}) {
       const before = clock.now() - maxAgeMs
       let packed = 0
-      for (const feed of lookup.named({}).filter(isPacked)) {
+      for (const feed of lookup.named({})) {
+        const usual = blockFormOf(feed)
+        if (usual === undefined) continue
+        const form = { ...usual, rows: blockRows ?? usual.rows }
         for (let more = true; more; ) {
-          const step = await writer.call('compact', [feed, before, { blockRows, withUnfinal }])
+          const step = await writer.call('compact', [feed, before, { form, withUnfinal }])
           packed += step.packed
           more = step.more
           if (step.packed > 0 && !(await betweenSteps())) return packed

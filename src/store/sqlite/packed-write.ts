@@ -6,10 +6,9 @@
  * No row of series_rows lies inside of the time of a block of its feed.
  */
 import type { DatabaseSync } from 'node:sqlite'
+import type { BlockForm } from '../rows/block-form.ts'
 import { type BlockRow, decodeRows, encodeRows } from '../rows/row-block.ts'
 
-/** Three blocks of that many candles share a page; longer ones would take much longer to unpack. */
-export const BLOCK_ROWS = 128
 /** Blocks that are made, or deleted, in one transaction at most. */
 const BLOCKS_AT_ONCE = 8
 
@@ -66,36 +65,36 @@ export function rowPacker(database: DatabaseSync) {
   }
 
   /** The next rows that may share a block: closed, without a block or an open row among them, and all of an instant. */
-  const nextRows = (feed: number, from: number, before: number, blockRows: number): NextRows | undefined => {
-    const found = oldest.all(feed, from, before, blockRows + 1).map(rowOf)
+  const nextRows = (feed: number, from: number, before: number, form: BlockForm): NextRows | undefined => {
+    const found = oldest.all(feed, from, before, form.rows + 1).map(rowOf)
     const first = found[0]
     if (first === undefined) return undefined
     const open = found.find(({ closed }) => !closed)?.ts ?? Number.POSITIVE_INFINITY
     const block = Number(next.get(feed, first.ts)?.ts ?? Number.POSITIVE_INFINITY)
-    const border = Math.min(open, block)
+    const border = Math.min(open, block, gridEnd(first.ts, form))
     const near = found.filter(({ ts }) => ts < border)
     // With the last one more rows of its instant may follow.
-    const isFull = near.length > blockRows
+    const isFull = near.length > form.rows
     const rows = isFull ? near.filter(({ ts }) => ts !== near.at(-1)?.ts) : near
-    if (isFull && rows.length === 0) return nextRows(feed, from, before, 2 * blockRows)
+    if (isFull && rows.length === 0) return nextRows(feed, from, before, { ...form, rows: 2 * form.rows })
     const isBounded = near.length < found.length
     return { rows, isFull, isBounded, from: rows.at(-1)?.ts ?? open }
   }
 
   return {
     /** Packs a few blocks of rows before an instant; `more` when there may be others. */
-    pack(feed: number, before: number, blockRows: number): { packed: number; more: boolean } {
+    pack(feed: number, before: number, form: BlockForm): { packed: number; more: boolean } {
       let packed = 0
       const from = 0
       for (let blocks = 0; blocks < BLOCKS_AT_ONCE; blocks++) {
-        const found = nextRows(feed, from, before, blockRows)
+        const found = nextRows(feed, from, before, form)
         if (found === undefined) return { packed, more: false }
         const { rows, isFull, isBounded } = found
         const [first, last] = [rows[0], rows.at(-1)]
         // Too few for a block of their own, with nothing to wait for.
         if (first === undefined || last === undefined || (!isFull && !isBounded))
           return { packed, more: false }
-        const encoded = encodeRows(rows)
+        const encoded = encodeRows(rows, form.samplesMs !== undefined)
         if (Number(remove.run(feed, first.ts, last.ts).changes) !== rows.length)
           throw new Error(
             `rows of feed ${feed} from ${first.ts} to ${last.ts} are not those that were packed`,
@@ -132,11 +131,17 @@ export function rowPacker(database: DatabaseSync) {
   }
 }
 
+/** The first instant that is not of the block of this one. */
+function gridEnd(ts: number, { gridMs, samplesMs }: BlockForm): number {
+  if (samplesMs !== undefined) return Math.ceil(ts / samplesMs) * samplesMs + 1
+  return gridMs === undefined ? Number.POSITIVE_INFINITY : (Math.floor(ts / gridMs) + 1) * gridMs
+}
+
 interface NextRows {
   readonly rows: readonly BlockRow[]
   /** There are enough for a block. */
   readonly isFull: boolean
-  /** Another block or an open row follows them. */
+  /** Another block, an open row or the next part of the grid follows them. */
   readonly isBounded: boolean
   /** The last instant of them, or of the open row. */
   readonly from: number

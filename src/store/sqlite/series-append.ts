@@ -1,8 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { spanOf } from '../books/block.ts'
 import { isGrouped } from '../books/group.ts'
+import { blockFormOf } from '../rows/block-form.ts'
 import { bytesOf, type PackedRows } from '../rows/packed.ts'
-import { isPacked } from '../rows/row-block.ts'
 import type { BookWriter } from './books-write.ts'
 import type { RowPacker } from './packed-write.ts'
 import type { FeedTable, StoredFeed } from './series-feeds.ts'
@@ -126,7 +126,7 @@ export function rowWriter(
         if (outcome !== 'unchanged') firstChanged = Math.min(firstChanged, row.ts)
       }
       const rows = unpack(packed)
-      if (!grouped && isPacked(packed.feed)) packer.makeRoom(feed.id, packed.ts)
+      if (blockFormOf(packed.feed) !== undefined) packer.makeRoom(feed.id, packed.ts)
       // Rows that are stored already mostly arrive many at a time: from the first such row on, rows are inserted one by one.
       let allNew = !grouped
       for (let i = 0; i < rows.length; ) {

@@ -5,8 +5,10 @@ import { SOURCES, type Source } from '../../core/source.ts'
 import { Lru } from '../../kit/lru.ts'
 import { type Arm, endOf } from '../order/arms.ts'
 import type { ReadJoined } from '../rows/final-blocks.ts'
+import { PAGE_SEPARATOR } from '../rows/row-block.ts'
 import type { Page, PageQuery, Position, SeriesQuery } from '../series.ts'
 import type { OneState } from './open.ts'
+import type { PackedReader } from './packed-read.ts'
 import { buildArms } from './series-arms.ts'
 
 export interface StoredRow {
@@ -165,22 +167,23 @@ function toPosition(row: Row): Position {
 }
 
 /** Rows joined inside the engine: most of the cost of reading a row is handing it over. */
-export function joinedReader(
-  prepare: Prepare,
-  /** Rows in blocks. */
-  packed: { between(feed: number, from: number, to: number): { ts: number; text: string }[] },
-): ReadJoined {
+export function joinedReader(prepare: Prepare, packed: Pick<PackedReader, 'joined'>): ReadJoined {
   return (feedId, from, to, separator, limit) => {
-    const inBlocks = packed.between(feedId, from, to)
-    if (inBlocks.length > 0) {
+    const inBlocks = packed.joined(feedId, from, to)
+    if (inBlocks !== undefined) {
       const sql = `SELECT ts, text FROM series_rows WHERE feed = ? AND ts >= ? AND ts < ? ORDER BY ts LIMIT ${whole(limit)}`
-      const others = allOf(prepare, sql, [feedId, from, to]).map(([ts, text]) => ({
-        ts: Number(ts),
-        text: String(text),
-      }))
-      const rows = [...inBlocks, ...others].sort((a, b) => a.ts - b.ts).slice(0, limit)
-      const bytes = Buffer.from(rows.map(({ text }) => text + separator).join(''))
-      return { bytes, times: rows.map(({ ts }) => ts) }
+      const others = allOf(prepare, sql, [feedId, from, to])
+      const { text, times } = inBlocks
+      if (others.length === 0 && separator === PAGE_SEPARATOR && times.length <= limit)
+        return { bytes: Buffer.from(text), times }
+      const texts = text.split(PAGE_SEPARATOR)
+      const rows = [
+        ...times.map((ts, index) => ({ ts, text: texts[index] ?? '' })),
+        ...others.map(([ts, row]) => ({ ts: Number(ts), text: String(row) })),
+      ].sort((a, b) => a.ts - b.ts)
+      const taken = rows.slice(0, limit)
+      const bytes = Buffer.from(taken.map((row) => row.text + separator).join(''))
+      return { bytes, times: taken.map(({ ts }) => ts) }
     }
     const quoted = literal(separator)
     const sql = `SELECT CAST(group_concat(text, ${quoted}) || ${quoted} AS BLOB), group_concat(ts, ' ')

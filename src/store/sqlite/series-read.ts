@@ -6,8 +6,8 @@ import { bookSamples } from '../books/sample.ts'
 import { type BookRef, bookRows } from '../books/walk.ts'
 import { type Arm, armsOf, comparePositions, endOf } from '../order/arms.ts'
 import { sampledRows } from '../order/sample.ts'
+import { blockFormOf } from '../rows/block-form.ts'
 import { finalBlocks } from '../rows/final-blocks.ts'
-import { isPacked } from '../rows/row-block.ts'
 import { takeInTurns } from '../rows/take-in-turns.ts'
 import type { AtQuery, BookRequest, Finality, FoundRow, Page, PageQuery, SeriesQuery } from '../series.ts'
 import { groupReaders } from './books-groups.ts'
@@ -45,7 +45,7 @@ export function seriesReader(parts: {
   const pages = pageReader(prepare, oneState)
   const packed = packedReader(database, blockBytes)
   const blocks = finalBlocks(joinedReader(prepare, packed), blockBytes)
-  const samples = plainSamples(database)
+  const samples = plainSamples(database, packed)
   const groups = groupReaders(database, blockBytes)
   const plainRows = (arms: readonly Arm[], query: SeriesQuery, limit: number): StoredRow[] => {
     if (arms.length === 0) return []
@@ -54,9 +54,8 @@ export function seriesReader(parts: {
     const rows = pages.rows(arms, query, limit)
     const inBlocks = packed.rows(arms, query, limit)
     if (inBlocks.length === 0) return rows
-    return rows.length === 0 && arms.length === 1
-      ? inBlocks
-      : [...rows, ...inBlocks].sort(byFeed(arms)).sort(inOrder(query))
+    if (rows.length > 0) return [...rows, ...inBlocks].sort(byFeed(arms)).sort(inOrder(query))
+    return arms.length === 1 ? inBlocks : inBlocks.sort(inOrder(query))
   }
 
   /** Rows with their texts to come: plain ones and grouped ones, merged. */
@@ -110,7 +109,8 @@ export function seriesReader(parts: {
   }
 
   const isInBlocks = ({ feeds, range }: SeriesQuery) =>
-    feeds.filter(isPacked).some((feed) => {
+    feeds.some((feed) => {
+      if (blockFormOf(feed) === undefined) return false
       const id = lookup.id(feed)
       return id !== undefined && packed.has(id, range.from, endOf(range))
     })
@@ -134,6 +134,10 @@ export function seriesReader(parts: {
     return page.count === limit && page.hasMore ? page : undefined
   }
 
+  /** A page inside of past days: without a grouped feed, its only one has blocks. */
+  const packedPage = (query: PageQuery): Page | undefined =>
+    query.feeds.some(isGrouped) ? undefined : packed.page(armsOf(query, lookup.id), query)
+
   const finalPage: SeriesReader['finalPage'] = (query, finality, missing) => {
     const final = finality.length === 1 ? finality[0] : undefined
     if (final === undefined) return undefined
@@ -154,7 +158,9 @@ export function seriesReader(parts: {
   return {
     oneState,
     page: (query) =>
-      oneState(() => (isComposed(query) ? (newestPage(query) ?? composed(query)) : plain(query))),
+      oneState(() =>
+        isComposed(query) ? (newestPage(query) ?? packedPage(query) ?? composed(query)) : plain(query),
+      ),
     finalPage,
     count: (query) =>
       oneState(() => {

@@ -1,11 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { SOURCES, type Source } from '../../core/source.ts'
 import type { Samples } from '../order/sample.ts'
+import type { PackedReader } from './packed-read.ts'
 import { HOUR_MS } from './series-append.ts'
 import type { StoredRow } from './series-page.ts'
 
-/** Samples of snapshots that lie in series_rows; they have no instruments. */
-export function plainSamples(database: DatabaseSync): () => Samples<StoredRow> {
+/** Samples of snapshots that lie in series_rows, and of those that were packed into blocks; they have no instruments. */
+export function plainSamples(database: DatabaseSync, packed: PackedReader): () => Samples<StoredRow> {
   const nearest = {
     asc: database.prepare('SELECT min(ts) AS ts FROM series_rows WHERE feed = ? AND ts BETWEEN ? AND ?'),
     desc: database.prepare('SELECT max(ts) AS ts FROM series_rows WHERE feed = ? AND ts BETWEEN ? AND ?'),
@@ -20,7 +21,10 @@ export function plainSamples(database: DatabaseSync): () => Samples<StoredRow> {
   return () => ({
     nearest(arm, order, from, to) {
       const ts = nearest[order].get(arm.feed, from, to)?.ts
-      return typeof ts === 'number' ? ts : undefined
+      const inBlocks = packed.nearest(arm.feed, order, from, to + 1)
+      if (typeof ts !== 'number') return inBlocks
+      if (inBlocks === undefined) return ts
+      return order === 'asc' ? Math.min(ts, inBlocks) : Math.max(ts, inBlocks)
     },
     instruments: (feed, from, to) =>
       active
@@ -28,7 +32,9 @@ export function plainSamples(database: DatabaseSync): () => Samples<StoredRow> {
         .map((row) => String(row.instrument)),
     last(arm, instrument, from, to) {
       const row = last.get(arm.feed, from, to, instrument)
-      if (row === undefined) return undefined
+      // What lies in no block may be later than all of them, or between two.
+      const inBlocks = packed.last(arm, instrument, row === undefined ? from : Number(row.ts) + 1, to + 1)
+      if (row === undefined || inBlocks !== undefined) return inBlocks
       const position = {
         ts: Number(row.ts),
         source: SOURCES[arm.rank] as Source,
