@@ -95,7 +95,7 @@ export interface EnvironmentStore {
   close(): Promise<void>
 }
 
-export interface CompactOptions extends RetainOptions {
+interface CompactOptions extends RetainOptions {
   /** In place of the engine's own number. */
   blockRows?: number
   /** Whether rows that may still change are packed, too; they are unpacked when they do. */

@@ -41,7 +41,7 @@ test('the last row can be read alone where it was put apart, and nowhere else', 
   assert.equal(lastOfBlock(encodeRows(rows)), undefined)
 })
 
-test('a block of the first release, which has whole texts, is read', () => {
+test('an earlier block, which has whole texts, is read', () => {
   const rows = [row(0, { recordedAt: 5 }), row(1, { recordedAt: 7 })]
   const head = JSON.stringify({ ts: [rows[0]?.ts, 1_000], recorded: [5, 2] })
   const data = zstdCompressSync([head, ...rows.map(({ text }) => text)].join('\n'))

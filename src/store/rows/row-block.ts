@@ -152,7 +152,7 @@ function unpacked(data: Uint8Array): { columns: Columns; texts: string; begin: s
   const whole = unpackedText(data.subarray(mainFrameAt(data)))
   const headEnd = whole.indexOf('\n')
   const columns = JSON.parse(whole.slice(0, headEnd)) as Columns
-  // Blocks of the first release have whole texts.
+  // Earlier blocks have whole texts.
   const [begin, end] = columns.around ?? ['', '']
   return { columns, texts: whole.slice(headEnd + 1), begin, end }
 }
