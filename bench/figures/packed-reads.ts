@@ -11,7 +11,6 @@ import { seeded } from '../../src/store/conformance/engine.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
 import { openStores, parseStoreAddress, type Stores } from '../../src/store/open-stores.ts'
 import type { PageQuery } from '../../src/store/series.ts'
-import { DEFAULT_CACHE_MB } from '../../src/store/sqlite/cache-sizes.ts'
 import { type Figure, ratio, type Size } from '../frame.ts'
 import { BOOKS, CANDLES, FUTURES, fillExchange, ROW_MS, START_MS, TRADES } from '../packed-rows.ts'
 
@@ -91,7 +90,7 @@ async function roomFigures(stores: Stores): Promise<Figure[]> {
 }
 
 async function measure(folder: string, reads: Reads, rows: number): Promise<Figure> {
-  const stores = openStores(parseStoreAddress(folder, reads.cacheMb ?? DEFAULT_CACHE_MB), systemClock)
+  const stores = openStores(parseStoreAddress(folder, reads.cacheMb), systemClock)
   const [packed, plain] = [await stores.environment('live'), await stores.environment('test')]
   const { name, feeds, limit, order = 'asc', filters, stepMs, covered, inTurn } = reads
   const rowMs = ROW_MS[feeds[0]?.dataset as keyof typeof ROW_MS]

@@ -18,7 +18,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, test } from 'node:test'
@@ -204,6 +204,11 @@ const FAULTS: Record<string, readonly [string, Plant][]> = {
         return machine()
       },
     ],
+    ['a PostgreSQL machine that accepts connections and never answers', () => withSilentStore()],
+    [
+      'a PostgreSQL server that lets everybody in and then says nothing',
+      () => withSilentStore(READY_FOR_QUERY),
+    ],
   ],
   'store encryption': [
     [
@@ -352,6 +357,25 @@ async function serviceWithFewFiles(): Promise<Machine> {
     await once(child, 'exit')
   })
   return machine()
+}
+
+/** Authenticated, the key of the process, ready: what a server says before the first query. */
+const READY_FOR_QUERY = Buffer.from('R\0\0\0\x08\0\0\0\0K\0\0\0\x0c\0\0\0\x01\0\0\0\x01Z\0\0\0\x05I')
+
+async function withSilentStore(greeting?: Buffer): Promise<Machine> {
+  const sockets = new Set<Socket>()
+  const server = createTcpServer((socket) => {
+    sockets.add(socket.on('error', () => {}))
+    if (greeting !== undefined) socket.once('data', () => socket.write(greeting))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  undo.push(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  const store = `postgres://t:${strong('store').replaceAll('=', '')}@127.0.0.1:${port}/t`
+  return machine({ TAPELINE_STORE: store, TAPELINE_SECRET: strong('shared') })
 }
 
 test('every check but that of the disk has a planted fault, 15 of them at least', { skip }, () => {

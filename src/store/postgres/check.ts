@@ -22,7 +22,8 @@ const note = (about: string, finding: string): Finding => ({ state: 'note', abou
 const problem = (about: string, finding: string): Finding => ({ state: 'problem', about, finding })
 
 export async function checkServer(address: PostgresAddress): Promise<Finding[]> {
-  const hosts = await checkHosts(address)
+  const { isReached, findings: hosts } = await checkHosts(address)
+  if (!isReached) return hosts
   let client: Client
   try {
     ;({ client } = await connect(address, [address.schema], { isUnlimited: true }))
@@ -49,10 +50,10 @@ export async function checkServer(address: PostgresAddress): Promise<Finding[]> 
   }
 }
 
-async function checkHosts(address: PostgresAddress): Promise<Finding[]> {
+async function checkHosts(address: PostgresAddress): Promise<{ isReached: boolean; findings: Finding[] }> {
   const states = await hostStates(address)
   const primaries = states.filter(({ state }) => state === 'primary')
-  return [
+  const findings = [
     ok('address', shownAddress(address)),
     ...states.map(({ host, state, error }) => {
       if (state === 'read only') return problem(host, 'it is the primary and accepts no writes')
@@ -62,6 +63,7 @@ async function checkHosts(address: PostgresAddress): Promise<Finding[]> {
       ? [problem('hosts', 'more than one of them accepts writes: they are not one cluster')]
       : []),
   ]
+  return { isReached: states.some(({ state }) => state !== undefined), findings }
 }
 
 const checkVersion: Check = async (client) => {

@@ -125,11 +125,14 @@ async function connectTo(
   client.on('end', broken)
   try {
     await client.connect()
-    const answer = await client.query<{ standby: boolean; read_only: string; is_spread: boolean }>(
-      `SELECT pg_is_in_recovery() AS standby, current_setting('transaction_read_only') AS read_only,
+    // A server that accepts the connection and then says nothing is no server; the types do not know this option.
+    const question = {
+      query_timeout: CONNECT_MS,
+      text: `SELECT pg_is_in_recovery() AS standby, current_setting('transaction_read_only') AS read_only,
         to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AS is_spread,
         CASE WHEN NOT pg_is_in_recovery() THEN set_config('tapeline.number_base', (${NUMBER_BASE})::text, false) END`,
-    )
+    }
+    const answer = await client.query<{ standby: boolean; read_only: string; is_spread: boolean }>(question)
     const state = answer.rows[0]
     // What a standby has may be older than what was served already.
     if (state?.standby !== false) {

@@ -8,7 +8,6 @@ import type { ReadJoined } from '../rows/final-blocks.ts'
 import { PAGE_SEPARATOR } from '../rows/row-block.ts'
 import type { Page, PageQuery, Position, SeriesQuery } from '../series.ts'
 import type { OneState } from './open.ts'
-import type { PackedReader } from './packed-read.ts'
 import { buildArms } from './series-arms.ts'
 
 export interface StoredRow {
@@ -167,7 +166,10 @@ function toPosition(row: Row): Position {
 }
 
 /** Rows joined inside the engine: most of the cost of reading a row is handing it over. */
-export function joinedReader(prepare: Prepare, packed: Pick<PackedReader, 'joined'>): ReadJoined {
+export function joinedReader(
+  prepare: Prepare,
+  packed: { joined(feed: number, from: number, to: number): { text: string; times: number[] } | undefined },
+): ReadJoined {
   return (feedId, from, to, separator, limit) => {
     const inBlocks = packed.joined(feedId, from, to)
     if (inBlocks !== undefined) {
