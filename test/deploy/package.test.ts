@@ -134,10 +134,14 @@ test('the installed package serves as the README says, and changes nothing where
           : { method: 'POST', body, headers: { 'Content-Type': 'application/json' } }),
       })
     if (SOAK && path.includes('limit=3'))
-      await until('the first candles', async () => {
-        await wait(500)
-        return ((await call()).json.data as unknown[]).length === 3
-      }, START_WITHIN_MS)
+      await until(
+        'the first candles',
+        async () => {
+          await wait(500)
+          return ((await call()).json.data as unknown[]).length === 3
+        },
+        START_WITHIN_MS,
+      )
     const { status, text } = await call()
     assert.equal(status, 200, `${path}: ${text}`)
     if (isNode) assert.match(text, /"result"/)
