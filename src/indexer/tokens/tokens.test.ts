@@ -90,6 +90,12 @@ interface Drawn {
   readonly fee: bigint
 }
 
+interface DrawnBlock {
+  readonly hash: string
+  readonly score: number
+  readonly drawn: readonly Drawn[]
+}
+
 function draw(n: number, random: Random): Drawn {
   const by = random.below(PEOPLE.length)
   const tick = random.pick(['AAAA', 'BBBB', 'USDT'])
@@ -183,8 +189,41 @@ async function compare({ chain: store }: ChainStores, chain: readonly Drawn[]): 
   }
 }
 
+/** All tokens and holders, as they are stored. */
+async function everything(store: ChainStores['chain']) {
+  const { tokens } = await store.tokens({ limit: 100 })
+  const holders = tokens.map(({ token }) => store.tokenHolders({ token, limit: 100 }))
+  return { tokens, holders: await Promise.all(holders) }
+}
+
+/** What an index has that has seen only the blocks of the chain as it is now. */
+async function freshIndex(
+  place: ReturnType<(typeof ENGINES)[number]['create']>,
+  blocks: readonly DrawnBlock[],
+) {
+  const stores = await place.open(manualClock(0)).chain('test')
+  const { chain: store } = stores
+  await store.write({ atMs: 0, expects: null, start: block(1) })
+  let expects = hash(1)
+  for (const one of blocks) {
+    const transactions = one.drawn.map((drawn) => operation(drawn.n, drawn.by, drawn.members, drawn.fee))
+    const apply = await readTokens(transactions, { store, network: NETWORK, without: [] })
+    const written = transactions.map((transaction) => ({
+      ...payment(Number.parseInt(transaction.parsed.tx_id, 16), 1, 1n),
+      tokens: apply(transaction).changes,
+    }))
+    const added = { hash: one.hash, blueScore: one.score, daaScore: one.score, timeMs: one.score }
+    await store.write({ atMs: 1, expects, added: [{ ...added, transactions: written }] })
+    expects = one.hash
+  }
+  const found = await everything(store)
+  await stores.close()
+  await place.remove()
+  return found
+}
+
 for (const { name, create } of ENGINES) {
-  test(`${name}: balances are those of a plain walk over the chain, through reorganisations (seed ${SEED})`, async (t) => {
+  test(`${name}: balances are those of a plain walk over the chain and of a fresh index, through reorganisations (seed ${SEED})`, async (t) => {
     const place = create()
     const stores = await place.open(manualClock(0)).chain('test')
     t.after(async () => {
@@ -194,7 +233,7 @@ for (const { name, create } of ENGINES) {
     const random = seeded(SEED)
     const { chain: store } = stores
     await store.write({ atMs: 0, expects: null, start: block(1) })
-    let blocks: { hash: string; score: number; drawn: Drawn[] }[] = []
+    let blocks: DrawnBlock[] = []
     let [n, score, reorganisations] = [10, 1, 0]
     for (let step = 0; step < STEPS; step++) {
       const leaving = random.below(4) === 0 ? random.below(Math.min(8, blocks.length) + 1) : 0
@@ -242,6 +281,7 @@ for (const { name, create } of ENGINES) {
       blocks.flatMap(({ drawn }) => drawn),
     )
     assert.ok(reorganisations > STEPS / 10)
+    assert.deepEqual(await everything(store), await freshIndex(create(), blocks))
   })
 }
 
