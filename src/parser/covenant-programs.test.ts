@@ -190,13 +190,14 @@ test('the history of one token: five mints, each step verified against the spent
       owner_type: 'pubkey',
       amount: 199_469_400n * BigInt(minted),
       is_minter: false,
-      signed: null,
+      // The first program demands the signature of every owner that is a key.
+      signed: true,
     }
     assert.deepEqual(
       parsed.details.native_asset?.assets[0]?.inputs,
       minted === 0 ? [minter] : [minter, balance],
     )
-    // The program of the second only asks that it is not the first, which checks for both.
+    // The first commits to no key, and the second only asks that it is not the first.
     assert.ok(parsed.inputs.every(({ signed }) => signed === null))
     const next = { form: 'kcc20', owner: holder, owner_type: 'pubkey', is_minter: false }
     assert.deepEqual(parsed.details.native_asset?.assets[0]?.states, [

@@ -19,9 +19,6 @@ export const OP = {
   CHECK_SIG_VERIFY: 0xad,
   CHECK_MULTISIG: 0xae,
   CHECK_MULTISIG_VERIFY: 0xaf,
-  TX_INPUT_COUNT: 0xb3,
-  TX_OUTPUT_COUNT: 0xb4,
-  TX_INPUT_INDEX: 0xb9,
 } as const
 
 /** The rule change that brought an instruction with which a script looks at its own transaction. */

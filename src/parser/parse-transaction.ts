@@ -5,6 +5,7 @@
 import type { Network } from '../core/chain/network.ts'
 import { isCoinbase, type SpentOutput, type Transaction } from '../core/chain/transaction.ts'
 import { type SignaturePath, signaturePath } from './path/signature-path.ts'
+import { covenantInputs } from './path/transaction-reads.ts'
 import { type Reveal, revealOf } from './reveal.ts'
 import { addressOfScript } from './script-address.ts'
 import { classifyScript, type ScriptClass } from './script-class.ts'
@@ -76,7 +77,7 @@ const NOTHING_SPENT: readonly (SpentOutput | null)[] = []
 export function parseTransaction(transaction: Transaction, options: ParseOptions): ParsedTransaction {
   const { network, spent = NOTHING_SPENT } = options
   const reveals = revealsOf(transaction, spent)
-  const paths = pathsOf(reveals, transaction)
+  const paths = pathsOf(reveals, transaction, spent)
   const details = tagDetails(transaction, { spent, reveals, paths, network })
   return {
     tx_id: options.txId ?? transactionId(transaction),
@@ -112,12 +113,17 @@ function revealsOf(transaction: Transaction, spent: readonly (SpentOutput | null
 }
 
 /** By input, of programs that are proven to be those of the spent outputs. */
-function pathsOf(reveals: readonly Reveal[], { inputs, outputs }: Transaction): Map<number, SignaturePath> {
+function pathsOf(
+  reveals: readonly Reveal[],
+  transaction: Transaction,
+  spent: readonly (SpentOutput | null)[],
+): Map<number, SignaturePath> {
   const paths = new Map<number, SignaturePath>()
+  if (reveals.length === 0) return paths
+  const covenants = covenantInputs(transaction, spent)
   for (const reveal of reveals) {
     if (reveal.proof !== 'verified') continue
-    const place = { input: reveal.input, inputs: inputs.length, outputs: outputs.length }
-    paths.set(reveal.input, signaturePath(reveal, place))
+    paths.set(reveal.input, signaturePath(reveal, { input: reveal.input, transaction, spent, covenants }))
   }
   return paths
 }

@@ -76,7 +76,7 @@ export function nativeAssetDetail(
         owner_type,
         amount,
         is_minter,
-        signed: isSignedByOwner({ owner, owner_type }, reveal.input, { spent, paths }),
+        signed: isSignedByOwner({ owner, owner_type }, members, { spent, paths }),
       })),
       outputs: created.map(({ index }) => index),
       states: proveTokenStates(shown, created),
@@ -85,17 +85,24 @@ export function nativeAssetDetail(
   return assets.size === 0 ? null : { confidence: 'hint', assets: [...assets.values()] }
 }
 
-/** A program that belongs to a script hash lets its tokens go where an output of that script hash is spent beside them. */
+/**
+ * Of tokens that are spent together one program checks for all. Those of a script hash go where an output of that script
+ * hash is spent beside them.
+ */
 function isSignedByOwner(
   { owner, owner_type: type }: Pick<TokenState, 'owner' | 'owner_type'>,
-  input: number,
+  members: ReadonlySet<number>,
   { spent, paths }: Pick<NativeAssetSource, 'spent' | 'paths'>,
 ): true | null {
-  if (type === 'script_hash') {
-    const beside = spent.flatMap((output, index) =>
-      output?.scriptPublicKey && programHashOf(output.scriptPublicKey) === owner ? [paths.get(index)] : [],
-    )
-    return beside.some((path) => path?.signed === true) ? true : null
-  }
-  return type === 'pubkey' && paths.get(input)?.keys.has(owner) === true ? true : null
+  const isSigned =
+    type === 'pubkey'
+      ? [...members].some((input) => paths.get(input)?.keys.has(owner) === true)
+      : type === 'script_hash' &&
+        spent.some(
+          (output, input) =>
+            output?.scriptPublicKey &&
+            programHashOf(output.scriptPublicKey) === owner &&
+            paths.get(input)?.signed === true,
+        )
+  return isSigned ? true : null
 }

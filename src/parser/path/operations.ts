@@ -2,7 +2,7 @@
  * Instructions that take values and give at most one. Those that branches are usually built from are computed; of all
  * others only the number of values is known.
  */
-import { numberOf, numberValue, truthOf, truthValue, UNKNOWN, type Value } from './values.ts'
+import { MAX_BYTES, numberOf, numberValue, truthOf, truthValue, UNKNOWN, type Value } from './values.ts'
 
 type Compute = (values: readonly Value[]) => Value
 interface Operation {
@@ -10,8 +10,6 @@ interface Operation {
   readonly gives: 0 | 1
   readonly compute?: Compute
 }
-
-const MAX_COMPUTED_BYTES = 10_000
 
 const numbers =
   (compute: (...numbers: bigint[]) => bigint | boolean): Compute =>
@@ -35,7 +33,7 @@ const opaque = (takes: number, gives: 0 | 1 = 1): Operation => ({ takes, gives }
 
 const OPERATIONS = new Map<number, Operation>([
   [0x7e, { takes: 2, gives: 1, compute: concatenated }],
-  [0x7f, opaque(3)],
+  [0x7f, { takes: 3, gives: 1, compute: part }],
   [0x83, opaque(1)],
   ...each([0x84, 0x85, 0x86], opaque(2)),
   [0x87, { takes: 2, gives: 1, compute: equal }],
@@ -49,7 +47,9 @@ const OPERATIONS = new Map<number, Operation>([
   [0x93, binary((a, b) => a + b)],
   [0x94, binary((a, b) => a - b)],
   [0x95, binary((a, b) => a * b)],
-  ...each([0x96, 0x97], opaque(2)),
+  // By zero: such a script is not valid.
+  [0x96, binary((a, b) => (b === 0n ? 0n : a / b))],
+  [0x97, binary((a, b) => (b === 0n ? 0n : a % b))],
   [0x9a, { takes: 2, gives: 1, compute: both }],
   [0x9b, binary((a, b) => a !== 0n || b !== 0n)],
   [0x9c, binary((a, b) => a === b)],
@@ -67,13 +67,13 @@ const OPERATIONS = new Map<number, Operation>([
   ...each([0xa7, 0xda], opaque(2)),
   // Lock time and sequence.
   ...each([0xb0, 0xb1], opaque(1, 0)),
-  // What a script reads of its transaction.
+  // What a script reads of its transaction beside transaction-reads.ts.
   ...each([0xb2, 0xb5, 0xb6, 0xb7, 0xc4], opaque(0)),
-  ...each([0xba, 0xbb, 0xbd, 0xbe, 0xbf, 0xc0, 0xc1, 0xc2, 0xc3, 0xc5, 0xc7, 0xc9], opaque(1)),
-  ...each([0xcb, 0xcf, 0xd0, 0xd2, 0xd4, 0xd5, 0xd6], opaque(1)),
-  ...each([0xb8, 0xcc, 0xd1, 0xd3], opaque(2)),
-  ...each([0xbc, 0xc6, 0xc8], opaque(3)),
-  [0xcd, opaque(2)],
+  ...each([0xba, 0xbb, 0xbd, 0xbf, 0xc0, 0xc1, 0xc3, 0xc5, 0xc7], opaque(1)),
+  ...each([0xcb, 0xd2, 0xd4, 0xd5, 0xd6], opaque(1)),
+  ...each([0xb8, 0xcc, 0xd3], opaque(2)),
+  ...each([0xc6, 0xc8], opaque(3)),
+  [0xcd, { takes: 2, gives: 1, compute: numberOfLength }],
   [0xce, unary((a) => a)],
   // A signature over any message: it says nothing about the transaction.
   ...each([0xd7, 0xd8], opaque(3)),
@@ -102,13 +102,33 @@ function each(ops: readonly number[], operation: Operation): [number, Operation]
 
 function concatenated([a, b]: readonly Value[]): Value {
   if (a?.bytes === undefined || b?.bytes === undefined) return UNKNOWN
-  if (a.bytes.length + b.bytes.length > MAX_COMPUTED_BYTES) return UNKNOWN
-  return { bytes: Uint8Array.from([...a.bytes, ...b.bytes]) }
+  if (a.bytes.length + b.bytes.length > MAX_BYTES) return UNKNOWN
+  return { bytes: Buffer.concat([a.bytes, b.bytes]) }
+}
+
+function part([value, start, end]: readonly Value[]): Value {
+  const [from, to] = [start && numberOf(start), end && numberOf(end)]
+  if (value?.bytes === undefined || from === undefined || to === undefined) return UNKNOWN
+  if (from < 0n || to < from || to > value.bytes.length) return UNKNOWN
+  return { bytes: value.bytes.subarray(Number(from), Number(to)) }
+}
+
+/** Written with that many bytes; the sign moves to the last one. */
+function numberOfLength([value = UNKNOWN, size = UNKNOWN]: readonly Value[]): Value {
+  const [number, length] = [numberOf(value), numberOf(size)]
+  if (number === undefined || length === undefined || length < 0n || length > 8n) return UNKNOWN
+  const shortest = numberValue(number < 0n ? -number : number).bytes ?? new Uint8Array(0)
+  if (shortest.length > length) return UNKNOWN
+  const bytes = new Uint8Array(Number(length))
+  bytes.set(shortest)
+  if (number < 0n) bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) | 0x80
+  return { bytes }
 }
 
 function equal([a, b]: readonly Value[]): Value {
   if (a?.bytes === undefined || b?.bytes === undefined) return UNKNOWN
-  return truthValue(Buffer.compare(a.bytes, b.bytes) === 0)
+  if (a.bytes.length !== b.bytes.length) return truthValue(false)
+  return a.bytes.length > MAX_BYTES ? UNKNOWN : truthValue(Buffer.compare(a.bytes, b.bytes) === 0)
 }
 
 /** True only if both are: what one of them demands is demanded. */

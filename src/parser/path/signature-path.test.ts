@@ -84,7 +84,8 @@ function pathOf(program: string, given: readonly Argument[]) {
     Buffer.from(spend(program, given).transaction.inputs[0]?.signatureScript ?? '', 'hex'),
   )
   assert.ok(script && pushes)
-  const place = { input: 0, inputs: 1, outputs: 2 }
+  const { transaction, spent } = spend(program, given)
+  const place = { input: 0, transaction, spent: [spent], covenants: undefined }
   return signaturePath({ script, arguments: pushes.slice(0, -1) }, place)
 }
 
@@ -116,21 +117,22 @@ const cases: [
   ['demanded in the middle', `20${FIRST}ad51`, [SIGNED], true, [FIRST]],
   ['both in one value', `${CHECK_FIRST}7c${CHECK_SECOND}9a`, [BY_SECOND, SIGNED], true, [FIRST, SECOND]],
   ['one or the other in one value', `${CHECK_FIRST}7c${CHECK_SECOND}9b`, [BY_SECOND, SIGNED], null, []],
-  ['a key that the spender brings', 'ac', [SIGNED, { hex: FIRST ?? '' }], null, []],
+  ['a key that the spender brings', 'ac', [SIGNED, { hex: FIRST ?? '' }], null, [FIRST]],
   ['a check whose result is dropped', `${CHECK_FIRST}7551`, [SIGNED], null, []],
   ['a check that must fail', `${CHECK_FIRST}91`, [{ hex: '' }], false, []],
   ['no key at all', '93549c', [{ hex: '01' }, { hex: '03' }], false, []],
   ['a branch by the number of outputs', `b4529c${EITHER}`, [SIGNED], true, [FIRST]],
   ['a check that decides on a branch', `${CHECK_FIRST}6351675168`, [SIGNED], null, []],
+  ['a byte of its own signature script decides', `000051bc014187${EITHER}`, [SIGNED], true, [FIRST]],
+  ['its length decides', `00c95aa0${EITHER}`, [SIGNED], true, [FIRST]],
+  ['an amount that is paid decides', `00c202e8039c${EITHER}`, [SIGNED], true, [FIRST]],
+  ['a part of joined bytes decides', `02aabb01cc7e52537f01cc87${EITHER}`, [SIGNED], true, [FIRST]],
+  ['a number of some length decides', `018154cd040100008087${EITHER}`, [SIGNED], true, [FIRST]],
+  ['a quotient decides', `575396529c${EITHER}`, [SIGNED], true, [FIRST]],
   // What comes after the first unknown branch is not shown, what was demanded before is.
-  ['an amount decides, then a key', `00be02881387${EITHER}`, [SIGNED], null, []],
-  [
-    'a key, then an amount decides',
-    `20${FIRST}ad00be0288138763516700 68`.replace(' ', ''),
-    [SIGNED],
-    true,
-    [FIRST],
-  ],
+  ['an amount decides, then a key', `00be02881387${EITHER}`, [SIGNED], true, [FIRST]],
+  ['a time decides, then a key', `00c0519c${EITHER}`, [SIGNED], null, []],
+  ['a key, then a time decides', `20${FIRST}ad00c0519c63516700 68`.replace(' ', ''), [SIGNED], true, [FIRST]],
 ]
 
 for (const [what, program, given, signed, keys] of cases) {
@@ -215,6 +217,8 @@ test(`drawn programs: what is shown to be signed cannot be spent otherwise (seed
   assert.ok(seen.true > PROGRAMS / 5 && seen.false > 0 && seen.null > 0, JSON.stringify(seen))
 })
 
+const NOWHERE = { input: 0, transaction: { inputs: [], outputs: [] }, spent: [], covenants: undefined }
+
 test('programs of any bytes are followed to an end, without a throw', () => {
   const random = seeded(SEED)
   for (let n = 0; n < 400; n++) {
@@ -222,10 +226,10 @@ test('programs of any bytes are followed to an end, without a throw', () => {
     const script = readScript(bytes)
     if (script === undefined) continue
     const given = Array.from({ length: random.below(6) }, () => Uint8Array.of(random.below(4)))
-    signaturePath({ script, arguments: given }, { input: 0, inputs: 1, outputs: 1 })
+    signaturePath({ script, arguments: given }, NOWHERE)
   }
-  const long = readScript(new Uint8Array(250_000).fill(0x51))
+  const long = readScript(new Uint8Array(250_000).fill(0xac))
   assert.ok(long)
-  const path = signaturePath({ script: long, arguments: [] }, { input: 0, inputs: 1, outputs: 1 })
+  const path = signaturePath({ script: long, arguments: [] }, NOWHERE)
   assert.equal(path.signed, null)
 })

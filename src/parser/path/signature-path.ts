@@ -3,7 +3,7 @@
  * branch. A check of signatures is not computed: a transaction is valid only if its scripts end with true, so a check
  * has succeeded where the path demands it (VERIFY, or the value that remains at the end).
  *
- * What a branch depends on and is not known here (most of what a script reads of its transaction) ends the path: what
+ * What a branch depends on and is not known here (much of what a script reads of its transaction) ends the path: what
  * was demanded up to there is shown, the rest is not. Nothing is guessed.
  */
 import { hexOfBytes } from '../../core/chain/hex.ts'
@@ -11,38 +11,33 @@ import { OP } from '../opcodes.ts'
 import type { Reveal } from '../reveal.ts'
 import { runOperation } from './operations.ts'
 import { moveValues } from './stack-moves.ts'
-import {
-  numberOf,
-  numberValue,
-  type SignatureCheck,
-  truthOf,
-  truthValue,
-  UNKNOWN,
-  type Value,
-} from './values.ts'
+import { type PathPlace, readTransactionPart } from './transaction-reads.ts'
+import { numberOf, type SignatureCheck, truthOf, truthValue, UNKNOWN, type Value } from './values.ts'
 
 export interface SignaturePath {
   /** True: a key to which the program commits has signed. False: the path demands no signature. Null: not shown. */
   readonly signed: boolean | null
-  /** Those that certainly have, hex. */
+  /** All keys that certainly have, those that the program was given or has read included, hex. */
   readonly keys: ReadonlySet<string>
-}
-
-/** Where the program runs. */
-export interface PathPlace {
-  readonly input: number
-  readonly inputs: number
-  readonly outputs: number
 }
 
 const MAX_INSTRUCTIONS = 20_000
 const MAX_STACK = 244
+const CHECKS: ReadonlySet<number> = new Set([
+  OP.CHECK_SIG,
+  OP.CHECK_SIG_ECDSA,
+  OP.CHECK_SIG_VERIFY,
+  OP.CHECK_MULTISIG,
+  OP.CHECK_MULTISIG_ECDSA,
+  OP.CHECK_MULTISIG_VERIFY,
+])
 const MAX_KEYS = 20
 
 export function signaturePath(
   { script, arguments: given }: Pick<Reveal, 'script' | 'arguments'>,
   place: PathPlace,
 ): SignaturePath {
+  if (!script.ops.some((op) => CHECKS.has(op))) return { signed: false, keys: new Set() }
   const path = new Path(given, place)
   let isKnown = script.length <= MAX_INSTRUCTIONS
   for (let at = 0; isKnown && at < script.length; at++)
@@ -80,7 +75,7 @@ class Path {
     const [last] = this.#stack
     if (isKnown && this.#stack.length === 1 && last !== undefined) this.#demand(last)
     const keys = new Set(this.#demanded.flatMap((check) => check.keys))
-    if (this.#demanded.length > 0) return { signed: true, keys }
+    if (this.#demanded.some(({ isOwn }) => isOwn)) return { signed: true, keys }
     return { signed: isKnown && !this.#hasChecks ? false : null, keys }
   }
 
@@ -118,20 +113,13 @@ class Path {
         return this.#checkSignatures()
       case OP.CHECK_MULTISIG_VERIFY:
         return this.#checkSignatures() && this.#verify()
-      case OP.TX_INPUT_COUNT:
-        return this.#push(this.#place.inputs)
-      case OP.TX_OUTPUT_COUNT:
-        return this.#push(this.#place.outputs)
-      case OP.TX_INPUT_INDEX:
-        return this.#push(this.#place.input)
       default:
-        return moveValues(op, this.#stack, this.#alternative) ?? runOperation(op, this.#stack)
+        return (
+          moveValues(op, this.#stack, this.#alternative) ??
+          readTransactionPart(op, this.#stack, this.#place) ??
+          runOperation(op, this.#stack)
+        )
     }
-  }
-
-  #push(number: number): boolean {
-    this.#stack.push(numberValue(BigInt(number)))
-    return true
   }
 
   #verify(): boolean {
@@ -171,9 +159,16 @@ class Path {
     if (signatures.length === 0) return truthValue(true)
     if (signatures.some(({ bytes }) => bytes?.length === 0)) return truthValue(false)
     this.#hasChecks = true
-    const fixed = keys.flatMap(({ bytes, isFixed }) => (bytes && isFixed ? hexOfBytes(bytes) : []))
-    // Keys that the spender brings can be anybody's: where they suffice, no other need have signed.
-    if (keys.length - fixed.length >= signatures.length) return UNKNOWN
-    return { checks: [{ keys: signatures.length === keys.length ? fixed : [] }] }
+    const known = keys.flatMap(({ bytes }) => bytes ?? [])
+    const own = keys.filter(({ bytes, isFixed }) => bytes !== undefined && isFixed === true)
+    return {
+      checks: [
+        {
+          keys: signatures.length === keys.length ? known.map(hexOfBytes) : [],
+          // Keys that the spender brings can be anybody's: where they suffice, no other need have signed.
+          isOwn: keys.length - own.length < signatures.length,
+        },
+      ],
+    }
   }
 }

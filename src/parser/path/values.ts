@@ -1,9 +1,11 @@
 /** Values on a script's stack, as far as they are known, and the script's numbers: little endian with a sign bit. */
 
-/** A check of signatures that succeeds only where a key to which the program commits has signed the transaction. */
+/** A check of signatures. */
 export interface SignatureCheck {
-  /** Those that must have signed, hex; empty where it can be one or another. */
+  /** Keys that must have signed the transaction for it to succeed, hex; empty where it can be one or another. */
   readonly keys: readonly string[]
+  /** One of those that must have is a key to which the program commits. */
+  readonly isOwn: boolean
 }
 
 export interface Value {
@@ -16,7 +18,10 @@ export interface Value {
 }
 
 export const UNKNOWN: Value = {}
+/** Longer values are not looked at: whatever strangers write, an instruction costs a few microseconds at most. */
+export const MAX_BYTES = 1_000
 const MAX_NUMBER_BYTES = 8
+const MAX_CONDITION_BYTES = 80
 
 export function numberOf({ bytes }: Value): bigint | undefined {
   if (bytes === undefined || bytes.length > MAX_NUMBER_BYTES) return undefined
@@ -39,7 +44,8 @@ export function numberValue(number: bigint): Value {
 
 /** Every value but zero, in whatever length and sign it is written. Undefined: not known. */
 export function truthOf({ bytes }: Value): boolean | undefined {
-  return bytes?.some((byte, index) => byte !== 0 && !(byte === 0x80 && index === bytes.length - 1))
+  if (bytes === undefined || bytes.length > MAX_CONDITION_BYTES) return undefined
+  return bytes.some((byte, index) => byte !== 0 && !(byte === 0x80 && index === bytes.length - 1))
 }
 
 export function truthValue(truth: boolean): Value {

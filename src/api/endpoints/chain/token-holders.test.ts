@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '../../../../test/fakes/manual-clock.ts'
-import type { ListAnswer } from '../../../contract/envelopes.ts'
+import type { ListAnswer } from '../../../contract/endpoint.ts'
 import { block, hash, payment } from '../../../store/conformance/chain-engine.ts'
 import { ENGINES } from '../../../store/conformance/engines.ts'
 import { amountPlace, holderKey, type TokenFacts, tokenKey } from '../../../store/tokens.ts'
