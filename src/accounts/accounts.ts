@@ -2,11 +2,18 @@ import { billingPeriod } from '../core/billing-period.ts'
 import { ENVIRONMENTS, type Environment } from '../core/environment.ts'
 import { formatKey } from '../core/key-format.ts'
 import { SCOPES } from '../core/scope.ts'
-import { DAY_MS } from '../core/time.ts'
 import type { Clock } from '../kit/clock.ts'
 import { parseCidr } from '../kit/ip-range.ts'
 import type { RandomBytes } from '../kit/random.ts'
-import type { AccountRecord, AccountsStore, KeyRecord, PauseReason, UsageRow } from '../store/accounts.ts'
+import {
+  type AccountRecord,
+  type AccountsStore,
+  ConflictError,
+  type KeyLimits,
+  type KeyRecord,
+  type PauseReason,
+  type UsageRow,
+} from '../store/accounts.ts'
 import { accountBudgetId, hashKey } from './key-ring.ts'
 import type { PlanBook } from './plans.ts'
 
@@ -60,8 +67,7 @@ export class AccountsError extends Error {
 
 const EMAIL = /^[^\s@]+@[^\s@]+$/
 const MAX_NAME = 100
-const MAX_USABLE_KEYS = 100
-const MAX_NEW_KEYS_PER_DAY = 200
+const KEY_LIMITS: KeyLimits = { usable: 100, newPerDay: 200 }
 
 export function createAccounts(deps: {
   store: AccountsStore
@@ -94,19 +100,11 @@ export function createAccounts(deps: {
   }
   const period = (account: AccountRecord) => billingPeriod(clock.now(), account.billingDay)
 
-  /** One after the other: those that are counted are there. */
-  let lastKey: Promise<unknown> = Promise.resolve()
-  const createKey = (input: NewKeyInput) => {
-    const next = lastKey.then(() => addKey(input))
-    lastKey = next.catch(() => undefined)
-    return next
-  }
-  const addKey = async (input: NewKeyInput) => {
+  const createKey = async (input: NewKeyInput) => {
     await mustFind(input.accountId)
     checkKeyInput(input, clock.now())
-    checkKeyCount(await store.listKeys(input.accountId), clock.now())
     const key = formatKey(input.environment, randomBytes)
-    const record = await store.createKey({
+    const made = {
       id: newId('key', randomBytes),
       accountId: input.accountId,
       environment: input.environment,
@@ -118,6 +116,9 @@ export function createAccounts(deps: {
       creditCap: input.creditCap ?? null,
       createdAtMs: clock.now(),
       expiresAtMs: input.expiresAtMs ?? null,
+    }
+    const record = await store.createKey(made, KEY_LIMITS).catch((error) => {
+      throw error instanceof ConflictError ? new AccountsError(error.message) : error
     })
     return { key, record }
   }
@@ -216,20 +217,6 @@ function checkKeyInput(input: NewKeyInput, nowMs: number): void {
   if (!Number.isSafeInteger(cap) || cap < 0) throw new AccountsError('The credit cap must be a whole number.')
   if (input.expiresAtMs != null && input.expiresAtMs <= nowMs) {
     throw new AccountsError('The expiry lies in the past.')
-  }
-}
-
-/** Every key leaves a record, usage and an entry in the audit log, permanently. */
-function checkKeyCount(keys: readonly KeyRecord[], nowMs: number): void {
-  const usable = keys.filter(
-    ({ revokedAtMs, expiresAtMs }) => revokedAtMs === null && (expiresAtMs ?? nowMs + 1) > nowMs,
-  )
-  if (usable.length >= MAX_USABLE_KEYS) {
-    throw new AccountsError(`An account has at most ${MAX_USABLE_KEYS} keys. Revoke one first.`)
-  }
-  const today = keys.filter(({ createdAtMs }) => createdAtMs > nowMs - DAY_MS && createdAtMs <= nowMs)
-  if (today.length >= MAX_NEW_KEYS_PER_DAY) {
-    throw new AccountsError(`At most ${MAX_NEW_KEYS_PER_DAY} keys are made for an account in 24 hours.`)
   }
 }
 

@@ -67,6 +67,14 @@ export interface UsageCount {
   rateLimited: number
 }
 
+/** How many keys an account may have. */
+export interface KeyLimits {
+  /** Neither revoked nor expired. */
+  readonly usable: number
+  /** Made in the last 24 hours, whatever became of them. */
+  readonly newPerDay: number
+}
+
 export interface BudgetRef {
   id: string
   periodStartMs: number
@@ -163,7 +171,8 @@ export interface AccountsStore {
   /** Sets what is left of budgets in their period. */
   setRemaining(accountId: string, budgets: readonly (BudgetRef & { remaining: number })[]): Promise<void>
 
-  createKey(key: NewKey): Promise<KeyRecord>
+  /** ConflictError when the account has as many as the limits allow, whichever processes make them at once. */
+  createKey(key: NewKey, limits?: KeyLimits): Promise<KeyRecord>
   findKey(hash: string): Promise<{ key: KeyRecord; account: AccountRecord } | undefined>
   getKey(id: string): Promise<KeyRecord | undefined>
   listKeys(accountId?: string): Promise<KeyRecord[]>

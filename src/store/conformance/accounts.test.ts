@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ManualClock } from '../../../test/fakes/manual-clock.ts'
-import { type AccountsStore, ConflictError, type NewKey } from '../accounts.ts'
+import { DAY_MS } from '../../core/time.ts'
+import { type AccountsStore, ConflictError, type KeyLimits, type NewKey } from '../accounts.ts'
 import { StoreClosedError } from '../environment.ts'
 import { seeded } from './engine.ts'
 import { ENGINES, type StoreEngine, withFreshStore } from './engines.ts'
@@ -51,6 +52,29 @@ for (const engine of ENGINES) {
       await assert.rejects(store.createAccount(twin), ConflictError)
       await assert.rejects(store.createKey({ ...KEY, accountId: 'acc_9' }))
       await assert.rejects(store.createAccount({ ...twin, email: 'b@example.com', billingDay: 32 }))
+    })
+  })
+
+  test(`${engine.name}: an account has no more keys than its limits, over however many connections they are made`, async () => {
+    await withAccounts(engine, async (store, { again }) => {
+      await store.createAccount(ACCOUNT)
+      const stores = [store, again(), again()]
+      let made = 0
+      const make = (limits: KeyLimits, createdAtMs = 2_000) => {
+        const key = { ...KEY, id: `key_${made}`, hash: `hash ${made++}`, createdAtMs }
+        return (stores[made % stores.length] ?? store).createKey(key, limits)
+      }
+      const atOnce = (limits: KeyLimits) => Promise.allSettled(Array.from({ length: 12 }, () => make(limits)))
+      const results = await atOnce({ usable: 5, newPerDay: 100 })
+      assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 5)
+      for (const result of results)
+        if (result.status === 'rejected') assert.ok(result.reason instanceof ConflictError, result.reason)
+      const [first] = await store.listKeys('acc_1')
+      await store.revokeKey(first?.id ?? '', 2_000)
+      await assert.rejects(make({ usable: 5, newPerDay: 5 }), /At most 5 keys are made/)
+      await make({ usable: 5, newPerDay: 6 })
+      await assert.rejects(make({ usable: 5, newPerDay: 100 }), /at most 5 keys/)
+      await make({ usable: 6, newPerDay: 1 }, 2_000 + DAY_MS)
     })
   })
 

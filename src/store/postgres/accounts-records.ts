@@ -1,4 +1,5 @@
-import type { AccountRecord, AccountsStore, KeyRecord, NewAccount, NewKey } from '../accounts.ts'
+import { checkKeyLimits, type KeyCounts, keyCounts } from '../accounts/key-limits.ts'
+import type { AccountRecord, AccountsStore, KeyLimits, KeyRecord, NewAccount, NewKey } from '../accounts.ts'
 import { type Database, type Queries, statement } from './database.ts'
 import { orConflict, storable } from './texts.ts'
 
@@ -35,6 +36,7 @@ const INSERT_KEY = statement(
   `INSERT INTO keys AS k (id, account_id, environment, name, hash, hint, scopes, allowed_cidrs, credit_cap, created_at,
      expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING ${KEY}`,
 )
+const COUNT_KEYS = statement('key_count', `SELECT ${keyCounts('$2::bigint')} FROM keys WHERE account_id = $1`)
 const NEXT_CHANGE = statement('account_next_change', 'UPDATE account_changes SET newest = newest + 1')
 const THIS_CHANGE = 'change_seq = (SELECT newest FROM account_changes)'
 const NOTE_CHANGE = statement('account_note_change', `UPDATE accounts SET ${THIS_CHANGE} WHERE id = $1`)
@@ -139,8 +141,13 @@ export function accountRecords(db: Database, channel: string): AccountRecords {
           tx.run(NOTE_CHANGE, [accountId]),
         ])
       }),
-    createKey: (key: NewKey) =>
+    createKey: (key: NewKey, limits?: KeyLimits) =>
       change(async (tx) => {
+        // No other key is made meanwhile: the counter is locked.
+        if (limits !== undefined) {
+          const [counts] = await tx.rows<KeyCounts>(COUNT_KEYS, [key.accountId, key.createdAtMs])
+          checkKeyLimits(counts, limits)
+        }
         const values = [
           key.id,
           key.accountId,

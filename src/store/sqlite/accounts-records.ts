@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { AccountRecord, AccountsStore, KeyRecord, NewAccount, NewKey } from '../accounts.ts'
+import { checkKeyLimits, type KeyCounts, keyCounts } from '../accounts/key-limits.ts'
+import type { AccountRecord, AccountsStore, KeyLimits, KeyRecord, NewAccount, NewKey } from '../accounts.ts'
 import { asRecord, orConflict, type Row, recordOf } from './rows.ts'
 
 /** Rows of accounts and keys: reading, and the administrative writes. Each write leaves a change mark. */
@@ -38,6 +39,7 @@ export function accountWriters(db: DatabaseSync) {
     `INSERT INTO keys (id, account_id, environment, name, hash, hint, scopes, allowed_cidrs, credit_cap,
       created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
+  const countKeys = db.prepare(`SELECT ${keyCounts(':now')} FROM keys WHERE account_id = :account`)
   const setPlan = db.prepare('UPDATE accounts SET plan = ? WHERE id = ?')
   const setLimit = db.prepare('UPDATE budgets SET credit_limit = ? WHERE id = ? AND period_start = ?')
   const setPaused = db.prepare('UPDATE accounts SET paused_reason = ? WHERE id = ?')
@@ -68,7 +70,12 @@ export function accountWriters(db: DatabaseSync) {
       )
       return present(getAccount(id))
     },
-    createKey: (key: NewKey): KeyRecord => {
+    createKey: (key: NewKey, limits?: KeyLimits): KeyRecord => {
+      if (limits !== undefined)
+        checkKeyLimits(
+          countKeys.get({ account: key.accountId, now: key.createdAtMs }) as KeyCounts | undefined,
+          limits,
+        )
       insertKey.run(
         key.id,
         key.accountId,
