@@ -118,6 +118,21 @@ test('after an outage of the store the leader goes on under its term, whoever as
   }
 })
 
+test('a process that was stopped for longer than its lease begins again, also where nobody took over', async () => {
+  const clock = manualClock(1_000_000)
+  const { store, started } = processesOn(clock)
+  const a = await started('a')
+  await pass(clock, 5_000)
+  clock.advance(30_000)
+  await pass(clock, 3_000)
+  assert.deepEqual([a.led.length, a.led[0]?.fence?.term, a.led[1]?.fence?.term], [2, 1, 2])
+  assert.equal(a.leader.isLeading, true)
+  const stopping = a.leader.close()
+  await pass(clock, 1_000)
+  await stopping
+  await store.close()
+})
+
 test('after an outage that the leader did not survive another process begins', async () => {
   const clock = manualClock(1_000_000)
   const { store, started } = processesOn(clock)

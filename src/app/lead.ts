@@ -8,10 +8,11 @@
  * A leader that does not reach the store keeps its part running and asks on: an outage of the store is one of all
  * processes, so nobody else can begin, and a recorder that goes on has nothing to start again when the store is back.
  * Only the store says who leads: every write checks the fence, so a leader that was cut off alone, paused or stopped
- * writes nothing once another one has taken the lease, and ends when it hears of that. After an outage the others let
- * the leader renew first. A store that only one process uses has no leases: the part begins at once.
+ * writes nothing once another one has taken the lease, and ends when it hears of that; one that was stopped for longer
+ * than its lease ends in any case. After an outage the others let the leader renew first. A store that only one process
+ * uses has no leases: the part begins at once.
  */
-import { type Clock, runAfter } from '../kit/clock.ts'
+import { type Clock, elapsedMs, runAfter } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { Fence, LeaseStore } from '../store/leases.ts'
 
@@ -95,6 +96,7 @@ function leadByLease(
     )
     let isAway = false
     for (let pauseMs = RENEW_MS; ; pauseMs = isAway ? RETRY_MS : RENEW_MS) {
+      const awakeAtMs = elapsedMs(clock)
       const paused = await Promise.race([pause(pauseMs).then(() => 'over' as const), failed])
       if (paused === 'failed') {
         log.error({ err: failure, part }, 'a part could not begin')
@@ -102,6 +104,8 @@ function leadByLease(
         return 'it could not begin'
       }
       if (stop.signal.aborted) return undefined
+      // What it received meanwhile lies in its sockets, older than it would seem.
+      if (elapsedMs(clock) - awakeAtMs > LEASE_MS) return 'this process was stopped for longer than its lease'
       try {
         if (!(await answered(leases.renew(fence, LEASE_MS)))) return 'another process leads'
         if (isAway) log.info({ part, term: fence.term }, 'this process still leads')
