@@ -41,15 +41,6 @@ const skipped =
   process.env.TAPELINE_KASPAD === undefined ? found.filter((file) => file.startsWith('test/real-node/')) : []
 const files = found.filter((file) => !skipped.includes(file))
 
-// Once, before many services start at the same time and would each build the page.
-await builtSite(createLogger({ level: 'silent' }))
-
-// Before the first import of what reads it.
-process.env.TAPELINE_TEST_RUN = randomBytes(4).toString('hex')
-// One server for all tests that need PostgreSQL; without it they report themselves as skipped.
-const cluster = await clusterOfRun()
-const bundles = [await bundledPackages(), await bundledService()]
-
 /** Measure their own process (processor time, memory, turns of the loop) or replace something global. */
 const OWN_PROCESS = new RegExp(
   `^(${[
@@ -148,6 +139,19 @@ const startedMs = performance.now()
 const reporter = new spec()
 reporter.pipe(process.stdout)
 
+const checks = args.includes('--check') ? runChecks() : undefined
+// Before the first import of what reads it.
+process.env.TAPELINE_TEST_RUN = randomBytes(4).toString('hex')
+const [cluster, packages, service] = await Promise.all([
+  // One server for all tests that need PostgreSQL; without it they report themselves as skipped.
+  clusterOfRun(),
+  bundledPackages(),
+  bundledService(),
+  // Once, before many services start at the same time and would each build the page.
+  builtSite(createLogger({ level: 'silent' })),
+])
+const bundles = [packages, service]
+
 const isOf = (kind: readonly string[] | RegExp, file: string) =>
   kind instanceof RegExp ? kind.test(file) : kind.includes(file)
 const kindOf = (file: string) => [ALONE, SANDBOX, COMPUTE, QUIET].find((kind) => isOf(kind, file))
@@ -157,7 +161,7 @@ const sandbox = SANDBOX.filter((file) => files.includes(file))
 const [compute, quiet, others] = [batches(COMPUTE), batches(QUIET), batches()]
 const sandboxDone = sandbox.length === 0 ? Promise.resolve() : runBatch(sandbox)
 await Promise.all([
-  args.includes('--check') ? runChecks() : undefined,
+  checks,
   ...Array.from({ length: COMPUTE_LANES }, () => runBatches(compute, COMPUTE_NICE)),
   ...Array.from({ length: LANES }, async (_, lane) => {
     if (lane === 0) await runBatches(quiet)

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { findMutants } from './mutants.ts'
 import { tryMutants } from './mutate-run.ts'
 
-/** `npm run mutate` tries all, and so do the long sizes; here every twenty-fourth. */
-const STEP = process.env.TAPELINE_SOAK ? 1 : 24
+/** `npm run mutate` tries all, and so do the long sizes; here every forty-eighth. */
+const STEP = process.env.TAPELINE_SOAK ? 1 : 48
 const START = 5
 
 test('a changed cost, bound, default or plan value is noticed (a sample; npm run mutate tries all)', async () => {

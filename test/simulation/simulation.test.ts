@@ -11,7 +11,7 @@ import { test } from 'node:test'
 const RUN = new URL('./run.ts', import.meta.url).pathname
 const isLong = process.env.TAPELINE_SOAK !== undefined
 /** Rows of seeds, each in a process of its own. The short ones draw every part once. */
-const HOURS = isLong ? 2 : 0.3
+const HOURS = isLong ? 2 : 0.2
 const ROWS = isLong
   ? [
       { seed: 1, many: 250 },
