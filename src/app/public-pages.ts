@@ -50,22 +50,24 @@ export function publicPages(deps: PublicPagesDeps): PublicPage[] {
   ]
 }
 
-/** Of the live environment; of the test environment where it is the only one. */
+/** Of every environment that is served, the live one first. */
 function factsOf({ services, gapHistories, ...deps }: PublicPagesDeps) {
-  const environment = services.live === undefined ? 'test' : 'live'
-  const [its, historyOf] = [services[environment], gapHistories[environment]]
-  if (its === undefined || historyOf === undefined) return undefined
-  const live = async () => {
-    const { status, ingestion, nodes } = await its.status()
-    return {
-      status,
-      sources: ingestion.flatMap(({ source, status: state }) =>
-        isSource(source) ? [{ source, status: state }] : [],
-      ),
-      nodes: { synced: nodes.filter(({ synced }) => synced).length, all: nodes.length },
+  const environments = (['live', 'test'] as const).flatMap((environment) => {
+    const [its, historyOf] = [services[environment], gapHistories[environment]]
+    if (its === undefined || historyOf === undefined) return []
+    const live = async () => {
+      const { status, ingestion, nodes } = await its.status()
+      return {
+        status,
+        sources: ingestion.flatMap(({ source, status: state }) =>
+          isSource(source) ? [{ source, status: state }] : [],
+        ),
+        nodes: { synced: nodes.filter(({ synced }) => synced).length, all: nodes.length },
+      }
     }
-  }
-  return statusFacts({ ...deps, environment, live, historyOf })
+    return [{ environment, live, historyOf }]
+  })
+  return environments.length === 0 ? undefined : statusFacts({ ...deps, environments })
 }
 
 /** Where a refused caller is sent to. */

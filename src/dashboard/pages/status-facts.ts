@@ -27,21 +27,31 @@ interface LiveState {
   readonly nodes: { readonly synced: number; readonly all: number }
 }
 
-export interface StatusFacts {
-  readonly atMs: number
+export interface EnvironmentFacts {
   readonly environment: Environment
   /** Undefined where the service cannot read its own state. */
   readonly live: LiveState | undefined
   /** Undefined while they are read for the first time. */
   readonly sources: readonly SourceHistory[] | undefined
+}
+
+export interface StatusFacts {
+  readonly atMs: number
+  /** The live one first. */
+  readonly environments: readonly EnvironmentFacts[]
   readonly uptime: readonly (UptimeDay | null)[] | undefined
   readonly notices: readonly NoticeRecord[]
 }
 
-export interface StatusFactsDeps {
+/** Where the facts of an environment come from. */
+export interface EnvironmentState {
   readonly environment: Environment
   readonly live: () => Promise<LiveState>
   readonly historyOf: (sources: readonly Source[]) => Promise<readonly SourceHistory[]>
+}
+
+export interface StatusFactsDeps {
+  readonly environments: readonly EnvironmentState[]
   readonly uptime: Uptime
   readonly notices: Notices
   readonly clock: Clock
@@ -54,16 +64,28 @@ const FIRST_WAIT_MS = 2_000
 
 export function statusFacts(deps: StatusFactsDeps): () => Promise<StatusFacts> {
   const { clock, log } = deps
-  let history: Pick<StatusFacts, 'sources' | 'uptime'> | undefined
+  let history:
+    | { sources: Map<Environment, readonly SourceHistory[]>; uptime: StatusFacts['uptime'] }
+    | undefined
   let readAtMs = Number.NEGATIVE_INFINITY
   let reading: Promise<void> | undefined
 
-  function readHistory(sources: readonly Source[]): void {
+  /** One environment after the other: visitors can wait, and recorders need the processor. */
+  async function historyOf(states: readonly Pick<EnvironmentFacts, 'environment' | 'live'>[]) {
+    const sources = new Map<Environment, readonly SourceHistory[]>()
+    for (const [index, { environment, live }] of states.entries()) {
+      const names = live?.sources.map(({ source }) => source)
+      const read = deps.environments[index]?.historyOf
+      if (names !== undefined && read !== undefined) sources.set(environment, await read(names))
+    }
+    return sources
+  }
+  function readHistory(states: readonly Pick<EnvironmentFacts, 'environment' | 'live'>[]): void {
     if (reading !== undefined || elapsedMs(clock) - readAtMs < HISTORY_FRESH_MS) return
     readAtMs = elapsedMs(clock)
-    reading = Promise.all([deps.historyOf(sources), deps.uptime.days(STATUS_DAYS)])
-      .then(([found, uptime]) => {
-        history = { sources: found, uptime }
+    reading = Promise.all([historyOf(states), deps.uptime.days(STATUS_DAYS)])
+      .then(([sources, uptime]) => {
+        history = { sources, uptime }
       })
       .catch((err) => log.warn({ err }, 'the history of gaps could not be read for the status page'))
       .finally(() => {
@@ -78,11 +100,23 @@ export function statusFacts(deps: StatusFactsDeps): () => Promise<StatusFacts> {
     })
 
   return async () => {
-    const [live, notices] = await Promise.all([orUndefined(deps.live()), orUndefined(deps.notices.list())])
-    if (live !== undefined) readHistory(live.sources.map(({ source }) => source))
+    const [states, notices] = await Promise.all([
+      Promise.all(
+        deps.environments.map(async ({ environment, live }) => ({
+          environment,
+          live: await orUndefined(live()),
+        })),
+      ),
+      orUndefined(deps.notices.list()),
+    ])
+    if (states.some(({ live }) => live !== undefined)) readHistory(states)
     if (history === undefined && reading !== undefined) await waitFor(reading, clock)
-    const { sources, uptime } = history ?? {}
-    return { atMs: clock.now(), environment: deps.environment, live, sources, uptime, notices: notices ?? [] }
+    return {
+      atMs: clock.now(),
+      environments: states.map((state) => ({ ...state, sources: history?.sources.get(state.environment) })),
+      uptime: history?.uptime,
+      notices: notices ?? [],
+    }
   }
 }
 

@@ -2,27 +2,34 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '../../../test/fakes/manual-clock.ts'
 import { createLogger } from '../../kit/log.ts'
-import { type StatusFacts, type StatusFactsDeps, statusFacts } from './status-facts.ts'
+import { type EnvironmentState, type StatusFacts, type StatusFactsDeps, statusFacts } from './status-facts.ts'
 import { statusPage } from './status-page.ts'
 
 const log = createLogger({ level: 'silent' })
 const NOW = Date.UTC(2026, 10, 16, 12)
 
-function facts(deps: Partial<StatusFactsDeps> & Pick<StatusFactsDeps, 'clock'>) {
+const live: EnvironmentState = {
+  environment: 'live',
+  live: async () => ({
+    status: 'ok',
+    sources: [{ source: 'cexa', status: 'healthy' }],
+    nodes: { synced: 1, all: 1 },
+  }),
+  historyOf: async () => [
+    { source: 'cexa', days: [null, { missedMs: 60_000, lengthMs: 86_400_000 }], datasets: [] },
+  ],
+}
+
+function facts(
+  { clock, notices }: Partial<StatusFactsDeps> & Pick<StatusFactsDeps, 'clock'>,
+  ...environments: readonly Partial<EnvironmentState>[]
+) {
   return statusFacts({
-    environment: 'live',
-    live: async () => ({
-      status: 'ok',
-      sources: [{ source: 'cexa', status: 'healthy' }],
-      nodes: { synced: 1, all: 1 },
-    }),
-    historyOf: async () => [
-      { source: 'cexa', days: [null, { missedMs: 60_000, lengthMs: 86_400_000 }], datasets: [] },
-    ],
+    environments: environments.map((one) => ({ ...live, ...one })),
     uptime: { days: async () => [{ upMinutes: 1_439, minutes: 1_440 }], mark: () => async () => {} },
-    notices: { list: async () => [] } as unknown as StatusFactsDeps['notices'],
+    notices: notices ?? ({ list: async () => [] } as unknown as StatusFactsDeps['notices']),
     log,
-    ...deps,
+    clock,
   })
 }
 
@@ -35,17 +42,19 @@ test('however many ask at once and again, the page is made once in a while and t
   const page = statusPage({
     clock,
     links: [],
-    facts: facts({
-      clock,
-      live: async () => {
-        calls.live++
-        return { status: 'ok', sources: [], nodes: { synced: 0, all: 0 } }
+    facts: facts(
+      { clock },
+      {
+        live: async () => {
+          calls.live++
+          return { status: 'ok', sources: [], nodes: { synced: 0, all: 0 } }
+        },
+        historyOf: async () => {
+          calls.history++
+          return []
+        },
       },
-      historyOf: async () => {
-        calls.history++
-        return []
-      },
-    }),
+    ),
   })
   await Promise.all(Array.from({ length: 100 }, () => page.read()))
   await page.read()
@@ -64,13 +73,15 @@ test('a history that takes long is shown by a later answer; uptime and shares ar
   const waiting = new Promise<void>((resolve) => {
     finish = resolve
   })
-  const all = facts({
-    clock,
-    historyOf: async () => {
-      await waiting
-      return [{ source: 'cexa', days: [{ missedMs: 1_000, lengthMs: 86_400_000 }], datasets: [] }]
+  const all = facts(
+    { clock },
+    {
+      historyOf: async () => {
+        await waiting
+        return [{ source: 'cexa', days: [{ missedMs: 1_000, lengthMs: 86_400_000 }], datasets: [] }]
+      },
     },
-  })
+  )
   const page = statusPage({ clock, links: [], facts: all })
   const first = page.read()
   await new Promise((resolve) => setImmediate(resolve))
@@ -89,11 +100,26 @@ test('what cannot be read leaves the rest of the page', async () => {
   const broken = async () => {
     throw new Error('the store is away')
   }
-  const shown: StatusFacts = await facts({
-    clock,
-    live: broken,
-    notices: { list: broken } as unknown as StatusFactsDeps['notices'],
-  })()
+  const notices = { list: broken } as unknown as StatusFactsDeps['notices']
+  const shown: StatusFacts = await facts({ clock, notices }, { live: broken })()
   const text = textOf(await statusPage({ clock, links: [], facts: async () => shown }).read())
   assert.ok(text.includes('The state cannot be read at the moment'))
+})
+
+test('both environments are shown, each with its own state and its own sources', async () => {
+  const clock = manualClock(NOW)
+  const test: Partial<EnvironmentState> = {
+    environment: 'test',
+    live: async () => ({
+      status: 'down',
+      sources: [{ source: 'oracle', status: 'down' }],
+      nodes: { synced: 0, all: 3 },
+    }),
+    historyOf: async () => [{ source: 'oracle', days: [null], datasets: [] }],
+  }
+  const text = textOf(await statusPage({ clock, links: [], facts: facts({ clock }, {}, test) }).read())
+  const [head = '', first = '', second = ''] = text.split(/<h2>(?:Live|Test) environment/)
+  assert.ok(head.includes('Some parts do not work'), head)
+  assert.ok(first.includes('Everything works') && first.includes('99.93 % without gaps'), first)
+  assert.ok(second.includes('Nothing works') && second.includes('0 of 3 Kaspa nodes'), second)
 })

@@ -5,7 +5,7 @@ import { type Clock, elapsedMs } from '../../kit/clock.ts'
 import { encodedFile } from '../site.ts'
 import { type Html, html, type Link, pageFrame } from './html.ts'
 import { HTML, type PublicPage } from './public-page.ts'
-import { type SourceHistory, STATUS_DAYS, type StatusFacts } from './status-facts.ts'
+import { type EnvironmentFacts, type SourceHistory, STATUS_DAYS, type StatusFacts } from './status-facts.ts'
 
 export const STATUS_PATH = '/status'
 /** However many ask, the page is made once in this time. */
@@ -50,24 +50,47 @@ const SOURCE_STATES = {
   down: ['bad', 'not recording'],
 } as const
 
+const ENVIRONMENT_NAMES = { live: 'Live environment', test: 'Test environment' } as const
+
 function bodyOf(facts: StatusFacts): Html {
-  const { live, sources, atMs } = facts
+  const { environments, atMs } = facts
   const now = facts.notices.filter(
     ({ startsAtMs, endsAtMs }) => startsAtMs <= atMs && (endsAtMs ?? atMs + 1) > atMs,
   )
   const planned = facts.notices.filter(({ startsAtMs }) => startsAtMs > atMs)
   const past = facts.notices.filter((notice) => !now.includes(notice) && !planned.includes(notice))
-  const state = stateOf(live, now)
+  const [tone, words] = stateOf(environments, now)
+  const [only] = environments
+  const about = only !== undefined && environments.length === 1 ? `${aboutOf(only)} ` : ''
   return html`
-<div class="between"><h1>Status</h1><span class="badge ${state[0]}">${state[1]}</span></div>
-<p class="muted small">${facts.environment === 'live' ? 'Live environment' : 'Test environment'}, ${shownTime(atMs)} UTC.${
-    live === undefined || live.nodes.all === 0
-      ? undefined
-      : ` ${live.nodes.synced} of ${live.nodes.all} Kaspa nodes are in step with their network.`
-  }</p>
+<div class="between"><h1>Status</h1><span class="badge ${tone}">${words}</span></div>
+<p class="muted small">${about}${shownTime(atMs)} UTC.</p>
 ${[...now, ...planned].map(noticeCard)}
 <h2>The last ${STATUS_DAYS} days</h2>
 ${uptimeCard(facts)}
+${environments.map((one) => environmentPart(one, atMs, environments.length > 1))}
+<p class="muted small">A gap is time in which at least one feed of a source was not recorded. Gaps are part of the data: every answer names those inside its range. Days are UTC days.</p>
+<h2>Past incidents and maintenance</h2>
+${past.length === 0 ? html`<p class="muted">None in the last ${STATUS_DAYS} days.</p>` : past.map(noticeCard)}`
+}
+
+function aboutOf({ environment, live }: EnvironmentFacts): string {
+  const nodes =
+    live === undefined || live.nodes.all === 0
+      ? ''
+      : ` ${live.nodes.synced} of ${live.nodes.all} Kaspa nodes are in step with their network.`
+  return `${ENVIRONMENT_NAMES[environment]}.${nodes}`
+}
+
+function environmentPart(facts: EnvironmentFacts, atMs: number, isNamed: boolean): Html {
+  const { environment, live, sources } = facts
+  const [tone, words] = live === undefined ? UNKNOWN : STATES[live.status]
+  return html`${
+    isNamed
+      ? html`<div class="between"><h2>${ENVIRONMENT_NAMES[environment]}</h2><span class="badge ${tone}">${words}</span></div>
+<p class="muted small">${environment === 'live' ? 'Keys that begin with svc_live_.' : 'Keys that begin with svc_test_: simulated markets and test coins.'}${aboutOf(facts).slice(ENVIRONMENT_NAMES[environment].length + 1)}</p>`
+      : undefined
+  }
 ${(live?.sources ?? []).map(({ source, status }) =>
   sourceCard(
     source,
@@ -76,16 +99,23 @@ ${(live?.sources ?? []).map(({ source, status }) =>
     atMs,
   ),
 )}
-${live !== undefined && live.sources.length === 0 ? html`<p class="muted">No source is recorded.</p>` : undefined}
-<p class="muted small">A gap is time in which at least one feed of a source was not recorded. Gaps are part of the data: every answer names those inside its range. Days are UTC days.</p>
-<h2>Past incidents and maintenance</h2>
-${past.length === 0 ? html`<p class="muted">None in the last ${STATUS_DAYS} days.</p>` : past.map(noticeCard)}`
+${live !== undefined && live.sources.length === 0 ? html`<p class="muted">No source is recorded.</p>` : undefined}`
 }
 
+const UNKNOWN = ['bad', 'The state cannot be read at the moment'] as const
+const WORSE = ['ok', 'degraded', 'down'] as const
+
 /** What the operator says counts beside what the service sees of itself. */
-function stateOf(live: StatusFacts['live'], now: readonly NoticeRecord[]): readonly [string, string] {
-  if (live === undefined) return ['bad', 'The state cannot be read at the moment']
-  if (live.status !== 'ok' || now.length === 0) return STATES[live.status]
+function stateOf(
+  environments: readonly EnvironmentFacts[],
+  now: readonly NoticeRecord[],
+): readonly [string, string] {
+  const states = environments.flatMap(({ live }) => live?.status ?? [])
+  if (states.length < environments.length) return UNKNOWN
+  const worst = WORSE[Math.max(0, ...states.map((state) => WORSE.indexOf(state)))] ?? 'ok'
+  // With one of two environments down, the other works.
+  const state = worst === 'down' && !states.every((each) => each === 'down') ? 'degraded' : worst
+  if (state !== 'ok' || now.length === 0) return STATES[state]
   return now.some(({ kind }) => kind === 'incident')
     ? ['warn', 'An incident is open']
     : ['warn', 'Maintenance is under way']
