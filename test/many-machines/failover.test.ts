@@ -19,6 +19,8 @@ const ROUNDS = SOAK ? 20 : 0
 const PARTS = ['record:cexa/live', 'index/live']
 /** Longer than a lease, by which another process has taken it. */
 const PAUSE_MS = SOAK ? 30_000 : 13_000
+/** Between two looks at leases or rows. */
+const LOOK_MS = 100
 const skip = withoutPostgres
 
 let machines: Machines
@@ -43,7 +45,7 @@ before(
     for (const part of PARTS)
       await until(`${part} is led`, async () => (await leaderOf(machines, part, workers)) !== undefined)
     witness = await startWitness(machines, () => [api.url], { kills: 2 * (ROUNDS + 3) })
-    await until('rows arrive', async () => (await newestMs()) > Date.now() - 10_000, 240_000)
+    await until('rows arrive', async () => (await newestMs()) > Date.now() - 10_000, 240_000, LOOK_MS)
     log = await logWrites(new URL(place.address).searchParams.get('schema') ?? '')
     fromMs = Math.ceil((Date.now() + 2_000) / 1_000) * 1_000
   },
@@ -76,14 +78,14 @@ async function victim(random: SeededRandom): Promise<{ leader: ChildService; res
 
 async function rowsArrive(): Promise<void> {
   const sinceMs = Date.now()
-  await until('rows arrive again', async () => (await newestMs()) > sinceMs, 180_000)
+  await until('rows arrive again', async () => (await newestMs()) > sinceMs, 180_000, LOOK_MS)
 }
 
 async function kill(random: SeededRandom): Promise<string> {
   const { leader, rest } = await victim(random)
   await leader.kill('SIGKILL')
   const killedAt = performance.now()
-  await until('the other leads', () => areLed(rest), 15_000)
+  await until('the other leads', () => areLed(rest), 15_000, LOOK_MS)
   const tookMs = Math.round(performance.now() - killedAt)
   const replaced = machines.start(WORKER)
   await rowsArrive()
@@ -95,7 +97,7 @@ async function stop(random: SeededRandom): Promise<string> {
   const { leader, rest } = await victim(random)
   await leader.kill('SIGTERM')
   const endedAt = performance.now()
-  await until('the other leads', () => areLed(rest), 10_000)
+  await until('the other leads', () => areLed(rest), 10_000, LOOK_MS)
   const tookMs = Math.round(performance.now() - endedAt)
   assert.ok(tookMs <= 2_000, `${tookMs} ms`)
   workers = [...rest, await machines.start(WORKER)]

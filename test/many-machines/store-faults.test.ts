@@ -19,6 +19,8 @@ const ROUNDS = SOAK ? 10 : 1
 const RESUMES_MS = 15_000
 /** Rows follow within seconds on a machine that does nothing else; tests share theirs. */
 const RECORDS_MS = 180_000
+/** Between two looks, for which the store is opened. */
+const LOOK_MS = 100
 const skip = withoutPrograms
 
 let primary: Cluster
@@ -43,7 +45,7 @@ before(
     machines = await startMachines({ address, remove: async () => {} })
     ;[api] = await Promise.all([machines.start('api'), machines.start(WORKER)])
     witness = await startWitness(machines, () => [api.url], { mayJump: true })
-    await until('rows arrive', async () => (await newestMs()) > Date.now() - 5_000, 240_000)
+    await until('rows arrive', async () => (await newestMs()) > Date.now() - 5_000, 240_000, LOOK_MS)
     fromMs = Math.ceil((Date.now() + 2_000) / 1_000) * 1_000
   },
   { timeout: 300_000 },
@@ -82,9 +84,14 @@ async function resumes(): Promise<string> {
   const took = () => `${Math.round(performance.now() - startedMs)} ms`
   await until('callers are answered', () => witness.paid > paid, RESUMES_MS)
   const answered = took()
-  await until('rows are written again', async () => (await newestMs().catch(() => 0)) > wallMs, RECORDS_MS)
+  await until(
+    'rows are written again',
+    async () => (await newestMs().catch(() => 0)) > wallMs,
+    RECORDS_MS,
+    LOOK_MS,
+  )
   const recorded = took()
-  await until('it is ready', async () => (await readiness()).status === 200, RECORDS_MS)
+  await until('it is ready', async () => (await readiness()).status === 200, RECORDS_MS, LOOK_MS)
   return `answers after ${answered}, new rows after ${recorded}, ready after ${took()}`
 }
 
