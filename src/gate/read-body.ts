@@ -2,7 +2,12 @@ import type { TSchema } from 'typebox'
 import { type Body, MAX_REQUEST_BODY_BYTES } from '../contract/endpoint.ts'
 import { ApiError, faultsError, type InputFault, MAX_FAULTS } from '../core/errors.ts'
 import type { Plan } from '../core/plan.ts'
-import { type JsonLimits, type JsonReading, parseExact, parseExactInSlices } from '../kit/exact-json.ts'
+import {
+  type JsonLimits,
+  type JsonReading,
+  parseExactBytes,
+  parseExactBytesInSlices,
+} from '../kit/exact-json.ts'
 import { bodyFaults, fits } from './body-faults.ts'
 
 /** Integers above 2^53 are read as text. No valid body has a tenth as many members in one object. */
@@ -42,12 +47,11 @@ export function readRequestBody<Services>(
     throw new ApiError('payload_too_large', text, { max_bytes: maxBytes })
   }
   if (spec.read !== undefined) return spec.read(bytes, services)
-  const text = bytes.toString('utf8')
   const check = (reading: JsonReading) => checked(spec.schema, reading, otherFaults)
   const otherFaults =
     spec.otherFaults && ((value: object) => spec.otherFaults?.(value, services, plan) ?? Promise.resolve([]))
-  if (bytes.length <= MAX_REQUEST_BODY_BYTES) return check(parseExact(text, LIMITS))
-  return parseExactInSlices(text, LIMITS).then(check)
+  if (bytes.length <= MAX_REQUEST_BODY_BYTES) return check(parseExactBytes(bytes, LIMITS))
+  return parseExactBytesInSlices(bytes, LIMITS).then(check)
 }
 
 type OtherFaults = ((value: object) => Promise<readonly InputFault[]>) | undefined

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type ExactJson, parseExact, writeExact } from './exact-json.ts'
+import {
+  type ExactJson,
+  parseExact,
+  parseExactBytes,
+  parseExactBytesInSlices,
+  writeExact,
+} from './exact-json.ts'
 
 function parsed(text: string): ExactJson {
   const read = parseExact(text)
@@ -84,4 +90,14 @@ test('a member called __proto__ is data and reaches no prototype', () => {
   const value = parsed('{"__proto__":{"polluted":true}}') as Record<string, unknown>
   assert.equal(Object.getPrototypeOf(value), Object.prototype)
   assert.equal(value.polluted, undefined)
+})
+
+test('bytes that are not UTF-8 are refused, and not read as other characters', async () => {
+  const limits = { maxDepth: 8, maxChars: 1_000 }
+  const broken = Buffer.from([0x7b, 0x22, 0x61, 0xff, 0x22, 0x3a, 0x31, 0x7d])
+  const refusal = { ok: false, message: 'not UTF-8', at: 3 }
+  assert.deepEqual(parseExactBytes(broken, limits), refusal)
+  assert.deepEqual(await parseExactBytesInSlices(broken, limits), refusal)
+  const whole = Buffer.from('{"ä\ufffd😀":1}')
+  assert.deepEqual(parseExactBytes(whole, limits), { ok: true, value: { 'ä\ufffd😀': 1 } })
 })

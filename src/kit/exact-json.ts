@@ -4,6 +4,7 @@
  * what `JSON.parse` gives. Depth and length are bounded, a repeated member is an error (two readers would
  * disagree about its value), and nothing here throws on bad input.
  */
+import { isUtf8 } from 'node:buffer'
 import { Slice } from './time-slices.ts'
 
 export type ExactJson =
@@ -45,6 +46,20 @@ export function parseExact(text: string, limits: JsonLimits = DEFAULT_JSON_LIMIT
   const reader = new Reader(text, limits)
   while (!reader.read());
   return reader.result
+}
+
+/** The same for bytes. JSON is UTF-8: reading other bytes as something else would change what was sent. */
+export function parseExactBytes(bytes: Buffer, limits: JsonLimits): JsonReading {
+  return notUtf8(bytes) ?? parseExact(bytes.toString('utf8'), limits)
+}
+
+export async function parseExactBytesInSlices(bytes: Buffer, limits: JsonLimits): Promise<JsonReading> {
+  return notUtf8(bytes) ?? parseExactInSlices(bytes.toString('utf8'), limits)
+}
+
+function notUtf8(bytes: Buffer): JsonReading | undefined {
+  if (isUtf8(bytes)) return undefined
+  return { ok: false, message: 'not UTF-8', at: bytes.toString('utf8').indexOf('\ufffd') }
 }
 
 /** The same for a text that would block the loop: parsed in slices. */

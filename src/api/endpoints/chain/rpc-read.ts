@@ -11,8 +11,8 @@ import type { Plan } from '../../../core/plan.ts'
 import {
   type ExactJson,
   type JsonReading,
-  parseExact,
-  parseExactInSlices,
+  parseExactBytes,
+  parseExactBytesInSlices,
   writeExact,
 } from '../../../kit/exact-json.ts'
 import { Slice } from '../../../kit/time-slices.ts'
@@ -46,15 +46,14 @@ export function maxRpcBytes({ requestsPerSecond }: Plan): number {
 
 /** Large bodies are parsed in slices. */
 export function readRpcBody(bytes: Buffer, prepare: Upstreams['prepare']): RpcBody | Promise<RpcBody> {
-  const text = bytes.toString('utf8')
-  if (bytes.length > MAX_REQUEST_BODY_BYTES) return readInSlices(text, prepare)
-  const calls = callsOf(parseExact(text, LIMITS))
+  if (bytes.length > MAX_REQUEST_BODY_BYTES) return readInSlices(bytes, prepare)
+  const calls = callsOf(parseExactBytes(bytes, LIMITS))
   if ('refusal' in calls) return single(refused(calls.refusal))
   return { isBatch: calls.isBatch, items: calls.values.map((value) => readItem(value, prepare)) }
 }
 
-async function readInSlices(text: string, prepare: Upstreams['prepare']): Promise<RpcBody> {
-  const calls = callsOf(await parseExactInSlices(text, LIMITS))
+async function readInSlices(bytes: Buffer, prepare: Upstreams['prepare']): Promise<RpcBody> {
+  const calls = callsOf(await parseExactBytesInSlices(bytes, LIMITS))
   if ('refusal' in calls) return single(refused(calls.refusal))
   const slice = new Slice()
   const items: RpcItem[] = []
