@@ -125,7 +125,8 @@ test('a receiver that hangs does not delay another one', async (t) => {
   const startedMs = performance.now()
   await rig.emitBlocks(200)
   await until('the quick one has all', () => quick.accepted.size === 250)
-  assert.ok(performance.now() - startedMs < 2_000, `${performance.now() - startedMs} ms`)
+  // Less than one answer of the stuck one may take, on a machine that tests share.
+  assert.ok(performance.now() - startedMs < 4_000, `${performance.now() - startedMs} ms`)
 })
 
 for (const [name, first] of [
