@@ -7,7 +7,6 @@ import type { PostgresAddress } from './address.ts'
 import { connect, type ServerConnection } from './connection.ts'
 
 const MAX_WAITING = 10_000
-const MAX_WAIT_MS = 5_000
 /** One that nobody used for that long is closed. */
 const IDLE_MS = 60_000
 
@@ -17,7 +16,8 @@ interface Waiter {
 }
 
 export interface Connections {
-  take(): Promise<ServerConnection>
+  /** Rejects when none is free for that long. */
+  take(maxWaitMs: number): Promise<ServerConnection>
   /**
    * `broken`: it is closed, and the idle ones are closed too: they lead to the same server. `stale`: it leads to a
    * server that refuses writes; where the address names others, one of them may accept them.
@@ -68,7 +68,7 @@ export function openConnections(address: PostgresAddress, searchPath: readonly s
   }
 
   return {
-    take() {
+    take(maxWaitMs) {
       if (isClosed) return Promise.reject(new StoreClosedError())
       for (let ready = idle.pop(); ready !== undefined; ready = idle.pop()) {
         if (!ready.connection.isBroken()) return Promise.resolve(ready.connection)
@@ -87,7 +87,7 @@ export function openConnections(address: PostgresAddress, searchPath: readonly s
             then(value)
           }
         const waiter: Waiter = { resolve: settle(resolve), reject: settle(reject) }
-        const cancel = systemClock.after?.(MAX_WAIT_MS, () =>
+        const cancel = systemClock.after?.(maxWaitMs, () =>
           waiter.reject(new StoreUnavailableError('All connections to PostgreSQL are busy.')),
         ) as () => void
         waiting.add(waiter)

@@ -29,6 +29,11 @@ export interface DatabaseOptions {
   readonly fence?: Fence | undefined
 }
 
+/** How long a call waits for a connection: a caller of the API waits for its answer. */
+const MAX_WAIT_MS = 5_000
+/** Nobody waits for a leader's work, and a recorder that begins again has more of it: many reads on a busy machine. */
+const LEADER_WAIT_MS = 30_000
+
 const BEGIN = { text: 'BEGIN' }
 const BEGIN_SNAPSHOT = { text: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' }
 /** A snapshot would be that of one of several servers. */
@@ -54,7 +59,11 @@ export function openDatabase(options: DatabaseOptions): Database {
   const { address, schema, clock, fence } = options
   const searchPath = schema === address.schema ? [schema] : [schema, address.schema]
   const { connections, release } = shareConnections(address, searchPath)
-  const isReady = readyOnce(() => withConnection(connections, (one) => migrate(one.client, options)))
+  const pool = {
+    take: () => connections.take(fence === undefined ? MAX_WAIT_MS : LEADER_WAIT_MS),
+    giveBack: connections.giveBack,
+  }
+  const isReady = readyOnce(() => withConnection(pool, (one) => migrate(one.client, options)))
   let isClosed = false
   let isSpread: boolean | undefined
 
@@ -70,7 +79,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const on = async <R>(run: (connection: ServerConnection) => Promise<R>): Promise<R> => {
     if (isClosed) throw new StoreClosedError()
     await isReady()
-    return withConnection(connections, run)
+    return withConnection(pool, run)
   }
   const transaction = <R>(
     kind: 'write' | 'snapshot',
@@ -163,7 +172,7 @@ export function schemaOf({ schema }: PostgresAddress, environment: string): stri
 }
 
 async function withConnection<R>(
-  connections: Connections,
+  connections: Pick<Connections, 'giveBack'> & { take(): Promise<ServerConnection> },
   run: (connection: ServerConnection) => Promise<R>,
 ): Promise<R> {
   const connection = await connections.take()
