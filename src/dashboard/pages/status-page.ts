@@ -84,7 +84,9 @@ function aboutOf({ environment, live }: EnvironmentFacts): string {
 
 function environmentPart(facts: EnvironmentFacts, atMs: number, isNamed: boolean): Html {
   const { environment, live, sources } = facts
-  const [tone, words] = live === undefined ? UNKNOWN : STATES[live.status]
+  const isIdle = live !== undefined && live.sources.length === 0 && live.nodes.all === 0
+  const [tone, words] =
+    live === undefined ? UNKNOWN : isIdle ? ['', 'Nothing is recorded'] : STATES[live.status]
   return html`${
     isNamed
       ? html`<div class="between"><h2>${ENVIRONMENT_NAMES[environment]}</h2><span class="badge ${tone}">${words}</span></div>

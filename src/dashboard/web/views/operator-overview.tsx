@@ -110,10 +110,12 @@ function AuditStat({
     <Stat
       label={`Audit, ${environment}`}
       value={
-        audit.differences === 0 ? (
-          'no differences'
-        ) : (
+        audit.differences > 0 ? (
           <Badge tone="warn">{plural(audit.differences, 'difference')}</Badge>
+        ) : audit.checked === 0 ? (
+          <Badge tone="">not checked yet</Badge>
+        ) : (
+          <Badge tone="good">no differences</Badge>
         )
       }
       note={`${plural(audit.checked, 'range')} checked since the start${differing.length === 0 ? '' : `: ${differing.join(', ')}`}`}
