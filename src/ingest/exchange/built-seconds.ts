@@ -29,6 +29,10 @@ export class BuiltSeconds {
     this.beganMs ??= atMs
   }
 
+  get hasBegun(): boolean {
+    return this.beganMs !== undefined
+  }
+
   /** Takes over the trades of the run before. */
   resume({ fromMs, gaps, trades }: UnclosedTrades): void {
     this.beganMs = fromMs

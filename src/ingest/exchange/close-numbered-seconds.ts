@@ -15,6 +15,8 @@ const MINUTE_MS = 60_000
 const CLOSE_AFTER_MS = 1_500
 /** A trade that comes later than this after its minute was closed is not recorded as a gap. */
 const MAX_WHOLE_MINUTES = 60
+/** The first trade is requested or given up within a minute or two. */
+const MAX_EARLY = 10
 
 export function closeNumberedSeconds(
   parts: SymbolParts,
@@ -26,6 +28,8 @@ export function closeNumberedSeconds(
   const feed = candleFeed(plan.source, symbol, '1s')
   const built = new BuiltSeconds()
   let waiting: WaitingMinute[] = []
+  /** Answers that came before it was known where the trades begin: the minute of the first one may be among them. */
+  let early: Parameters<SecondCloser['minutes']>[] = []
   let closedToMs: number | undefined
   let newestMs = Number.NEGATIVE_INFINITY
   /** Seconds that are not closed, by their open time. */
@@ -90,7 +94,11 @@ export function closeNumberedSeconds(
     },
     empty() {},
     gap: (fromMs, toMs) => built.gap(fromMs, toMs),
-    begin: (atMs) => built.begin(atMs),
+    begin(atMs) {
+      built.begin(atMs)
+      for (const answer of early) this.minutes(...answer)
+      early = []
+    },
     show() {
       putSeconds(parts, built.changed(), false)
       const over = [...open].filter(isOver)
@@ -102,6 +110,11 @@ export function closeNumberedSeconds(
       for (const openMs of over) open.delete(openMs)
     },
     minutes(candles, unknown, range) {
+      if (!built.hasBegun) {
+        early.push([candles, unknown, range])
+        early = early.slice(-MAX_EARLY)
+        return
+      }
       waiting.push(...built.minutesOf(candles, unknown, range, clock.now()))
     },
     async close(nowMs) {

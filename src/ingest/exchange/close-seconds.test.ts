@@ -18,7 +18,11 @@ import { noCounts, type SymbolParts } from './symbol-parts.ts'
 const START_MS = Date.parse('2026-11-10T10:00:00Z')
 const RANGE = { fromMs: START_MS - 3_600_000, toMs: START_MS + 3_600_000 }
 
-async function start(name: 'binance-futures' | 'hyperliquid', isJoined: (closeMs: number) => boolean) {
+async function start(
+  name: 'binance-futures' | 'hyperliquid',
+  isJoined: (closeMs: number) => boolean,
+  options: { beginsMs?: number | undefined; judge?: MinuteProver['judge'] } = { beginsMs: START_MS },
+) {
   const { plan } = VENUES[name]
   const clock = manualClock(START_MS)
   const store = await storesIn(':memory:', clock).environment('test')
@@ -38,12 +42,11 @@ async function start(name: 'binance-futures' | 'hyperliquid', isJoined: (closeMs
     ...{ plan, venue: {} as Venue, symbol: 'BTC', series, writer, tracker, derivatives: undefined },
     ...{ counts, random: Math.random, clock, signal },
   }
-  const unproven: MinuteProver = { trade() {}, judge: () => ({ kind: 'wait' }), forget() {} }
+  const { judge = () => ({ kind: 'wait' }) as const } = options
+  const prover: MinuteProver = { trade() {}, judge, forget() {} }
   const seconds =
-    plan.secondsFrom === 'trades'
-      ? closeCountedSeconds(parts)
-      : closeNumberedSeconds(parts, isJoined, unproven)
-  seconds.begin(START_MS)
+    plan.secondsFrom === 'trades' ? closeCountedSeconds(parts) : closeNumberedSeconds(parts, isJoined, prover)
+  if (options.beginsMs !== undefined) seconds.begin(options.beginsMs)
   return {
     seconds,
     counts,
@@ -73,6 +76,21 @@ test('numbered trades close a second as soon as one is surely later, however lon
   assert.deepEqual(await closed(), [0])
   trade(40_000)
   assert.deepEqual(await closed(), [0, 1, 2])
+  await end()
+})
+
+test('a minute whose candle comes before its first trade is known to be the first is closed, too', async () => {
+  const { trade, closed, seconds, end } = await start('binance-futures', () => false, {
+    beginsMs: undefined,
+    judge: (_minute, own) => ({ kind: 'whole', candles: own }),
+  })
+  seconds.minutes([minuteCandle(2)], [], MINUTE)
+  await seconds.close(START_MS + 64_000)
+  assert.equal(seconds.closedToMs, undefined)
+  for (const ms of [100, 9_000, 61_000]) trade(ms)
+  seconds.begin(START_MS)
+  await seconds.close(START_MS + 90_000)
+  assert.deepEqual([await closed(), seconds.closedToMs], [[0, 9], MINUTE.toMs])
   await end()
 })
 

@@ -92,6 +92,9 @@ async function play({ name, random, tapes, outages, fails, stops, spoil, onLook 
   const log = createLogger({ level: process.env.TAPELINE_LOG_LEVEL ?? 'silent' })
   const { plan, create } = VENUES[name]
   const symbols = Object.keys(tapes) as Symbol[]
+  // The pauses of the recorder are the same in every run of a seed.
+  const pauses = seeded(1)
+  const chance = () => pauses.below(1_000) / 1_000
   const start = () => {
     const venue = replayVenue({
       ...{ describe: create({ clock }).describe, clock, tapes, outages, fails },
@@ -104,7 +107,7 @@ async function play({ name, random, tapes, outages, fails, stops, spoil, onLook 
         plan,
         venue,
         store,
-        random: Math.random,
+        random: chance,
         clock,
         log,
         symbols,
