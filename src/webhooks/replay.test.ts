@@ -5,6 +5,7 @@ import { accept, startReceiver, status } from '../../test/fakes/receiver.ts'
 import { startRig } from '../../test/fakes/webhook-rig.ts'
 import { until } from '../../test/until.ts'
 import { ApiError } from '../core/errors.ts'
+import { replayEvents } from './replay.ts'
 
 async function setUp(t: TestContext, answer = accept) {
   const rig = await startRig({ webhooks: { retryDelaysMs: [3_600_000, 3_600_000] } })
@@ -98,4 +99,32 @@ test('with 10,000 events pending for a webhook a replay is refused', async (t) =
     (error) => error instanceof ApiError && error.status === 429 && error.detail.reason === 'replay_backlog',
   )
   assert.equal(await pending(), 10_000)
+})
+
+test('a replay of what a long log hardly has ends after a bounded number of reads and says where to go on', async (t) => {
+  const { owner, subscription } = await setUp(t)
+  let reads = 0
+  const replay = await replayEvents(
+    {
+      store: {
+        enqueue: async () => assert.fail('there is nothing to plan'),
+        backlog: async () => ({ ofSubscription: 0, ofAccount: 0 }),
+      },
+      events: {
+        after: async ({ afterSeq }) => ({ events: [], upToSeq: afterSeq + 100, more: ++reads < 2_000 }),
+        bounds: async () => ({ oldestSeq: 1, newestSeq: 200_000, bytes: 0 }),
+        seqBefore: async () => 0,
+      },
+      credits: { available: async () => 1_000 },
+      plannedSeq: async () => 200_000,
+      onPlanned: () => assert.fail('nothing was planned'),
+    },
+    { ...subscription, accountId: owner.accountId },
+    { afterSeq: 0 },
+  )
+  assert.equal(reads, 500)
+  assert.deepEqual(replay, {
+    ...{ events: 0, alreadyPending: 0, afterSeq: 0, gap: false },
+    ...{ upToSeq: 50_000, nextAfterSeq: 50_000 },
+  })
 })

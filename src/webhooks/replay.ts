@@ -1,6 +1,7 @@
 import { ApiError } from '../core/errors.ts'
 import type { EventKind } from '../events/kinds.ts'
 import { filtersOf } from '../events/selection.ts'
+import { nextTurn } from '../kit/time-slices.ts'
 import type { EventStore } from '../store/events.ts'
 import type { JobsStore, SubscriptionRecord } from '../store/jobs.ts'
 import type { Credits } from './credits.ts'
@@ -38,6 +39,8 @@ export interface EventReplay {
 const REPLAY_EVENTS = 10_000
 /** Events examined in one call: those already pending count too. */
 const MAX_REPLAY_EXAMINED = 2 * REPLAY_EVENTS
+/** Reads of the log in one call: a rare kind can be absent from all of a long log. */
+const MAX_REPLAY_READS = 500
 /** With so many pending, for one webhook or for the account, nothing is replayed. */
 const MAX_REPLAY_BACKLOG = { subscription: 10_000, account: 50_000 }
 const BACKLOG_RETRY_S = 60
@@ -60,7 +63,10 @@ export async function replayEvents(
   let count = 0
   let looked = 0
   let more = cursor < untilSeq
-  while (more && count < most && looked < MAX_REPLAY_EXAMINED) {
+  for (let reads = 0; more && count < most && looked < MAX_REPLAY_EXAMINED; reads++) {
+    if (reads === MAX_REPLAY_READS) break
+    // An embedded log is read in this thread.
+    await nextTurn()
     const limit = Math.min(REPLAY_PAGE, most - count)
     const page = await deps.events.after({
       afterSeq: cursor,
@@ -69,10 +75,8 @@ export async function replayEvents(
       limit,
       maxBytes: REPLAY_PAGE_BYTES,
     })
-    const planned = await deps.store.enqueue({
-      events: page.events,
-      jobs: page.events.map(({ seq }) => ({ subscriptionId: subscription.id, seq })),
-    })
+    const jobs = page.events.map(({ seq }) => ({ subscriptionId: subscription.id, seq }))
+    const planned = jobs.length === 0 ? [] : await deps.store.enqueue({ events: page.events, jobs })
     count += planned.filter(({ isNew }) => isNew).length
     looked += planned.length
     cursor = Math.max(cursor, page.upToSeq)
