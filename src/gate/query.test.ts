@@ -26,6 +26,10 @@ test('a broken encoding and an endless query are refused', () => {
   for (const search of ['a=%', 'a=%zz', '%ff=1', `a=${'x'.repeat(8_200)}`]) {
     assert.throws(() => parseQuery(search), ApiError)
   }
+  assert.throws(
+    () => parseQuery('symbol=BTC&start=%zz'),
+    (error: ApiError) => error.detail.param === 'start' && error.message.startsWith('start has a broken'),
+  )
 })
 
 test('a query with too many parameters is refused before any of them is read', () => {

@@ -9,6 +9,7 @@ export interface Query {
 const MAX_QUERY = 8_192
 /** No endpoint has half as many. */
 const MAX_PARAMETERS = 64
+const MAX_SHOWN = 100
 const EMPTY: Query = { values: new Map(), repeated: [] }
 
 export function parseQuery(search: string): Query {
@@ -35,18 +36,23 @@ export function parseQuery(search: string): Query {
       const value = search.slice(Math.min(equals + 1, end), end)
       const plainName = isPlain ? name : decode(name)
       if (values.has(plainName)) repeated.push(plainName)
-      values.set(plainName, isPlain ? value : decode(value))
+      values.set(plainName, isPlain ? value : decode(value, plainName))
     }
     at = end + 1
   }
   return { values, repeated }
 }
 
-function decode(text: string): string {
+function decode(text: string, param?: string): string {
   if (!text.includes('%') && !text.includes('+')) return text
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
   } catch {
-    throw new ApiError('invalid_param', 'The query has a broken percent-encoding.')
+    const shown = param?.slice(0, MAX_SHOWN)
+    throw new ApiError(
+      'invalid_param',
+      `${shown === undefined ? 'The query' : shown} has a broken percent-encoding.`,
+      shown === undefined ? {} : { param: shown },
+    )
   }
 }
