@@ -121,7 +121,7 @@ export async function startChainRig(
 }
 
 /** Until the index has reached the node's sink. */
-export async function caughtUp(database: ChainStores, sink: () => string, limitMs = 15_000): Promise<void> {
+export async function caughtUp(database: ChainStores, sink: () => string, limitMs = 120_000): Promise<void> {
   const endsAt = performance.now() + limitMs
   for (;;) {
     const checkpoint = await database.chain.checkpoint()
