@@ -76,6 +76,7 @@ export async function startFaultProxy(options: {
     }
     forward(request, response, fault)
   })
+  server.keepAliveTimeout = 0
 
   function refuse(request: IncomingMessage, response: ServerResponse, fault: '429' | '503'): void {
     request.resume()
@@ -103,7 +104,9 @@ export async function startFaultProxy(options: {
         port: target.port,
         method: request.method,
         path: request.url,
-        headers: request.headers,
+        headers: { ...request.headers, connection: 'close' },
+        // A connection that is kept may be closed by the other side at the same moment: a cut that nobody drew.
+        agent: false,
       },
       (answer) => {
         const chunks: Buffer[] = []
