@@ -143,8 +143,7 @@ export async function startFollowing(options: FollowingOptions): Promise<Followi
       ...common,
       pace: () => {
         const pace = options.mempoolPace ?? MEMPOOL_PACE
-        // As with notifications: what a call gets is then at most so much older.
-        return options.isIdle?.() === true ? { ...pace, minMs: pace.quietMs, flowMs: pace.quietMs } : pace
+        return options.isIdle?.() === true ? { ...pace, minMs: pace.flowMs } : pace
       },
       mempoolOf: (answering) => `${answering}#${lives}`,
       onTrouble: trouble('mempool'),
