@@ -14,12 +14,13 @@ import type { PageQuery } from '../../src/store/series.ts'
 import { type Figure, ratio, type Size } from '../frame.ts'
 import { BOOKS, CANDLES, FUTURES, fillExchange, ROW_MS, START_MS, TRADES } from '../packed-rows.ts'
 
-const ROUNDS = 9
-const PAGES = 40
+const ROUNDS = 7
+/** Enough that a round is much longer than a tick of the processor clock. */
+const PAGES = 600
 /** Every page is read from the file again. */
 const NO_CACHE_MB = 1
 /** Most of what is read is in memory after them, as in a service. */
-const WARM_ROUNDS = 12
+const WARM_ROUNDS = 2
 
 interface Reads {
   name: string
