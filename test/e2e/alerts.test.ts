@@ -31,6 +31,8 @@ const SCRAPE_MS = 500
 const FOR_PROMETHEUS_S = 60
 /** More than any alert waits, its window included. */
 const FAULT_SCRAPES = 26
+/** On a busy machine, too. */
+const FELT_WITHIN_MS = 180_000
 const CLEAN = isLong ? { scrapes: 120, everyMs: 15_000 } : { scrapes: 5, everyMs: 200 }
 const SECONDS_OF_CLEAN_RUN = 30 * 60
 
@@ -88,6 +90,8 @@ test('no alert fires while all is well', { skip }, async () => {
     // The long run takes what comes; in the short one a moment in which this machine had no time would last for minutes.
     if (!isLong) await until('ready', isReady, 60_000)
     clean.push(await scrapeUsed())
+    // Panels of calls have values only where somebody calls.
+    await charge()
     await wait(CLEAN.everyMs)
   }
   await expectFiring(clean, { everySeconds: SECONDS_OF_CLEAN_RUN / CLEAN.scrapes, alerts: [] })
@@ -116,7 +120,7 @@ test('each fault has its alerts, and no other source or part has one', { skip },
   receiver.answer = accept
   const scrapes: Scrape[] = []
   try {
-    await until('every fault is felt', isFelt, 60_000)
+    await until('every fault is felt', isFelt, FELT_WITHIN_MS)
     clearInterval(charging)
     while (scrapes.length < FAULT_SCRAPES) {
       scrapes.push(await scrapeUsed())

@@ -59,6 +59,7 @@ export interface StatusFactsDeps {
 }
 
 const HISTORY_FRESH_MS = 5 * 60_000
+const UNFINISHED_FRESH_MS = 15_000
 /** The first visitor waits this long for the history. */
 const FIRST_WAIT_MS = 2_000
 
@@ -80,8 +81,15 @@ export function statusFacts(deps: StatusFactsDeps): () => Promise<StatusFacts> {
     }
     return sources
   }
+  /** Recorders report their sources some seconds after the start. */
+  const isWhole = (states: readonly Pick<EnvironmentFacts, 'environment' | 'live'>[]) =>
+    states.every(({ environment, live }) => {
+      const known = history?.sources.get(environment)
+      return (live?.sources ?? []).every(({ source }) => known?.some((one) => one.source === source) ?? true)
+    })
   function readHistory(states: readonly Pick<EnvironmentFacts, 'environment' | 'live'>[]): void {
-    if (reading !== undefined || elapsedMs(clock) - readAtMs < HISTORY_FRESH_MS) return
+    const freshMs = isWhole(states) ? HISTORY_FRESH_MS : UNFINISHED_FRESH_MS
+    if (reading !== undefined || elapsedMs(clock) - readAtMs < freshMs) return
     readAtMs = elapsedMs(clock)
     reading = Promise.all([historyOf(states), deps.uptime.days(STATUS_DAYS)])
       .then(([sources, uptime]) => {

@@ -123,3 +123,25 @@ test('both environments are shown, each with its own state and its own sources',
   assert.ok(first.includes('Everything works') && first.includes('99.93 % without gaps'), first)
   assert.ok(second.includes('Nothing works') && second.includes('0 of 3 Kaspa nodes'), second)
 })
+
+test('a source that its recorder reports later has its history soon', async () => {
+  const clock = manualClock(NOW)
+  let names: readonly 'cexa'[] = []
+  const all = facts(
+    { clock },
+    {
+      live: async () => ({
+        status: 'ok',
+        sources: names.map((source) => ({ source, status: 'healthy' })),
+        nodes: { synced: 0, all: 0 },
+      }),
+      historyOf: async (asked) => asked.map((source) => ({ source, days: [null], datasets: [] })),
+    },
+  )
+  assert.deepEqual((await all()).environments[0]?.sources, [])
+  names = ['cexa']
+  clock.advance(15_000)
+  await all()
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.equal((await all()).environments[0]?.sources?.[0]?.source, 'cexa')
+})
