@@ -5,8 +5,8 @@ import { after, before, test } from 'node:test'
 import { paid } from '../fakes/endpoints.ts'
 import { type SmallService, startSmallService } from '../fakes/small-service.ts'
 
-const CARRY_FORWARD_MS = 600
-const STUCK_MS = 5_000
+const CARRY_FORWARD_MS = 2_000
+const STUCK_MS = 8_000
 /** Far more than the connection holds. */
 const LONG_BYTES = 24 * 1024 * 1024
 const LONG_TEXT = 'x'.repeat(LONG_BYTES)
