@@ -28,11 +28,17 @@ export async function openBackupFolder(path: string, lock: LockBackups): Promise
     await rm(folder.work, { recursive: true, force: true })
     for (const each of ['manifests', 'chunks', 'work'])
       await mkdir(join(path, each), { recursive: true, mode: 0o700 })
+    await removeUnfinished(join(path, 'manifests'))
     return folder
   } catch (error) {
     release()
     throw error
   }
+}
+
+/** A manifest whose backup was killed while it was written. */
+async function removeUnfinished(manifests: string): Promise<void> {
+  for (const name of await readdir(manifests)) if (name.endsWith('.new')) await rm(join(manifests, name))
 }
 
 /** To read from it; it may be a copy on a read-only disk. */
