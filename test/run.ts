@@ -113,9 +113,9 @@ const MAX_BATCH = 24
 /** Of those that take seconds each. */
 const MAX_SLOW_BATCH = 10
 const SLOW = /^test\/e2e\//
-/** Most files wait for two thirds of their time, so more processes run than there are cores. */
-const LANES = 3 * availableParallelism()
-const COMPUTE_LANES = availableParallelism()
+/** Most files wait for about half of their time, so more processes run than there are cores. */
+const LANES = 2 * availableParallelism()
+const COMPUTE_LANES = Math.max(1, availableParallelism() - 1)
 const COMPUTE_NICE = 5
 const SHOWN_SLOWEST = 15
 const MIN_MEMORY_BYTES = 4 * 2 ** 30
