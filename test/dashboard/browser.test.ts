@@ -156,8 +156,8 @@ describe('the dashboard in Chromium', { skip }, () => {
       const call = holder.locator('.api-call', { hasText: `/v1/candles?symbol=BTC&source=${source}` })
       await call.getByText(/[\d,]+ credits/).waitFor()
       const chart = holder.locator('.chart[data-candles]:not([data-candles="0"]) canvas').first()
-      // The market that is chosen first may be young: its first candle comes with its next turn.
-      await chart.waitFor({ timeout: 90_000 })
+      // The market that is chosen first may be young; a minute later another one is chosen if it is still empty.
+      await chart.waitFor({ timeout: 150_000 })
     }
   })
 

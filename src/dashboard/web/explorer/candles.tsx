@@ -53,7 +53,8 @@ export function CandlesTab({ asked, place, symbol, opened }: MarketTabProps) {
     ...place,
     source,
     interval,
-    market: market?.market_id,
+    // One that was not asked for and shows nothing yet may still give way to one that has been traded.
+    market: opened === undefined && rows.length === 0 ? undefined : market?.market_id,
     outcome: leg,
   })
   const isNewest = seen === undefined && asked.time === undefined
