@@ -28,8 +28,8 @@ const HOUR_MS = 3_600_000
 const STEP_MS = 250
 const CLEAN_MINUTES = process.env.TAPELINE_SOAK === undefined ? 4 : 30
 const AWAY_MINUTES = 18
-/** A check of a source takes place every 30 to 60 seconds, of a random kind. */
-const MAX_AUDIT_MINUTES = 60
+/** A check of a source takes place every 30 to 60 seconds, of a random kind: one in about thirty sees the rows. */
+const MAX_AUDIT_MINUTES = 400
 
 const skip = noPromtool
 const folder = mkdtempSync(join(tmpdir(), 'tapeline-alerts-'))

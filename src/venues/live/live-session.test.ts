@@ -73,8 +73,9 @@ test('a socket that stays open and sends nothing is cut and replaced', async () 
 })
 
 test('one silent channel among active ones is reported once, within two of its intervals', async () => {
+  const SILENCE_MS = 1_000
   const venue = await scriptedVenue()
-  const feed = listen(venue.url, { channels: [BTC, ETH], silenceOf: () => 200 })
+  const feed = listen(venue.url, { channels: [BTC, ETH], silenceOf: () => SILENCE_MS })
   await feed.until(() => venue.open().length === 1)
   let id = 0
   let isEthMuted = false
@@ -83,17 +84,17 @@ test('one silent channel among active ones is reported once, within two of its i
     venue.broadcast(frameOf(id, 'BTC'))
     if (!isEthMuted) venue.broadcast(frameOf(id, 'ETH'))
   }, 20)
-  await systemClock.sleep(600)
+  await systemClock.sleep(1.5 * SILENCE_MS)
   assert.ok(!feed.kinds().includes('stale'), 'active channels are not stale')
   isEthMuted = true
   const mutedMs = Date.now()
   await feed.until(() => feed.kinds().includes('stale'))
-  assert.ok(Date.now() - mutedMs < 400)
-  await systemClock.sleep(500)
+  assert.ok(Date.now() - mutedMs < 2 * SILENCE_MS)
+  await systemClock.sleep(1.5 * SILENCE_MS)
   const stale = feed.seen.filter((each) => each.kind === 'stale')
   assert.equal(stale.length, 1)
   assert.deepEqual(stale[0]?.channel, ETH)
-  assert.ok(Math.abs((stale[0]?.lastReceivedMs ?? 0) - mutedMs) < 60)
+  assert.ok(Math.abs((stale[0]?.lastReceivedMs ?? 0) - mutedMs) < SILENCE_MS / 2)
   isEthMuted = false
   await feed.until(() => feed.ids('ETH').at(-1) === id)
   isEthMuted = true
@@ -123,17 +124,17 @@ test('an unreadable frame is counted, kept and reported, and the next one is rea
 })
 
 test("sockets are renewed before the venue's cut, new before old, and no message is lost or doubled", async () => {
-  const CUT_MS = 900
+  const CUT_MS = 3_000
   const venue = await scriptedVenue({ onOpen: (visit) => setTimeout(() => visit.socket.close(1001), CUT_MS) })
-  const feed = listen(venue.url, { renewAfterMs: 400 })
+  const feed = listen(venue.url, { renewAfterMs: 1_000 })
   await feed.until(() => venue.open().length > 0)
   let id = 0
   const talk = setInterval(() => venue.broadcast(frameOf(++id)), 3)
-  await systemClock.sleep(3_000)
+  await systemClock.sleep(5_000)
   clearInterval(talk)
   await feed.until(() => feed.ids().at(-1) === id)
   const { renewals, disconnects, repeats } = feed.session.stats()
-  assert.ok(renewals >= 4, `renewed ${renewals} times`)
+  assert.ok(renewals >= 3, `renewed ${renewals} times`)
   assert.equal(disconnects, 0)
   assert.ok(repeats > 0, 'both sockets were read for a while')
   assert.deepEqual(
@@ -250,25 +251,25 @@ test('renewals for a quick channel do not hide the silence of a slow one on the 
 
 test('a socket on which a channel stays silent is replaced after growing pauses, however often that is asked for', async () => {
   const venue = await scriptedVenue()
-  const replaceSilent = { baseMs: 60, capMs: 480 }
+  const replaceSilent = { baseMs: 180, capMs: 1_440 }
   const feed = listen(venue.url, {
     limits: { ...QUICK, connection: { ...QUICK.connection, handoverMs: 10, overlapMs: 1 }, replaceSilent },
   })
   await feed.until(() => venue.visits.length === 1)
   const asking = setInterval(() => feed.session.reconnect(BTC, 'silent'), 2)
-  await systemClock.sleep(1_700)
+  await systemClock.sleep(5_000)
   clearInterval(asking)
   const opened = venue.visits.map(({ openedMs }) => openedMs)
-  // At 0, 60, 180, 420, 900 and 1,380 ms.
+  // At 0, 180, 540, 1,260, 2,700 and 4,140 ms.
   assert.ok(opened.length >= 5 && opened.length <= 7, `${opened.length} sockets`)
   const pauses = opened.slice(2).map((atMs, index) => atMs - (opened[index + 1] ?? 0))
-  assert.ok((pauses.at(-1) ?? 0) >= 4 * (pauses[0] ?? 0), pauses.join(' '))
+  assert.ok((pauses.at(-1) ?? 0) >= 3 * (pauses[0] ?? 0), pauses.join(' '))
   // Data of the channel, and nothing else, makes the next replacement prompt.
   venue.broadcast(frameOf(1))
   await feed.until(() => feed.ids().length === 1)
   feed.session.reconnect(BTC, 'silent')
   const before = opened.length
-  await feed.until(() => venue.visits.length > before, 200)
+  await feed.until(() => venue.visits.length > before, 1_000)
   await feed.close()
   await venue.close()
 })
