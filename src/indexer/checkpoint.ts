@@ -32,8 +32,12 @@ export async function findKnownBlock(
 }
 
 /** The first start begins at the end of the chain: what came before is not covered. */
-export async function startFirst(indexer: Indexer, queries: ChainQueries): Promise<ChainBlock | undefined> {
-  const ends = await queries.ends(undefined)
+export async function startFirst(
+  indexer: Indexer,
+  queries: ChainQueries,
+  prefer: string | undefined,
+): Promise<ChainBlock | undefined> {
+  const ends = await queries.ends(prefer)
   if (ends === undefined) return undefined
   await indexer.startAt(ends.sink, undefined)
   return ends.sink

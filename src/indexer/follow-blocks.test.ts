@@ -51,6 +51,7 @@ async function fillOver(oldestBlueScore: number) {
     signal: stop.signal,
     gatherMs: () => 1,
     prefer: () => undefined,
+    hasStart: () => true,
     takeMissing: () => {
       if (missing === undefined) stop.abort()
       const taken = missing

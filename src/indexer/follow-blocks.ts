@@ -26,6 +26,8 @@ export interface FollowBlocksOptions {
   /** Notifications of this long are written together. */
   gatherMs: () => number
   prefer: () => string | undefined
+  /** Before that nothing is recorded. */
+  hasStart: () => boolean
   /** From where blocks may be missing; taken once. Undefined: none are. */
   takeMissing: () => ChainPlace | undefined
   /** Below which block of the chain all blocks have been notified; undefined: not known. */
@@ -52,6 +54,7 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
   let missing: ChainPlace | undefined
   let unwritten: { batch: NotificationBatch; seenTo: ChainPlace | undefined } | undefined
   const take = () => {
+    if (!options.hasStart()) return undefined
     const notifiedTo = options.notifiedTo()
     const batch = queue.take()
     return batch && { batch, seenTo: queue.isDrained ? notifiedTo : undefined }

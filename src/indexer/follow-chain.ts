@@ -58,7 +58,7 @@ export async function followChain(options: FollowChainOptions): Promise<void> {
     try {
       checkpoint ??= await indexer.checkpoint()
       if (checkpoint === undefined) {
-        checkpoint = await startFirst(indexer, queries)
+        checkpoint = await startFirst(indexer, queries, prefer())
         if (checkpoint === undefined) throw new Error('no synced node to start from')
         options.onStarted(checkpoint)
       }

@@ -26,6 +26,8 @@ export interface FollowMempoolOptions {
   clock: Clock
   signal: AbortSignal
   pace: () => MempoolPace
+  /** Before that no mempool is asked for. */
+  hasStart: () => boolean
   /** The name of a node's mempool; another one after a restart. */
   mempoolOf: (node: string) => string
   prefer: () => string | undefined
@@ -36,6 +38,10 @@ export interface FollowMempoolOptions {
 export async function followMempool(options: FollowMempoolOptions): Promise<void> {
   const { indexer, queries, clock, signal } = options
   while (!signal.aborted) {
+    if (!options.hasStart()) {
+      await clock.sleep(options.pace().minMs, signal).catch(() => {})
+      continue
+    }
     const startedMs = clock.now()
     let isFlowing = false
     try {

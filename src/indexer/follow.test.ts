@@ -150,3 +150,47 @@ test('a double-spent transaction goes from confirmed to pending to dropped, and 
     }
   }
 })
+
+test('what a node shows before the index has its first block is not taken for pending', async (t) => {
+  const rig = await startChainRig({
+    seed: 12,
+    paced: false,
+    reorgsPerMinute: 0,
+    transactionsPerSecond: 30,
+    warmUpBlocks: 100,
+    coinbaseMaturity: 20,
+  })
+  t.after(() => rig.close())
+  const [node] = rig.nodes
+  assert.ok(node)
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  let looks = 0
+  const { database } = await rig.follow({
+    // The loops run; the one that begins the index is held.
+    wrap: (indexer) => ({
+      ...indexer,
+      checkpoint: async () => {
+        if (looks++ > 0) await released
+        return indexer.checkpoint()
+      },
+    }),
+  })
+  const mine = async (blocks: number) => {
+    for (let block = 0; block < blocks; block++) {
+      rig.chain.chain.step()
+      await systemClock.sleep(20)
+    }
+  }
+  await mine(20)
+  const startHash = node.truth.sink()
+  release()
+  await caughtUp(database, () => startHash)
+  await mine(20)
+  await caughtUp(database, () => node.truth.sink())
+  await settled(database)
+  const { startScore } = assertLog(await allEvents(database), node)
+  const start = { blueScore: startScore, accepted: acceptances(node) }
+  let rows = 0
+  for (const { address } of node.wallets()) rows += await assertAddress(database, node, address, start)
+  assert.ok(rows > 0)
+})

@@ -64,6 +64,11 @@ export async function startFollowing(options: FollowingOptions): Promise<Followi
     (await indexer.seenTo()) ?? (await indexer.chainBlockBelow(RESTART_MARGIN_BLOCKS)),
   )
   let lastNotificationMs = clock.now()
+  /**
+   * Until the index has its first block, nothing is taken in: a block or a mempool that is older than it shows transactions
+   * that were accepted before, whose acceptance nobody would see.
+   */
+  let hasStart = (await indexer.checkpoint()) !== undefined
   /** From this chain block on, blocks may not have been recorded. */
   let missingFrom = trail.before(lastNotificationMs)
 
@@ -115,7 +120,12 @@ export async function startFollowing(options: FollowingOptions): Promise<Followi
         if (applied.newestSeq !== undefined) options.onWritten(applied.newestSeq)
         options.onApplied?.(applied)
       },
-      onStarted: mayMiss,
+      onStarted: (block) => {
+        // Those that came since are asked for again, with all others after it.
+        queue.clear()
+        hasStart = true
+        mayMiss(block)
+      },
       onGap: (gap) => {
         mayMiss({ hash: gap.toHash, blueScore: gap.fromBlueScore })
         options.onGap?.(gap)
@@ -126,6 +136,7 @@ export async function startFollowing(options: FollowingOptions): Promise<Followi
       ...common,
       queue,
       wake: blocksWake,
+      hasStart: () => hasStart,
       takeMissing: () => {
         if (queue.wasBroken()) missingFrom ??= trail.before(lastNotificationMs - QUEUE_DELAY_MS)
         if (node === undefined) return undefined
@@ -141,6 +152,7 @@ export async function startFollowing(options: FollowingOptions): Promise<Followi
     }),
     followMempool({
       ...common,
+      hasStart: () => hasStart,
       pace: () => {
         const pace = options.mempoolPace ?? MEMPOOL_PACE
         return options.isIdle?.() === true ? { ...pace, minMs: pace.flowMs } : pace
