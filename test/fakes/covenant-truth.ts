@@ -9,7 +9,7 @@ interface TrueCovenant {
 }
 
 /** What blocks above a blue score accepted, in the order of the chain. */
-function covenantsAbove(chain: RunningSandboxChain, blueScore: number): Map<string, TrueCovenant> {
+export function covenantsAbove(chain: RunningSandboxChain, blueScore: number): Map<string, TrueCovenant> {
   const { ledger } = chain.chain
   const found = new Map<string, TrueCovenant>()
   const of = (id: string) => {

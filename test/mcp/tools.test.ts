@@ -1,13 +1,13 @@
-/** The tools over HTTP with the official client, in both revisions of the protocol. */
+/** The tools with the official client, in both revisions of the protocol. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Client } from '@modelcontextprotocol/client'
 import { type MarketService, startMarketService } from '../fakes/market-service.ts'
 import { CONDITION, FINAL, fillWorld, HOUR, NOW, SLUG, TICKER } from '../fakes/market-world.ts'
-import { callTool, connectHttp, type Revision, type ToolAnswer } from './mcp-client.ts'
+import { callTool, connectHttp, connectStdio, type Revision, type ToolAnswer } from './mcp-client.ts'
+import { answersOf, MARKET_CALLS } from './tool-calls.ts'
 
-/** As stated in the guide; typed in here so that a change shows. */
-const MAX_ANSWER_CHARS = 20_000
+/** As the task of the tools is stated; typed in here so that a change shows. */
 const MAX_DEFINITION_CHARS = 16_000
 
 let service: MarketService
@@ -48,36 +48,25 @@ for (const revision of ['2025', '2026'] as const) {
   })
 }
 
-test('each tool answers within its caps, with coverage and price', async () => {
-  const range = { start: iso(FINAL - 24 * HOUR), interval: '1h' }
-  const candles = { dataset: 'candles', symbol: 'BTC', source: 'cexa' }
-  const calls: [string, Record<string, unknown>][] = [
-    ['find_sources', {}],
-    ['find_sources', { source: 'oracle' }],
-    ['find_markets', { limit: 100 }],
-    ['get_market', { identifier: SLUG }],
-    ['get_history', { ...candles, ...range }],
-    ['get_history', { ...candles, ...range, buckets: 4 }],
-    ['get_history', { dataset: 'trades', symbol: 'BTC', limit: 100 }],
-    ['get_history', { dataset: 'funding', symbol: 'BTC' }],
-    [
-      'get_history',
-      { dataset: 'snapshots', symbol: 'BTC', source: 'predmkt_a', include_orderbook: true, limit: 100 },
-    ],
-    ['get_snapshot', { symbol: 'BTC', source: 'predmkt_b', market_id: TICKER, time: iso(FINAL) }],
-    ['compare_sources', { symbol: 'BTC', sources: 'cexa,cexa_futures,perpdex', ...range }],
-    ['market_proof', { identifier: SLUG }],
-    ['explain_cost', {}],
-  ]
-  for (const [name, args] of calls) {
-    const answer = await call(name, args)
-    assert.equal(answer.isError, false, `${name}: ${answer.text}`)
-    assert.ok(answer.text.length <= MAX_ANSWER_CHARS, `${name}: ${answer.text.length}`)
-    assert.ok(answer.price.credits_charged <= answer.price.max_credits)
-    if (['get_history', 'get_snapshot', 'compare_sources', 'market_proof'].includes(name))
-      assert.match(answer.text, /"coverage":\{/)
+test('each tool, with good, bad and expensive arguments: the same over both transports', async () => {
+  const stdio = await connectStdio(service.url, key, { revision: '2026', like: clients['2026'] })
+  try {
+    assert.deepEqual((await stdio.listTools()).tools, (await clients['2026'].listTools()).tools)
+    assert.ok((await stdio.listResources()).resources.length > 3)
+    const answers = await answersOf(clients['2026'], MARKET_CALLS)
+    for (const [n, { json, text }] of (await answersOf(stdio, MARKET_CALLS)).entries())
+      assert.deepEqual(lasting(json), lasting(answers[n]?.json), text)
+  } finally {
+    await stdio.close()
   }
 })
+
+/** Without what changes with every call: what is left of the credits, and how many requests there were. */
+function lasting(json: Record<string, unknown> = {}): unknown {
+  return JSON.parse(JSON.stringify({ ...json, credits: null }), (name, value) =>
+    /^(credits_remaining|current_(second|minute))$/.test(name) ? null : value,
+  )
+}
 
 test('a page of rows is what the endpoint has, and rest leads to the next one without loss', async () => {
   const query = 'symbol=BTC&source=cexa&interval=1h&limit=30'
@@ -120,34 +109,18 @@ test('a summary counts every row once and its numbers are those of the rows', as
   assert.equal(answer.price.credits_charged, 50 + 3 * rows.length)
 })
 
-test('max_credits is never exceeded: fewer rows, or a refusal that names the price', async () => {
-  const args = { dataset: 'candles', symbol: 'BTC', source: 'cexa', interval: '1h' }
-  const some = await call('get_history', { ...args, max_credits: 62 })
-  assert.equal(rowsOf(some).length, 4)
-  assert.equal(some.price.credits_charged, 62)
-  const summary = await call('get_history', { ...args, buckets: 3, max_credits: 110 })
-  assert.equal(summary.price.credits_charged, 110)
-  assert.ok(summary.json.rest)
-  const remaining = (await service.get('/v1/limits')).json.credits
-  const none = await call('get_history', { ...args, max_credits: 52 })
-  assert.equal(none.isError, true)
-  assert.equal(none.json.error, 'max_credits')
-  assert.match(String(none.json.what_to_change), /Set max_credits to 53/)
-  for (const [name, more] of [
-    ['find_markets', {}],
-    ['get_market', { identifier: SLUG }],
-    ['get_snapshot', { symbol: 'BTC', source: 'predmkt_b', time: iso(FINAL) }],
-    ['compare_sources', { symbol: 'BTC', sources: 'cexa,perpdex' }],
-    ['market_proof', { identifier: SLUG }],
-    ['lookup_transaction', { tx_id: 'ab'.repeat(32) }],
-    ['lookup_address', { address: 'kaspatest:x' }],
-    ['lookup_covenant', { covenant_id: 'ab'.repeat(32) }],
-    ['get_chain_status', {}],
-  ] as const) {
-    const refused = await call(name, { ...more, max_credits: 0 })
-    assert.equal(refused.json.error, 'max_credits', `${name}: ${refused.text}`)
-  }
-  assert.deepEqual((await service.get('/v1/limits')).json.credits, remaining)
+test('a refusal charges nothing but what it says', async () => {
+  const usedNow = async () => ((await service.get('/v1/limits')).json.credits as { used: number }).used
+  const used = await usedNow()
+  const refused = MARKET_CALLS.filter(({ error }) => error !== undefined)
+  const answers = await answersOf(clients['2026'], refused)
+  const said = answers.map(({ price }) => price?.credits_charged ?? 0)
+  // The proof of a perpetual: the record of the market says that it is one.
+  assert.deepEqual(
+    said.filter((credits) => credits > 0),
+    [25],
+  )
+  assert.equal(await usedNow(), used + 25)
 })
 
 test('dry_run gives the price of the very call and charges nothing', async () => {
@@ -156,33 +129,6 @@ test('dry_run gives the price of the very call and charges nothing', async () =>
   assert.equal(dry.price.credits_charged, 0)
   const { credits } = dry.json.dry_run as { credits: number }
   assert.equal((await call('get_history', args)).price.credits_charged, credits)
-})
-
-test('wrong arguments are answered with what to change', async () => {
-  const candles = { dataset: 'candles', symbol: 'BTC' }
-  const wrong: [string, Record<string, unknown>, RegExp][] = [
-    ['get_history', { dataset: 'candles' }, /Give symbol/],
-    ['get_history', { dataset: 'candle', symbol: 'BTC' }, /Use one of: candles/],
-    ['get_history', { ...candles, sorce: 'cexa' }, /Did you mean source/],
-    ['get_history', { ...candles, symbol: 'DOGE' }, /Use one of: BTC/],
-    ['get_history', { ...candles, interval: '7m' }, /Use one of: 1s/],
-    ['get_history', { ...candles, buckets: 1_000 }, /from 1 to 60/],
-    ['get_history', { ...candles, symbol: ['BTC'] }, /must be a text/],
-    ['get_history', { ...candles, max_credits: -1 }, /from 0 to/],
-    ['get_history', { ...candles, start: iso(FINAL), end: iso(FINAL - HOUR) }, /start must be before end/],
-    ['get_history', { ...candles, after: 'nonsense' }, /cursor/],
-    ['get_market', { identifier: 'no-such-market' }, /find_markets/],
-    ['compare_sources', { symbol: 'BTC', sources: 'cexa' }, /Name two to 6/],
-    ['compare_sources', { symbol: 'BTC', sources: 'cexa,nowhere' }, /Name two to 6/],
-    ['lookup_transaction', { tx_id: 'x' }, /tx_id/],
-    ['drop_tables', {}, /Use one of: find_sources/],
-  ]
-  for (const [name, args, words] of wrong) {
-    const answer = await call(name, args)
-    assert.equal(answer.isError, true, `${name} ${JSON.stringify(args)}`)
-    assert.match(answer.text, words)
-    assert.ok(typeof answer.json.what_to_change === 'string')
-  }
 })
 
 test('the proof of a market is what was recorded of its result, and nothing that was not', async () => {

@@ -21,7 +21,8 @@ export const DRY_RUN_SCHEMA: ArgumentSchema = {
   description: 'Only tell the price; free.',
 }
 
-const CURSORS = ['after', 'cursor']
+/** Where a list goes on: taken from the answer before. */
+export const CURSORS: readonly string[] = ['after', 'cursor']
 const MAX_DESCRIPTION_CHARS = 90
 const KEPT_KEYWORDS = ['type', 'enum', 'minimum', 'maximum', 'default'] as const
 const WORDS_OF_KIND: Partial<Record<Param['kind'], string>> = {

@@ -1,3 +1,4 @@
+import { CURSORS } from './argument-schemas.ts'
 import type { EndpointReply, ToolEndpoint } from './endpoint-call.ts'
 import { parseBody } from './parse-body.ts'
 import type { Spending } from './spending.ts'
@@ -101,7 +102,9 @@ export function toolFailureOf(reply: EndpointReply, body: JsonObject, endpoint: 
   const general =
     reply.status >= 500
       ? 'Try again in a few seconds.'
-      : `Correct the arguments; ${endpoint.path} takes ${known.join(', ')}.`
+      : CURSORS.includes(String(body.param))
+        ? `Leave ${body.param} out, or take it from rest of the answer before and change no other argument.`
+        : `Correct the arguments; ${endpoint.path} takes ${known.join(', ')}.`
   return new ToolFailure(
     String(message ?? `The service answered with status ${reply.status}.`),
     CHANGES[String(error)] ?? allowed ?? general,
