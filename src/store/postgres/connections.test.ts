@@ -22,3 +22,27 @@ test('a call waits for a connection for as long as it may, each for itself', {
     await place.remove()
   }
 })
+
+test('a thread that had no turn has not waited: a connection whose answer lies unread is not busy', {
+  skip: withoutPostgres,
+}, async () => {
+  const place = postgresPlace()
+  const connections = openConnections({ ...parsePostgresAddress(place.address, 16), poolSize: 1 }, ['public'])
+  try {
+    const first = await connections.take(60_000)
+    const answered = first.client
+      .query('SELECT pg_sleep(0.1)')
+      .then(() => connections.giveBack(first, 'good'))
+    const second = connections.take(300)
+    // Sent, so that the server works on it while the thread stands still.
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    await new Promise((resolve) => setImmediate(resolve))
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000)
+    assert.equal(await second, first)
+    await answered
+    connections.giveBack(first, 'good')
+  } finally {
+    await connections.close()
+    await place.remove()
+  }
+})

@@ -1,12 +1,14 @@
 /** The connections of a thread to one schema: bounded in number, and in how many callers may wait for one. */
 
 import { StoreUnavailableError } from '../../core/store-unavailable.ts'
-import { systemClock } from '../../kit/clock.ts'
+import { runAfter, systemClock } from '../../kit/clock.ts'
 import { StoreClosedError } from '../environment.ts'
 import type { PostgresAddress } from './address.ts'
 import { connect, type ServerConnection } from './connection.ts'
 
 const MAX_WAITING = 10_000
+/** Of a wait, no more than this counts between two turns of the thread. */
+const TURN_MS = 250
 /** One that nobody used for that long is closed. */
 const IDLE_MS = 60_000
 
@@ -87,9 +89,9 @@ export function openConnections(address: PostgresAddress, searchPath: readonly s
             then(value)
           }
         const waiter: Waiter = { resolve: settle(resolve), reject: settle(reject) }
-        const cancel = systemClock.after?.(maxWaitMs, () =>
+        const cancel = afterTurns(maxWaitMs, () =>
           waiter.reject(new StoreUnavailableError('All connections to PostgreSQL are busy.')),
-        ) as () => void
+        )
         waiting.add(waiter)
         if (open < address.poolSize) grow()
       })
@@ -112,5 +114,28 @@ export function openConnections(address: PostgresAddress, searchPath: readonly s
           whenEmpty = resolve
         })
     },
+  }
+}
+
+/**
+ * Time in which the thread had no turn does not count: connections look busy to it while their answers lie unread. A timer is
+ * looked at before what has arrived, so at the end that is read first.
+ */
+function afterTurns(ms: number, run: () => void): () => void {
+  let leftMs = ms
+  let isCancelled = false
+  let cancel = () => {}
+  const next = () => {
+    const turnMs = Math.min(leftMs, TURN_MS)
+    cancel = runAfter(systemClock, turnMs, () => {
+      leftMs -= turnMs
+      if (leftMs > 0) next()
+      else setImmediate(() => isCancelled || run())
+    })
+  }
+  next()
+  return () => {
+    isCancelled = true
+    cancel()
   }
 }
