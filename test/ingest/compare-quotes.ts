@@ -3,6 +3,8 @@ import { at, offGrid, read, type Subject, timeOf } from './read-feed.ts'
 
 const SECOND_MS = 1_000
 const SLOT_MS = 100
+/** How far away a quote that is not of its second is looked for, to say so. */
+const WIDE_SLOTS = 600
 const FULL_BOOK_MS = 5_400
 const FULL_LEVELS = 20
 const SAMPLE_MS = 500
@@ -40,7 +42,12 @@ export async function compareTicker(subject: Subject): Promise<string[]> {
       slot -= SLOT_MS
     )
       isReal = touchAt(slot) === own
-    if (!isReal) wrong.push(`${ticker.name}: the quote of ${at(secondMs)} never was`)
+    if (isReal) continue
+    const when = [...Array(WIDE_SLOTS).keys()]
+      .flatMap((n) => [n, -n])
+      .find((n) => touchAt(secondMs + n * SLOT_MS) === own)
+    const found = when === undefined ? '' : ` then, but ${(when * SLOT_MS) / SECOND_MS} s later`
+    wrong.push(`${ticker.name}: the quote of ${at(secondMs)} never was${found}`)
   }
   // The best prices change several times in a second: each second has a row.
   for (let secondMs = Math.ceil(range.fromMs / SECOND_MS) * SECOND_MS; secondMs + SECOND_MS <= range.toMs; ) {
