@@ -9,6 +9,43 @@ import type { SymbolParts } from './symbol-parts.ts'
 const MINUTE_MS = 60_000
 const NOW = Date.parse('2026-03-14T12:07:00Z')
 
+function partsOf(history: (request: HistoryRequest) => AsyncGenerator<HistoryPage>): SymbolParts {
+  return {
+    plan: binanceFuturesPlan,
+    symbol: 'BTC',
+    clock: manualClock(NOW),
+    signal: new AbortController().signal,
+    venue: { history },
+    writer: { put() {}, final() {}, async ready() {} },
+    tracker: { confirm() {}, up() {}, limitChannel() {} },
+    derivatives: { addOpenInterest() {} },
+  } as unknown as SymbolParts
+}
+
+test('minutes wait for open interest while its requests fail, unless only these fail for ten minutes', async () => {
+  const failing = new Set<string>(['candles', 'open_interest'])
+  async function* history({ topic, range }: HistoryRequest): AsyncGenerator<HistoryPage> {
+    if (failing.has(topic)) throw new Error(`no ${topic}`)
+    yield { observations: [], covered: range, missing: [] }
+  }
+  // As after a restart: what is known ends hours ago.
+  const progress = new DerivativesProgress(partsOf(history), NOW - 300 * MINUTE_MS)
+  const no = { message: 'no open_interest' }
+  await assert.rejects(progress.request(NOW, NOW), no)
+  await assert.rejects(progress.request(NOW, NOW + 500), no, 'a failed request is not an answer')
+  const longMs = NOW + 10 * MINUTE_MS
+  await assert.rejects(progress.request(longMs, longMs), { message: 'no candles' }, 'the venue is down')
+  failing.delete('candles')
+  assert.equal(await progress.request(longMs, longMs + 1), longMs, 'only open interest fails')
+  assert.equal(await progress.request(longMs, longMs + 500), longMs, 'and is not requested every second')
+  failing.delete('open_interest')
+  const laterMs = longMs + MINUTE_MS
+  await progress.request(laterMs, laterMs)
+  failing.add('open_interest')
+  const nextMs = laterMs + 5 * MINUTE_MS
+  await assert.rejects(progress.request(nextMs, nextMs), no, 'from its last answer on it is waited for again')
+})
+
 test('requested open interest is observed up to the last sample, and minutes wait for the next for ten minutes', async () => {
   const newestMs = NOW - 2 * MINUTE_MS
   const limits: [channel: string, toMs: number][] = []

@@ -5,6 +5,7 @@
  */
 import type { OpenInterestInput } from '../../core/rows/open-interest.ts'
 import type { OpenInterestObservation } from '../../venues/observation.ts'
+import type { HistoryRange } from '../../venues/venue.ts'
 import { REQUESTED_LATE_MS, requestedKey } from '../shared/feeds.ts'
 import { putOpenInterest, requestFunding, requestOpenInterest } from './request-derivatives.ts'
 import { OPEN_INTEREST_GRID_MS, OpenInterestSampler } from './sample-open-interest.ts'
@@ -28,6 +29,7 @@ export class DerivativesProgress {
   private interestToMs: number
   private interestAskedMs = 0
   private interestPauseMs = ASK_AGAIN_MS
+  private interestFailsSinceMs: number | undefined
 
   constructor(parts: SymbolParts, fromMs: number) {
     this.parts = parts
@@ -88,20 +90,36 @@ export class DerivativesProgress {
   private async requestInterest(toMs: number, nowMs: number): Promise<void> {
     if (this.interestToMs > Math.floor(toMs / OPEN_INTEREST_GRID_MS) * OPEN_INTEREST_GRID_MS) return
     if (Math.abs(nowMs - this.interestAskedMs) < this.interestPauseMs) return
-    this.interestAskedMs = nowMs
-    this.interestPauseMs = Math.min(2 * this.interestPauseMs, MAX_ASK_AGAIN_MS)
     const beforeMs = this.interestToMs
-    this.interestToMs = await requestOpenInterest(
-      this.parts,
-      { fromMs: this.interestToMs, toMs: nowMs },
-      true,
-    )
-    if (this.interestToMs > beforeMs) this.interestPauseMs = ASK_AGAIN_MS
+    this.interestToMs = await this.askInterest({ fromMs: beforeMs, toMs: nowMs })
+    this.interestAskedMs = nowMs
+    this.interestPauseMs =
+      this.interestToMs > beforeMs ? ASK_AGAIN_MS : Math.min(2 * this.interestPauseMs, MAX_ASK_AGAIN_MS)
     const { tracker, symbol } = this.parts
     const key = requestedKey('open_interest', symbol)
     // Nothing is known of the next sample, however long ago it was due.
     tracker.limitChannel(key, this.awaitedMs)
     if (nowMs - this.interestToMs < REQUESTED_LATE_MS) tracker.up(key, this.interestToMs)
+  }
+
+  /**
+   * A failed request says nothing about a sample, so minutes wait. If it goes on failing while the venue answers other
+   * requests, they go on without.
+   */
+  private async askInterest(range: HistoryRange): Promise<number> {
+    try {
+      const settledMs = await requestOpenInterest(this.parts, range, true)
+      this.interestFailsSinceMs = undefined
+      return settledMs
+    } catch (error) {
+      this.interestFailsSinceMs ??= range.toMs
+      if (range.toMs - this.interestFailsSinceMs < REQUESTED_LATE_MS) throw error
+    }
+    const { venue, symbol, signal } = this.parts
+    const minute = { fromMs: range.toMs - 2 * MINUTE_MS, toMs: range.toMs - MINUTE_MS }
+    const request = { topic: 'candles', symbol, interval: '1m', range: minute, isUrgent: true } as const
+    for await (const _ of venue.history(request, { signal }));
+    return requestOpenInterest(this.parts, range, true).catch(() => range.fromMs)
   }
 
   private put(sample: OpenInterestInput | undefined): void {

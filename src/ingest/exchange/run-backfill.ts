@@ -25,6 +25,7 @@ import { candleOf } from './candle-row.ts'
 import { advanceAround, checkCandles, checkFlow, refuseRolled } from './check-candles.ts'
 import { isCountedIn, putCounts, putFlow, readCounts, type StoredCounts } from './close-flow.ts'
 import { recordPageCoverage, requestFunding, requestOpenInterest } from './request-derivatives.ts'
+import { requestJoined } from './request-joined.ts'
 import { createRollUp } from './roll-up-candles.ts'
 import type { SymbolParts } from './symbol-parts.ts'
 
@@ -79,7 +80,7 @@ export async function runBackfill(options: BackfillOptions): Promise<BackfillPro
         for (const chunk of chunks.filter((each) => each.target === target)) {
           await pace(target.parts.signal).catch(() => {})
           if (target.parts.signal.aborted) return
-          if (await fillPatiently(chunk, options.log)) progress.done += 1
+          if (await fillPatiently(chunk, options)) progress.done += 1
           else progress.failed += 1
           report()
         }
@@ -186,11 +187,14 @@ async function startOf(
   return first === undefined ? endMs : Math.max(plannedMs, fromMs ?? plannedMs, first)
 }
 
-async function fillPatiently(chunk: Chunk, log: Logger): Promise<boolean> {
+async function fillPatiently(
+  chunk: Chunk,
+  { log, coverage }: Pick<BackfillOptions, 'log' | 'coverage'>,
+): Promise<boolean> {
   const { clock, random, signal, writer, venue } = chunk.target.parts
   for (let attempt = 0; attempt < TRIES; attempt++) {
     try {
-      await fill(chunk)
+      await fill(chunk, coverage)
       await writer.ready()
       return true
     } catch (error) {
@@ -205,7 +209,7 @@ async function fillPatiently(chunk: Chunk, log: Logger): Promise<boolean> {
   return false
 }
 
-async function fill({ target: { parts }, step, range }: Chunk): Promise<void> {
+async function fill({ target: { parts }, step, range }: Chunk, coverage: CoverageStore): Promise<void> {
   switch (step.kind) {
     case 'funding':
       await requestFunding(parts, range)
@@ -220,7 +224,7 @@ async function fill({ target: { parts }, step, range }: Chunk): Promise<void> {
     case 'seconds':
       return parts.plan.secondsFrom === 'candles'
         ? fillKlineSeconds(parts, range)
-        : fillBuiltSeconds(parts, range)
+        : fillBuiltSeconds(parts, coverage, range)
   }
 }
 
@@ -306,8 +310,14 @@ async function fillCounts(parts: SymbolParts, range: HistoryRange): Promise<void
 }
 
 /** Seconds around gaps in the venue's list stay as they are, and are requested again. */
-async function fillBuiltSeconds(parts: SymbolParts, range: HistoryRange): Promise<void> {
+async function fillBuiltSeconds(
+  parts: SymbolParts,
+  coverage: CoverageStore,
+  wanted: HistoryRange,
+): Promise<void> {
   const { plan, symbol, writer, derivatives, tracker } = parts
+  const range = { fromMs: wanted.fromMs, toMs: await requestJoined(parts, coverage, wanted, SECOND_MS) }
+  if (range.toMs <= range.fromMs) return
   const feed = candleFeed(plan.source, symbol, '1s')
   const { candles, missing, broken, wholeMs } = await requestTradeCandles(parts, range, SECOND_MS)
   writer.put(

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { manualClock } from '../../../test/fakes/manual-clock.ts'
+import type { CoverageStore, Gap } from '../../store/coverage.ts'
+import { binanceFuturesPlan } from '../../venues/binance-futures/plan.ts'
+import type { HistoryPage, HistoryRequest } from '../../venues/venue.ts'
+import { requestJoined } from './request-joined.ts'
+import type { SymbolParts } from './symbol-parts.ts'
+
+const MINUTE_MS = 60_000
+const NOW = Date.parse('2026-03-14T12:07:30Z')
+const at = (text: string) => Date.parse(`2026-03-14T${text}Z`)
+
+/** A venue whose newest sample is of `newestMs`, and a store that lacks `gaps` of open interest. */
+function setUp(gaps: readonly Pick<Gap, 'from' | 'to' | 'reason'>[], newestMs: number, nowMs = NOW) {
+  const asked: string[] = []
+  async function* history({ topic, range }: HistoryRequest): AsyncGenerator<HistoryPage> {
+    asked.push(`${topic} ${new Date(range.fromMs).toISOString().slice(11, 19)}`)
+    yield {
+      observations: [],
+      covered: { fromMs: range.fromMs, toMs: Math.min(range.toMs, newestMs + 1) },
+      missing: [],
+    }
+  }
+  const parts = {
+    plan: binanceFuturesPlan,
+    symbol: 'BTC',
+    clock: manualClock(nowMs),
+    signal: new AbortController().signal,
+    venue: { history },
+    writer: { put() {}, final() {}, async ready() {}, async flush() {} },
+    tracker: { confirm() {}, missing() {} },
+    derivatives: {},
+  } as unknown as SymbolParts
+  const coverage: CoverageStore = {
+    async read([feed]) {
+      const own =
+        feed?.dataset === 'open_interest' ? gaps.map((gap) => ({ source: feed.source, ...gap })) : []
+      return { complete: own.length === 0, observed: [], gaps: own }
+    },
+  }
+  return {
+    asked,
+    run: (fromMs: number, toMs: number) => requestJoined(parts, coverage, { fromMs, toMs }, 1_000),
+  }
+}
+
+test('seconds of the past that lack their open interest wait for it, and it is requested', async () => {
+  const gap = { from: at('12:00:00.001'), to: NOW, reason: 'not_observed' } as const
+  const early = setUp([gap], at('12:00:00'))
+  // The sample of 12:05 belongs to the second that ends with it, and to all after it.
+  assert.equal(await early.run(at('12:01:00'), at('12:07:00')), at('12:04:59'))
+  assert.deepEqual(early.asked, ['open_interest 12:00:00'])
+
+  const there = setUp([gap], at('12:05:00'))
+  assert.equal(await there.run(at('12:01:00'), at('12:07:00')), at('12:07:00'), 'it was there')
+
+  const late = setUp([gap], at('12:00:00'), at('12:15:00'))
+  assert.equal(await late.run(at('12:01:00'), at('12:07:00')), at('12:07:00'), 'the venue has none')
+})
+
+test('nothing is requested that is stored, or that the venue does not provide', async () => {
+  for (const gaps of [[], [{ from: at('11:00:00'), to: NOW, reason: 'not_provided' as const }]]) {
+    const { asked, run } = setUp(gaps, NOW)
+    assert.equal(await run(NOW - 5 * MINUTE_MS, NOW), NOW)
+    assert.deepEqual(asked, [])
+  }
+})
