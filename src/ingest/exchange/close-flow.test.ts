@@ -6,18 +6,24 @@ import { readGaps, readRows } from '../../../test/ingest/read-feed.ts'
 import { decimal } from '../../core/decimal.ts'
 import { createLogger } from '../../kit/log.ts'
 import { VENUES } from '../../venues/list.ts'
-import type { Venue } from '../../venues/venue.ts'
+import type { AggregateTradeObservation } from '../../venues/observation.ts'
+import type { HistoryPage, HistoryRequest, Venue } from '../../venues/venue.ts'
 import { feedOf } from '../shared/feeds.ts'
 import { createCoverageTracker } from '../shared/track-coverage.ts'
 import { createRowWriter } from '../shared/write-rows.ts'
 import type { Candle } from './candle.ts'
 import { closeFlow } from './close-flow.ts'
+import { proveMinutes } from './prove-minutes.ts'
 import { noCounts, type SymbolParts } from './symbol-parts.ts'
 
 const START_MS = Date.parse('2026-11-10T10:00:00Z')
 const MINUTE_MS = 60_000
 
-test('flow has no bar over a minute that the venue has no candle of, and a gap there', async () => {
+/** A store, what closes its flow, and candles of two trades a minute, one of them a buy. */
+async function setUp(
+  venue: Partial<Venue>,
+  proverOf: (parts: SymbolParts) => Parameters<typeof closeFlow>[2],
+) {
   const clock = manualClock(START_MS)
   const store = await storesIn(':memory:', clock).environment('test')
   const { series, coverage } = store
@@ -26,24 +32,35 @@ test('flow has no bar over a minute that the venue has no candle of, and a gap t
   const tracker = createCoverageTracker({ feeds: [], coverage, writer })
   const signal = new AbortController().signal
   const parts: SymbolParts = {
-    ...{ plan: VENUES['binance-spot'].plan, venue: {} as Venue, symbol: 'BTC', series, writer, tracker },
+    ...{ plan: VENUES['binance-spot'].plan, venue: venue as Venue, symbol: 'BTC', series, writer, tracker },
     ...{ derivatives: undefined, counts: noCounts(), random, clock, signal },
   }
-  const prover = { trade() {}, judge: () => ({ kind: 'late', provenMs: 0 }) as const, forget() {} }
-  const flow = closeFlow(parts, START_MS, prover, { isWaiting: false })
+  const flow = closeFlow(parts, START_MS, proverOf(parts), { isWaiting: false })
   await flow.start()
-  const at = (minute: number) => START_MS + minute * MINUTE_MS
-  const candles = [0, 1, 3, 4, 5, 6, 7, 8, 9].map(
-    (minute): Candle => ({
-      ...{ openMs: at(minute), open: '1', high: '1', low: '1', close: '1', volume: decimal('2'), count: 2 },
-      ...{ quote: decimal('2'), buyVolume: decimal('1'), buyQuote: decimal('1'), buys: null, sells: null },
-    }),
-  )
+  return {
+    ...{ clock, store, writer, flow },
+    async close() {
+      await writer.close()
+      await store.close()
+    },
+  }
+}
+
+const at = (minute: number) => START_MS + minute * MINUTE_MS
+const candleOf = (minute: number): Candle => ({
+  ...{ openMs: at(minute), open: '1', high: '1', low: '1', close: '1', volume: decimal('2'), count: 2 },
+  ...{ quote: decimal('2'), buyVolume: decimal('1'), buyQuote: decimal('1'), buys: null, sells: null },
+})
+const feed = feedOf('flow', 'cexa', 'BTC', '5m')
+
+test('flow has no bar over a minute that the venue has no candle of, and a gap there', async () => {
+  const prover = { trade() {}, judge: () => ({ kind: 'late', provenMs: 0 }) as const, forget() {} }
+  const { clock, store, writer, flow, close } = await setUp({}, () => prover)
+  const candles = [0, 1, 3, 4, 5, 6, 7, 8, 9].map(candleOf)
   const missing = [{ range: { fromMs: at(2), toMs: at(3) }, reason: 'not_provided' }] as const
   flow.minutes({ good: candles, refused: [] }, missing, START_MS, at(10))
   flow.close(clock.now())
   await writer.flush()
-  const feed = feedOf('flow', 'cexa', 'BTC', '5m')
   const range = { fromMs: START_MS, toMs: at(10) }
   const rows = await readRows(store, feed, range)
   assert.deepEqual(
@@ -54,6 +71,36 @@ test('flow has no bar over a minute that the venue has no candle of, and a gap t
     (await readGaps(store, feed, range)).map(({ from, to, reason }) => [from, to, reason]),
     [[at(2), at(3), 'not_provided']],
   )
-  await writer.close()
-  await store.close()
+  await close()
+})
+
+test('minutes between the start and the first trade are counted from the trades that the venue lists', async () => {
+  let requests = 0
+  async function* history({ range }: HistoryRequest): AsyncGenerator<HistoryPage> {
+    requests += 1
+    const trades = [0, 1].map((index): AggregateTradeObservation => {
+      const id = 2 * ((range.fromMs - START_MS) / MINUTE_MS) + index
+      return {
+        ...{ kind: 'aggregate_trade', source: 'cexa', key: null, symbol: 'BTC', instrument: 'BTCUSDT' },
+        ...{ id, price: '1', size: '1' },
+        ...{ side: index === 0 ? 'buy' : 'sell', firstTradeId: id, lastTradeId: id },
+        ...{ venueTimeMs: range.fromMs + index, receivedMs: START_MS },
+      }
+    })
+    yield { observations: trades, covered: range, missing: [] }
+  }
+  const follower = { provenMs: Number.NEGATIVE_INFINITY, prove() {} }
+  const { clock, store, writer, flow, close } = await setUp({ history }, (parts) =>
+    proveMinutes(parts, { follower, lengthMs: MINUTE_MS, onError: assert.ifError }),
+  )
+  // No trade has come yet: the socket is down since the start.
+  flow.minutes({ good: [0, 1, 2, 3, 4].map(candleOf), refused: [] }, [], START_MS, at(5))
+  for (let turn = 0; turn < 20 && flow.closedToMs < at(5); turn++) {
+    flow.close(clock.now())
+    await new Promise(setImmediate)
+  }
+  await writer.flush()
+  const [row] = await readRows(store, feed, { fromMs: START_MS, toMs: at(5) })
+  assert.deepEqual([row?.num_buys, row?.num_sells, requests], [5, 5, 5])
+  await close()
 })

@@ -24,6 +24,8 @@ import { createRollUp, type RolledCandle } from './roll-up-candles.ts'
 import type { SymbolParts } from './symbol-parts.ts'
 
 const MINUTE_MS = 60_000
+/** The backfill may have failed at the last minutes before the start. */
+const ASKED_BEFORE_MS = 15 * MINUTE_MS
 
 export interface StoredCounts {
   readonly buys: number
@@ -63,6 +65,7 @@ export function closeFlow(
   let known: MinuteCounts | undefined
   let closedToMs = fromMs
   let beganMs = Number.POSITIVE_INFINITY
+  const askedFromMs = clock.now() - ASKED_BEFORE_MS
 
   const isBroken = (openMs: number) =>
     openMs < beganMs || gaps.some((gap) => gap.fromMs < openMs + MINUTE_MS && gap.toMs >= openMs)
@@ -73,8 +76,8 @@ export function closeFlow(
     if (stored !== undefined && isCountedIn(stored, candle))
       return { ...candle, buys: stored.buys, sells: stored.sells }
     if (candle.count === 0) return { ...candle, buys: 0, sells: 0 }
-    // Before the first trade the counts are the backfill's.
-    if (candle.openMs + MINUTE_MS <= beganMs) return candle
+    // Before the start the counts are the backfill's; from there to the first trade nobody else requests them in time.
+    if (candle.openMs + MINUTE_MS <= beganMs && candle.openMs < askedFromMs) return candle
     const own = builder.at(candle.openMs)
     const verdict = prover.judge(
       { openMs: candle.openMs, volume: candle.volume, knownMs },

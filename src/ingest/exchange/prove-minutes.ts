@@ -4,7 +4,8 @@
  *   own volume is that of the venue's candle                         ──▶ whole
  *   numbers without a gap up to a later trade, or to an answer
  *   of the venue, and the volume fits                             ──▶ whole
- *   anything else ──▶ wait: the follower has to prove it, then the whole minute is requested from the venue
+ *   anything else ──▶ wait: the follower has to prove it; then, or at once where some are known to be missing, the whole
+ *                     minute is requested from the venue
  *                        ╰── not within `PROOF_WITHIN_MS` ──▶ late: what is not proven becomes a gap
  *
  * The venue's candle is an independent witness: trades that we lack are always missing in its volume. It need not fit to the
@@ -22,6 +23,8 @@ const MINUTE_MS = 60_000
 const PROOF_WITHIN_MS = 120_000
 /** Between two requests for one minute. */
 const REQUEST_AGAIN_MS = 5_000
+/** After an outage many minutes are requested, so many at the same time. */
+const MAX_ASKING = 4
 /** Fills are gathered for this long into one aggregate trade. */
 const SPAN_MS = 100
 
@@ -53,13 +56,15 @@ export function proveMinutes(
   const hasSpans = parts.plan.aggregatesSpanMinutes
   /** By the end of a minute: what may belong to the next one in part. */
   const spanning = new Map<number, Decimal>()
+  let asking = 0
   const answers = new Map<number, { candles?: readonly Candle[]; isAsking: boolean; askMs: number }>()
 
   async function ask(openMs: number): Promise<void> {
     const answer = answers.get(openMs) ?? { isAsking: false, askMs: 0 }
-    if (answer.isAsking || answer.askMs > parts.clock.now()) return
+    if (asking >= MAX_ASKING || answer.isAsking || answer.askMs > parts.clock.now()) return
     answers.set(openMs, answer)
     answer.isAsking = true
+    asking += 1
     const endMs = openMs + MINUTE_MS
     try {
       const { candles, wholeMs, missing, broken } = await requestTradeCandles(
@@ -72,6 +77,7 @@ export function proveMinutes(
     } catch (error) {
       if (!parts.signal.aborted) options.onError(error)
     } finally {
+      asking -= 1
       answer.isAsking = false
       answer.askMs = parts.clock.now() + REQUEST_AGAIN_MS
     }
@@ -107,7 +113,7 @@ export function proveMinutes(
       }
       if (nowMs >= minute.knownMs + PROOF_WITHIN_MS)
         return { kind: 'late', provenMs: isProven && !isBroken ? minute.openMs : follower.provenMs }
-      if (!isProven) follower.prove(endMs)
+      if (!isProven && !isBroken) follower.prove(endMs)
       else void ask(minute.openMs)
       return { kind: 'wait' }
     },
