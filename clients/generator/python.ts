@@ -10,7 +10,7 @@ export function renderPython(model: ClientModel): string {
     'from datetime import datetime',
     'from typing import TYPE_CHECKING, Any, Dict, List, Literal, Mapping, Optional, Sequence, Type, TypedDict, Union',
     '',
-    'from ._errors import TapelineError',
+    'from ._errors import ApiError',
     'from ._operation import Operation',
     '',
     'if TYPE_CHECKING:',
@@ -27,10 +27,10 @@ export function renderPython(model: ClientModel): string {
     ...model.definitions.map(definition),
     ...model.errorCodes.map(
       ({ code, className }) =>
-        `\nclass ${className}(TapelineError):\n    """Refused with the code \`\`${code}\`\`."""\n\n    code = ${quoted(code)}\n`,
+        `\nclass ${className}(ApiError):\n    """Refused with the code \`\`${code}\`\`."""\n\n    code = ${quoted(code)}\n`,
     ),
     '',
-    'ERROR_CLASSES: Dict[str, Type[TapelineError]] = {',
+    'ERROR_CLASSES: Dict[str, Type[ApiError]] = {',
     ...model.errorCodes.map(({ code, className }) => `    ${quoted(code)}: ${className},`),
     '}',
     '',

@@ -5,7 +5,7 @@ import { type Definition, pascal, type TypeNode } from './schema-types.ts'
 export function renderTypeScript(model: ClientModel): string {
   return [
     '// Generated from the endpoint declarations by `npm run clients`. Do not edit.',
-    "import { TapelineError } from './errors.ts'",
+    "import { ApiError } from './errors.ts'",
     "import type { Rows } from './rows.ts'",
     '',
     `export const CONTRACT_VERSION = ${quoted(model.version)}`,
@@ -20,9 +20,9 @@ export function renderTypeScript(model: ClientModel): string {
     '',
     ...model.errorCodes.map(
       ({ code, className }) =>
-        `/** Refused with the code \`${code}\`. */\nexport class ${className} extends TapelineError {\n  override readonly code = ${quoted(code)}\n}\n`,
+        `/** Refused with the code \`${code}\`. */\nexport class ${className} extends ApiError {\n  override readonly code = ${quoted(code)}\n}\n`,
     ),
-    'export const ERROR_CLASSES: Readonly<Record<string, typeof TapelineError>> = {',
+    'export const ERROR_CLASSES: Readonly<Record<string, typeof ApiError>> = {',
     ...model.errorCodes.map(({ code, className }) => `  ${code}: ${className},`),
     '}',
     '',

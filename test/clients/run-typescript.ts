@@ -1,13 +1,13 @@
 /** The scenarios with the TypeScript client. */
 import {
   type AnswerInfo,
+  ApiError,
   type ChainEvent,
   CreditLimitError,
   type DryRun,
   type EventKind,
   type NewWebhook,
   Tapeline,
-  TapelineError,
 } from '../../clients/typescript/src/index.ts'
 import type { Rows } from '../../clients/typescript/src/rows.ts'
 import { testAddress } from '../fakes/event-writer.ts'
@@ -78,7 +78,7 @@ export async function runScenarios(given: Reached): Promise<Found> {
       () => undefined,
       (reason: unknown) => reason,
     )
-    if (!(error instanceof TapelineError)) throw new Error(`no refusal of ${operation}: ${error}`)
+    if (!(error instanceof ApiError)) throw new Error(`no refusal of ${operation}: ${error}`)
     return { status: error.status, code: error.code, class_name: error.constructor.name }
   })
   return {

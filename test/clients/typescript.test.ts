@@ -4,7 +4,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { type TestContext, test } from 'node:test'
 import { WebSocketServer } from 'ws'
 import {
+  ApiError,
   ConnectionError,
+  CreditLimitError,
   CreditsExhaustedError,
   RateLimitedError,
   StreamError,
@@ -100,12 +102,41 @@ test('errors have the class of their code; an unknown one is an error all the sa
     n === 0 ? { status: 402, body } : { status: 418, body: '<html>teapot</html>' },
   )
   await assert.rejects(client.sources(), (error: unknown) => {
-    assert.ok(error instanceof CreditsExhaustedError && error instanceof TapelineError)
+    assert.ok(error instanceof CreditsExhaustedError && error instanceof ApiError)
     assert.equal(error.details.resets_at, 'soon')
     return true
   })
-  await assert.rejects(client.sources(), { name: 'TapelineError', code: 'unknown', status: 418 })
+  await assert.rejects(client.sources(), { name: 'ApiError', code: 'unknown', status: 418 })
   assert.equal(asked.length, 2)
+})
+
+test('whatever the client throws by itself is a TapelineError, under its own name', () => {
+  const gap = { after_seq: 1, up_to_seq: 3, reason: 'retention' }
+  const found = { rows: [], creditsUsed: 0, nextPageCredits: 50, nextCursor: null }
+  for (const error of [
+    new RateLimitedError(429, {}),
+    new ConnectionError('lost'),
+    new CreditLimitError(found),
+    new StreamError(4401, 'no key'),
+    new StreamGapError(gap),
+    new WebhookSignatureError('not ours'),
+  ]) {
+    assert.ok(error instanceof TapelineError)
+    assert.equal(error.name, error.constructor.name)
+  }
+})
+
+test('address and key come from the environment where they are not given', async (t) => {
+  const { url, asked } = await stub(t, () => ({ body: {} }))
+  const before = { ...process.env }
+  t.after(() => {
+    process.env = before
+  })
+  delete process.env.TAPELINE_KEY
+  assert.throws(() => new Tapeline({ url }), /Give url and key, or set TAPELINE_URL and TAPELINE_KEY/)
+  Object.assign(process.env, { TAPELINE_URL: url, TAPELINE_KEY: 'svc_test_e' })
+  await new Tapeline().limits()
+  assert.equal(asked[0]?.headers['x-api-key'], 'svc_test_e')
 })
 
 test('an error of JSON-RPC has its number, and an address that is none is refused at once', async (t) => {
@@ -113,7 +144,7 @@ test('an error of JSON-RPC has its number, and an address that is none is refuse
   const { url, asked } = await stub(t, () => ({ status: 503, headers: { 'Retry-After': '0' }, body }))
   const client = new Tapeline({ url, key: 'k', retries: 2 })
   const call = client.rpc({ jsonrpc: '2.0', id: 1, method: 'ping' })
-  await assert.rejects(call, { name: 'TapelineError', code: '-32020', message: 'No node is available.' })
+  await assert.rejects(call, { name: 'ApiError', code: '-32020', message: 'No node is available.' })
   assert.equal(asked.length, 3)
   for (const wrong of ['localhost', 'localhost:8080', 'ftp://localhost'])
     assert.throws(() => new Tapeline({ url: wrong, key: 'k' }), TypeError)

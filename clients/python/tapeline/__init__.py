@@ -3,6 +3,7 @@
 from . import _generated as types
 from ._async_rows import AsyncRows
 from ._errors import (
+    ApiError,
     ConnectionLost,
     CreditLimitError,
     StreamError,
@@ -23,6 +24,7 @@ __all__ = [
     "AsyncEventStream",
     "AsyncRows",
     "Client",
+    "ApiError",
     "ConnectionLost",
     "CreditLimitError",
     "EventStream",
@@ -34,5 +36,5 @@ __all__ = [
     "WebhookSignatureError",
     "types",
     "verify_webhook",
-    *(name for name in dir(types) if name.endswith("Error") and name != "TapelineError"),
+    *(name for name in dir(types) if name.endswith("Error") and name != "ApiError"),
 ]

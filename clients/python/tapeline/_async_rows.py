@@ -26,14 +26,11 @@ class AsyncRows(Generic[Row, Meta]):
         """One page: the first one, or the one after a cursor."""
         return await asyncio.to_thread(self._rows.page, cursor)
 
-    async def pages(self) -> AsyncIterator[Page[Row, Meta]]:
-        cursor = None
-        while True:
-            page = await self.page(cursor)
+    async def pages(self, max_credits: Optional[int] = None) -> AsyncIterator[Page[Row, Meta]]:
+        """Page by page, each read when it is asked for, within ``max_credits`` where they are given."""
+        pages = self._rows.pages(max_credits)
+        while (page := await asyncio.to_thread(next, pages, None)) is not None:
             yield page
-            cursor = page.next_cursor
-            if cursor is None:
-                return
 
     async def __aiter__(self) -> AsyncIterator[Row]:
         async for page in self.pages():

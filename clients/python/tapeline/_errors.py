@@ -1,9 +1,24 @@
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional, Union
+from typing import Any, Dict, List, Mapping, Optional, Tuple, Type, Union
 
 
 class TapelineError(Exception):
+    """Everything that this client raises by itself; a wrong argument is a ``ValueError`` or ``TypeError``."""
+
+    def __reduce__(self) -> Any:
+        """Pools of processes send errors to each other."""
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: Type[TapelineError], args: Tuple[Any, ...], state: Dict[str, Any]) -> TapelineError:
+    error = kind.__new__(kind)
+    error.args = args
+    error.__dict__.update(state)
+    return error
+
+
+class ApiError(TapelineError):
     """The service refused. There is a class for every code; ``code`` tells them apart as well."""
 
     code = "unknown"
@@ -23,7 +38,7 @@ class TapelineError(Exception):
         return f"{super().__str__()} ({self.code}{asked})"
 
 
-class ConnectionLost(Exception):
+class ConnectionLost(TapelineError):
     """No answer arrived: whether the service took the request is not known."""
 
     def __init__(self, message: str, lost_attempts: int) -> None:
@@ -32,7 +47,7 @@ class ConnectionLost(Exception):
         self.lost_attempts = lost_attempts
 
 
-class CreditLimitError(Exception):
+class CreditLimitError(TapelineError):
     """The next page would cost more than ``max_credits`` leaves."""
 
     def __init__(self, rows: List[Any], credits_used: int, next_page_credits: int, next_cursor: Optional[str]) -> None:
@@ -44,7 +59,7 @@ class CreditLimitError(Exception):
         self.next_cursor = next_cursor
 
 
-class StreamError(Exception):
+class StreamError(TapelineError):
     """The service closed the stream for good, or refused the subscription."""
 
     def __init__(self, code: Union[int, str], message: str) -> None:
@@ -52,7 +67,7 @@ class StreamError(Exception):
         self.code = code
 
 
-class StreamGapError(Exception):
+class StreamGapError(TapelineError):
     """Events are missing, and no ``on_gap`` was given. ``gap["up_to_seq"]`` as ``resume_after`` goes on behind it."""
 
     def __init__(self, gap: Mapping[str, Any]) -> None:
@@ -60,5 +75,5 @@ class StreamGapError(Exception):
         self.gap = dict(gap)
 
 
-class WebhookSignatureError(Exception):
+class WebhookSignatureError(TapelineError):
     """A delivery that was not signed with the secret, was changed, or is too old."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Dict, List, Sequence
+from itertools import chain
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Sequence
 
 from ._operation import Operation
 
@@ -21,13 +23,28 @@ def is_decimal(numbers: str) -> bool:
     return numbers == "decimal"
 
 
-def columns_of(rows: Sequence[Any]) -> Dict[str, List[Any]]:
-    if not rows:
-        return {}
-    names = rows[0].keys()
-    if all(row.keys() == names for row in rows):
-        return {name: [row[name] for row in rows] for name in names}
-    # Rows of several sources do not all have the same fields.
+def columns_of(pages: Iterable[Sequence[Any]]) -> Dict[str, List[Any]]:
+    """Page by page, so that the rows of one are gone before the next ones are made: they take far more room."""
+    columns: Dict[str, List[Any]] = {}
+    count = 0
+    for rows in pages:
+        for name, values in _page_columns(rows).items():
+            columns.setdefault(name, [None] * count).extend(values)
+        count += len(rows)
+        # Pages of several sources do not all have the same fields, and neither have their rows.
+        for column in columns.values():
+            column.extend([None] * (count - len(column)))
+    return columns
+
+
+def _page_columns(rows: Sequence[Any]) -> Dict[str, Sequence[Any]]:
+    names = list(rows[0]) if rows else []
+    if len(names) > 1 and set(map(len, rows)) == {len(names)}:
+        try:
+            values = list(chain.from_iterable(map(itemgetter(*names), rows)))
+            return {name: values[at :: len(names)] for at, name in enumerate(names)}
+        except KeyError:
+            pass  # As many fields, but others.
     every = dict.fromkeys(name for row in rows for name in row)
     return {name: [row.get(name) for row in rows] for name in every}
 
@@ -37,9 +54,9 @@ def names_of(operation: Operation) -> Sequence[str]:
     return (*operation.times, *operation.floats, *operation.integers)
 
 
-def to_pandas(rows: Sequence[Any], operation: Operation, decimals: bool) -> pandas.DataFrame:
+def to_pandas(pages: Iterable[Sequence[Any]], operation: Operation, decimals: bool) -> pandas.DataFrame:
     pd = _need("pandas")
-    columns: Dict[str, Any] = columns_of(rows) or {name: [] for name in names_of(operation)}
+    columns: Dict[str, Any] = columns_of(pages) or {name: [] for name in names_of(operation)}
     for name, values in columns.items():
         if name in operation.times:
             columns[name] = _pandas_times(pd, values)
@@ -71,9 +88,9 @@ def _decimal(value: Any) -> Any:
     return Decimal(value) if isinstance(value, int) else value
 
 
-def to_polars(rows: Sequence[Any], operation: Operation) -> polars.DataFrame:
+def to_polars(pages: Iterable[Sequence[Any]], operation: Operation) -> polars.DataFrame:
     pl = _need("polars")
-    columns = columns_of(rows) or {name: [] for name in names_of(operation)}
+    columns = columns_of(pages) or {name: [] for name in names_of(operation)}
     series = []
     for name, values in columns.items():
         if name in operation.times:
@@ -88,9 +105,9 @@ def to_polars(rows: Sequence[Any], operation: Operation) -> polars.DataFrame:
     return pl.DataFrame(series)
 
 
-def to_arrow(rows: Sequence[Any], operation: Operation) -> pyarrow.Table:
+def to_arrow(pages: Iterable[Sequence[Any]], operation: Operation) -> pyarrow.Table:
     pa = _need("pyarrow")
-    columns = columns_of(rows) or {name: [] for name in names_of(operation)}
+    columns = columns_of(pages) or {name: [] for name in names_of(operation)}
     arrays = {}
     for name, values in columns.items():
         if name in operation.times:

@@ -4,7 +4,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Dict, List, Literal, Mapping, Optional, Sequence, Type, TypedDict, Union
 
-from ._errors import TapelineError
+from ._errors import ApiError
 from ._operation import Operation
 
 if TYPE_CHECKING:
@@ -2730,169 +2730,169 @@ class MarketsMeta(TypedDict):
     offset: Optional[int]
 
 
-class InvalidSymbolError(TapelineError):
+class InvalidSymbolError(ApiError):
     """Refused with the code ``invalid_symbol``."""
 
     code = "invalid_symbol"
 
 
-class InvalidSourceError(TapelineError):
+class InvalidSourceError(ApiError):
     """Refused with the code ``invalid_source``."""
 
     code = "invalid_source"
 
 
-class InvalidIntervalError(TapelineError):
+class InvalidIntervalError(ApiError):
     """Refused with the code ``invalid_interval``."""
 
     code = "invalid_interval"
 
 
-class InvalidSideError(TapelineError):
+class InvalidSideError(ApiError):
     """Refused with the code ``invalid_side``."""
 
     code = "invalid_side"
 
 
-class InvalidTimeRangeError(TapelineError):
+class InvalidTimeRangeError(ApiError):
     """Refused with the code ``invalid_time_range``."""
 
     code = "invalid_time_range"
 
 
-class UnauthorizedError(TapelineError):
+class UnauthorizedError(ApiError):
     """Refused with the code ``unauthorized``."""
 
     code = "unauthorized"
 
 
-class CreditsExhaustedError(TapelineError):
+class CreditsExhaustedError(ApiError):
     """Refused with the code ``credits_exhausted``."""
 
     code = "credits_exhausted"
 
 
-class PlanRequiredError(TapelineError):
+class PlanRequiredError(ApiError):
     """Refused with the code ``plan_required``."""
 
     code = "plan_required"
 
 
-class TierRestrictedError(TapelineError):
+class TierRestrictedError(ApiError):
     """Refused with the code ``tier_restricted``."""
 
     code = "tier_restricted"
 
 
-class NotFoundError(TapelineError):
+class NotFoundError(ApiError):
     """Refused with the code ``not_found``."""
 
     code = "not_found"
 
 
-class MarketNotFoundError(TapelineError):
+class MarketNotFoundError(ApiError):
     """Refused with the code ``market_not_found``."""
 
     code = "market_not_found"
 
 
-class TransactionNotFoundError(TapelineError):
+class TransactionNotFoundError(ApiError):
     """Refused with the code ``transaction_not_found``."""
 
     code = "transaction_not_found"
 
 
-class MethodNotAllowedError(TapelineError):
+class MethodNotAllowedError(ApiError):
     """Refused with the code ``method_not_allowed``."""
 
     code = "method_not_allowed"
 
 
-class IdempotencyConflictError(TapelineError):
+class IdempotencyConflictError(ApiError):
     """Refused with the code ``idempotency_conflict``."""
 
     code = "idempotency_conflict"
 
 
-class PayloadTooLargeError(TapelineError):
+class PayloadTooLargeError(ApiError):
     """Refused with the code ``payload_too_large``."""
 
     code = "payload_too_large"
 
 
-class UnsupportedMediaTypeError(TapelineError):
+class UnsupportedMediaTypeError(ApiError):
     """Refused with the code ``unsupported_media_type``."""
 
     code = "unsupported_media_type"
 
 
-class InvalidParamError(TapelineError):
+class InvalidParamError(ApiError):
     """Refused with the code ``invalid_param``."""
 
     code = "invalid_param"
 
 
-class TransactionRejectedError(TapelineError):
+class TransactionRejectedError(ApiError):
     """Refused with the code ``transaction_rejected``."""
 
     code = "transaction_rejected"
 
 
-class UpgradeRequiredError(TapelineError):
+class UpgradeRequiredError(ApiError):
     """Refused with the code ``upgrade_required``."""
 
     code = "upgrade_required"
 
 
-class RateLimitedError(TapelineError):
+class RateLimitedError(ApiError):
     """Refused with the code ``rate_limited``."""
 
     code = "rate_limited"
 
 
-class RateLimitExceededError(TapelineError):
+class RateLimitExceededError(ApiError):
     """Refused with the code ``rate_limit_exceeded``."""
 
     code = "rate_limit_exceeded"
 
 
-class InternalError(TapelineError):
+class InternalError(ApiError):
     """Refused with the code ``internal_error``."""
 
     code = "internal_error"
 
 
-class DataNotAvailableError(TapelineError):
+class DataNotAvailableError(ApiError):
     """Refused with the code ``data_not_available``."""
 
     code = "data_not_available"
 
 
-class UpstreamError(TapelineError):
+class UpstreamError(ApiError):
     """Refused with the code ``upstream_error``."""
 
     code = "upstream_error"
 
 
-class UpstreamUnavailableError(TapelineError):
+class UpstreamUnavailableError(ApiError):
     """Refused with the code ``upstream_unavailable``."""
 
     code = "upstream_unavailable"
 
 
-class EnvironmentUnavailableError(TapelineError):
+class EnvironmentUnavailableError(ApiError):
     """Refused with the code ``environment_unavailable``."""
 
     code = "environment_unavailable"
 
 
-class UpstreamTimeoutError(TapelineError):
+class UpstreamTimeoutError(ApiError):
     """Refused with the code ``upstream_timeout``."""
 
     code = "upstream_timeout"
 
 
-ERROR_CLASSES: Dict[str, Type[TapelineError]] = {
+ERROR_CLASSES: Dict[str, Type[ApiError]] = {
     "invalid_symbol": InvalidSymbolError,
     "invalid_source": InvalidSourceError,
     "invalid_interval": InvalidIntervalError,

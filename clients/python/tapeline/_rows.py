@@ -61,19 +61,14 @@ class Rows(Generic[Row, Meta]):
         """One page: the first one, or the one after a cursor."""
         return Page(self._operation, self._answer(cursor))
 
-    def pages(self) -> Iterator[Page[Row, Meta]]:
-        """Page by page, each read when it is asked for; those that were read before are not read again."""
-        if self._answers is not None:
-            for answer in self._answers:
-                yield Page(self._operation, answer)
-            return
-        cursor = None
-        while True:
-            page: Page[Row, Meta] = self.page(cursor)
-            yield page
-            cursor = page.next_cursor
-            if cursor is None:
-                return
+    def pages(self, max_credits: Optional[int] = None) -> Iterator[Page[Row, Meta]]:
+        """
+        Page by page, each read when it is asked for; those that were read before are not read again. With
+        ``max_credits`` each page is asked for its price first, and one that would exceed it is a ``CreditLimitError``,
+        which says where to go on. An answer that was lost on its way counts as paid.
+        """
+        for answer in self._read(max_credits) if self._answers is None else self._answers:
+            yield Page(self._operation, answer)
 
     def __iter__(self) -> Iterator[Row]:
         for page in self.pages():
@@ -85,11 +80,9 @@ class Rows(Generic[Row, Meta]):
 
     def rows(self, max_credits: Optional[int] = None) -> List[Row]:
         """
-        All rows. With ``max_credits`` each page is asked for its price first, and one that would exceed it is a
-        ``CreditLimitError``, which holds the rows so far and where to go on. An answer that was lost on its way counts
-        as paid.
+        All rows. The ``CreditLimitError`` of ``max_credits`` (see ``pages``) holds those so far.
         """
-        return self._parsed(max_credits)
+        return [row for rows in self._parsed(max_credits) for row in rows]
 
     def to_df(self, numbers: str = "float", max_credits: Optional[int] = None) -> pandas.DataFrame:
         """A pandas DataFrame with a UTC index; prices as ``float``, or exactly with ``numbers="decimal"``."""
@@ -125,31 +118,36 @@ class Rows(Generic[Row, Meta]):
             self._answers = self._download(max_credits)
         return self._answers
 
-    def _parsed(self, max_credits: Optional[int], decimals: bool = False) -> List[Row]:
-        rows: List[Row] = []
+    def _parsed(self, max_credits: Optional[int], decimals: bool = False) -> Iterator[List[Row]]:
         for answer in self._load(max_credits):
-            rows.extend(Page[Row, Meta](self._operation, answer, decimals).rows)
-        return rows
+            yield Page[Row, Meta](self._operation, answer, decimals).rows
 
     def _download(self, max_credits: Optional[int]) -> List[Answer]:
         answers: List[Answer] = []
+        try:
+            answers.extend(self._read(max_credits))
+        except CreditLimitError as error:
+            error.rows = [row for each in answers for row in Page[Row, Meta](self._operation, each).rows]
+            raise
+        return answers
+
+    def _read(self, max_credits: Optional[int]) -> Iterator[Answer]:
         used = 0
         cursor: Optional[str] = None
 
         def refusal(price: int, lost: int) -> CreditLimitError:
-            rows = [row for each in answers for row in Page[Row, Meta](self._operation, each).rows]
-            return CreditLimitError(rows, used + lost, price, cursor)
+            return CreditLimitError([], used + lost, price, cursor)
 
         while True:
             if max_credits is None:
                 answer, price = self._answer(cursor), 0
             else:
                 answer, price = self._answer_within(cursor, max_credits - used, refusal)
-            answers.append(answer)
+            yield answer
             used += answer.info.credits + answer.info.lost_attempts * price
             cursor = next_cursor_of(answer.body)
             if cursor is None:
-                return answers
+                return
 
     def _answer_within(
         self, cursor: Optional[str], left: int, refusal: Callable[[int, int], CreditLimitError]

@@ -22,7 +22,7 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tup
 from urllib.parse import quote, urlencode, urlsplit
 
 from . import _retry
-from ._errors import ConnectionLost, TapelineError
+from ._errors import ApiError, ConnectionLost
 from ._etag_cache import CachedAnswer, EtagCache
 from ._generated import ERROR_CLASSES
 from ._operation import Operation
@@ -235,7 +235,7 @@ def without_none(body: Any) -> Any:
     return {name: value for name, value in body.items() if value is not None} if isinstance(body, dict) else body
 
 
-def error_of(status: int, headers: Mapping[str, str], data: bytes) -> TapelineError:
+def error_of(status: int, headers: Mapping[str, str], data: bytes) -> ApiError:
     try:
         details = json.loads(data)
     except ValueError:
@@ -246,7 +246,7 @@ def error_of(status: int, headers: Mapping[str, str], data: bytes) -> TapelineEr
     if isinstance(details.get("error"), dict):
         # `/rpc` answers with an error of JSON-RPC.
         details = {"error": str(details["error"].get("code")), "message": details["error"].get("message")}
-    kind = ERROR_CLASSES.get(str(details.get("error")), TapelineError)
+    kind = ERROR_CLASSES.get(str(details.get("error")), ApiError)
     return kind(status, details, _retry.read_retry_after(headers.get("retry-after")))
 
 

@@ -97,7 +97,7 @@ def run_error(reached: Dict[str, Any], scenario: Dict[str, Any]) -> Dict[str, An
         asked = Opened(reached).call(scenario["operation"], scenario["params"])
         if isinstance(asked, tapeline.Rows):
             asked.page()
-    except tapeline.TapelineError as error:
+    except tapeline.ApiError as error:
         return {"status": error.status, "code": error.code, "class_name": type(error).__name__}
     raise AssertionError(f"no refusal of {scenario['operation']}")
 

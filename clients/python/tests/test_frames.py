@@ -132,15 +132,18 @@ class Frames(unittest.TestCase):
     def test_a_frame_of_100_000_candles_takes_at_most_half_as_long_again_as_json_and_pandas_alone(self) -> None:
         pages = many_pages()
         rows_of("candles", pages[-1:]).to_df()
-        # Processor time, and the best of a few: others use the machine too.
-        for _ in range(4):
+        # Processor time, and the best of a few rounds of each: others use the machine and its caches too.
+        best = plainest = float("inf")
+        for _ in range(5):
             before = time.process_time()
             frame = rows_of("candles", pages).to_df()
             between = time.process_time()
             plain = pd.DataFrame([row for page in pages for row in json.loads(page)["data"]])
-            ratio = (between - before) / (time.process_time() - between)
+            best = min(best, between - before)
+            plainest = min(plainest, time.process_time() - between)
             self.assertEqual(len(frame), len(plain))
-            if ratio <= 1.5:
+            ratio = best / plainest
+            if ratio <= 1.3:
                 break
         print(f"to_df: {ratio:.2f} times json.loads and DataFrame")
         self.assertLessEqual(ratio, 1.5)

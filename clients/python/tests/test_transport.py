@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
+import pickle
+import threading
 import time
 import unittest
 from datetime import datetime, timedelta, timezone
+from typing import Any
 
 import tapeline
 from tapeline import _retry
@@ -66,11 +70,12 @@ class Retries(unittest.TestCase):
             self.assertEqual(len(stub.asked), 2)
 
     def test_an_answer_that_never_ends_runs_into_the_limit(self) -> None:
-        with StubService(lambda *_: time.sleep(1)) as stub:  # type: ignore[func-returns-value]
-            before = time.monotonic()
-            with self.assertRaises(tapeline.ConnectionLost):
+        is_over = threading.Event()
+        with StubService(lambda *_: is_over.wait() and None) as stub:
+            with self.assertRaises(tapeline.ConnectionLost) as caught:
                 client(stub, timeout=0.1, retries=1).limits()
-            self.assertLess(time.monotonic() - before, 0.9)
+            is_over.set()
+            self.assertEqual(caught.exception.lost_attempts, 2)
 
     def test_refusals_are_not_repeated(self) -> None:
         body = {"error": "credits_exhausted", "message": "None left.", "request_id": "req_2", "resets_at": "x"}
@@ -84,16 +89,58 @@ class Retries(unittest.TestCase):
     def test_an_error_of_json_rpc_has_its_number(self) -> None:
         body = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32020, "message": "No node is available."}}
         with StubService(lambda *_: (503, {"Retry-After": "0"}, body)) as stub:
-            with self.assertRaisesRegex(tapeline.TapelineError, "No node is available") as caught:
+            with self.assertRaisesRegex(tapeline.ApiError, "No node is available") as caught:
                 client(stub, retries=2).rpc({"jsonrpc": "2.0", "id": 1, "method": "ping"})
             self.assertEqual(caught.exception.code, "-32020")
             self.assertEqual(len(stub.asked), 3)
 
     def test_an_unknown_refusal_is_an_error_all_the_same(self) -> None:
         with StubService(lambda *_: (418, {}, b"<html>teapot</html>")) as stub:
-            with self.assertRaises(tapeline.TapelineError) as caught:
+            with self.assertRaises(tapeline.ApiError) as caught:
                 client(stub).sources()
             self.assertEqual((caught.exception.status, caught.exception.code), (418, "unknown"))
+
+
+class Errors(unittest.TestCase):
+    def test_all_have_one_base_and_can_be_sent_to_another_process(self) -> None:
+        details = {"error": "rate_limited", "message": "Later.", "request_id": "req_1"}
+        for error in (
+            tapeline.RateLimitedError(429, details, 2.0),
+            tapeline.ConnectionLost("No answer.", 3),
+            tapeline.CreditLimitError([{"n": 1}], 53, 50, "c"),
+            tapeline.StreamError(4401, "No key."),
+            tapeline.StreamGapError({"after_seq": 1, "up_to_seq": 3, "reason": "retention"}),
+            tapeline.WebhookSignatureError("Not ours."),
+        ):
+            with self.subTest(type(error).__name__):
+                self.assertIsInstance(error, tapeline.TapelineError)
+                other = pickle.loads(pickle.dumps(error))
+                self.assertEqual((type(other), str(other), vars(other)), (type(error), str(error), vars(error)))
+
+
+class Budgets(unittest.TestCase):
+    def test_pages_stop_before_the_one_that_would_cost_too_much(self) -> None:
+        def answer(_: int, asked: Any) -> tuple:
+            if "dry_run" in asked.path:
+                return (200, {}, {"dry_run": True, "credits": 53, "rows": 1})
+            return (200, {"X-Credits-Used": "53"}, {"data": [{"n": 1}], "meta": {"next_cursor": "c1"}})
+
+        with StubService(answer) as stub:
+            found = []
+            with self.assertRaises(tapeline.CreditLimitError) as caught:
+                for page in client(stub).candles("BTC").pages(max_credits=110):
+                    found.append(page.credits)
+            self.assertEqual(found, [53, 53])
+            self.assertEqual((caught.exception.credits_used, caught.exception.next_cursor), (106, "c1"))
+
+            async def walk() -> None:
+                async with tapeline.AsyncClient(stub.url, "svc_test_k") as tl:
+                    async for page in tl.candles("BTC").pages(max_credits=60):
+                        found.append(page.credits)
+
+            with self.assertRaises(tapeline.CreditLimitError):
+                asyncio.run(walk())
+            self.assertEqual(found, [53, 53, 53])
 
 
 class Requests(unittest.TestCase):

@@ -10,15 +10,35 @@ import { Rows } from './rows.ts'
 import { EventStream, type StreamOptions } from './stream.ts'
 import { Transport, type TransportOptions } from './transport.ts'
 
+export interface TapelineOptions extends Omit<TransportOptions, 'url' | 'key'> {
+  /** Where the service is, for example `https://data.example.com`. */
+  readonly url?: string | undefined
+  /** `svc_live_…` or `svc_test_…`. */
+  readonly key?: string | undefined
+}
+
+/** A browser has none, and Deno may not be allowed to read it. */
+function environment(name: string): string | undefined {
+  const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } }
+  try {
+    return process?.env?.[name]
+  } catch {
+    return undefined
+  }
+}
+
 /** The whole API. Methods have the names of the endpoints; parameters and fields those of the reference. */
 export class Tapeline extends Methods {
   readonly #transport: Transport
   readonly #options: TransportOptions
 
-  constructor(options: TransportOptions) {
+  /** `url` and `key` come from `TAPELINE_URL` and `TAPELINE_KEY` where they are left out. */
+  constructor(options: TapelineOptions = {}) {
     super()
-    this.#options = options
-    this.#transport = new Transport(options)
+    const { url = environment('TAPELINE_URL'), key = environment('TAPELINE_KEY') } = options
+    if (!url || !key) throw new TypeError('Give url and key, or set TAPELINE_URL and TAPELINE_KEY.')
+    this.#options = { ...options, url, key }
+    this.#transport = new Transport(this.#options)
   }
 
   /** What a call would cost, without making it: `client.cost('candles', { symbol: 'BTC' })`. */

@@ -1,7 +1,16 @@
 import type { ErrorBody } from './generated.ts'
 
-/** The service refused. There is a class for every code; `code` tells them apart as well. */
+/**
+ * Everything that this client throws by itself; a wrong argument is a `TypeError`, and an aborted call throws the reason
+ * of its signal.
+ */
 export class TapelineError extends Error {
+  override readonly name: string = 'TapelineError'
+}
+
+/** The service refused. There is a class for every code; `code` tells them apart as well. */
+export class ApiError extends TapelineError {
+  override readonly name: string = this.constructor.name
   readonly code: string
   readonly status: number
   readonly requestId: string
@@ -12,7 +21,6 @@ export class TapelineError extends Error {
 
   constructor(status: number, details: Partial<ErrorBody>, retryAfter?: number) {
     super(details.message ?? `The service answered with status ${status}.`)
-    this.name = new.target.name
     this.code = details.error ?? 'unknown'
     this.status = status
     this.requestId = details.request_id ?? ''
@@ -22,14 +30,14 @@ export class TapelineError extends Error {
 }
 
 /** No answer arrived: whether the service took the request is not known. */
-export class ConnectionError extends Error {
+export class ConnectionError extends TapelineError {
   override readonly name = 'ConnectionError'
   /** Attempts that got no answer, this one included. */
   lostAttempts = 1
 }
 
 /** The next page would cost more than `maxCredits` leaves. */
-export class CreditLimitError<Row = unknown> extends Error {
+export class CreditLimitError<Row = unknown> extends TapelineError {
   override readonly name = 'CreditLimitError'
   /** What was read so far. */
   readonly rows: readonly Row[]
@@ -53,7 +61,7 @@ export class CreditLimitError<Row = unknown> extends Error {
 }
 
 /** The service closed the stream for good, or refused the subscription. */
-export class StreamError extends Error {
+export class StreamError extends TapelineError {
   override readonly name = 'StreamError'
   /** Close code of the connection, or the code of the refusal. */
   readonly code: number | string
@@ -75,7 +83,7 @@ export interface StreamGap {
 }
 
 /** Thrown at a gap where no `onGap` was given. `gap.up_to_seq` as `resumeAfter` goes on behind it. */
-export class StreamGapError extends Error {
+export class StreamGapError extends TapelineError {
   override readonly name = 'StreamGapError'
   readonly gap: StreamGap
 
@@ -86,6 +94,6 @@ export class StreamGapError extends Error {
 }
 
 /** A delivery that was not signed with the secret, was changed, or is too old. */
-export class WebhookSignatureError extends Error {
+export class WebhookSignatureError extends TapelineError {
   override readonly name = 'WebhookSignatureError'
 }

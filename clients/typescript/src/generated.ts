@@ -1,5 +1,5 @@
 // Generated from the endpoint declarations by `npm run clients`. Do not edit.
-import { TapelineError } from './errors.ts'
+import { ApiError } from './errors.ts'
 import type { Rows } from './rows.ts'
 
 export const CONTRACT_VERSION = '1.6.0'
@@ -2979,141 +2979,141 @@ export type ErrorCode =
   | 'upstream_timeout'
 
 /** Refused with the code `invalid_symbol`. */
-export class InvalidSymbolError extends TapelineError {
+export class InvalidSymbolError extends ApiError {
   override readonly code = 'invalid_symbol'
 }
 
 /** Refused with the code `invalid_source`. */
-export class InvalidSourceError extends TapelineError {
+export class InvalidSourceError extends ApiError {
   override readonly code = 'invalid_source'
 }
 
 /** Refused with the code `invalid_interval`. */
-export class InvalidIntervalError extends TapelineError {
+export class InvalidIntervalError extends ApiError {
   override readonly code = 'invalid_interval'
 }
 
 /** Refused with the code `invalid_side`. */
-export class InvalidSideError extends TapelineError {
+export class InvalidSideError extends ApiError {
   override readonly code = 'invalid_side'
 }
 
 /** Refused with the code `invalid_time_range`. */
-export class InvalidTimeRangeError extends TapelineError {
+export class InvalidTimeRangeError extends ApiError {
   override readonly code = 'invalid_time_range'
 }
 
 /** Refused with the code `unauthorized`. */
-export class UnauthorizedError extends TapelineError {
+export class UnauthorizedError extends ApiError {
   override readonly code = 'unauthorized'
 }
 
 /** Refused with the code `credits_exhausted`. */
-export class CreditsExhaustedError extends TapelineError {
+export class CreditsExhaustedError extends ApiError {
   override readonly code = 'credits_exhausted'
 }
 
 /** Refused with the code `plan_required`. */
-export class PlanRequiredError extends TapelineError {
+export class PlanRequiredError extends ApiError {
   override readonly code = 'plan_required'
 }
 
 /** Refused with the code `tier_restricted`. */
-export class TierRestrictedError extends TapelineError {
+export class TierRestrictedError extends ApiError {
   override readonly code = 'tier_restricted'
 }
 
 /** Refused with the code `not_found`. */
-export class NotFoundError extends TapelineError {
+export class NotFoundError extends ApiError {
   override readonly code = 'not_found'
 }
 
 /** Refused with the code `market_not_found`. */
-export class MarketNotFoundError extends TapelineError {
+export class MarketNotFoundError extends ApiError {
   override readonly code = 'market_not_found'
 }
 
 /** Refused with the code `transaction_not_found`. */
-export class TransactionNotFoundError extends TapelineError {
+export class TransactionNotFoundError extends ApiError {
   override readonly code = 'transaction_not_found'
 }
 
 /** Refused with the code `method_not_allowed`. */
-export class MethodNotAllowedError extends TapelineError {
+export class MethodNotAllowedError extends ApiError {
   override readonly code = 'method_not_allowed'
 }
 
 /** Refused with the code `idempotency_conflict`. */
-export class IdempotencyConflictError extends TapelineError {
+export class IdempotencyConflictError extends ApiError {
   override readonly code = 'idempotency_conflict'
 }
 
 /** Refused with the code `payload_too_large`. */
-export class PayloadTooLargeError extends TapelineError {
+export class PayloadTooLargeError extends ApiError {
   override readonly code = 'payload_too_large'
 }
 
 /** Refused with the code `unsupported_media_type`. */
-export class UnsupportedMediaTypeError extends TapelineError {
+export class UnsupportedMediaTypeError extends ApiError {
   override readonly code = 'unsupported_media_type'
 }
 
 /** Refused with the code `invalid_param`. */
-export class InvalidParamError extends TapelineError {
+export class InvalidParamError extends ApiError {
   override readonly code = 'invalid_param'
 }
 
 /** Refused with the code `transaction_rejected`. */
-export class TransactionRejectedError extends TapelineError {
+export class TransactionRejectedError extends ApiError {
   override readonly code = 'transaction_rejected'
 }
 
 /** Refused with the code `upgrade_required`. */
-export class UpgradeRequiredError extends TapelineError {
+export class UpgradeRequiredError extends ApiError {
   override readonly code = 'upgrade_required'
 }
 
 /** Refused with the code `rate_limited`. */
-export class RateLimitedError extends TapelineError {
+export class RateLimitedError extends ApiError {
   override readonly code = 'rate_limited'
 }
 
 /** Refused with the code `rate_limit_exceeded`. */
-export class RateLimitExceededError extends TapelineError {
+export class RateLimitExceededError extends ApiError {
   override readonly code = 'rate_limit_exceeded'
 }
 
 /** Refused with the code `internal_error`. */
-export class InternalError extends TapelineError {
+export class InternalError extends ApiError {
   override readonly code = 'internal_error'
 }
 
 /** Refused with the code `data_not_available`. */
-export class DataNotAvailableError extends TapelineError {
+export class DataNotAvailableError extends ApiError {
   override readonly code = 'data_not_available'
 }
 
 /** Refused with the code `upstream_error`. */
-export class UpstreamError extends TapelineError {
+export class UpstreamError extends ApiError {
   override readonly code = 'upstream_error'
 }
 
 /** Refused with the code `upstream_unavailable`. */
-export class UpstreamUnavailableError extends TapelineError {
+export class UpstreamUnavailableError extends ApiError {
   override readonly code = 'upstream_unavailable'
 }
 
 /** Refused with the code `environment_unavailable`. */
-export class EnvironmentUnavailableError extends TapelineError {
+export class EnvironmentUnavailableError extends ApiError {
   override readonly code = 'environment_unavailable'
 }
 
 /** Refused with the code `upstream_timeout`. */
-export class UpstreamTimeoutError extends TapelineError {
+export class UpstreamTimeoutError extends ApiError {
   override readonly code = 'upstream_timeout'
 }
 
-export const ERROR_CLASSES: Readonly<Record<string, typeof TapelineError>> = {
+export const ERROR_CLASSES: Readonly<Record<string, typeof ApiError>> = {
   invalid_symbol: InvalidSymbolError,
   invalid_source: InvalidSourceError,
   invalid_interval: InvalidIntervalError,

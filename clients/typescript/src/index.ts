@@ -1,5 +1,6 @@
-export { Tapeline } from './client.ts'
+export { Tapeline, type TapelineOptions } from './client.ts'
 export {
+  ApiError,
   ConnectionError,
   CreditLimitError,
   StreamError,
@@ -11,5 +12,5 @@ export {
 export * from './generated.ts'
 export type { Page, Rows } from './rows.ts'
 export type { EventStream, StreamOptions } from './stream.ts'
-export type { AnswerInfo, TransportOptions } from './transport.ts'
+export type { AnswerInfo } from './transport.ts'
 export { verifyWebhook, type WebhookHeaders } from './webhook.ts'

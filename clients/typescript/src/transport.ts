@@ -7,7 +7,7 @@
  *   408, 500, 502, 504, no answer: again where a repetition does no harm (`retry.ts`)
  *   anything else      the error of that code
  */
-import { ConnectionError, TapelineError } from './errors.ts'
+import { ApiError, ConnectionError } from './errors.ts'
 import { EtagCache } from './etag-cache.ts'
 import { parseJson, writeJson } from './exact-json.ts'
 import {
@@ -211,10 +211,10 @@ function target(path: string, params: object): string {
   return query.size === 0 ? filled : `${filled}?${query}`
 }
 
-function errorOf(response: Response, text: string): TapelineError {
+function errorOf(response: Response, text: string): ApiError {
   const details = errorBody(text)
   const retryAfter = readRetryAfter(response.headers.get('retry-after'), Date.now())
-  const Class = ERROR_CLASSES[details.error ?? ''] ?? TapelineError
+  const Class = ERROR_CLASSES[details.error ?? ''] ?? ApiError
   return new Class(response.status, details, retryAfter)
 }
 

@@ -1,9 +1,9 @@
 /** A failure as one sentence that says what to change, and the exit code of its kind. */
 import {
+  ApiError,
   ConnectionError,
   CreditLimitError,
   StreamError,
-  TapelineError,
   WebhookSignatureError,
 } from '../../../clients/typescript/src/index.ts'
 import { CommandError, UsageError } from '../command.ts'
@@ -25,7 +25,7 @@ export function explainFailure(
   error: unknown,
   cursorParam: string | undefined,
 ): { text: string; exitCode: number } | undefined {
-  if (error instanceof TapelineError) {
+  if (error instanceof ApiError) {
     const isMistake = error.status === 400 || error.status === 422
     return { text: refusal(error), exitCode: isMistake ? EXIT_CODES.notUnderstood : EXIT_CODES.refused }
   }
@@ -53,7 +53,7 @@ export function explainFailure(
   return undefined
 }
 
-function refusal({ message, code, details, retryAfter, requestId }: TapelineError): string {
+function refusal({ message, code, details, retryAfter, requestId }: ApiError): string {
   const { param, allowed, suggestion, required_tier, resets_at } = details
   const hints = [
     param !== undefined && !message.includes(param) ? `It is about --${param}.` : '',

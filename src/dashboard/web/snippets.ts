@@ -52,7 +52,7 @@ function typescript(call: ApiCallParts, origin: string): string {
   const head = [
     "import { Tapeline } from '@tapeline/client'",
     '',
-    `const client = new Tapeline({ url: ${text(origin)}, key: process.env.TAPELINE_KEY ?? '' })`,
+    `const client = new Tapeline({ url: ${text(origin)}, key: process.env.TAPELINE_KEY })`,
   ]
   const tail = call.isList
     ? [`for await (const row of client.${name}(${args})) {`, '  console.log(row)', '}']
