@@ -10,7 +10,7 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   let best: string | undefined
   let bestDistance = Math.max(2, Math.floor(lower.length / 2)) + 1
   for (const candidate of known) {
-    const distance = editDistance(lower, candidate.toLowerCase())
+    const distance = editDistance(lower, candidate.toLowerCase(), bestDistance)
     if (distance < bestDistance) {
       best = candidate
       bestDistance = distance
@@ -19,15 +19,26 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   return best
 }
 
-function editDistance(a: string, b: string): number {
-  let previous = Array.from({ length: b.length + 1 }, (_, i) => i)
+/** Exact below the bound; from there on only known not to be below it. */
+function editDistance(a: string, b: string, bound: number): number {
+  if (Math.abs(a.length - b.length) >= bound) return bound
+  let previous = new Uint16Array(b.length + 1)
+  let current = new Uint16Array(b.length + 1)
+  for (let j = 0; j <= b.length; j++) previous[j] = j
   for (let i = 1; i <= a.length; i++) {
-    const current = [i]
+    const char = a.charCodeAt(i - 1)
+    let left = i
+    let least = i
+    current[0] = i
     for (let j = 1; j <= b.length; j++) {
-      const substitution = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      current.push(Math.min((previous[j] ?? 0) + 1, (current[j - 1] ?? 0) + 1, substitution))
+      const substitution = (previous[j - 1] ?? 0) + (char === b.charCodeAt(j - 1) ? 0 : 1)
+      left = Math.min((previous[j] ?? 0) + 1, left + 1, substitution)
+      current[j] = left
+      if (left < least) least = left
     }
-    previous = current
+    // No later row has less than the least of this one.
+    if (least >= bound) return bound
+    ;[previous, current] = [current, previous]
   }
   return previous[b.length] ?? 0
 }

@@ -16,8 +16,25 @@ export function nextTurn(): Promise<void> {
 }
 
 function runOne(): void {
+  beginTurn()
   waiting.shift()?.()
   if (waiting.length > 0) setImmediate(runOne)
+}
+
+let turnEndsAtMs: number | undefined
+
+function beginTurn(): void {
+  if (turnEndsAtMs === undefined) setImmediate(() => (turnEndsAtMs = undefined))
+  turnEndsAtMs = turnTimeMs() + SLICE_MS
+}
+
+/**
+ * Whether the slice of this turn is used up. It is shared by all that sockets deliver in the turn: one socket alone can
+ * be read dozens of times before the loop goes on.
+ */
+export function isTurnSpent(): boolean {
+  if (turnEndsAtMs === undefined) beginTurn()
+  return turnTimeMs() >= (turnEndsAtMs ?? 0)
 }
 
 /** The time budget of one piece of work in this turn. */

@@ -4,6 +4,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { boundPipelines } from './bound-pipelines.ts'
+import { parseInTurns } from './parse-in-turns.ts'
 
 test('a connection with too many waiting requests is answered those and closed; others go on', async (t) => {
   const asked: (string | undefined)[] = []
@@ -11,7 +12,7 @@ test('a connection with too many waiting requests is answered those and closed; 
     asked.push(request.url)
     setImmediate(() => response.end('done'))
   })
-  boundPipelines(server, 8)
+  boundPipelines(server, parseInTurns(server), 8)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(() => server.close())
   const { port } = server.address() as AddressInfo

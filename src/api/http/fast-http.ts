@@ -12,10 +12,10 @@
 import type { Server } from 'node:http'
 import type { Server as SecureServer } from 'node:https'
 import type { Socket } from 'node:net'
-import { Server as TlsServer } from 'node:tls'
 import { ignoreSocketErrors } from '../../kit/socket-errors.ts'
-import { nextTurn, Slice } from '../../kit/time-slices.ts'
+import { isTurnSpent, nextTurn } from '../../kit/time-slices.ts'
 import { INTERIM_ANSWER, whenHalfClosed } from './half-closed.ts'
+import { connectionEvent } from './parse-in-turns.ts'
 import { type PlainHead, plainHeadReader } from './plain-head.ts'
 import { keepAliveHeaders, type ResponseWriter, SocketResponseWriter } from './response-writer.ts'
 import { splitTarget } from './target.ts'
@@ -47,8 +47,7 @@ interface Connection {
 }
 
 export function openFastHttp(server: Server | SecureServer, options: FastHttpOptions): FastHttp {
-  // With TLS a connection begins after its handshake.
-  const begins = server instanceof TlsServer ? 'secureConnection' : 'connection'
+  const begins = connectionEvent(server)
   const platform = server.listeners(begins)
   const connections = new Set<Connection>()
   const keepAlive = keepAliveHeaders(options.keepAliveMs, options.now)
@@ -65,7 +64,6 @@ export function openFastHttp(server: Server | SecureServer, options: FastHttpOpt
 
     function take(arrived: Buffer): void {
       isTurning = true
-      const slice = new Slice()
       let rest: Buffer | undefined
       for (let bytes: Buffer | undefined = arrived; bytes !== undefined && !isBusy; ) {
         const head = readHead(bytes)
@@ -82,7 +80,7 @@ export function openFastHttp(server: Server | SecureServer, options: FastHttpOpt
         handler(head, body, { socket, response })
         if (isBusy) continue
         bytes = rest
-        if (rest !== undefined && slice.isOver) giveWay()
+        if (rest !== undefined && isTurnSpent()) giveWay()
       }
       isTurning = false
       if (isBusy && rest !== undefined) putBack(rest)
@@ -109,7 +107,10 @@ export function openFastHttp(server: Server | SecureServer, options: FastHttpOpt
     function turn(): void {
       isBusy = false
       if (isClosing || hasEnded) socket.end()
-      else if (!isTurning && socket.isPaused()) socket.resume()
+      else if (!isTurning && socket.isPaused()) {
+        if (isTurnSpent()) giveWay()
+        else socket.resume()
+      }
     }
 
     function onData(chunk: Buffer): void {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { Server as SecureServer } from 'node:https'
 import type { Socket } from 'node:net'
+import type { Readable } from 'node:stream'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { MAX_REQUEST_BODY_BYTES } from '../../contract/endpoint.ts'
 import { ApiError } from '../../core/errors.ts'
@@ -22,6 +23,7 @@ import { boundPipelines } from './bound-pipelines.ts'
 import { callerAddress } from './caller-address.ts'
 import type { Certificate } from './certificate.ts'
 import { answerClientError } from './client-error.ts'
+import { collectBody } from './collect-body.ts'
 import { createCors } from './cors.ts'
 import { addDashboard } from './dashboard-routes.ts'
 import { type FastHandler, type FastHttp, openFastHttp } from './fast-http.ts'
@@ -29,6 +31,7 @@ import { keepHalfClosedReaders } from './half-closed.ts'
 import { addMcp, MCP_PATH, type McpOptions } from './mcp-route.ts'
 import { metricsReply } from './metrics-page.ts'
 import { notFoundError } from './not-found.ts'
+import { parseInTurns } from './parse-in-turns.ts'
 import { publicReply } from './public-reply.ts'
 import { observeRoutes } from './request-metrics.ts'
 import { routeServer } from './route-server.ts'
@@ -196,16 +199,18 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
     )
   })
   app.setErrorHandler(async (error, request, reply) => {
-    await fail(request, reply, frameworkError(error, request.routeOptions.bodyLimit, log))
+    await fail(request, reply, frameworkError(error, log))
   })
   const streams = options.stream && acceptStreams(app.server, { ...options.stream, log, isTrustedProxy })
   // Node's parser drops the bytes after a request with an Upgrade header, so that connection is closed.
   app.server.prependListener('request', (request, response) => {
     if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
   })
+  // An expectation that nobody knows may be ignored; Node itself would answer without any bound and without our form.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   const keepAliveMs = options.keepAliveMs ?? KEEP_ALIVE_MS
   keepHalfClosedReaders(app.server, keepAliveMs)
-  boundPipelines(app.server)
+  boundPipelines(app.server, parseInTurns(app.server))
   const fastHttp = openFastHttp(app.server, {
     find: (method, path, bodyBytes) =>
       bodyBytes <= (bodyLimits.get(path) ?? 0) ? fastHandlers[method].get(path) : undefined,
@@ -286,8 +291,8 @@ function createApp<Services>(
   if (options.certificate !== undefined) serveWith(options.certificate, app.server as unknown as SecureServer)
   app.removeAllContentTypeParsers()
   // The usual type is named, so that it is found without parsing it for each request.
-  app.addContentTypeParser(['application/json', '*'], { parseAs: 'buffer' }, (_request, body, done) =>
-    done(null, body),
+  app.addContentTypeParser(['application/json', '*'], (request: FastifyRequest, payload: Readable) =>
+    collectBody(payload, request.routeOptions.bodyLimit, Number(request.headers['content-length'] ?? 0)),
   )
   return app
 }
@@ -307,14 +312,9 @@ function limitOf<Services>({ endpoint }: PublishedRoute<Services>, bodyLimitByte
 }
 
 /** Errors of the framework before a route runs. */
-function frameworkError(error: unknown, bodyLimitBytes: number | undefined, log: Logger): ApiError {
-  const { code, statusCode } = error as { code?: string; statusCode?: number }
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-    return new ApiError(
-      'payload_too_large',
-      `The body is larger than ${bodyLimitBytes ?? MAX_REQUEST_BODY_BYTES} bytes.`,
-    )
-  }
+function frameworkError(error: unknown, log: Logger): ApiError {
+  if (error instanceof ApiError) return error
+  const { statusCode } = error as { statusCode?: number }
   if (statusCode === 415) {
     return new ApiError('unsupported_media_type', 'The Content-Type of the body is not readable.')
   }

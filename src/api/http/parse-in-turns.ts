@@ -1,0 +1,113 @@
+/**
+ * Node's HTTP parser takes all that a socket has: one turn of the loop reads up to two megabytes, which is fifty
+ * thousand of the shortest requests or three hundred thousand chunks of one byte. Here it gets small pieces. The rest
+ * of a read waits for a later turn when this one has lasted long enough, or when requests began: most of their work is
+ * still to come in this turn.
+ *
+ * Bytes that wait are in the socket, paused. Node resumes a socket whenever a body is read, so while they wait its
+ * wishes are only noted.
+ */
+import type { Server } from 'node:http'
+import type { Server as SecureServer } from 'node:https'
+import type { Socket } from 'node:net'
+import { Server as TlsServer } from 'node:tls'
+import { isTurnSpent, nextTurn } from '../../kit/time-slices.ts'
+
+/** At most about thirty requests, or two hundred chunks. */
+const PIECE_BYTES = 1_024
+
+export interface ParsedConnections {
+  /** What the socket delivers from now on is not parsed. */
+  ignoreRest(socket: Socket): void
+}
+
+interface Reader {
+  /** A request began. */
+  begin(): void
+  ignoreRest(): void
+  /** The connection is no longer HTTP. */
+  leave(): void
+}
+
+/** With TLS a connection begins after its handshake. */
+export function connectionEvent(server: Server | SecureServer): 'connection' | 'secureConnection' {
+  return server instanceof TlsServer ? 'secureConnection' : 'connection'
+}
+
+/** To be called when the listener for upgrades is there. */
+export function parseInTurns(server: Server | SecureServer): ParsedConnections {
+  const readers = new WeakMap<object, Reader>()
+  server.on(connectionEvent(server), (socket: Socket) => {
+    readers.set(socket, readInTurns(socket))
+  })
+  server.on('request', ({ socket }) => readers.get(socket)?.begin())
+  // Without another listener Node would take ours for one that answers.
+  if (server.listenerCount('upgrade') > 0)
+    server.prependListener('upgrade', (_request, socket: object) => readers.get(socket)?.leave())
+  return { ignoreRest: (socket) => readers.get(socket)?.ignoreRest() }
+}
+
+/** Takes the place of the parser's listener for data. */
+function readInTurns(socket: Socket): Reader {
+  const parsers = socket.listeners('data')
+  let rest: Buffer | undefined
+  let isIgnored = false
+  let hasBegun = false
+
+  function onData(read: Buffer): void {
+    rest = read
+    hasBegun = false
+    while (rest !== undefined && !isIgnored && !socket.destroyed) {
+      // Not the first piece: a short request is served in the turn in which it arrives.
+      if (rest !== read && (hasBegun || socket.isPaused() || isTurnSpent())) {
+        putBack()
+        return
+      }
+      const piece: Buffer = rest.subarray(0, PIECE_BYTES)
+      rest = rest.length > PIECE_BYTES ? rest.subarray(PIECE_BYTES) : undefined
+      for (const parse of parsers) Reflect.apply(parse, socket, [piece])
+    }
+    rest = undefined
+  }
+
+  function putBack(): void {
+    const bytes = rest
+    rest = undefined
+    const isHeldByNode = socket.isPaused()
+    socket.pause()
+    socket.unshift(bytes)
+    if (!isHeldByNode) waitForTurn()
+  }
+
+  function waitForTurn(): void {
+    let flows = true
+    const note = (wish: boolean) => () => {
+      flows = wish
+      return socket
+    }
+    Object.assign(socket, { pause: note(false), resume: note(true) })
+    void nextTurn().then(() => {
+      Reflect.deleteProperty(socket, 'pause')
+      Reflect.deleteProperty(socket, 'resume')
+      if (flows) socket.resume()
+    })
+  }
+
+  for (const parse of parsers) socket.off('data', parse as () => void)
+  // This also ends Node's reading past the stream.
+  socket.on('data', onData)
+  return {
+    begin() {
+      hasBegun = true
+    },
+    ignoreRest() {
+      isIgnored = true
+    },
+    leave() {
+      socket.off('data', onData)
+      // The bytes of this piece that are not HTTP are put back in front of it by whoever takes the connection over.
+      if (rest !== undefined) socket.unshift(rest)
+      rest = undefined
+    },
+  }
+}
