@@ -1,5 +1,6 @@
 /** One connection to the host that accepts writes. The only file that knows the driver. */
 import { hostname } from 'node:os'
+import type { Writable } from 'node:stream'
 import { Client, types } from 'pg'
 import { StoreUnavailableError, WritesRefusedError } from '../../core/store-unavailable.ts'
 import { type PostgresAddress, tlsOptions } from './address.ts'
@@ -29,6 +30,8 @@ export interface ServerConnection {
   /** Tables may lie on several servers (Citus): what one statement or one snapshot reads is not of one moment. */
   readonly isSpread: boolean
   readonly isBroken: () => boolean
+  /** What is sent meanwhile leaves in one piece. */
+  together<R>(send: () => R): R
 }
 
 /**
@@ -139,11 +142,27 @@ async function connectTo(
       await client.end()
       return 'standby'
     }
-    const connection = { client, isSpread: state.is_spread, isBroken: () => isBroken }
+    const connection = {
+      client,
+      isSpread: state.is_spread,
+      isBroken: () => isBroken,
+      together: <R>(send: () => R) => inOnePiece(client, send),
+    }
     return { connection, isReadOnly: state.read_only === 'on' }
   } catch (error) {
     client.end().catch(() => {})
     throw error
+  }
+}
+
+/** The types do not know the stream, which the driver holds back in the same way for the parts of one statement. */
+function inOnePiece<R>(client: Client, send: () => R): R {
+  const { stream } = (client as unknown as { connection: { stream: Writable } }).connection
+  stream.cork()
+  try {
+    return send()
+  } finally {
+    stream.uncork()
   }
 }
 

@@ -21,6 +21,14 @@ import { readCoverageByFeed, readPageByFeed } from './spread-reads.ts'
 type PlainQuery = SeriesQuery & { readonly separator: string }
 type Bounds = Omit<CoveredBounds, 'feeds' | 'count'>
 
+/** Rows of a page for which others may have to wait. */
+const SHORT_ROWS = 1_000
+const SHORT_FEEDS = 4
+
+/** A filter may pass over any number of rows. */
+const isShort = ({ limit, feeds, filters }: SeriesQuery): boolean =>
+  limit <= SHORT_ROWS && feeds.length <= SHORT_FEEDS && filters === undefined
+
 export function coveredReads(parts: {
   database: Database
   lookup: FeedLookup
@@ -104,16 +112,17 @@ export function coveredReads(parts: {
     if (arms === undefined || query.limit < 1)
       return { page: EMPTY_PAGE, read: await readCoverage(database, ids, bounds.from, bounds.to) }
     const feeds = feedsFor(ids)
+    const rows = isShort(query) ? database.shortRows : database.rows
     if (mayBeOpen(ids, bounds)) {
       const { statement, values } = statedStatement(...arms, query, feeds)
-      const [row] = await database.rows<PageRow & Pick<CoverageColumns, 'states'>>(statement, values)
+      const [row] = await rows<PageRow & Pick<CoverageColumns, 'states'>>(statement, values)
       const page = toPage(row, query)
       const read = new ReadFeeds({ states: row?.states ?? null, spans: null })
       // The newest span is in the state of the feed: from its beginning on there are no others.
       if (read.isKnownFrom(ids, remember(ids, bounds, page, read))) return { page, read }
     }
     const { statement, values } = coveredStatement(...arms, query, { ...bounds, feeds, count: ids.length })
-    const [row] = await database.rows<PageRow & CoverageColumns>(statement, values)
+    const [row] = await rows<PageRow & CoverageColumns>(statement, values)
     const page = toPage(row, query)
     const read = new ReadFeeds(row ?? { states: null, spans: null })
     remember(ids, bounds, page, read)

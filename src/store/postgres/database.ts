@@ -22,6 +22,8 @@ export interface WriteTransaction extends Queries {
 }
 
 export interface Database extends Queries {
+  /** Of a statement that is answered at once: others that are asked for at the same time may go before it. */
+  shortRows<R>(statement: Statement, values: readonly unknown[]): Promise<R[]>
   /** Whether tables may lie on several servers: statements and snapshots that read several are then not of one moment. */
   isSpread(): Promise<boolean>
   /**

@@ -15,6 +15,7 @@ import {
 import { type Connections, openConnections } from './connections.ts'
 import { type Database, type Statement, statement, type WriteTransaction } from './database.ts'
 import { migrate } from './migrate.ts'
+import { askTogether } from './one-turn.ts'
 
 export interface DatabaseOptions {
   readonly address: PostgresAddress
@@ -149,7 +150,28 @@ export function openDatabase(options: DatabaseOptions): Database {
     }
   }
 
+  const shortRows = askTogether((asked) => {
+    on(async (connection) => {
+      const answers = connection.together(() =>
+        asked.map(({ statement, values }) => send(connection, statement, values)),
+      )
+      for (const [at, answer] of answers.entries())
+        answer.then(
+          ({ rows }) => asked[at]?.resolve(rows),
+          (error) => asked[at]?.reject(storeError(error)),
+        )
+      const outcomes = await Promise.allSettled(answers)
+      // What is wrong with the connection is found in any of them.
+      for (const outcome of outcomes)
+        if (outcome.status === 'rejected' && breaksConnection(outcome.reason)) throw outcome.reason
+    }).catch((error) => {
+      // Those that were answered are settled; here is why the others were not sent.
+      for (const { reject } of asked) reject(error)
+    })
+  })
+
   return {
+    shortRows,
     rows: (query, values) => on(async (connection) => (await send(connection, query, values)).rows),
     run: (query, values) => on(async (connection) => (await send(connection, query, values)).rowCount ?? 0),
     write,

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { postgresPlace, postgresRows, withoutPostgres } from '../../../test/postgres/test-postgres.ts'
+import { StoreUnavailableError } from '../../core/store-unavailable.ts'
+import { systemClock } from '../../kit/clock.ts'
+import { StoreClosedError } from '../environment.ts'
+import { parsePostgresAddress } from './address.ts'
+import { statement } from './database.ts'
+import { openDatabase } from './open-database.ts'
+
+const SHARE = statement('share', 'SELECT 12 / $1::int AS part, pg_backend_pid() AS pid')
+const SLEEP = statement('sleep', 'SELECT pg_sleep($1), pg_backend_pid() AS pid')
+
+test('statements of one turn share connections, and each has its own answer', {
+  skip: withoutPostgres,
+}, async () => {
+  const place = postgresPlace()
+  const address = parsePostgresAddress(place.address, 8)
+  const database = openDatabase({
+    ...{ address, schema: address.schema, label: 'turns', migrations: [], clock: systemClock },
+  })
+  try {
+    const answers = await Promise.allSettled(
+      Array.from({ length: 16 }, (_, n) => database.shortRows<{ part: number; pid: number }>(SHARE, [n % 4])),
+    )
+    const pids = new Set<number>()
+    for (const [n, answer] of answers.entries()) {
+      // One that fails takes no other with it.
+      assert.equal(answer.status, n % 4 === 0 ? 'rejected' : 'fulfilled')
+      if (answer.status === 'rejected') continue
+      const [row] = answer.value
+      assert.equal(row?.part, 12 / (n % 4))
+      pids.add(row?.pid ?? 0)
+    }
+    assert.ok(pids.size <= 2, `${pids.size} connections`)
+
+    // A connection that ends takes those with it that it has not answered, and none after them.
+    const cut = [0.01, 30, 30].map((seconds) => database.shortRows<{ pid: number }>(SLEEP, [seconds]))
+    const outcomes = Promise.allSettled(cut)
+    const [first] = (await cut[0]) ?? []
+    await postgresRows('SELECT pg_terminate_backend($1)', [first?.pid])
+    for (const outcome of (await outcomes).slice(1))
+      assert.ok(outcome.status === 'rejected' && outcome.reason instanceof StoreUnavailableError)
+    assert.equal((await database.shortRows<{ part: number }>(SHARE, [3]))[0]?.part, 4)
+  } finally {
+    await database.close()
+    await place.remove()
+  }
+  await assert.rejects(database.shortRows(SHARE, [1]), StoreClosedError)
+})
