@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { startCluster, withoutPrograms } from '../../test/postgres/cluster.ts'
 import { EXCHANGES, rightTrades } from '../compare-trades.ts'
 import { coverPast } from '../cover-past.ts'
 import { CANDLES, fillCandles } from '../fill-candles.ts'
@@ -47,16 +48,85 @@ export async function ingestFigures(): Promise<Figure[]> {
   }
 }
 
+/** The same on PostgreSQL, on one machine with the server. */
+export async function ingestOnPostgresFigures(): Promise<Figure[]> {
+  if (withoutPrograms !== false) {
+    process.stdout.write(`skipped: ${withoutPrograms}\n`)
+    return []
+  }
+  const cluster = await startCluster()
+  const store = `${cluster.address}?schema=ingest`
+  await coverPast(store)
+  const busy = await startBenchService({
+    environment: {
+      TAPELINE_STORE: store,
+      TAPELINE_SECRET: 'bench'.repeat(8),
+      TAPELINE_SANDBOX_TRADES: String(TRADES_PER_SECOND),
+    },
+  })
+  try {
+    await isRecording(busy)
+    await wait(SETTLE_MS)
+    const fromMs = Math.ceil(Date.now() / BLOCK_MS) * BLOCK_MS
+    const looks = await watchTo(busy, fromMs + MEASURE_MS)
+    return (await recordedFigures(busy, fromMs, looks, 1_500)).map((figure) => ({
+      ...figure,
+      name: `PostgreSQL: ${figure.name}`,
+    }))
+  } finally {
+    await busy.stop()
+    await cluster.stop()
+  }
+}
+
+interface Look {
+  readonly lagMs: number
+  readonly bytes: number
+}
+
+async function watchTo(service: BenchService, endsMs: number): Promise<Look[]> {
+  const looks: Look[] = []
+  while (Date.now() < endsMs) {
+    looks.push({ lagMs: await lagOf(service), bytes: anonymousBytes(service.pid) })
+    await wait(LOOK_EVERY_MS)
+  }
+  return looks
+}
+
+/** Once all seconds of the range are closed. */
+async function recordedFigures(
+  service: BenchService,
+  fromMs: number,
+  looks: readonly Look[],
+  maxLagMs: number,
+): Promise<Figure[]> {
+  await wait(CLOSED_WITHIN_MS)
+  const right = await rightTrades({
+    ...{ service, tradesPerSecond: TRADES_PER_SECOND, fromMs, toMs: fromMs + MEASURE_MS },
+  })
+  const lags = looks.map(({ lagMs }) => lagMs).sort((a, b) => a - b)
+  return [
+    {
+      name: 'trades per second, recorded and right',
+      atLeast: 20_000,
+      value: right.trades / (MEASURE_MS / 1_000),
+      detail:
+        right.wrong.length === 0
+          ? 'every second of twelve markets'
+          : `${right.wrong.length} wrong: ${right.wrong.slice(0, 3).join('; ')}`,
+    },
+    {
+      name: 'lag of the recording in ms, 99th percentile',
+      atMost: maxLagMs,
+      value: lags[Math.floor(lags.length * 0.99)] ?? Number.NaN,
+      detail: `median ${median(lags)} ms, longest ${lags.at(-1)} ms`,
+    },
+  ]
+}
+
 async function measure(service: BenchService, startMs: number, idle: readonly Latency[]): Promise<Figure[]> {
   const fromMs = Math.ceil(Date.now() / BLOCK_MS) * BLOCK_MS
-  const looks: { lagMs: number; bytes: number }[] = []
   const pages: Latency[] = []
-  const watch = async () => {
-    while (Date.now() < fromMs + MEASURE_MS) {
-      looks.push({ lagMs: await lagOf(service), bytes: anonymousBytes(service.pid) })
-      await wait(LOOK_EVERY_MS)
-    }
-  }
   const ask = async () => {
     await wait(MEASURE_MS / 4)
     for (let round = 0; round < 3; round++) {
@@ -64,29 +134,12 @@ async function measure(service: BenchService, startMs: number, idle: readonly La
       await wait(PAGES_MS)
     }
   }
-  await Promise.all([watch(), ask()])
-  await wait(CLOSED_WITHIN_MS)
-  const right = await rightTrades({
-    ...{ service, tradesPerSecond: TRADES_PER_SECOND, fromMs, toMs: fromMs + MEASURE_MS },
-  })
-  const lags = looks.map(({ lagMs }) => lagMs).sort((a, b) => a - b)
+  const [looks] = await Promise.all([watchTo(service, fromMs + MEASURE_MS), ask()])
   const half = Math.floor(looks.length / 2)
-  const peak = (part: typeof looks) => Math.max(...part.map(({ bytes }) => bytes)) / MIB
+  const peak = (part: readonly Look[]) => Math.max(...part.map(({ bytes }) => bytes)) / MIB
   const [before, after] = [peak(looks.slice(0, half)), peak(looks.slice(half))]
   return [
-    {
-      name: 'trades per second, recorded and right',
-      atLeast: 20_000,
-      value: right.trades / (MEASURE_MS / 1_000),
-      detail:
-        right.wrong.length === 0 ? 'every second of twelve markets' : right.wrong.slice(0, 3).join('; '),
-    },
-    {
-      name: 'lag of the recording in ms, 99th percentile',
-      atMost: 1_000,
-      value: lags[Math.floor(lags.length * 0.99)] ?? Number.NaN,
-      detail: `median ${median(lags)} ms, longest ${lags.at(-1)} ms`,
-    },
+    ...(await recordedFigures(service, fromMs, looks, 1_000)),
     {
       name: 'highest memory of the second half minute / the first',
       atMost: 1.1,

@@ -42,7 +42,7 @@ export async function postgresFigures(size: Size): Promise<Figure[]> {
     return [
       ...(await pageFigures(cluster)),
       await appendFigure(cluster),
-      await partitionsFigure(cluster, ROWS[size]),
+      ...(await partitionsFigures(cluster, ROWS[size])),
     ]
   } finally {
     await cluster.stop()
@@ -238,12 +238,16 @@ async function appendFigure(cluster: Cluster): Promise<Figure> {
   }
 }
 
-/** How long a page takes in a table of many partitions against one of few rows. The rows are made in the database. */
-async function partitionsFigure(
+/**
+ * How long a page takes, and how fast rows are appended, in a table of many partitions against one of few rows. The rows are
+ * made in the database.
+ */
+async function partitionsFigures(
   cluster: Cluster,
   rows: { readonly small: number; readonly large: number },
-): Promise<Figure> {
+): Promise<Figure[]> {
   const measured: number[] = []
+  const appended: number[] = []
   for (const [schema, count, months] of [
     ['small', rows.small, 1],
     ['large', rows.large, MONTHS],
@@ -277,13 +281,30 @@ async function partitionsFigure(
       if (i >= LOOKS / 4) looks.push(performance.now() - started)
     }
     measured.push(median(looks))
+    const newest = (starts.at(-1) ?? 0) + (perMonth + 1) * stepMs
+    const speeds: number[] = []
+    for (let n = 0; n < APPEND_ROWS / BATCH_ROWS; n++) {
+      const rows = Array.from({ length: BATCH_ROWS }, (_, i) => candleAt(i, newest + n * BATCH_ROWS + i))
+      const started = performance.now()
+      await store.write({ rows: [{ feed, rows }] })
+      speeds.push(BATCH_ROWS / ((performance.now() - started) / SECOND_MS))
+    }
+    appended.push(median(speeds))
     await client.end()
     await store.close()
   }
   const [small = 0, large = 0] = measured
-  return {
-    name: `PostgreSQL: page of ${rows.large} rows in ${MONTHS} partitions / ${rows.small}`,
-    ...{ atMost: 1.5, value: large / small },
-    detail: `${large.toFixed(2)} and ${small.toFixed(2)} ms at the median`,
-  }
+  const [toSmall = 0, toLarge = 0] = appended
+  return [
+    {
+      name: `PostgreSQL: page of ${rows.large} rows in ${MONTHS} partitions / ${rows.small}`,
+      ...{ atMost: 1.5, value: large / small },
+      detail: `${large.toFixed(2)} and ${small.toFixed(2)} ms at the median`,
+    },
+    {
+      name: `PostgreSQL: append to ${rows.large} rows in ${MONTHS} partitions / to ${rows.small}`,
+      ...{ atLeast: 0.6, value: toLarge / toSmall },
+      detail: `${Math.round(toLarge)} and ${Math.round(toSmall)} rows/s at the median`,
+    },
+  ]
 }
