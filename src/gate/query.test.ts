@@ -34,6 +34,13 @@ test('a broken encoding and an endless query are refused', () => {
 
 test('a query with too many parameters is refused before any of them is read', () => {
   const many = (count: number) => Array.from({ length: count }, (_, index) => `p${index}=%zz`).join('&')
-  assert.throws(() => parseQuery(many(65).replaceAll('%zz', 'x')), /more than 64 parameters/)
+  assert.throws(
+    () => parseQuery(many(65).replaceAll('%zz', 'x')),
+    (error: ApiError) => error.detail.param === 'p64' && /more than 64 parameters: p64 /.test(error.message),
+  )
+  assert.throws(
+    () => parseQuery(`a=1&after=${'x'.repeat(8_200)}&b=2`),
+    (error: ApiError) => error.detail.param === 'after' && /longer than 8192/.test(error.message),
+  )
   assert.equal(parseQuery(many(64).replaceAll('%zz', 'x')).values.size, 64)
 })

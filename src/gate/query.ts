@@ -14,9 +14,7 @@ const EMPTY: Query = { values: new Map(), repeated: [] }
 
 export function parseQuery(search: string): Query {
   if (search === '') return EMPTY
-  if (search.length > MAX_QUERY) {
-    throw new ApiError('invalid_param', `The query is longer than ${MAX_QUERY} characters.`)
-  }
+  if (search.length > MAX_QUERY) throw tooLong(search)
   const values = new Map<string, string>()
   const repeated: string[] = []
   let count = 0
@@ -25,11 +23,7 @@ export function parseQuery(search: string): Query {
     const found = search.indexOf('&', at)
     const end = found === -1 ? search.length : found
     if (end > at) {
-      if (++count > MAX_PARAMETERS) {
-        throw new ApiError('invalid_param', `The query has more than ${MAX_PARAMETERS} parameters.`, {
-          reason: 'too_many_parameters',
-        })
-      }
+      if (++count > MAX_PARAMETERS) throw tooMany(search.slice(at, end))
       const mark = search.indexOf('=', at)
       const equals = mark === -1 || mark > end ? end : mark
       const name = search.slice(at, equals)
@@ -41,6 +35,32 @@ export function parseQuery(search: string): Query {
     at = end + 1
   }
   return { values, repeated }
+}
+
+/** Names the parameter at which the bound was passed; as it was sent, since a name that is refused is not decoded. */
+function tooMany(parameter: string): ApiError {
+  const param = nameOf(parameter)
+  const text = `The query has more than ${MAX_PARAMETERS} parameters: ${param} is one too many.`
+  return new ApiError('invalid_param', text, { param, reason: 'too_many_parameters' })
+}
+
+function tooLong(search: string): ApiError {
+  const end = search.indexOf('&', MAX_QUERY)
+  const from = search.lastIndexOf('&', MAX_QUERY - 1) + 1
+  const param = nameOf(search.slice(from, end === -1 ? search.length : end))
+  return new ApiError(
+    'invalid_param',
+    `The query is longer than ${MAX_QUERY} characters: it passes that in ${param}.`,
+    {
+      param,
+      reason: 'too_long',
+    },
+  )
+}
+
+function nameOf(parameter: string): string {
+  const [name = ''] = parameter.slice(0, MAX_SHOWN).split('=', 1)
+  return name
 }
 
 function decode(text: string, param?: string): string {

@@ -14,12 +14,16 @@ const CLOSE = 0x7d
 const OPEN_LIST = 0x5b
 const CLOSE_LIST = 0x5d
 
-/** The members of one JSON object as byte ranges of the same memory. A repeated name keeps the last. */
-export function sliceMembers(bytes: Buffer): Map<string, Buffer> | undefined {
+/**
+ * The members of one JSON object as byte ranges of the same memory. A repeated name keeps the last. An object with more
+ * members than that is refused.
+ */
+export function sliceMembers(bytes: Buffer, maxMembers: number): Map<string, Buffer> | undefined {
   const members = new Map<string, Buffer>()
+  let count = 0
   const whole = eachMember(bytes, (name, from, to) => {
     members.set(name, bytes.subarray(from, to))
-    return true
+    return ++count <= maxMembers
   })
   return whole ? members : undefined
 }

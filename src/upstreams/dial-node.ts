@@ -22,13 +22,16 @@ interface NodeConnectionEvents {
   onClose(detail: string): void
 }
 
-export type DialNode = (url: string, events: NodeConnectionEvents) => NodeConnection
+/** A frame with more bytes ends the connection. */
+export type DialNode = (
+  url: string,
+  events: NodeConnectionEvents,
+  limits: { readonly maxFrameBytes: number },
+) => NodeConnection
 
-const MAX_FRAME_BYTES = 128 * 1024 * 1024
-
-export const dialNode: DialNode = (url, events) => {
+export const dialNode: DialNode = (url, events, { maxFrameBytes }) => {
   const socket = new WebSocket(url, {
-    maxPayload: MAX_FRAME_BYTES,
+    maxPayload: maxFrameBytes,
     perMessageDeflate: false,
     autoPong: false,
     followRedirects: false,

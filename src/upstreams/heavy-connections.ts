@@ -42,6 +42,7 @@ interface Waiting {
 
 const DEFAULT_IDLE_MS = 60_000
 const SWEEP_EVERY_MS = 5_000
+const MAX_FRAME_BYTES = 128 * 1024 * 1024
 
 export function openHeavyConnections(options: HeavyConnectionsOptions): HeavyConnections {
   const { clock, dial } = options.ports
@@ -69,6 +70,7 @@ export function openHeavyConnections(options: HeavyConnectionsOptions): HeavyCon
       url: options.url,
       dial,
       clock,
+      maxFrameBytes: MAX_FRAME_BYTES,
       onOpen: () => {
         opened = true
         free(socket)

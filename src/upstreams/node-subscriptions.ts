@@ -26,6 +26,7 @@ import {
   wantedOf,
 } from './notification-scopes.ts'
 import { WrpcSocket } from './wrpc.ts'
+import { MAX_MEMBERS } from './wrpc-message.ts'
 
 export interface NodeNotification {
   readonly event: NotificationName
@@ -189,7 +190,7 @@ export class NodeSubscriptions {
   }
 
   #deliver(node: string, params: Buffer): void {
-    const [tag, bytes] = sliceMembers(params)?.entries().next().value ?? []
+    const [tag, bytes] = sliceMembers(params, MAX_MEMBERS)?.entries().next().value ?? []
     if (tag === undefined || bytes === undefined || !isNotificationName(tag)) {
       const detail = params.toString('utf8', 0, 200)
       this.#options.onTrouble?.({ node, what: 'unknown_notification', detail })

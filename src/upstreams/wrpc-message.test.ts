@@ -26,7 +26,7 @@ test('a notification has no id, an error has its text', () => {
   )
   assert.equal(note?.id, undefined)
   const [tag, payload] =
-    sliceMembers(note?.params ?? Buffer.alloc(0))
+    sliceMembers(note?.params ?? Buffer.alloc(0), 16)
       ?.entries()
       .next().value ?? []
   assert.equal(tag, 'VirtualDaaScoreChanged')
@@ -94,4 +94,13 @@ test('any frame with members in any order is cut like a parser would', () => {
     assert.equal(cut?.id, i)
     assert.deepEqual(JSON.parse(cut?.params?.toString() ?? ''), JSON.parse(text).params)
   }
+})
+
+test('frames and errors of many members are refused at the bound; a long error text is cut', () => {
+  const members = (count: number) => Array.from({ length: count }, (_, at) => `"m${at}":${at}`).join()
+  assert.ok(frame(`{${members(16)}}`))
+  assert.equal(frame(`{${members(17)}}`), undefined)
+  assert.equal(errorText(Buffer.from(`{"message":"${'x'.repeat(100_000)}"}`)).length, 2_000)
+  const named = `{"message":"long","at":0,${members(17)}}`
+  assert.equal(errorText(Buffer.from(named)), named)
 })

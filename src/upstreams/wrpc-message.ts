@@ -19,6 +19,9 @@ const LETTER_N = 0x6e
 const DIGIT_0 = 0x30
 
 const MAX_ID_DIGITS = 15
+/** Of a frame, an error or a notification; the result is not looked into. */
+export const MAX_MEMBERS = 16
+const MAX_ERROR_CHARS = 2_000
 
 /** undefined when the bytes are not one JSON object, as far as this reader looks. */
 export function sliceMessage(bytes: Buffer): WrpcMessage | undefined {
@@ -26,7 +29,9 @@ export function sliceMessage(bytes: Buffer): WrpcMessage | undefined {
   let method: string | undefined
   let params: Buffer | undefined
   let error: Buffer | undefined
+  let members = 0
   const whole = eachMember(bytes, (name, from, to) => {
+    if (++members > MAX_MEMBERS) return false
     if (name === 'id') {
       id = readId(bytes, from, to)
       return !Number.isNaN(id)
@@ -66,7 +71,7 @@ function plainString(bytes: Buffer): string | undefined {
 
 /** The text of `{"code":0,"message":"…","data":null}`. The code is always 0: only the text names the cause. */
 export function errorText(error: Buffer): string {
-  const message = sliceMembers(error)?.get('message')
+  const message = sliceMembers(error, MAX_MEMBERS)?.get('message')
   const text = message === undefined ? undefined : plainString(message)
-  return text ?? error.toString('utf8', 0, Math.min(error.length, 2_000))
+  return text?.slice(0, MAX_ERROR_CHARS) ?? error.toString('utf8', 0, Math.min(error.length, MAX_ERROR_CHARS))
 }

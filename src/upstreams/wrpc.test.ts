@@ -120,3 +120,11 @@ test('notifications are handed over with their payload', async (t) => {
   await socket.call('ping', '{}', { timeoutMs })
   assert.deepEqual(seen, ['newBlockTemplateNotification {"NewBlockTemplate":{}}'])
 })
+
+test('a frame above the limit ends the socket and is not read', async (t) => {
+  const { node, socket, closes } = await connected(t, { maxFrameBytes: 10_000 })
+  node.respond.set('getSink', () => `"${'x'.repeat(10_000)}"`)
+  const answer = await socket.call('getSink', '{}', { timeoutMs })
+  assert.equal(answer.kind === 'fault' && answer.fault, 'closed')
+  assert.match(closes.join(), /max payload/i)
+})

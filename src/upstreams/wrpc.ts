@@ -26,6 +26,7 @@ export interface WrpcOptions {
   onNotification?: (method: string, params: Buffer) => void
   pingMs?: number
   connectTimeoutMs?: number
+  maxFrameBytes?: number
 }
 
 export interface WireCallOptions {
@@ -35,6 +36,8 @@ export interface WireCallOptions {
 
 const DEFAULT_PING_MS = 5_000
 const DEFAULT_CONNECT_TIMEOUT_MS = 4_000
+/** Blocks and answers of light calls have less than half of it. Frames are cut in the thread that receives them. */
+const DEFAULT_MAX_FRAME_BYTES = 4 * 1024 * 1024
 /** How exact the time limits of calls are. */
 const LIMIT_STEP_MS = 20
 
@@ -120,7 +123,7 @@ export class WrpcSocket {
   }
 
   #connect(): NodeConnection {
-    return this.#options.dial(this.#options.url, {
+    const events = {
       onOpen: () => {
         if (this.#state !== 'connecting') return
         this.#state = 'open'
@@ -128,12 +131,14 @@ export class WrpcSocket {
         this.#lastProgressMs = elapsedMs(this.#clock)
         this.#options.onOpen?.()
       },
-      onMessage: (data) => this.#receive(data),
+      onMessage: (data: Buffer) => this.#receive(data),
       onPong: () => {
         this.#awaitsPong = false
       },
-      onClose: (detail) => this.#closed(detail),
-    })
+      onClose: (detail: string) => this.#closed(detail),
+    }
+    const { dial, url, maxFrameBytes = DEFAULT_MAX_FRAME_BYTES } = this.#options
+    return dial(url, events, { maxFrameBytes })
   }
 
   #ping(): void {
