@@ -5,7 +5,7 @@
 export async function until(
   what: string,
   holds: () => boolean | Promise<boolean>,
-  limitMs = 30_000,
+  limitMs = 60_000,
   pauseMs = 10,
 ): Promise<void> {
   const endsAt = performance.now() + limitMs
