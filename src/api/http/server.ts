@@ -19,6 +19,7 @@ import type { Metrics } from '../../kit/metrics.ts'
 import { ignoreConnectionErrors } from '../../kit/socket-errors.ts'
 import { methodFinder, type PublishedRoute } from '../publish/router.ts'
 import { type BoundPort, bindPort } from './bind-port.ts'
+import { boundConnections } from './bound-connections.ts'
 import { boundPipelines } from './bound-pipelines.ts'
 import { callerAddress } from './caller-address.ts'
 import type { Certificate } from './certificate.ts'
@@ -210,6 +211,7 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   const keepAliveMs = options.keepAliveMs ?? KEEP_ALIVE_MS
   keepHalfClosedReaders(app.server, keepAliveMs)
+  boundConnections(app.server, log)
   boundPipelines(app.server, parseInTurns(app.server))
   const fastHttp = openFastHttp(app.server, {
     find: (method, path, bodyBytes) =>

@@ -1,6 +1,7 @@
 /** What the machine gives: disk, memory, files, time. */
-import { existsSync, readFileSync, statfsSync } from 'node:fs'
+import { existsSync, statfsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { openFileLimit } from '../../kit/open-file-limit.ts'
 import { type Advice, type DoctorCheck, type Machine, NOTHING } from './check.ts'
 
 /** Each connection is a file, and so are databases and sockets to venues and nodes. */
@@ -54,17 +55,9 @@ export const openFiles: DoctorCheck = {
   run({ service }) {
     const limit = openFileLimit(service?.pid)
     if (limit === undefined || limit >= MIN_OPEN_FILES) return NOTHING
-    const finding = `${service === undefined ? 'A process' : 'The service'} may open ${limit} files: connections above that are refused.`
+    const finding = `${service === undefined ? 'A process' : 'The service'} may open ${limit} files: it accepts only a part of that as connections.`
     return [{ finding, todo: 'Set LimitNOFILE=65536 in its unit, or ulimit -n before it starts.' }]
   },
-}
-
-/** Of a process, by default this one. */
-function openFileLimit(pid: number | 'self' = 'self'): number | undefined {
-  const file = `/proc/${pid}/limits`
-  if (!existsSync(file)) return undefined
-  const [, soft] = /^Max open files\s+(\S+)/m.exec(readFileSync(file, 'utf8')) ?? []
-  return soft === 'unlimited' ? Number.POSITIVE_INFINITY : Number(soft)
 }
 
 export const memory: DoctorCheck = {
