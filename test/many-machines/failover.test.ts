@@ -50,7 +50,7 @@ before(
     for (const part of PARTS)
       await until(`${part} is led`, async () => (await leaderOf(machines, part, workers)) !== undefined)
     witness = await startWitness(machines, () => [api.url], { kills: 2 * (ROUNDS + 3) })
-    await until('rows arrive', async () => (await newestMs()) > Date.now() - 10_000, 240_000, LOOK_MS)
+    await rowsArrive()
     log = await logWrites(new URL(place.address).searchParams.get('schema') ?? '')
     fromMs = Math.ceil((Date.now() + 2_000) / 1_000) * 1_000
   },
@@ -83,7 +83,7 @@ async function victim(random: SeededRandom): Promise<{ leader: ChildService; res
 
 async function rowsArrive(): Promise<void> {
   const sinceMs = Date.now()
-  await until('rows arrive again', async () => (await newestMs()) > sinceMs, 180_000, LOOK_MS)
+  await until('rows arrive', async () => (await newestMs()) > sinceMs, 240_000, LOOK_MS)
 }
 
 async function kill(random: SeededRandom): Promise<string> {
