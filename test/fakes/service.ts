@@ -100,7 +100,7 @@ export interface ChildService {
   kill(signal: 'SIGTERM' | 'SIGKILL' | 'SIGINT'): Promise<number | string>
 }
 
-const START_TIMEOUT_MS = 60_000
+const START_TIMEOUT_MS = 150_000
 
 /** Starts the service in a process of its own, as `npm start` does. */
 export async function spawnService(

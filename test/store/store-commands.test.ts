@@ -95,7 +95,7 @@ test('tables of a newer release are refused with a sentence, and nothing is chan
     await postgresRows(`DELETE FROM ${address.schema}.schema_versions WHERE label = $1`, ['coordination'])
     const refused = await cli(folder.path, ['store', 'migrate', '--store', place.address])
     assert.equal(refused.code, 1)
-    assert.match(refused.stderr, /jobs tables have schema version 99, this release knows up to 1\./)
+    assert.match(refused.stderr, /jobs tables have schema version 99, this release knows up to \d+\./)
     assert.doesNotMatch(refused.stderr, /\n\s+at /, 'no stack')
     const problems = problemsOf(await checkStore(address))
     assert.equal(problems.length, 2)

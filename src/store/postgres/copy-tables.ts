@@ -67,6 +67,7 @@ const RULES: Record<string, TableRule> = {
   transactions: { key: ['place'] },
   job_position: { own: ['only_row'], key: ['log_id'] },
   jobs: { own: ['claim'] },
+  job_history: { key: ['subscription_id', 'number'] },
 }
 
 /** The newest numbers that tables have given, whose rows may be gone. */

@@ -93,4 +93,59 @@ export const JOBS_MIGRATIONS: readonly Migration[] = [
       CREATE INDEX job_history_by_time ON job_history (last_attempt_at);
     `,
   },
+  {
+    version: 2,
+    name: 'history by month',
+    sql: `
+      -- What there is stays where it is, as the first part: no row is copied.
+      ALTER TABLE job_history RENAME TO job_history_first;
+      ALTER TABLE job_history_first DROP CONSTRAINT job_history_pkey;
+      ALTER INDEX job_history_by_time RENAME TO job_history_first_by_time;
+      CREATE TABLE job_history (LIKE job_history_first INCLUDING DEFAULTS INCLUDING CONSTRAINTS)
+        PARTITION BY RANGE (last_attempt_at);
+      -- A number is given once; the time is in the key because parts are told apart by it.
+      ALTER TABLE job_history ADD PRIMARY KEY (subscription_id, number, last_attempt_at);
+      CREATE INDEX job_history_by_time ON job_history (last_attempt_at);
+      DO $$
+      DECLARE
+        newest bigint;
+      BEGIN
+        SELECT greatest(now_ms(), max(last_attempt_at)) INTO newest FROM job_history_first;
+        EXECUTE format(
+          'ALTER TABLE job_history ATTACH PARTITION job_history_first FOR VALUES FROM (MINVALUE) TO (%s)',
+          (extract(epoch FROM date_trunc('month', to_timestamp(newest / 1000.0) AT TIME ZONE 'UTC')
+            + interval '1 month') * 1000)::bigint);
+      END $$;
+      -- Of times for which nobody has made a part: a wrong clock, or a store that nobody kept up.
+      CREATE TABLE job_history_other PARTITION OF job_history DEFAULT;
+
+      -- False where the time belongs to a part already, or rows of it lie among the others.
+      CREATE FUNCTION add_history(part text, low bigint, high bigint) RETURNS boolean LANGUAGE plpgsql AS $$
+      BEGIN
+        IF to_regclass(quote_ident(part)) IS NOT NULL THEN RETURN false; END IF;
+        EXECUTE format('CREATE TABLE %I (LIKE job_history INCLUDING ALL)', part);
+        EXECUTE format('ALTER TABLE job_history ATTACH PARTITION %I FOR VALUES FROM (%s) TO (%s)', part, low, high);
+        RETURN true;
+      EXCEPTION WHEN check_violation OR invalid_object_definition THEN
+        RETURN false;
+      END $$;
+      -- Drops the parts of which everything is older.
+      CREATE FUNCTION drop_history(older_than bigint) RETURNS int LANGUAGE plpgsql AS $$
+      DECLARE
+        part text;
+        dropped int := 0;
+      BEGIN
+        FOR part IN
+          SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+          WHERE i.inhparent = to_regclass('job_history')
+            AND (regexp_match(pg_get_expr(c.relpartbound, c.oid), 'TO \\(''?(\\d+)''?\\)'))[1]::bigint <= older_than
+          ORDER BY c.relname
+        LOOP
+          EXECUTE format('DROP TABLE %I', part);
+          dropped := dropped + 1;
+        END LOOP;
+        RETURN dropped;
+      END $$;
+    `,
+  },
 ]

@@ -2,6 +2,7 @@ import { deliveryNumber } from '../jobs/delivery-id.ts'
 import { jobOf, type OutcomeRow, outcomeRow } from '../jobs/job-rows.ts'
 import type { JobsStore } from '../jobs.ts'
 import { type Database, type Queries, statement } from './database.ts'
+import { historyMonths } from './jobs-history.ts'
 import { lockForHealth, noteHealth } from './jobs-subscriptions.ts'
 import { storable } from './texts.ts'
 
@@ -110,6 +111,7 @@ interface ClaimedJobRow {
 type Settling = Pick<JobsStore, 'claim' | 'settle' | 'retryNow' | 'prune'>
 
 export function jobSettling(db: Database): Settling {
+  const keepMonths = historyMonths(db)
   return {
     async claim({ subscriptionId, limit, claimMs }) {
       const rows = await db.rows<ClaimedJobRow>(CLAIM, [subscriptionId, limit, claimMs])
@@ -128,6 +130,7 @@ export function jobSettling(db: Database): Settling {
       return number !== undefined && (await db.run(RETRY_NOW, [number, subscriptionId])) > 0
     },
     async prune(maxAgeMs) {
+      await keepMonths(maxAgeMs)
       const forgotten = await db.run(PRUNE_HISTORY, [maxAgeMs])
       return forgotten + (await expire(db, maxAgeMs)) + (await deleteUnusedPayloads(db))
     },
