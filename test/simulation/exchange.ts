@@ -173,16 +173,11 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
   /** When the recorder ended and started. */
   const restarts: number[] = []
   const withoutRequests: { fromMs: number; toMs: number }[] = []
-  /** When other faults began and ended. */
-  const marks: number[] = []
   const budget = watchBudget(network, sandbox.faults, time)
   const recording = await startRecording(surroundings, {
     name: venue,
     outside,
-    onChange() {
-      marks.push(time.nowMs)
-      restarts.push(time.nowMs)
-    },
+    onChange: () => void restarts.push(time.nowMs),
     createRecorder({ process, store, log, audit }) {
       const { clock, random } = process
       return recordExchange({
@@ -201,18 +196,6 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
   const { reader } = recording
   const sealed = createSealedPages(reader, feeds, random.stream('sealed'))
   const leaks = createLeakWatch(surroundings, () => ({ timers: recording.timers, ...network.counts() }))
-
-  /**
-   * Trades without numbers are proven by the venue's count of their minute. Where another fault leaves a gap in the same
-   * minute, the count cannot tell what is missing from what is in the gap.
-   */
-  function uncountable({ fromMs, toMs }: { fromMs: number; toMs: number }) {
-    const minutes = {
-      fromMs: Math.floor(fromMs / MINUTE_MS) * MINUTE_MS,
-      toMs: Math.ceil(toMs / MINUTE_MS) * MINUTE_MS,
-    }
-    return marks.some((atMs) => atMs >= minutes.fromMs && atMs < minutes.toMs) ? [minutes] : []
-  }
 
   /** The contract: counts are null in bars that are rebuilt without aggregate trades. A start under such a fault does that. */
   const mayLackCounts = (fromMs: number, toMs: number) =>
@@ -235,7 +218,8 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
           mayLackCounts,
           quietOf: (dataset, interval) => {
             if (!isLostForGood(venue, dataset, interval)) return []
-            if (dataset === 'trades' || dataset === 'candles') return quiet.flatMap(uncountable)
+            // The venue's count of their minute proves them.
+            if (dataset === 'trades' || dataset === 'candles') return []
             return quiet.filter(({ lengthMs }) => lengthMs < noticedMs(dataset, interval))
           },
           ...(rangeOf === undefined ? {} : { rangeOf }),
@@ -248,9 +232,7 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
     begin(fault) {
       if (OF_REQUESTS.includes(fault.kind))
         withoutRequests.push({ fromMs: time.nowMs, toMs: time.nowMs + fault.durationMs })
-      if (!['mute', 'hang', 'skip', 'malformed', 'delisted'].includes(fault.kind))
-        marks.push(time.nowMs, time.nowMs + fault.durationMs)
-      else {
+      if (['mute', 'hang', 'skip', 'malformed', 'delisted'].includes(fault.kind)) {
         // Which frames are lost by their number is a matter of chance.
         const lengthMs = fault.durationMs === 0 ? 0 : fault.durationMs
         const endMs = time.nowMs + (fault.durationMs === 0 ? MINUTE_MS : fault.durationMs)

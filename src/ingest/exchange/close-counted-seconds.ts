@@ -1,33 +1,41 @@
 /**
  * Seconds built from trades without numbers. Nothing but the venue's own count of the minute can close them:
  *
- *   as many as we have, or fewer          ──▶ closed
- *   more                                  ──▶ waits for `lateTradesMs`, then the minute is a gap in trades and seconds
+ *   as many as we have, or fewer          ──▶ closed; a known gap in the minute is none, if its trades were all sent again
+ *   more                                  ──▶ waits for `lateTradesMs`; then what of the minute has no other proof
+ *                                             (prove-parts.ts) is a gap in trades and seconds
  *   not known                             ──▶ as if there were more
- *   a known gap in the minute             ──▶ the seconds outside it are closed, unless the count shows that the
- *                                             trades of the gap were all sent again
  */
 import type { Feed } from '../../core/feed.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
 import { BuiltSeconds } from './built-seconds.ts'
+import type { Candle } from './candle.ts'
 import { putSeconds, type SecondCloser, type WaitingMinute } from './close-seconds.ts'
+import { MinuteParts } from './prove-parts.ts'
 import type { UnclosedTrades } from './resume.ts'
 import type { SymbolParts } from './symbol-parts.ts'
 
+const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
 
 export function closeCountedSeconds(parts: SymbolParts, left?: UnclosedTrades): SecondCloser {
   const { plan, symbol, writer, tracker, counts, clock } = parts
   const feed = candleFeed(plan.source, symbol, '1s')
-  const feeds: Feed[] = plan.hasTrades ? [feed, feedOf('trades', plan.source, symbol)] : [feed]
+  const trades = feedOf('trades', plan.source, symbol)
+  const feeds: Feed[] = plan.hasTrades ? [feed, trades] : [feed]
   const built = new BuiltSeconds()
   let waiting: WaitingMinute[] = []
   /** Empty trades, by their minute. */
   const empties = new Map<number, number>()
-  if (left !== undefined) built.resume(left)
+  const proof = new MinuteParts()
+  if (left !== undefined) {
+    built.resume(left)
+    for (const trade of left.trades) proof.trade(trade)
+  }
 
   /** False while more trades are waited for. */
-  function closeMinute({ openMs, count }: WaitingMinute, nowMs: number): boolean {
+  function closeMinute(minute: WaitingMinute, nowMs: number): boolean {
+    const { openMs, count } = minute
     const endMs = openMs + MINUTE_MS
     const verdict = judgeCount({
       count,
@@ -39,26 +47,37 @@ export function closeCountedSeconds(parts: SymbolParts, left?: UnclosedTrades): 
     if (verdict === 'wait') return false
     // After a start the venue sends the last trades again: of a second that was closed before, only some of them.
     const candles = built.take(endMs).filter((candle) => candle.openMs >= openMs)
-    if (verdict === 'lost') {
-      counts.missedMinutes += 1
-      for (const each of feeds) tracker.lost(each, openMs, endMs, 'not_observed')
-      return true
-    }
+    if (verdict === 'lost') closeProvenParts(minute, candles)
+    else putSeconds(parts, verdict === 'broken' ? built.outsideGaps(candles) : candles, true)
     if (verdict === 'more') counts.differences += 1
-    putSeconds(parts, verdict === 'broken' ? built.outsideGaps(candles) : candles, true)
     for (const each of feeds) {
-      if (verdict !== 'broken') tracker.confirm(each, openMs, endMs)
+      if (verdict === 'whole' || verdict === 'more') tracker.confirm(each, openMs, endMs)
       writer.final(each, endMs)
     }
+    proof.forget(endMs)
     return true
+  }
+
+  function closeProvenParts(minute: WaitingMinute, candles: readonly Candle[]): void {
+    const unproven = proof.unproven(minute)
+    const fromMs = Math.floor(unproven.fromMs / SECOND_MS) * SECOND_MS
+    const toMs = Math.ceil(unproven.toMs / SECOND_MS) * SECOND_MS
+    counts.missedMinutes += 1
+    const proven = candles.filter(({ openMs }) => openMs < fromMs || openMs >= toMs)
+    putSeconds(parts, built.outsideGaps(proven), true)
+    tracker.unproven(feed, fromMs, toMs)
+    if (plan.hasTrades) tracker.unproven(trades, unproven.fromMs, unproven.toMs)
   }
 
   return {
     receive() {},
     trade(trade) {
-      if (!built.add(trade)) counts.lateTrades += 1
+      if (built.add(trade)) proof.trade(trade)
+      else counts.lateTrades += 1
     },
+    minute: (candle, receivedMs) => proof.show(candle, receivedMs),
     empty(timeMs) {
+      proof.giveUp(timeMs)
       const minuteMs = Math.floor(timeMs / MINUTE_MS) * MINUTE_MS
       empties.set(minuteMs, (empties.get(minuteMs) ?? 0) + 1)
     },
@@ -79,6 +98,16 @@ export function closeCountedSeconds(parts: SymbolParts, left?: UnclosedTrades): 
   }
 }
 
+type CountVerdict =
+  | 'whole'
+  /** More than the venue counts. */
+  | 'more'
+  /** None is missing outside the known gaps. */
+  | 'broken'
+  | 'wait'
+  /** Some are missing. */
+  | 'lost'
+
 /** Judges the stored trades of a minute by the venue's count. */
 export function judgeCount(minute: {
   /** Undefined where it is not known: nothing proves that the stored trades are all. */
@@ -89,13 +118,11 @@ export function judgeCount(minute: {
   readonly isInGap: boolean
   /** Whether late trades are no longer waited for. */
   readonly isOverdue: boolean
-}): 'whole' | 'more' | 'broken' | 'wait' | 'lost' {
+}): CountVerdict {
   const { count, stored } = minute
-  if (count === undefined) return minute.isInGap ? 'broken' : minute.isOverdue ? 'lost' : 'wait'
-  const own = stored < count ? Math.min(stored + minute.empty, count) : stored
+  const own = Math.min(stored + minute.empty, count ?? Number.POSITIVE_INFINITY)
+  if (count === undefined || own < count) return minute.isOverdue ? 'lost' : 'wait'
   // A new subscription may have sent the missed trades again: the venue's own count is the proof.
-  if (own === count && (count > 0 || !minute.isInGap)) return 'whole'
-  if (minute.isInGap) return 'broken'
-  if (own > count) return 'more'
-  return minute.isOverdue ? 'lost' : 'wait'
+  if (stored <= count && (count > 0 || !minute.isInGap)) return 'whole'
+  return minute.isInGap ? 'broken' : 'more'
 }

@@ -92,6 +92,7 @@ export function closeNumberedSeconds(
       open.add(openMs)
       newestMs = Math.max(newestMs, trade.timeMs)
     },
+    minute() {},
     empty() {},
     gap: (fromMs, toMs) => built.gap(fromMs, toMs),
     begin(atMs) {

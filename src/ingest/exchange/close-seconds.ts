@@ -23,6 +23,8 @@ import type { SymbolParts } from './symbol-parts.ts'
 export interface SecondCloser {
   /** A candle of a second from the stream. */
   receive(kline: CandleObservation): void
+  /** The candle of a minute as the stream shows it. */
+  minute(candle: Candle, receivedMs: number): void
   trade(trade: TradeFact): void
   /** An empty trade: the venue may count it, no row has it. */
   empty(timeMs: number): void

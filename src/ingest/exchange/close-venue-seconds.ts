@@ -39,6 +39,7 @@ export function closeVenueSeconds(parts: SymbolParts): SecondCloser {
       putSeconds(parts, [candleOfKline(kline)], kline.closed)
     },
     trade() {},
+    minute() {},
     empty() {},
     gap() {},
     begin() {},

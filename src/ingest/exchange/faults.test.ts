@@ -244,13 +244,14 @@ test('over the whole time: rows and gaps together are exactly what happened', as
   }
 })
 
-test('trades without numbers: the count of the venue shows the minute in which some were lost', async () => {
+test('trades without numbers: the count of the venue shows the minute in which some were lost, its candles the moment', async () => {
   const skip = begun.find(({ fault }) => fault.kind === 'skip' && fault.venue === 'perp')
   const fromMs = Math.floor((skip?.fromMs ?? 0) / MINUTE_MS) * MINUTE_MS
   const feed = feedOf('trades', 'perpdex', 'BTC')
-  assert.deepEqual(await readGaps(recording.store, feed, { fromMs, toMs: fromMs + MINUTE_MS }), [
-    { source: 'perpdex', from: fromMs, to: fromMs + MINUTE_MS, reason: 'not_observed' },
-  ])
+  const gaps = await readGaps(recording.store, feed, { fromMs, toMs: fromMs + MINUTE_MS })
+  assert.equal(gaps.length, 1, JSON.stringify(gaps))
+  assert.equal(gaps[0]?.reason, 'not_observed')
+  assert.ok((gaps[0]?.to ?? 0) - (gaps[0]?.from ?? 0) < MINUTE_MS / 2, JSON.stringify(gaps))
 })
 
 test('a muted symbol: the gap begins a millisecond after what was received last', async () => {

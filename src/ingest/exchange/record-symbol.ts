@@ -20,6 +20,7 @@ import type { LiveRecorder } from '../shared/live-recorder.ts'
 import { sequenceOf } from '../shared/sequence.ts'
 import { DerivativesProgress } from './await-derivatives.ts'
 import { tradeFact } from './backfill-trade-candles.ts'
+import { candleOfKline } from './candle.ts'
 import { closeCountedSeconds } from './close-counted-seconds.ts'
 import { closeFlow, type FlowCloser } from './close-flow.ts'
 import { closeMinutes, type MinuteCloser } from './close-minutes.ts'
@@ -128,7 +129,10 @@ export class SymbolRecorder implements LiveRecorder {
     switch (observation.kind) {
       case 'candle':
         if (observation.interval === '1s') this.seconds.receive(observation)
-        else this.minutes.receive(observation)
+        else {
+          this.minutes.receive(observation)
+          this.seconds.minute(candleOfKline(observation), observation.receivedMs)
+        }
         return
       case 'aggregate_trade':
         parts.counts.trades += 1

@@ -1,0 +1,125 @@
+/**
+ * Which parts of a minute have all their trades, where the venue's count of the minute shows that some are missing. As a
+ * minute grows, the stream shows its candle again and again: how many trades it has so far, and their volume.
+ *
+ *   trades of ours   x  x   x  ·  ·  ·  x   x  x
+ *   candles shown      2      4      6    7   8    ──▶ the venue's own candle: 9
+ *
+ *   as many of ours from the start as a candle counts, with its volume        ──▶ none is missing among them
+ *   as many of ours from the end as came after a candle, with their volume    ──▶ none is missing after it
+ *
+ * Trades of the same size could make one candle fit by chance, so all candles before it, or after it, have to fit too.
+ */
+import { add, compare, type Decimal, decimal, subtract, ZERO } from '../../core/decimal.ts'
+import type { HistoryRange } from '../../venues/venue.ts'
+import type { TradeFact } from './build-candles.ts'
+import type { Candle } from './candle.ts'
+import type { WaitingMinute } from './close-seconds.ts'
+
+const MINUTE_MS = 60_000
+/** A minute with more trades has no proof of parts. */
+const MAX_TRADES = 10_000
+const MAX_SHOWN = 200
+/** How far our clock may be behind the venue's. */
+const MAX_BEHIND_MS = 5_000
+
+interface Minute {
+  trades: { timeMs: number; size: Decimal }[]
+  /** By their count: when such a candle was first received. */
+  readonly shown: Map<number, { volume: Decimal; receivedMs: number }>
+  isUnprovable: boolean
+}
+
+export class MinuteParts {
+  private readonly minutes = new Map<number, Minute>()
+
+  trade({ timeMs, size }: Pick<TradeFact, 'timeMs' | 'size'>): void {
+    const minute = this.minuteOf(timeMs)
+    if (minute.trades.length < MAX_TRADES && !minute.isUnprovable)
+      minute.trades.push({ timeMs, size: decimal(size) })
+    else this.giveUp(timeMs)
+  }
+
+  /** The candle of a minute as the stream shows it. */
+  show({ openMs, count, volume }: Pick<Candle, 'openMs' | 'count' | 'volume'>, receivedMs: number): void {
+    const { shown } = this.minuteOf(openMs)
+    if (!shown.has(count) && shown.size < MAX_SHOWN) shown.set(count, { volume, receivedMs })
+  }
+
+  /** The venue may or may not count a trade of this time. */
+  giveUp(timeMs: number): void {
+    const minute = this.minuteOf(timeMs)
+    minute.isUnprovable = true
+    minute.trades = []
+  }
+
+  /** What is left without proof. */
+  unproven({ openMs, count, volume }: Pick<WaitingMinute, 'openMs' | 'count' | 'volume'>): HistoryRange {
+    const endMs = openMs + MINUTE_MS
+    const all = { fromMs: openMs, toMs: endMs }
+    const minute = this.minutes.get(openMs)
+    if (minute === undefined || minute.isUnprovable) return all
+    const trades = minute.trades.toSorted((a, b) => a.timeMs - b.timeMs)
+    const sums = [ZERO]
+    for (const { size } of trades) sums.push(add(sums.at(-1) ?? ZERO, size))
+    const shown = [...minute.shown].sort(([a], [b]) => a - b)
+    const fromMs = provenFromStart(trades, sums, shown) ?? openMs
+    const toMs =
+      count === undefined || volume === undefined
+        ? endMs
+        : (provenToEnd(trades, sums, shown.toReversed(), { count, volume }) ?? endMs)
+    return fromMs < toMs ? { fromMs, toMs: Math.min(toMs, endMs) } : all
+  }
+
+  /** The minutes before this are closed. */
+  forget(beforeMs: number): void {
+    for (const openMs of this.minutes.keys()) if (openMs < beforeMs) this.minutes.delete(openMs)
+  }
+
+  private minuteOf(timeMs: number): Minute {
+    const openMs = Math.floor(timeMs / MINUTE_MS) * MINUTE_MS
+    const known = this.minutes.get(openMs)
+    if (known !== undefined) return known
+    const minute: Minute = { trades: [], shown: new Map(), isUnprovable: false }
+    this.minutes.set(openMs, minute)
+    return minute
+  }
+}
+
+type Shown = readonly (readonly [count: number, candle: { volume: Decimal; receivedMs: number }])[]
+
+/** Up to the last trade that is proven. */
+function provenFromStart(
+  trades: Minute['trades'],
+  sums: readonly Decimal[],
+  shown: Shown,
+): number | undefined {
+  let provenMs: number | undefined
+  for (const [count, { volume }] of shown) {
+    const sum = sums[count]
+    if (sum === undefined || compare(sum, volume) !== 0) break
+    const last = trades[count - 1]
+    if (last !== undefined) provenMs = last.timeMs + 1
+  }
+  return provenMs
+}
+
+/** From the newest candle backwards: up to the first trade after it. */
+function provenToEnd(
+  trades: Minute['trades'],
+  sums: readonly Decimal[],
+  shown: Shown,
+  final: { readonly count: number; readonly volume: Decimal },
+): number | undefined {
+  let provenMs: number | undefined
+  const total = sums.at(-1) ?? ZERO
+  for (const [count, { volume, receivedMs }] of shown) {
+    const before = trades.length - (final.count - count)
+    const sum = sums[before]
+    if (sum === undefined || compare(subtract(total, sum), subtract(final.volume, volume)) !== 0) break
+    // A candle has no time, but none later than it came.
+    const shownMs = receivedMs + MAX_BEHIND_MS
+    provenMs = Math.min(shownMs, trades[before]?.timeMs ?? shownMs)
+  }
+  return provenMs
+}
