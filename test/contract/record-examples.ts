@@ -11,6 +11,7 @@ import { expandDocument } from '../fakes/expand-document.ts'
 import { startReceiver } from '../fakes/receiver.ts'
 import { dataFolder, printedKey, spawnService } from '../fakes/service.ts'
 import { type Document, type Tried, tryAll } from '../fakes/try-it.ts'
+import { shortenAnswer } from './shorten-answer.ts'
 
 const FILE = join(import.meta.dirname, '../../src/api/publish/examples.json')
 /** One row shows a list; every one of its fields is in it. */
@@ -18,9 +19,10 @@ const SHORT = { limit: '1', depth: '2' }
 /** A fresh sandbox has no hour of these yet. */
 const FINE = ['GET /v1/open-interest', 'GET /v1/perpdex/open-interest']
 const valuesOf = (name: string) => (FINE.includes(name) ? { ...SHORT, interval: '5m' } : SHORT)
-/** Levels of an order book. */
-const MAX_LEVELS = 2
-const TRIES = 300
+/** Only ends what hangs: the sandbox needs a few minutes for its first covenant, token and resolved market. */
+const LIMIT_MS = 30 * 60_000
+const PAUSE_MS = 2_000
+const ALL = 'all recorded'
 /** An answer that contains itself would never end. */
 const OF_ITSELF = ['GET /openapi.json', 'GET /asyncapi.json']
 
@@ -53,8 +55,11 @@ try {
   const key = await printedKey(service)
   const answers: Record<string, unknown> = {}
   let samples: Recorded['samples'] = {}
-  for (let left = TRIES; left > 0; left--) {
-    await new Promise((resolve) => setTimeout(resolve, 2_000))
+  const endsAt = performance.now() + LIMIT_MS
+  for (let state = 'nothing recorded'; state !== ALL; process.stderr.write(`${state}\n`)) {
+    // Half of them would be worse than those of last time.
+    if (performance.now() > endsAt) throw new Error(`${state}; nothing was written`)
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
     const document = expandDocument((await ask(`${service.url}/openapi.json`)).json as unknown as Document)
     const tried = await tryAll(service.url, key, document, { receiver: receiver.url, values: valuesOf })
     const current = samplesOf(document)
@@ -63,15 +68,13 @@ try {
     samples = current
     for (const one of tried) if (isTelling(one)) answers[one.name] = one.answer.json
     const missing = tried.filter(({ name }) => answers[name] === undefined && isChosen(name))
-    const state = missing.length === 0 ? 'all recorded' : `waiting for ${missing.map(show).join(', ')}`
-    process.stderr.write(`${state}\n`)
-    if (missing.length === 0) break
+    state = missing.length === 0 ? ALL : `waiting for ${missing.map(show).join(', ')}`
   }
   const kept = Object.entries(before.answers).filter(([name]) => !isChosen(name))
   const fresh = Object.entries(answers).filter(([name]) => isChosen(name))
   const sorted = [...kept, ...fresh]
     .filter(([name, answer]) => showsMore(name, answer, { ...before.answers, ...answers }))
-    .map(([name, answer]): [string, unknown] => [name, shortened(name, answer)])
+    .map(([name, answer]): [string, unknown] => [name, shortenAnswer(answer)])
     .sort(([a], [b]) => (a < b ? -1 : 1))
   const recorded: Recorded = {
     samples: wanted.length === 0 ? samples : before.samples,
@@ -95,30 +98,6 @@ function showsMore(name: string, answer: unknown, all: Record<string, unknown>):
 function fieldsOf(answer: unknown): string {
   const { data = answer } = answer as { data?: object | object[] }
   return Object.keys([data].flat()[0] ?? {}).join()
-}
-
-/** What has no limit: the first of each list, which all others are like. */
-function shortened(name: string, given: unknown): unknown {
-  const answer = JSON.parse(JSON.stringify(given), (_name, value: unknown) =>
-    Array.isArray(value) && value.every(Array.isArray) ? value.slice(0, MAX_LEVELS) : value,
-  )
-  if (name === 'GET /v1/sources') {
-    const { data, meta } = answer as { data: { endpoints: unknown[] }[]; meta: object }
-    const [first] = data
-    return { data: [{ ...first, endpoints: first?.endpoints.slice(0, 2) }], meta: { ...meta, count: 1 } }
-  }
-  if (name !== 'GET /v1/status') return answer
-  const { ingestion, nodes, disk, ...rest } = answer as {
-    ingestion: unknown[]
-    nodes: unknown[]
-    disk: { parts: unknown[] }
-  }
-  return {
-    ...rest,
-    ingestion: ingestion.slice(0, 1),
-    nodes: nodes.slice(0, 1),
-    disk: { ...disk, parts: disk.parts.slice(0, 2) },
-  }
 }
 
 function show({ name, answer }: Tried): string {

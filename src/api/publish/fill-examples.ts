@@ -1,5 +1,6 @@
 import type { AnyEndpoint } from '../../contract/endpoint.ts'
 import { type ExampleSamples, exampleOf } from '../../contract/example.ts'
+import { freeName, mapValues } from './part-names.ts'
 import { publishedRoutes } from './router.ts'
 
 type Json = Record<string, unknown>
@@ -49,5 +50,45 @@ export function fillExamples<Services>(
     }
     filled[path] = { ...methods, [method.toLowerCase()]: own }
   }
-  return { ...document, paths: filled }
+  return shareAgain({ ...(document as Document), paths: filled })
+}
+
+/** Parameters that stopped being shared when their examples were filled in: equal ones are shared again. */
+function shareAgain(document: Document): object {
+  const { paths, components } = document
+  const parts = Object.values(paths).flatMap((methods) =>
+    Object.values(methods).flatMap(({ parameters }) => parameters),
+  )
+  const used = new Set(parts.map((part) => ('$ref' in part ? part.$ref : undefined)))
+  const named = Object.fromEntries(
+    Object.entries(components.parameters).filter(([name]) => used.has(referenceTo(name))),
+  )
+  const references = new Map<string, { $ref: string }>()
+  for (const [text, [part, ...others]] of Map.groupBy(parts.filter(hasExample), (each) =>
+    JSON.stringify(each),
+  )) {
+    if (part === undefined || others.length === 0) continue
+    const name = freeName(part.name, named)
+    named[name] = part
+    references.set(text, { $ref: referenceTo(name) })
+  }
+  const share = (operation: Operation): Operation => ({
+    ...operation,
+    parameters: operation.parameters.map((part) =>
+      hasExample(part) ? (references.get(JSON.stringify(part)) ?? part) : part,
+    ),
+  })
+  return {
+    ...document,
+    paths: mapValues(paths, (methods) => mapValues(methods, share)),
+    components: { ...components, parameters: named },
+  }
+}
+
+function referenceTo(name: string): string {
+  return `#/components/parameters/${name}`
+}
+
+function hasExample(part: Operation['parameters'][number]): part is Parameter {
+  return 'example' in part
 }

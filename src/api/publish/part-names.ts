@@ -8,3 +8,10 @@ export function freeName(wanted: string, taken: object): string {
 export function pascal(text: string): string {
   return text.replaceAll(/(?:^|[^A-Za-z0-9]+)([A-Za-z0-9])/g, (_, first: string) => first.toUpperCase())
 }
+
+export function mapValues<From, To>(
+  from: Readonly<Record<string, From>>,
+  map: (value: From, key: string) => To,
+): Record<string, To> {
+  return Object.fromEntries(Object.entries(from).map(([key, value]) => [key, map(value, key)]))
+}

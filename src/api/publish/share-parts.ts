@@ -3,7 +3,7 @@
  * parameters, answers and schemas are referred to instead of repeated, and headers are described once (`x-on` says
  * which answers carry them).
  */
-import { freeName, pascal } from './part-names.ts'
+import { freeName, mapValues, pascal } from './part-names.ts'
 import { shareSchemas } from './share-schemas.ts'
 
 type Json = Record<string, unknown>
@@ -97,13 +97,6 @@ function withSchemas({ headers: _described, ...part }: Response, shared: Readonl
 function withoutDefault(part: object): object {
   const { required, ...rest } = part as { required?: boolean }
   return required === false ? rest : part
-}
-
-function mapValues<From, To>(
-  from: Readonly<Record<string, From>>,
-  map: (value: From, key: string) => To,
-): Record<string, To> {
-  return Object.fromEntries(Object.entries(from).map(([key, value]) => [key, map(value, key)]))
 }
 
 /** Names for what occurs more than once. */
