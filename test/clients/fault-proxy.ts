@@ -1,18 +1,17 @@
 /**
  * Between a client and the service: answers 429 and 503 by itself, cuts connections before and inside an answer, delays
- * answers beyond the client's patience, and cuts streams. What it does is drawn from the seed. It
- * remembers what the service charged, also for answers that did not arrive.
+ * answers, and cuts streams. What it does is drawn from the seed. It remembers what the service charged, also for
+ * answers that did not arrive.
  */
 import { createServer, type IncomingMessage, type ServerResponse, request as send } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { portOf } from './port-of.ts'
 
-const FAULTS = ['none', '429', '503', 'cut before', 'cut inside', 'slow', 'too slow'] as const
-type Fault = (typeof FAULTS)[number]
+const FAULTS = ['429', '503', 'cut before', 'cut inside', 'slow'] as const
+type Fault = (typeof FAULTS)[number] | 'none'
 /** Well below any limit of a client. */
 const SLOW_MS = 200
-const SHORT_FAULTS = ['429', '503', 'cut before', 'cut inside', 'slow'] as const
 
 export interface FaultProxy {
   readonly url: string
@@ -30,38 +29,28 @@ export interface FaultProxy {
 
 /** Fewer than the attempts of a client, so that each call succeeds in the end. */
 const MAX_FAULTS_IN_A_ROW = 4
-/** It makes a client wait for its whole limit. */
-const MAX_TOO_SLOW = 1
 
 export async function startFaultProxy(options: {
   target: string
   random: () => number
-  /** The client's limit for one attempt. */
-  timeoutMs: number
   /** Share of requests with a fault. */
   faults?: number
 }): Promise<FaultProxy> {
-  const { random, timeoutMs, faults = 0.33 } = options
+  const { random, faults = 0.33 } = options
   const target = new URL(options.target)
-  const counts = Object.fromEntries(FAULTS.map((fault) => [fault, 0])) as Record<Fault, number>
+  const counts = Object.fromEntries(['none', ...FAULTS].map((fault) => [fault, 0])) as Record<Fault, number>
   const inARow = new Map<string, number>()
   const sockets = new Set<Socket | Duplex>()
   const charged = new Map<string, number>()
   let inFlight = 0
   let cutsLeft = 0
   let streamCuts = 0
-  let tooSlowLeft = MAX_TOO_SLOW
 
   function draw(call: string): Fault {
     const before = inARow.get(call) ?? 0
     const isFault = before < MAX_FAULTS_IN_A_ROW && random() < faults
-    const at = random()
-    const fault = !isFault
-      ? 'none'
-      : at < 0.03 && tooSlowLeft > 0
-        ? 'too slow'
-        : (SHORT_FAULTS[Math.floor(at * SHORT_FAULTS.length)] ?? 'slow')
-    if (fault === 'too slow') tooSlowLeft -= 1
+    const at = Math.floor(random() * FAULTS.length)
+    const fault = (isFault ? FAULTS[at] : undefined) ?? 'none'
     inARow.set(call, isFault ? before + 1 : 0)
     counts[fault] += 1
     return fault
@@ -114,7 +103,7 @@ export async function startFaultProxy(options: {
         answer.on('end', () => {
           charged.set(String(answer.headers['x-request-id']), Number(answer.headers['x-credits-used'] ?? 0))
           const body = Buffer.concat(chunks)
-          const delayMs = fault === 'too slow' ? timeoutMs * 2 : fault === 'slow' ? SLOW_MS : 0
+          const delayMs = fault === 'slow' ? SLOW_MS : 0
           const timer = setTimeout(() => reply(response, answer, body, fault), delayMs)
           response.on('close', () => clearTimeout(timer))
         })

@@ -27,8 +27,8 @@ import { type Found, SCENARIOS } from './scenarios.ts'
 import { signedDeliveries } from './signed-deliveries.ts'
 
 const CUTS = process.env.TAPELINE_SOAK === undefined ? 8 : 50
-/** Long enough for a machine that others use too; only the few answers that are held back reach it. */
-const TIMEOUT_MS = 8_000
+/** Not reached: what a client does when it is, its own tests show, where nothing but the client needs the machine. */
+const TIMEOUT_MS = 280_000
 const RETRIES = 8
 const PYTHON_CLIENT = join(import.meta.dirname, '../../clients/python')
 const SOURCES = join(import.meta.dirname, '../../clients/typescript/src')
@@ -100,7 +100,7 @@ async function readTruth(operation: string, params: object, key: string): Promis
 }
 
 async function withProxy<T>(random: SeededRandom, use: (proxy: FaultProxy) => Promise<T>): Promise<T> {
-  const proxy = await startFaultProxy({ target: service.url, random, timeoutMs: TIMEOUT_MS })
+  const proxy = await startFaultProxy({ target: service.url, random })
   try {
     return await use(proxy)
   } finally {
@@ -191,13 +191,13 @@ describe('against the service', { concurrency: true }, () => {
           [found.webhook.id],
           'one webhook, however often its answer was lost',
         )
-        await until('the service has answered everything', proxy.isIdle)
+        await until('the service has answered everything', proxy.isIdle, 120_000)
         const limits = (await ask(`${service.url}/v1/limits`, { key })).json as { credits: { used: number } }
         const { counts } = proxy
         const lost = proxy.lostCredits(found.request_ids)
         t.diagnostic(`${JSON.stringify(counts)}, credits ${credits}, of lost answers ${lost}`)
         assert.equal(limits.credits.used, credits + lost)
-        for (const fault of ['429', '503', 'cut before', 'cut inside'] as const)
+        for (const fault of ['429', '503', 'cut before', 'cut inside', 'slow'] as const)
           assert.ok(counts[fault] > 0, `the proxy made ${fault}`)
       })
     })
@@ -262,7 +262,7 @@ describe('against the service', { concurrency: true }, () => {
     let isWriting = true
     const proxies: FaultProxy[] = []
     const runs = STREAMS.filter(({ skip }) => skip === false).map(async ({ language, stream }) => {
-      const proxy = await startFaultProxy({ target: service.url, random, timeoutMs: TIMEOUT_MS })
+      const proxy = await startFaultProxy({ target: service.url, random })
       proxy.cutStreams(CUTS)
       proxies.push(proxy)
       const key = await service.key({ plan: 'enterprise', name: language })

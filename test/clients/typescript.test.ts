@@ -28,7 +28,7 @@ interface Asked {
 }
 
 /** Status, headers, body; undefined closes the connection without an answer. */
-type Reply = { status?: number; headers?: Record<string, string>; body: unknown } | undefined
+type Reply = { status?: number; headers?: Record<string, string>; body: unknown } | 'never' | undefined
 
 async function stub(t: TestContext, reply: (n: number, asked: Asked) => Reply) {
   const asked: Asked[] = []
@@ -42,6 +42,7 @@ async function stub(t: TestContext, reply: (n: number, asked: Asked) => Reply) {
       request.socket.destroy()
       return
     }
+    if (answer === 'never') return
     response.writeHead(answer.status ?? 200, answer.headers)
     response.end(typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body))
   })
@@ -86,6 +87,13 @@ test('a POST is repeated under the same Idempotency-Key; the next one has anothe
   assert.equal(keys[0], keys[2])
   assert.notEqual(keys[2], keys[3])
   assert.equal(keys[4], 'mine')
+})
+
+test('an answer that does not come in time is asked for again', async (t) => {
+  const { url, asked } = await stub(t, (n) => (n === 0 ? 'never' : { body: { plan: 'free' } }))
+  const client = new Tapeline({ url, key: 'k', timeoutMs: 500, retries: 20 })
+  assert.deepEqual(await client.limits(), { plan: 'free' })
+  assert.ok(asked.length >= 2)
 })
 
 test('a DELETE whose answer was lost is not repeated, one that was refused is', async (t) => {

@@ -69,13 +69,18 @@ class Retries(unittest.TestCase):
             self.assertEqual(client(stub).limits(), {"plan": "free"})
             self.assertEqual(len(stub.asked), 2)
 
-    def test_an_answer_that_never_ends_runs_into_the_limit(self) -> None:
+    def test_an_answer_that_never_ends_runs_into_the_limit_and_is_asked_for_again(self) -> None:
         is_over = threading.Event()
         with StubService(lambda *_: is_over.wait() and None) as stub:
             with self.assertRaises(tapeline.ConnectionLost) as caught:
                 client(stub, timeout=0.1, retries=1).limits()
-            is_over.set()
             self.assertEqual(caught.exception.lost_attempts, 2)
+            is_over.set()
+        is_over.clear()
+        reply = (200, {}, {"plan": "free"})
+        with StubService(lambda n, _: is_over.wait() and None if n == 0 else reply) as stub:
+            self.assertEqual(client(stub, timeout=0.5, retries=20).limits(), {"plan": "free"})
+            is_over.set()
 
     def test_refusals_are_not_repeated(self) -> None:
         body = {"error": "credits_exhausted", "message": "None left.", "request_id": "req_2", "resets_at": "x"}
