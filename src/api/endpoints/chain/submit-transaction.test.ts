@@ -83,6 +83,27 @@ suite('submissions', { concurrency: true }, () => {
     }
   })
 
+  test('all go to the node that took the last one, until it fails', async (t) => {
+    const { nodes, submitter, call } = await over(t, 2)
+    const taken: string[] = []
+    for (const node of nodes)
+      node.respond.set('submitTransaction', () => {
+        taken.push(node.url)
+        return `{"transactionId":"${ID}"}`
+      })
+    const send = () => submitter.send(call('submitTransaction'), transaction)
+    await send()
+    const [taker, other] = nodes[0]?.url === taken[0] ? nodes : nodes.toReversed()
+    assert.ok(taker && other)
+    // Other calls would go to the faster one.
+    taker.delayMs = 50
+    for (let i = 0; i < 5; i++) await send()
+    assert.deepEqual(new Set(taken), new Set([taker.url]))
+    await taker.die()
+    await send()
+    assert.equal(taken.at(-1), other.url)
+  })
+
   test('a lost answer is not a failure: the next node reports that it has the transaction', async (t) => {
     const { nodes, submitter, call } = await over(t, 2)
     firstTakesSilently(nodes, 'submitTransaction', POOLED)
