@@ -34,6 +34,7 @@ import { createOutput, type Output } from './cli/output.ts'
 import { helpOfAll, parseCommand } from './cli/run-command.ts'
 import { SANDBOX_COMMANDS } from './cli/sandbox-commands.ts'
 import { STORE_COMMANDS } from './cli/store-commands.ts'
+import { systemErrorSentence } from './cli/system-errors.ts'
 import { USAGE_COMMAND } from './cli/usage-command.ts'
 import { USER_COMMANDS } from './cli/users-commands.ts'
 import {
@@ -332,11 +333,10 @@ const KNOWN_ERRORS = [
 try {
   process.exitCode = await main(process.argv.slice(2))
 } catch (error) {
-  const { code, address, port } = error as { code?: string; address?: string; port?: number }
+  const sentence = systemErrorSentence(error)
   if (error instanceof HelpWanted) out(`${error.message}\n`)
   else if (KNOWN_ERRORS.some((kind) => error instanceof kind)) complain((error as Error).message)
-  else if (code === 'EADDRINUSE')
-    complain(`The port ${port} on ${address} is taken. TAPELINE_PORT sets another.`)
+  else if (sentence !== undefined) complain(sentence)
   else complain(error instanceof Error ? (error.stack ?? error.message) : String(error))
   process.exitCode = error instanceof HelpWanted ? 0 : error instanceof UsageError ? WRONG_USE : 1
   setTimeout(() => exitProcess(Number(process.exitCode)), EXIT_GRACE_MS).unref()

@@ -7,7 +7,9 @@ export interface BlockForm {
   readonly rows: number
   /** Blocks do not cross a multiple of it; a row that lies on one begins the next block. */
   readonly gridMs?: number
-  /** Blocks end with a row on a multiple of it, or before, and that row can be read alone: samples are such rows. */
+  /** Blocks end with a row on a multiple of it, or before. */
+  readonly endsMs?: number
+  /** Of blocks that end with a multiple of it the last row can be read alone: samples are such rows. */
   readonly samplesMs?: number
 }
 
@@ -18,6 +20,8 @@ const ROWS = 128
 /** A snapshot is about as long as four candles; there are two in a second. */
 const SNAPSHOTS = 32
 const SNAPSHOTS_MS = 15_000
+/** The finest step whose samples are not every row, or every second one. */
+const SAMPLES_MS = INTERVAL_MS['5m']
 
 /** Undefined where rows stay as they are: those of many instruments are read by instrument. */
 export function blockFormOf(feed: Feed): BlockForm | undefined {
@@ -28,5 +32,7 @@ export function blockFormOf(feed: Feed): BlockForm | undefined {
       : { rows: CANDLES_OF_BLOCK, gridMs: CANDLES_OF_BLOCK * INTERVAL_MS[interval] }
   if (source !== 'perpdex') return undefined
   if (dataset === 'trades') return { rows: ROWS }
-  return dataset === 'snapshots' ? { rows: SNAPSHOTS, samplesMs: SNAPSHOTS_MS } : undefined
+  return dataset === 'snapshots'
+    ? { rows: SNAPSHOTS, endsMs: SNAPSHOTS_MS, samplesMs: SAMPLES_MS }
+    : undefined
 }

@@ -49,6 +49,15 @@ test('an earlier block, which has whole texts, is read', () => {
   assert.equal(openBlock(data).row(1), rows[1]?.text)
 })
 
+test('an earlier block, which has its last row apart as a frame, is read', () => {
+  const rows = [row(0), row(1)]
+  const last = zstdCompressSync(rows[1]?.text ?? '')
+  const start = Buffer.from([1, last.length, 0, 0, 0])
+  const data = Buffer.concat([start, last, encodeRows(rows)])
+  assert.equal(lastOfBlock(data), rows[1]?.text)
+  assert.deepEqual(decodeRows(data), rows)
+})
+
 test('candles of a second take a tenth of their text', () => {
   const rows = Array.from({ length: 128 }, (_, index) =>
     row(index, {

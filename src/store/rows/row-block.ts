@@ -4,7 +4,9 @@
  * others are the texts without what all of them begin and end with.
  *
  *   a frame of zstd                                 or, where samples are read:
- *   1 │ length │ frame of the last row alone │ frame of all rows
+ *   1 │ length │ text of the last row │ frame of all rows
+ *
+ * That text is not compressed: unpacking it would take longer than all else that a sample takes.
  */
 import { isAscii } from 'node:buffer'
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
@@ -36,6 +38,8 @@ interface Columns {
 /** The first byte of a block whose last row can be read alone; frames of zstd begin with another. */
 const LAST_APART = 1
 const FRAME_AT = 5
+/** Of a frame of zstd; no text of a row begins with it. */
+const FRAME_FIRST_BYTE = 0x28
 
 /** Between the rows of a page, as the API asks for them. */
 export const PAGE_SEPARATOR = ',\n'
@@ -97,7 +101,7 @@ export function encodeRows(rows: readonly BlockRow[], lastApart = false): Uint8A
   const own = texts.map((text) => text.slice(begin.length, text.length - end.length))
   const all = zstdCompressSync([head, ...own].join('\n'))
   if (!lastApart) return all
-  const last = zstdCompressSync(texts.at(-1) ?? '')
+  const last = Buffer.from(texts.at(-1) ?? '')
   const start = Buffer.alloc(FRAME_AT)
   start.writeUInt8(LAST_APART)
   start.writeUInt32LE(last.length, 1)
@@ -140,7 +144,10 @@ export function openBlock(data: Uint8Array): OpenBlock {
 
 /** The text of the last row, where it can be read without the others. */
 export function lastOfBlock(data: Uint8Array): string | undefined {
-  return data[0] === LAST_APART ? unpackedText(data.subarray(FRAME_AT, mainFrameAt(data))) : undefined
+  if (data[0] !== LAST_APART) return undefined
+  const last = data.subarray(FRAME_AT, mainFrameAt(data))
+  // In earlier blocks it is a frame.
+  return last[0] === FRAME_FIRST_BYTE ? unpackedText(last) : textOf(last)
 }
 
 function mainFrameAt(data: Uint8Array): number {
@@ -188,8 +195,13 @@ function isHalf(text: string, at: number): boolean {
 function unpackedText(data: Uint8Array): string {
   // With no byte to spare, another buffer would be made to see that nothing follows.
   const chunkSize = Math.max(MIN_CHUNK_BYTES, unpackedBytes(data) + 1)
-  const bytes = zstdDecompressSync(data, { chunkSize })
-  return isAscii(bytes) ? bytes.toString('latin1') : bytes.toString()
+  return textOf(zstdDecompressSync(data, { chunkSize }))
+}
+
+/** Most rows have no other characters, which are read at once. */
+function textOf(bytes: Uint8Array): string {
+  const { buffer, byteOffset, byteLength } = bytes
+  return Buffer.from(buffer, byteOffset, byteLength).toString(isAscii(bytes) ? 'latin1' : 'utf8')
 }
 
 /** Node's smallest. */

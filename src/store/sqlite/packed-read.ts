@@ -22,6 +22,8 @@ export interface PackedReader {
   nearest(feed: number, order: 'asc' | 'desc', from: number, to: number): number | undefined
   /** The last row of an arm's instrument in [from, to). */
   last(arm: Arm, instrument: string, from: number, to: number): StoredRow | undefined
+  /** Whether no row of the feed in [from, to) lies outside of blocks. */
+  isAlone(feed: number, from: number, to: number): boolean
 }
 
 interface JoinedBlocks {
@@ -205,22 +207,24 @@ export function packedReader(database: DatabaseSync, maxBytes: number): PackedRe
       return undefined
     },
     last(arm, instrument, from, to) {
-      const newest = find('before', arm.feed, to)
-      if (newest === undefined || newest.lastTs < from) return undefined
-      // Of snapshots without instruments, which have one row at an instant.
-      if (instrument === '' && newest.lastTs < to && opened.get(newest.id) === undefined) {
-        const text = lastOfBlock(data.get(newest.id)?.data as Uint8Array)
-        const position = { ts: newest.lastTs, source: SOURCES[arm.rank] as Source, instrument, seq: 0 }
-        if (text !== undefined) return { feed: arm.feed, position, text }
-      }
-      for (const [block, index] of walk(arm.feed, from, to, 'desc')) {
-        if (block.instrument(index) !== instrument) continue
-        const ts = block.ts[index] ?? 0
-        const position = { ts, source: SOURCES[arm.rank] as Source, instrument, seq: block.seq(index) }
-        return { feed: arm.feed, position, text: block.row(index) }
+      const source = SOURCES[arm.rank] as Source
+      for (const each of places(arm.feed, from, to, 'desc')) {
+        // Of snapshots without instruments, which have one row at an instant.
+        if (instrument === '' && each.lastTs < to && opened.get(each.id) === undefined) {
+          const text = lastOfBlock(data.get(each.id)?.data as Uint8Array)
+          const position = { ts: each.lastTs, source, instrument, seq: 0 }
+          if (text !== undefined) return { feed: arm.feed, position, text }
+        }
+        const { block, low, high } = runOf(each, from, to)
+        for (let i = high - 1; i >= low; i--) {
+          if (block.instrument(i) !== instrument) continue
+          const position = { ts: block.ts[i] ?? 0, source, instrument, seq: block.seq(i) }
+          return { feed: arm.feed, position, text: block.row(i) }
+        }
       }
       return undefined
     },
+    isAlone,
   }
 }
 

@@ -94,7 +94,7 @@ export function rowPacker(database: DatabaseSync) {
         // Too few for a block of their own, with nothing to wait for.
         if (first === undefined || last === undefined || (!isFull && !isBounded))
           return { packed, more: false }
-        const encoded = encodeRows(rows, form.samplesMs !== undefined)
+        const encoded = encodeRows(rows, hasSample(last.ts, form))
         if (Number(remove.run(feed, first.ts, last.ts).changes) !== rows.length)
           throw new Error(
             `rows of feed ${feed} from ${first.ts} to ${last.ts} are not those that were packed`,
@@ -132,9 +132,15 @@ export function rowPacker(database: DatabaseSync) {
 }
 
 /** The first instant that is not of the block of this one. */
-function gridEnd(ts: number, { gridMs, samplesMs }: BlockForm): number {
-  if (samplesMs !== undefined) return Math.ceil(ts / samplesMs) * samplesMs + 1
+function gridEnd(ts: number, { gridMs, endsMs }: BlockForm): number {
+  if (endsMs !== undefined) return Math.ceil(ts / endsMs) * endsMs + 1
   return gridMs === undefined ? Number.POSITIVE_INFINITY : (Math.floor(ts / gridMs) + 1) * gridMs
+}
+
+/** Whether the last row of a block is one that samples read: no other block ends before theirs does. */
+function hasSample(lastTs: number, { endsMs, samplesMs }: BlockForm): boolean {
+  if (endsMs === undefined || samplesMs === undefined) return false
+  return (Math.ceil(lastTs / endsMs) * endsMs) % samplesMs === 0
 }
 
 interface NextRows {

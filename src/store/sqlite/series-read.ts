@@ -15,7 +15,7 @@ import { type OneState, oneStateOf } from './open.ts'
 import { packedReader } from './packed-read.ts'
 import type { FeedLookup } from './series-lookup.ts'
 import { EMPTY_PAGE, joinedReader, pageReader, type StoredRow, statementCache } from './series-page.ts'
-import { plainSamples } from './series-sample.ts'
+import { packedSamples, plainSamples } from './series-sample.ts'
 
 /** Reads rows on the calling thread. */
 export interface SeriesReader {
@@ -50,7 +50,10 @@ export function seriesReader(parts: {
   const plainRows = (arms: readonly Arm[], query: SeriesQuery, limit: number): StoredRow[] => {
     if (arms.length === 0) return []
     const { stepMs } = query
-    if (stepMs !== undefined) return sampledRows(samples(), arms, { ...query, stepMs }, limit)
+    if (stepMs !== undefined) {
+      const sampled = { ...query, stepMs }
+      return packedSamples(packed, arms, sampled, limit) ?? sampledRows(samples(), arms, sampled, limit)
+    }
     const rows = pages.rows(arms, query, limit)
     const inBlocks = packed.rows(arms, query, limit)
     if (inBlocks.length === 0) return rows

@@ -1,6 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { SOURCES, type Source } from '../../core/source.ts'
-import type { Samples } from '../order/sample.ts'
+import type { Arm } from '../order/arms.ts'
+import { type Samples, sampledRows } from '../order/sample.ts'
+import type { SeriesQuery } from '../series.ts'
 import type { PackedReader } from './packed-read.ts'
 import { HOUR_MS } from './series-append.ts'
 import type { StoredRow } from './series-page.ts'
@@ -44,4 +46,35 @@ export function plainSamples(database: DatabaseSync, packed: PackedReader): () =
       return { feed: arm.feed, position, text: String(row.text) }
     },
   })
+}
+
+/** Samples of a feed of which no row of this time lies outside of blocks; undefined where one does. */
+export function packedSamples(
+  packed: PackedReader,
+  arms: readonly Arm[],
+  query: SeriesQuery & { stepMs: number },
+  limit: number,
+): StoredRow[] | undefined {
+  const [arm] = arms
+  if (arm === undefined || arms.length > 1 || arm.instrument !== undefined) return undefined
+  // What is looked at; the newest days lie in no block, which is seen at the first step.
+  let [low, high] = [Number.POSITIVE_INFINITY, 0]
+  const isAlone = () => packed.isAlone(arm.feed, low, high + 1)
+  const samples: Samples<StoredRow> = {
+    nearest({ feed }, order, from, to) {
+      const ts = packed.nearest(feed, order, from, to + 1)
+      const isFirst = low > high
+      low = Math.min(low, order === 'asc' ? from : (ts ?? from))
+      high = Math.max(high, order === 'asc' ? (ts ?? to) : to)
+      return isFirst && !isAlone() ? undefined : ts
+    },
+    instruments: () => [''],
+    last(of, instrument, from, to) {
+      low = Math.min(low, from)
+      high = Math.max(high, to)
+      return packed.last(of, instrument, from, to + 1)
+    },
+  }
+  const rows = sampledRows(samples, arms, query, limit)
+  return isAlone() ? rows : undefined
 }
