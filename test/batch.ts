@@ -8,7 +8,7 @@
  * catches then fails the file instead of the test, so its stack is written here.
  */
 import type { AsyncHook } from 'node:async_hooks'
-import { appendFileSync, existsSync, readFileSync } from 'node:fs'
+import { appendFileSync } from 'node:fs'
 import { getPriority, setPriority } from 'node:os'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -27,6 +27,7 @@ asyncHooks.createHook = (callbacks) => {
 }
 const { after, describe } = await import('node:test')
 asyncHooks.createHook = createHook
+const { processorMs } = await import('./processor-time.ts')
 const { stopSharedAfterAll } = await import('./fakes/shared.ts')
 process.on('uncaughtExceptionMonitor', (error) => process.stderr.write(`${inspect(error)}\n`))
 process.on('unhandledRejection', (reason) => process.stderr.write(`${inspect(reason)}\n`))
@@ -71,14 +72,4 @@ for (const file of process.argv.slice(2)) {
   if (process.env.BATCH_COSTS !== undefined)
     appendFileSync(process.env.BATCH_COSTS, `${JSON.stringify({ file, ms: nowMs - usedMs })}\n`)
   usedMs = nowMs
-}
-
-/** Of this process and, where the system tells it, of those that it started and that have ended. */
-function processorMs(): number {
-  const { user, system } = process.cpuUsage()
-  const stat = '/proc/self/stat'
-  const fields = existsSync(stat) ? readFileSync(stat, 'utf8').split(') ').at(-1)?.split(' ') : undefined
-  // In hundredths of a second.
-  const ofChildren = Number(fields?.[13] ?? 0) + Number(fields?.[14] ?? 0)
-  return (user + system) / 1_000 + ofChildren * 10
 }

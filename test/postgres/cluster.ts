@@ -36,6 +36,8 @@ export interface Cluster {
 }
 
 const START_MS = 30_000
+/** Nothing follows the server of a run, and most of what it writes is tables that are dropped again. */
+const UNREPLICATED = ['wal_level=minimal', 'max_wal_senders=0', 'full_page_writes=off']
 const run = promisify(execFile)
 
 /** The folder of `initdb` and `postgres`; undefined where PostgreSQL is not installed. */
@@ -63,7 +65,7 @@ export async function clusterOfRun(): Promise<Cluster | undefined> {
     process.stdout.write('PostgreSQL is not installed: the tests that need it are skipped.\n')
     return undefined
   }
-  const cluster = await startCluster()
+  const cluster = await startCluster({ settings: UNREPLICATED })
   process.env.TAPELINE_TEST_POSTGRES = cluster.address
   // Also when the run is ended from outside.
   process.once('exit', () => cluster.kill())

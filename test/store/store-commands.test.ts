@@ -13,7 +13,7 @@ import { postgresPlace, postgresRows, withoutPostgres } from '../postgres/test-p
 import { until } from '../until.ts'
 
 /** Tests run on a server that need not survive the machine. */
-const EXPECTED = ['fsync']
+const EXPECTED = ['fsync', 'full_page_writes']
 
 const problemsOf = (findings: readonly Finding[]) =>
   findings.filter(({ state, about }) => state === 'problem' && !EXPECTED.includes(about))
