@@ -91,17 +91,23 @@ export function openDatabase(options: DatabaseOptions): Database {
       const { client, isSpread } = connection
       const isWrite = kind === 'write'
       const begin = isWrite ? BEGIN : isSpread ? BEGIN_READ : BEGIN_SNAPSHOT
-      const failed = [client.query(begin)] as Promise<unknown>[]
-      const numbered = isWrite ? client.query<TransactionId>(TRANSACTION) : undefined
-      if (numbered !== undefined) failed.push(numbered)
-      if (isWrite && fence !== undefined)
-        failed.push(
-          send(connection, CHECK_FENCE, [fence.part, fence.term]).then(({ rowCount }) => {
-            if (rowCount !== 1) throw new LeaseLostError(fence)
-          }),
-        )
-      if (isSpread && isWrite && searchPath.length > 1) failed.push(client.query({ ...COMMIT_TOGETHER }))
-      for (const promise of failed) promise.catch(() => {})
+      const failed: Promise<unknown>[] = []
+      let numbered: Promise<{ rows: TransactionId[] }> | undefined
+      const start = () => {
+        failed.push(client.query(begin))
+        if (isWrite) {
+          numbered = client.query<TransactionId>(TRANSACTION)
+          failed.push(numbered)
+        }
+        if (isWrite && fence !== undefined)
+          failed.push(
+            send(connection, CHECK_FENCE, [fence.part, fence.term]).then(({ rowCount }) => {
+              if (rowCount !== 1) throw new LeaseLostError(fence)
+            }),
+          )
+        if (isSpread && isWrite && searchPath.length > 1) failed.push(client.query({ ...COMMIT_TOGETHER }))
+        for (const promise of failed) promise.catch(() => {})
+      }
       // Of statements that were sent together one may fail while another goes on: what that sends is not part of anything.
       let isOver = false
       /** The others then say no more than that the transaction has failed, and one of them may be heard before it. */
@@ -114,10 +120,14 @@ export function openDatabase(options: DatabaseOptions): Database {
         })
       }
       try {
-        const result = await run({
-          isSpread,
-          rows: async (query, values) => (await sendInside(connection, query, values)).rows,
-          run: async (query, values) => (await sendInside(connection, query, values)).rowCount ?? 0,
+        // What needs no answer of what was before it leaves with the beginning.
+        const result = await connection.together(() => {
+          start()
+          return run({
+            isSpread,
+            rows: async (query, values) => (await sendInside(connection, query, values)).rows,
+            run: async (query, values) => (await sendInside(connection, query, values)).rowCount ?? 0,
+          })
         })
         await Promise.all(failed)
         isOver = true
