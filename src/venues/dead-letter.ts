@@ -54,7 +54,7 @@ export function createDeadLetters(options: {
     add(letter) {
       total += 1
       counts[letter.reason] = (counts[letter.reason] ?? 0) + 1
-      const stored = { ...letter, venue: options.venue, text: letter.text.slice(0, DEAD_LETTER_TEXT_LENGTH) }
+      const stored = { ...letter, venue: options.venue, text: beginningOf(letter.text) }
       letters.push(stored)
       if (letters.length > kept) letters.shift()
       options.onLetter?.(stored)
@@ -65,4 +65,10 @@ export function createDeadLetters(options: {
     counts: () => ({ ...counts }),
     recent: () => [...letters],
   }
+}
+
+/** A copy: a slice of a text keeps all of it in memory, and one answer can have megabytes. */
+function beginningOf(text: string): string {
+  if (text.length <= DEAD_LETTER_TEXT_LENGTH) return text
+  return Buffer.from(text.slice(0, DEAD_LETTER_TEXT_LENGTH), 'utf16le').toString('utf16le')
 }

@@ -6,6 +6,8 @@ import type { MarketInput } from '../../core/rows/market.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { MarketObservation } from '../observation.ts'
 import { KnownMarkets } from '../prediction/known-markets.ts'
+import { createCursorTrail } from '../rest/cursor-trail.ts'
+import { expectRows } from '../rest/expect-fit.ts'
 import { type RestAccess, readRows, requestTyped, unknownRow } from '../rest/typed-request.ts'
 import { KALSHI_TIMES, QUESTION_TOKENS, TICKERS_PER_SYMBOL } from './describe.ts'
 import { mapMarket, marketObservation } from './mapper.ts'
@@ -13,6 +15,8 @@ import { type Series, seriesOfSymbol, seriesOfTicker } from './series.ts'
 import { LISTED_FIELDS, ListedContract, MarketList } from './wire.ts'
 
 const PAGE_ROWS = 1_000
+/** A series has hundreds of contracts at a time. */
+const MAX_PAGES = 20
 const TICKERS_PER_QUESTION = 50
 
 export interface KnownContract {
@@ -88,6 +92,7 @@ export function createKalshiCatalogue(asker: RestAccess) {
     query: Record<string, string | number>,
     signal: AbortSignal,
   ): Promise<void> {
+    const nextCursor = createCursorTrail('/markets', asker.deadLetters, MAX_PAGES)
     let cursor: string | undefined
     do {
       const question = {
@@ -96,8 +101,9 @@ export function createKalshiCatalogue(asker: RestAccess) {
         weight: QUESTION_TOKENS,
       }
       const { value, answer } = await requestTyped(asker, question, MarketList, signal)
+      expectRows(value.markets, PAGE_ROWS, '/markets', answer, asker.deadLetters)
       for (const row of value.markets) keep(row, series, answer.receivedMs)
-      cursor = value.cursor ? value.cursor : undefined
+      cursor = nextCursor(value.cursor, answer)
     } while (cursor !== undefined)
   }
 

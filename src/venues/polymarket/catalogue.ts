@@ -4,6 +4,7 @@
  */
 import type { AssetSymbol } from '../../core/symbol.ts'
 import { KnownMarkets } from '../prediction/known-markets.ts'
+import { expectRows, misfit } from '../rest/expect-fit.ts'
 import { type RestAccess, readRows, requestTyped, unknownRow } from '../rest/typed-request.ts'
 import type { HistoryRange } from '../venue.ts'
 import { POLYMARKET_TIMES as TIMES, TOKENS_PER_SOCKET } from './describe.ts'
@@ -21,6 +22,8 @@ import { type Series, seriesOf } from './slug.ts'
 import { ClobMarket, GammaEvents, GammaMarket, GammaMarkets } from './wire.ts'
 
 const PAGE_ROWS = 100
+/** Ten times the windows of the longest range that is listed at once. */
+const MAX_PAGES = 200
 /** Every so many questions about a winner one goes to the order book instead. */
 const OTHER_SOURCE_EVERY = 6
 
@@ -43,7 +46,7 @@ export async function listSeries(
     const found: UpDownMarket[] = []
     const events = new Set<string>()
     // The limit is clamped silently, so only a page with nothing new is the last one.
-    for (let offset = 0; ; ) {
+    for (let offset = 0, page = 1; ; page++) {
       const query = {
         series_slug: slug,
         closed: String(options.closed),
@@ -57,6 +60,9 @@ export async function listSeries(
       const question = { path: '/events', query, weight: 1 }
       const { value, answer } = await requestTyped(askers.gamma, question, GammaEvents, options.signal)
       receivedMs = answer.receivedMs
+      if (page > MAX_PAGES)
+        throw misfit(`more than ${MAX_PAGES} pages`, '/events', answer, askers.gamma.deadLetters)
+      expectRows(value, PAGE_ROWS, '/events', answer, askers.gamma.deadLetters)
       for (const event of value) {
         const rows = event.markets ?? []
         for (const row of readRows(askers.gamma, rows, GammaMarket, { origin: '/events', receivedMs })) {

@@ -1,4 +1,7 @@
-/** Follows a venue's cursor to its end. A cursor that comes a second time fails the walk: it would be followed for ever. */
+/**
+ * Follows a venue's cursor to its end. A cursor that comes a second time fails the walk, and so do more pages than any
+ * walk has: they would be followed, and their rows kept, for ever.
+ */
 import type { DeadLetters } from '../dead-letter.ts'
 import { misfit } from './expect-fit.ts'
 import type { RestResponse } from './rest-client.ts'
@@ -6,12 +9,24 @@ import type { RestResponse } from './rest-client.ts'
 /** The cursor of the next page; undefined at the end. */
 export type NextCursor = (cursor: string | null | undefined, response: RestResponse) => string | undefined
 
-export function createCursorTrail(origin: string, deadLetters: DeadLetters): NextCursor {
+/** Half a million rows of most venues; ranges are chosen so that they have a small part of that. */
+const MAX_PAGES = 500
+const MAX_CURSOR_CHARS = 4_096
+
+export function createCursorTrail(
+  origin: string,
+  deadLetters: DeadLetters,
+  maxPages = MAX_PAGES,
+): NextCursor {
   const followed = new Set<string>()
   return (cursor, response) => {
     if (cursor === null || cursor === undefined || cursor === '') return undefined
     if (followed.has(cursor))
       throw misfit(`the page after ${cursor.slice(0, 80)} a second time`, origin, response, deadLetters)
+    if (cursor.length > MAX_CURSOR_CHARS)
+      throw misfit(`a cursor of ${cursor.length} characters`, origin, response, deadLetters)
+    if (followed.size + 1 >= maxPages)
+      throw misfit(`more than ${maxPages} pages`, origin, response, deadLetters)
     followed.add(cursor)
     return cursor
   }

@@ -3,7 +3,7 @@
  * order, or more than were requested mean that something else was answered: then none of it is used, nothing
  * counts as read, and the response is kept as a dead letter.
  */
-import type { DeadLetters } from '../dead-letter.ts'
+import { DEAD_LETTER_TEXT_LENGTH, type DeadLetters } from '../dead-letter.ts'
 import type { HistoryRange } from '../venue.ts'
 import { type RestResponse, VenueError } from './rest-client.ts'
 
@@ -53,6 +53,18 @@ function isInOrder(order: Fit<unknown>['order'], stepMs: number): boolean {
   }
 }
 
+/** Looked at before any of the rows. */
+export function expectRows(
+  rows: readonly unknown[],
+  maxRows: number,
+  origin: string,
+  answer: Pick<RestResponse, 'receivedMs' | 'text'>,
+  deadLetters: DeadLetters,
+): void {
+  if (rows.length > maxRows)
+    throw misfit(`${rows.length} rows, asked for ${maxRows}`, origin, answer, deadLetters)
+}
+
 export function expectFit<R>(
   rows: readonly R[],
   fit: Fit<R>,
@@ -71,6 +83,7 @@ export function misfit(
   deadLetters: DeadLetters,
 ): VenueError {
   const { receivedMs, text } = answer
-  deadLetters.add({ receivedMs, reason: 'misfit', origin, text: `${fault}: ${text}` })
+  const shown = text.slice(0, DEAD_LETTER_TEXT_LENGTH)
+  deadLetters.add({ receivedMs, reason: 'misfit', origin, text: `${fault}: ${shown}` })
   return new VenueError(`${origin}: the answer does not fit the question: ${fault}`, { isFinal: false })
 }

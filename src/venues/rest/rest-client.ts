@@ -54,7 +54,8 @@ export const REST_LIMITS: RestLimits = {
   backoff: { baseMs: 500, capMs: 15_000 },
   answerWithinMs: 15_000,
   inFlight: 4,
-  maxAnswerBytes: 64 * 1024 * 1024,
+  /** Read into objects it is ten times as large, in a thread whose heap is bounded; no answer has a fifth of it. */
+  maxAnswerBytes: 16 * 1024 * 1024,
   maxWaitMs: 180_000,
 }
 

@@ -35,6 +35,9 @@ export async function requestTyped<T>(
   throw new VenueError(`${question.path}: an answer of unknown shape`, { isFinal: false })
 }
 
+/** No venue is asked for a tenth of that. */
+const MAX_ROWS = 50_000
+
 /** The rows that can be read; each of the others becomes a dead letter. */
 export function readRows<T>(
   asker: Pick<RestAccess, 'deadLetters'>,
@@ -42,11 +45,22 @@ export function readRows<T>(
   type: WireType<T>,
   about: { origin: string; receivedMs: number },
 ): T[] {
+  if (rows.length > MAX_ROWS)
+    throw new VenueError(`${about.origin}: an answer of ${rows.length} rows`, { isFinal: false })
   return rows.filter((row): row is T => {
     if (type.is(row)) return true
-    asker.deadLetters.add({ ...about, reason: 'wrong_shape', text: JSON.stringify(row) ?? '' })
+    asker.deadLetters.add({ ...about, reason: 'wrong_shape', text: textOf(row) })
     return false
   })
+}
+
+/** A row that is nested too deep for `JSON.stringify` is still only one that cannot be read. */
+function textOf(row: unknown): string {
+  try {
+    return JSON.stringify(row) ?? ''
+  } catch {
+    return ''
+  }
 }
 
 /** Every row, or an error: with one unreadable row the response was not read in full. */
@@ -68,7 +82,7 @@ export function unknownRow(
   row: unknown,
   about: { origin: string; receivedMs: number },
 ): void {
-  asker.deadLetters.add({ ...about, reason: 'unknown_kind', text: JSON.stringify(row) ?? '' })
+  asker.deadLetters.add({ ...about, reason: 'unknown_kind', text: textOf(row) })
 }
 
 /** The venue's clock from the `Date` header of a response: whole seconds, taken at their middle. */
