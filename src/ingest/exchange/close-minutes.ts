@@ -1,33 +1,63 @@
 /**
  * Candles of a minute and longer. A candle from the stream is written open; a candle is closed by the venue's
  * own REST answer and by nothing else, so a late, lost or wrong closing frame changes nothing. Differences between
- * the stream's last candle and the answer are counted. A candle that cannot be served is a gap, and so are the longer candles
- * that hold it, until the backfill has a better one.
+ * the stream's last candle and the answer are counted. A candle that cannot be served is requested again for a while: then
+ * it is a gap, and so are the longer candles that hold it, until the backfill has a better one after their end.
  */
 import { INTERVAL_MS } from '../../core/interval.ts'
 import type { CandleObservation } from '../../venues/observation.ts'
-import type { HistoryPage } from '../../venues/venue.ts'
+import { rangeOrNull } from '../../venues/rest/history-range.ts'
+import type { HistoryPage, HistoryRange } from '../../venues/venue.ts'
 import { COARSE_INTERVALS, candleFeed } from '../shared/feeds.ts'
 import { type Candle, candleOfKline, sameFigures } from './candle.ts'
 import { candleOf } from './candle-row.ts'
-import { advanceAround, type CheckedCandles, checkCandles, refuseRolled } from './check-candles.ts'
+import { advanceAround, type CheckedCandles, checkCandles, checkFlow, refuseRolled } from './check-candles.ts'
 import { recordPageCoverage } from './request-derivatives.ts'
 import { createRollUp, type RolledCandle } from './roll-up-candles.ts'
 import type { SymbolParts } from './symbol-parts.ts'
 
+/** A minute that cannot be served, and all after it, wait so long for a better answer, and not again soon after it. */
+const HELD_FOR_MS = 6 * 60_000
+const HELD_AGAIN_AFTER_MS = 60 * 60_000
+
 export type MinuteCloser = ReturnType<typeof closeMinutes>
 
 export function closeMinutes(parts: SymbolParts, fromMs: number) {
-  const { plan, symbol, writer, derivatives, counts } = parts
+  const { plan, symbol, writer, derivatives, counts, clock } = parts
   const rollUp = createRollUp({ intervals: COARSE_INTERVALS, fromMs })
   const received = new Map<number, Candle & { isLast?: boolean }>()
   let closedToMs = fromMs
   let hasNews = false
+  /** Since when a minute that cannot be served is, or was last, waited for. */
+  let heldSinceMs = Number.NEGATIVE_INFINITY
 
   const put = (rows: readonly RolledCandle[], closed: boolean) => {
     for (const row of rows)
       writer.put(candleFeed(plan.source, symbol, row.interval), [candleOf(plan, row, closed, derivatives)])
   }
+  const klinesOf = ({ observations }: HistoryPage) =>
+    observations.filter((row): row is CandleObservation => row.kind === 'candle')
+
+  /** The page up to the first candle for which a better answer is waited for. */
+  function held(page: HistoryPage): HistoryPage {
+    const minutes = checkCandles(parts, '1m', klinesOf(page).map(candleOfKline))
+    const { refused } = plan.hasFlow ? checkFlow(parts, '1m', minutes) : minutes
+    const endMs = Math.min(...refused.map(({ openMs }) => openMs))
+    if (endMs === Number.POSITIVE_INFINITY) return page
+    const nowMs = clock.now()
+    if (nowMs - heldSinceMs >= HELD_AGAIN_AFTER_MS) heldSinceMs = nowMs
+    if (nowMs - heldSinceMs >= HELD_FOR_MS) return page
+    const cut = ({ fromMs, toMs }: HistoryRange) => rangeOrNull(fromMs, Math.min(toMs, endMs))
+    return {
+      observations: klinesOf(page).filter(({ openTimeMs }) => openTimeMs < endMs),
+      covered: page.covered && cut(page.covered),
+      missing: page.missing.flatMap((lost) => {
+        const range = cut(lost.range)
+        return range === null ? [] : [{ ...lost, range }]
+      }),
+    }
+  }
+
   const openCandles = () => [...received.values()].sort((a, b) => a.openMs - b.openMs)
 
   return {
@@ -48,11 +78,11 @@ export function closeMinutes(parts: SymbolParts, fromMs: number) {
       )
       put(rollUp.open(candles), false)
     },
+    /** What of a page of the venue's own candles is to be taken. */
+    held,
     /** Takes a page of the venue's own candles; returns them. */
     take(page: HistoryPage): CheckedCandles {
-      const candles = page.observations
-        .filter((row): row is CandleObservation => row.kind === 'candle')
-        .map(candleOfKline)
+      const candles = klinesOf(page).map(candleOfKline)
       for (const candle of candles) {
         const streamed = received.get(candle.openMs)
         if (streamed?.isLast === true && !sameFigures(streamed, candle)) counts.differences += 1

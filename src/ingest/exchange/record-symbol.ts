@@ -213,7 +213,8 @@ export class SymbolRecorder implements LiveRecorder {
     const { minutes } = this
     const range = { fromMs: minutes.closedToMs, toMs }
     const request = { topic: 'candles', symbol, interval: '1m', range, isUrgent: true } as const
-    for await (const page of venue.history(request, { signal })) {
+    for await (const answer of venue.history(request, { signal })) {
+      const page = minutes.held(answer)
       const beforeMs = minutes.closedToMs
       const candles = minutes.take(page)
       this.flow?.minutes(candles, page.missing, beforeMs, minutes.closedToMs)
@@ -223,6 +224,7 @@ export class SymbolRecorder implements LiveRecorder {
       ]
       if (minutes.closedToMs > beforeMs)
         this.seconds.minutes(candles.good, unknown, { fromMs: beforeMs, toMs: minutes.closedToMs })
+      if (page !== answer) return
     }
   }
 

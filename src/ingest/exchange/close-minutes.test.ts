@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { manualClock } from '../../../test/fakes/manual-clock.ts'
+import { hyperliquidPlan } from '../../venues/hyperliquid/plan.ts'
+import type { CandleObservation } from '../../venues/observation.ts'
+import type { HistoryPage } from '../../venues/venue.ts'
+import { closeMinutes } from './close-minutes.ts'
+import type { SymbolParts } from './symbol-parts.ts'
+
+const START_MS = Date.parse('2026-11-10T10:00:00Z')
+const MINUTE_MS = 60_000
+const at = (minute: number) => START_MS + minute * MINUTE_MS
+
+const kline = (minute: number, open: string): CandleObservation => ({
+  ...{ kind: 'candle', source: 'perpdex', symbol: 'BTC', instrument: 'BTC', key: null, interval: '1m' },
+  ...{ openTimeMs: at(minute), closeTimeMs: at(minute + 1), open, high: '3', low: '1', close: '2' },
+  ...{ volume: '1', tradeCount: 1, quoteVolume: null, takerBuyVolume: null, takerBuyQuoteVolume: null },
+  ...{ closed: true, venueTimeMs: at(minute), receivedMs: at(4) },
+})
+
+test('a minute that cannot be served is requested again for six minutes, those before it are closed', () => {
+  const clock = manualClock(at(4))
+  const parts = { plan: hyperliquidPlan, symbol: 'BTC', clock } as unknown as SymbolParts
+  const minutes = closeMinutes(parts, START_MS)
+  const answer = (bad: number): HistoryPage => ({
+    observations: [0, 1, 2].map((minute) => kline(minute, minute === bad ? '-1' : '2')),
+    covered: { fromMs: at(0), toMs: at(3) },
+    missing: [{ range: { fromMs: at(3), toMs: at(4) }, reason: 'not_provided' }],
+  })
+  assert.equal(minutes.held(answer(9)).observations.length, 3, 'all can be served')
+  const cut = minutes.held(answer(1))
+  assert.deepEqual(
+    [cut.observations.length, cut.covered, cut.missing],
+    [1, { fromMs: at(0), toMs: at(1) }, []],
+  )
+  assert.equal(minutes.held(answer(0)).covered, null)
+  clock.advance(6 * MINUTE_MS)
+  assert.equal(minutes.held(answer(1)).observations.length, 3, 'it was waited for')
+  clock.advance(30 * MINUTE_MS)
+  assert.equal(minutes.held(answer(2)).observations.length, 3, 'others do not wait again soon')
+  clock.advance(30 * MINUTE_MS)
+  assert.equal(minutes.held(answer(2)).observations.length, 2)
+})
