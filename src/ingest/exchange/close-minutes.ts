@@ -6,7 +6,6 @@
  */
 import { INTERVAL_MS } from '../../core/interval.ts'
 import type { CandleObservation } from '../../venues/observation.ts'
-import { rangeOrNull } from '../../venues/rest/history-range.ts'
 import type { HistoryPage, HistoryRange } from '../../venues/venue.ts'
 import { COARSE_INTERVALS, candleFeed } from '../shared/feeds.ts'
 import { type Candle, candleOfKline, sameFigures } from './candle.ts'
@@ -47,7 +46,8 @@ export function closeMinutes(parts: SymbolParts, fromMs: number) {
     const nowMs = clock.now()
     if (nowMs - heldSinceMs >= HELD_AGAIN_AFTER_MS) heldSinceMs = nowMs
     if (nowMs - heldSinceMs >= HELD_FOR_MS) return page
-    const cut = ({ fromMs, toMs }: HistoryRange) => rangeOrNull(fromMs, Math.min(toMs, endMs))
+    const cut = ({ fromMs, toMs }: HistoryRange) =>
+      fromMs < endMs ? { fromMs, toMs: Math.min(toMs, endMs) } : null
     return {
       observations: klinesOf(page).filter(({ openTimeMs }) => openTimeMs < endMs),
       covered: page.covered && cut(page.covered),

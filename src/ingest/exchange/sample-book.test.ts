@@ -35,6 +35,29 @@ test('a book that is sent late still finds its grid point, within the grace', ()
   assert.deepEqual(times(sampler.sample(11_600)), [10_500])
 })
 
+test('a book that comes after a newer one shows that samples were wrong: they are written again', () => {
+  const sampler = sampleBook(options)
+  sampler.receive(book(10_000, '100'))
+  sampler.receive(book(14_000, '100'))
+  assert.deepEqual(times(sampler.sample(16_000)), [10_000])
+  sampler.receive(book(12_000, '105'))
+  const rows = sampler.sample(16_500)
+  assert.deepEqual(
+    rows.map((row) => [row.timeMs, row.book.bids[0]?.[0]]),
+    [
+      [12_000, '105'],
+      [14_000, '100'],
+    ],
+  )
+  sampler.receive(book(12_000, '105'))
+  sampler.receive(book(13_000, '105'))
+  assert.deepEqual(sampler.sample(17_000), [], 'sent twice, or the same as before it')
+  sampler.cut(17_200)
+  sampler.receive(book(17_100, '107'))
+  sampler.receive(book(17_300, '108'))
+  assert.deepEqual(times(sampler.sample(19_000)), [17_500], 'nothing of before the connection is written')
+})
+
 test('an unchanged book is written once a minute, a stale one never', () => {
   const sampler = sampleBook(options)
   const rows: number[] = []

@@ -3,7 +3,8 @@
  * row is written when the book differs from the last row, and once a minute when it does not (a carried-forward row). While
  * the newest book is older than `staleAfterMs` there is no sample: an old book is not a book.
  *
- * A grid point is judged `graceMs` after its time, so that late books still count. While the store fails nothing is
+ * A grid point is judged `graceMs` after its time, so that late books still count. One that comes later still, after a newer
+ * one, shows that the samples in between had an older book: they are judged again. While the store fails nothing is
  * judged; books that do not fit into memory until it works again are lost, and `takeLost` names their time.
  */
 import type { Level } from '../../venues/observation.ts'
@@ -24,6 +25,12 @@ export function sampleBook(options: { staleAfterMs: number; graceMs: number }) {
   let nextMs: number | undefined
   let lastRow: { timeMs: number; book: BookState } | undefined
   let lost: { fromMs: number; toMs: number } | undefined
+  /** Since the connection was made. */
+  let sinceMs = Number.NEGATIVE_INFINITY
+  /** From when on samples are to be judged again. */
+  let againMs = Number.POSITIVE_INFINITY
+  /** Times of the newest rows. */
+  let written: number[] = []
 
   function bookAt(gridMs: number): BookState | undefined {
     let found: BookState | undefined
@@ -36,9 +43,18 @@ export function sampleBook(options: { staleAfterMs: number; graceMs: number }) {
 
   const isKnown = (book: BookState) => lastRow !== undefined && isSameBook(lastRow.book, book)
 
+  /** Whether the sample of a grid point that was judged already would have been another one. */
+  function isNews(book: BookState, gridMs: number): boolean {
+    if (nextMs === undefined || gridMs <= sinceMs || gridMs < nextMs - options.staleAfterMs) return false
+    const sampled = bookAt(gridMs)
+    return sampled === undefined || (sampled.timeMs < book.timeMs && !isSameBook(sampled, book))
+  }
+
   return {
     receive(book: BookState) {
-      nextMs ??= Math.ceil(book.timeMs / GRID_MS) * GRID_MS
+      const gridMs = Math.ceil(book.timeMs / GRID_MS) * GRID_MS
+      nextMs ??= gridMs
+      if (gridMs < nextMs && isNews(book, gridMs)) againMs = Math.min(againMs, gridMs)
       received.push(book)
       if (received.length <= MAX_KEPT) return
       const [oldest, next] = received
@@ -60,6 +76,7 @@ export function sampleBook(options: { staleAfterMs: number; graceMs: number }) {
       const rows = judge(atMs)
       received = []
       lastRow = undefined
+      sinceMs = atMs
       return rows
     },
   }
@@ -70,14 +87,22 @@ export function sampleBook(options: { staleAfterMs: number; graceMs: number }) {
     // Before the oldest book there is nothing to judge, however long the last look is ago.
     const oldestMs = received.reduce((least, { timeMs }) => Math.min(least, timeMs), dueMs)
     nextMs = Math.max(nextMs, Math.floor(oldestMs / GRID_MS) * GRID_MS)
+    if (againMs < nextMs) {
+      nextMs = againMs
+      lastRow = undefined
+    }
     for (; nextMs <= dueMs; nextMs += GRID_MS) {
       const book = bookAt(nextMs)
       if (book === undefined) continue
       const isDue = lastRow === undefined || nextMs - lastRow.timeMs >= CARRY_FORWARD_MS
-      if (!isDue && isKnown(book)) continue
+      const isWrong = againMs < nextMs && written.includes(nextMs)
+      if (!isDue && !isWrong && isKnown(book)) continue
       lastRow = { timeMs: nextMs, book }
       rows.push(lastRow)
     }
+    againMs = Number.POSITIVE_INFINITY
+    const oldestRowMs = dueMs - options.staleAfterMs
+    written = [...written, ...rows.map(({ timeMs }) => timeMs)].filter((timeMs) => timeMs >= oldestRowMs)
     const keepFromMs = dueMs - options.staleAfterMs
     received = received.filter((book) => book.timeMs >= keepFromMs)
     return rows
