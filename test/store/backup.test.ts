@@ -292,6 +292,8 @@ test('a folder that is not empty, not ours, of another installation or of a newe
     [text.replace('"format":1', '"format":2'), /written by a newer release/],
     [text.replace('"test.db"', '"../test.db"'), /is damaged/],
     [text.slice(0, 100), /is damaged/],
+    [text.replace(/"takenAtMs":\d+/, '"takenAtMs":9000000000000000'), /is damaged/],
+    [text.replace(/("name":)"test-chain.db"/, '$1"test.db"'), /is damaged/],
     [text.replace(/("test-chain.db".*?"schemaVersion":)\d+/, '$199'), /newer release/],
   ] as const
   for (const [content, message] of wrong) {
@@ -305,6 +307,10 @@ test('a folder that is not empty, not ours, of another installation or of a newe
   const chunks = globSync(join(to, 'chunks/*/*')).length
   await assert.rejects(backup({ keep: 1 }), /is damaged/)
   assert.equal(globSync(join(to, 'chunks/*/*')).length, chunks)
+  for (const about of ['{"format":', ' '.repeat(70_000)]) {
+    writeFileSync(join(to, 'tapeline-backups.json'), about)
+    await assert.rejects(backup(), /tapeline-backups.json is damaged/)
+  }
   writeFileSync(join(to, 'tapeline-backups.json'), '{"format":2,"of":"tapeline"}')
   await assert.rejects(backup(), /newer release/)
 })

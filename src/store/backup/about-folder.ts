@@ -1,6 +1,6 @@
 /** What a folder of backups says about itself. */
 import { existsSync } from 'node:fs'
-import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BackupRefusedError } from '../backups.ts'
 import { syncFolder } from './chunks.ts'
@@ -8,6 +8,7 @@ import { FORMAT } from './manifest.ts'
 import type { LockBackups } from './ports.ts'
 
 const ABOUT = 'tapeline-backups.json'
+const MAX_ABOUT_BYTES = 65_536
 /** The beginning of the names of its lock. */
 export const BACKUP_LOCK = 'backup'
 /** What an empty folder may have: its lock, what file systems create, and an archive that was set up before. */
@@ -38,15 +39,17 @@ export async function claimFolder(path: string, kind: BackupKind, lock: LockBack
 export async function kindOf(path: string): Promise<BackupKind> {
   const file = join(path, ABOUT)
   if (!existsSync(file)) throw new BackupRefusedError(`${path} is no folder of backups.`)
-  const about = await readFile(file, 'utf8').then(
-    (text) => JSON.parse(text) as { format?: unknown; of?: unknown; kind?: unknown } | null,
-    () => undefined,
-  )
+  const about = await readAbout(file).catch(() => undefined)
   if (about?.of !== 'tapeline' || typeof about.format !== 'number')
     throw new BackupRefusedError(`${file} is damaged.`)
   if (about.format > FORMAT)
     throw new BackupRefusedError(`The backups in ${path} were written by a newer release: use that one.`)
   return about.kind === 'postgres' ? 'postgres' : 'files'
+}
+
+async function readAbout(file: string) {
+  if ((await stat(file)).size > MAX_ABOUT_BYTES) return undefined
+  return JSON.parse(await readFile(file, 'utf8')) as { format?: unknown; of?: unknown; kind?: unknown } | null
 }
 
 /** Atomically, and on the disk when it returns. */

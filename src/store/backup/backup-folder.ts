@@ -1,9 +1,10 @@
 /** A folder of backups: what it is, its manifests, and what killed backups left in it. */
-import { mkdir, readdir, readFile, rm, statfs } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
+import { BackupRefusedError } from '../backups.ts'
 import { claimFolder, writeWhole } from './about-folder.ts'
 import { openChunks, syncFolder } from './chunks.ts'
-import { type Manifest, manifestName, parseManifest } from './manifest.ts'
+import { MAX_MANIFEST_BYTES, type Manifest, manifestName, parseManifest } from './manifest.ts'
 import type { LockBackups } from './ports.ts'
 
 export interface BackupFolder {
@@ -56,7 +57,12 @@ function folderOf(path: string, release: () => void): BackupFolder {
     async manifests() {
       const names = (await readdir(manifests)).filter((name) => name.endsWith('.json')).sort()
       const read: Manifest[] = []
-      for (const name of names) read.push(parseManifest(await readFile(join(manifests, name), 'utf8'), name))
+      for (const name of names) {
+        const file = join(manifests, name)
+        if ((await stat(file)).size > MAX_MANIFEST_BYTES)
+          throw new BackupRefusedError(`The manifest ${name} is damaged.`)
+        read.push(parseManifest(await readFile(file, 'utf8'), name))
+      }
       return read
     },
     add: (manifest) =>

@@ -10,6 +10,8 @@ const compress = promisify(zstdCompress)
 const decompress = promisify(zstdDecompress)
 /** Fast: a backup waits for the disk, not for this. */
 const LEVEL = { params: { [constants.ZSTD_c_compressionLevel]: 3 } }
+/** What cannot be compressed becomes a little longer. */
+const MAX_PACKED_BYTES = 2 * CHUNK_BYTES
 const CHUNK_FILE = /^[0-9a-f]{64}\.zst$/
 const FOLDER = /^[0-9a-f]{2}$/
 
@@ -48,6 +50,7 @@ export function openChunks(folder: string) {
     },
     /** DamagedChunkError when it does not have these bytes. */
     async read(hash: string): Promise<Buffer> {
+      if ((await sizeOf(pathOf(hash))) > MAX_PACKED_BYTES) throw new DamagedChunkError(hash, 'is damaged')
       const packed = await readFile(pathOf(hash)).catch((error: { code?: string }) => {
         if (error.code === 'ENOENT') throw new DamagedChunkError(hash, 'is missing')
         throw error

@@ -34,6 +34,10 @@ export interface BackupFile {
 const NAME = /^[a-z0-9][a-z0-9-]*\.(db|key)$/
 const HASH = /^[0-9a-f]{64}$/
 const MAX_FILES = 100
+/** Of a store of two terabytes; a longer text could not be read in one piece. */
+export const MAX_MANIFEST_BYTES = 500_000_000
+/** The last instant that has a name. */
+const MAX_TIME_MS = 8_640_000_000_000_000
 
 /** Files are named by it, so that they sort by time. */
 export function manifestName(takenAtMs: number): string {
@@ -55,13 +59,15 @@ export function parseManifest(text: string, name: string): Manifest {
   const { takenAtMs, files } = read
   const isGood =
     Number.isSafeInteger(takenAtMs) &&
+    Math.abs(takenAtMs ?? 0) <= MAX_TIME_MS &&
     manifestName(takenAtMs ?? 0) === name &&
     typeof read.release === 'string' &&
     typeof read.identity === 'string' &&
     Array.isArray(files) &&
     files.length > 0 &&
     files.length <= MAX_FILES &&
-    files.every(isFile)
+    files.every(isFile) &&
+    new Set(files.map(({ name: file }) => file)).size === files.length
   if (!isGood) throw fault('is damaged')
   return read as Manifest
 }
