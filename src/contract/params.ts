@@ -198,7 +198,7 @@ export function integer(description: string, bounds: { min: number; max: number 
       const value = /^[+-]?\d{1,15}$/.test(text) ? Number(text) : Number.NaN
       return value >= min && value <= max
         ? value
-        : new ParamRefusal(`must be a whole number from ${min} to ${max}`)
+        : new ParamRefusal(min === max ? `must be ${min}` : `must be a whole number from ${min} to ${max}`)
     },
   })
 }

@@ -67,7 +67,7 @@ export function readInput(
     }
     if (asked === undefined) {
       input[name] = param.fallback
-      if (isNeeded(param, query)) faults.push(withoutValue(name, param, 'is missing'))
+      if (isNeeded(param, query)) faults.push(withoutValue(name, param, missing(param)))
       continue
     }
     // An empty cursor that meant the first page would make a client loop forever.
@@ -100,6 +100,10 @@ export function readInput(
 function alsoInPath(name: string): InputFault {
   const message = `${name} is part of the path here: leave it out of the query.`
   return { param: name, error: 'invalid_param', message }
+}
+
+function missing({ requiredUnless }: Param): string {
+  return requiredUnless === undefined ? 'is missing' : `is missing: give it, or ${requiredUnless}`
 }
 
 function isNeeded({ required, requiredUnless }: Param, query: Query): boolean {

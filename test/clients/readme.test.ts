@@ -55,10 +55,11 @@ before(async () => {
     '/v1/markets?symbol=BTC&source=predmkt_a&market_type=15m&status=open&limit=1',
     '/v1/trades?symbol=BTC&source=perpdex&limit=1',
   ]) {
-    await until(`the first row of ${path}`, async () => {
+    const hasRow = async () => {
       const { json } = await ask(used.service.url + path, { key: used.key })
       return (json.data as unknown[] | undefined)?.length === 1
-    })
+    }
+    await until(`the first row of ${path}`, hasRow, LIMIT_MS, 100)
   }
 })
 after(() => rmSync(folder, { recursive: true, force: true }))
@@ -73,6 +74,8 @@ interface Block {
   readonly text: string
 }
 
+/** Only ends what hangs. */
+const LIMIT_MS = 240_000
 const MARK = '=== next ==='
 const NODE_RUNNER = `for (const file of process.argv.slice(2)) { console.log('${MARK}'); await import(file) }`
 const PYTHON_RUNNER = `import runpy, sys
@@ -105,7 +108,7 @@ const isReceiver = (block: string) => block.includes('WEBHOOK_SECRET')
 async function runBlocks(command: string, args: readonly string[], blocks: readonly Block[]): Promise<void> {
   const ending = blocks.filter(({ text }) => !isReceiver(text))
   const [{ stdout }] = await Promise.all([
-    run(command, [...args, ...ending.map(({ file }) => file)], { env, cwd: folder, timeout: 120_000 }),
+    run(command, [...args, ...ending.map(({ file }) => file)], { env, cwd: folder, timeout: LIMIT_MS }),
     ...blocks.filter(({ text }) => isReceiver(text)).map(({ file }) => runReceiver(command, file)),
   ])
   const printed = stdout.split(MARK).slice(1)
@@ -137,9 +140,9 @@ async function runReceiver(command: string, ...args: string[]): Promise<void> {
       ask(`http://127.0.0.1:${port}/`, { method: 'POST', headers: signed.headers, body }).catch(
         () => undefined,
       )
-    await until('the receiver', async () => (await post(signed.body))?.status === 204)
+    await until('the receiver', async () => (await post(signed.body))?.status === 204, LIMIT_MS)
     assert.equal((await post(`${signed.body} `))?.status, 400)
-    await until('the event', () => printed.includes('block_added'))
+    await until('the event', () => printed.includes('block_added'), LIMIT_MS)
   } finally {
     child.kill()
   }
@@ -276,7 +279,7 @@ describe('at the same time', { concurrency: true }, () => {
       const pay = (amount: string) =>
         cliJson(used.dataInside, ['sandbox', 'pay', '--to', address, '--amount', amount])
       const first = watch(2)
-      await until('it watches', () => first.text().includes('watching'))
+      await until('it watches', () => first.text().includes('watching'), LIMIT_MS)
       await pay('12.5')
       await first.ended
       assert.match(first.text(), /confirmed {2}\+12\.50000000/)
