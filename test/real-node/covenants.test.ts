@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { until } from '../until.ts'
-import { judgeCovenants } from './judge.ts'
+import { judgeCovenants, judgeTokens } from './judge.ts'
 import { keepSending, startLiveTraffic } from './live-traffic.ts'
 import { keepMining } from './mine.ts'
 import { startRealNode, withoutNode } from './real-node.ts'
@@ -11,7 +11,7 @@ import { walk } from './walk.ts'
 
 const TRANSACTIONS = 600
 
-test('every lineage and every unspent output of a covenant equals a walk over the chain', {
+test('lineages and unspent outputs of covenants, and holders of tokens, equal a walk over the chain', {
   skip: withoutNode,
 }, async (t) => {
   const node = await startRealNode({ name: 'covenants' })
@@ -37,6 +37,9 @@ test('every lineage and every unspent output of a covenant equals a walk over th
   for (const { steps } of truth.covenants.values())
     for (const { kind } of steps) kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
   for (const kind of ['genesis', 'continuation', 'burn']) assert.ok(kinds.has(kind), `no ${kind} was made`)
+  const holders = await judgeTokens(service, truth)
+  assert.ok(holders > 0)
+  t.diagnostic(`${holders} holders of ${[...truth.tokens.keys()].join(', ')}`)
   t.diagnostic(`${compared} covenants: ${JSON.stringify(Object.fromEntries(kinds))}`)
   assert.deepEqual(traffic.refusals, [])
 

@@ -14,7 +14,14 @@ import { storesIn } from '../fakes/stores.ts'
 import { connectStream } from '../fakes/stream-client.ts'
 import { until } from '../until.ts'
 import { startCutStream } from './cut-stream.ts'
-import { judgeAddress, judgeCovenants, judgeTransaction } from './judge.ts'
+import {
+  judgeAddress,
+  judgeCovenants,
+  judgeFees,
+  judgeTokenEvents,
+  judgeTokens,
+  judgeTransaction,
+} from './judge.ts'
 import { keepSending, startLiveTraffic } from './live-traffic.ts'
 import { keepMining } from './mine.ts'
 import { type RealNetwork, startRealNetwork } from './network.ts'
@@ -25,7 +32,7 @@ import { walk } from './walk.ts'
 const SECONDS = Number(process.env.TAPELINE_REAL_NODE_SECONDS ?? (process.env.TAPELINE_SOAK ? 3_600 : 120))
 const TRANSACTIONS_PER_SECOND = 50
 const BLOCKS_PER_SECOND = 10
-/** A node is cut off for some seconds in each round, and killed in every fourth. */
+/** Nodes are cut off for some seconds in each round, and one is killed in every fourth. */
 const ROUND_MS = process.env.TAPELINE_SOAK ? 60_000 : 20_000
 const CUT_MS = 6_000
 const STREAM_CUT_MS = 800
@@ -62,13 +69,18 @@ test(`${SECONDS} s of a network that is cut apart and whose nodes are killed`, {
   const miners = network.nodes.map((node) => keepMining(node, traffic.minerAddress, each))
   const sending = keepSending(traffic, TRANSACTIONS_PER_SECOND)
   t.after(() => Promise.all([sending.stop(), ...miners.map((miner) => miner.stop())]))
+  const before = traffic.submitted.size
   const disturbed = await disturb(network, performance.now() + SECONDS * 1_000)
+  const perSecond = Math.round(((traffic.submitted.size - before) * 10) / SECONDS) / 10
   await sending.stop()
   // What still waits is mined.
   await wait(5_000)
   await Promise.all(miners.map((miner) => miner.stop()))
   await network.agreed()
   await service.indexed(last)
+  // An answer from before is kept for half a second, by the nodes and by the service.
+  await wait(1_500)
+  await judgeFees(service, network.nodes)
 
   const truth = await walk(last, traffic.users)
   const database = storesIn(service.service.folder).chain('live', { inline: true })
@@ -86,7 +98,10 @@ test(`${SECONDS} s of a network that is cut apart and whose nodes are killed`, {
 
   const covenants = await judgeCovenants(service, truth)
   assert.ok(covenants > 0)
+  const holders = await judgeTokens(service, truth)
+  assert.ok(holders > 0)
   const { retractions } = assertLog(log, truth)
+  const tokenRetractions = judgeTokenEvents(log, truth)
   const wanted = log.filter(
     (event) =>
       isChainKind(event.kind as EventKind) || event.addresses.some((address) => addresses.includes(address)),
@@ -102,8 +117,12 @@ test(`${SECONDS} s of a network that is cut apart and whose nodes are killed`, {
   const missing = () => deliverable.filter(({ id }) => !receiver.accepted.has(id))
   await until('all deliveries', () => missing().length === 0, 120_000)
   const said = {
+    perSecond,
+    blocks: miners.reduce((sum, { made }) => sum + made, 0),
     retractions,
+    tokenRetractions,
     rows,
+    holders,
     cuts: stream.cuts,
     events: log.length,
     accepted: recent.length,
@@ -147,10 +166,12 @@ async function disturb(network: RealNetwork, untilMs: number): Promise<{ cutOff:
       await wait(CUT_MS / 2)
       await network.restart(node)
     } else {
-      network.cut(node)
-      said.cutOff += 1
+      // In every other round into three parts: the followed node loses more often than not.
+      const cut = round % 2 === 0 ? [node] : mortal
+      for (const each of cut) network.cut(each)
+      said.cutOff += cut.length
       await wait(CUT_MS)
-      await network.join(node)
+      for (const each of cut) await network.join(each)
     }
     await wait(Math.max(0, endsAtMs - performance.now()))
   }

@@ -1,9 +1,11 @@
 /** What the service says about addresses and transactions, held against a walk over the node. */
 import assert from 'node:assert/strict'
 import { parseExact } from '../../sandbox/node/rpc/json.ts'
+import type { StoredEvent } from '../../src/store/events.ts'
 import type { RealNode } from './real-node.ts'
 import type { RealService } from './real-service.ts'
 import type { Acceptance, Walk } from './walk.ts'
+import { holdersOf } from './walk-tokens.ts'
 
 interface HistoryItem {
   readonly tx_id: string
@@ -122,4 +124,125 @@ export async function judgeCovenants(service: RealService, walk: Walk): Promise<
     )
   }
   return walk.covenants.size
+}
+
+interface ShownToken {
+  readonly token_id: string
+  readonly form: string
+  readonly history: string
+  readonly amount: string | null
+  readonly holders: number | null
+  readonly outputs: number | null
+}
+
+/** Gives how many holders of KRC-20 tokens were compared. */
+export async function judgeTokens(service: RealService, walk: Walk): Promise<number> {
+  const shown = await pages<ShownToken>(service, '/v1/tokens')
+  const krc20 = shown.filter(({ form }) => form === 'krc20')
+  assert.deepEqual(krc20.map(({ token_id }) => token_id).sort(), [...walk.tokens.keys()].sort())
+  let compared = 0
+  for (const { token_id, history, amount, holders } of krc20) {
+    const token = walk.tokens.get(token_id)
+    assert.ok(token)
+    const held = token.isKnown ? holdersOf(token) : new Map<string, bigint>()
+    assert.deepEqual(
+      { history, amount, holders },
+      token.isKnown
+        ? { history: 'since_deploy', amount: String(token.minted - token.burned), holders: held.size }
+        : { history: 'unknown', amount: null, holders: null },
+      token_id,
+    )
+    const listed = await pages<{ holder: string; amount: string }>(service, `/v1/tokens/${token_id}/holders`)
+    assert.deepEqual(
+      new Map(listed.map(({ holder, amount: own }) => [holder, BigInt(own)])),
+      held,
+      `holders of ${token_id}`,
+    )
+    assert.equal(listed.length, held.size, `holders of ${token_id}, each once`)
+    compared += listed.length
+  }
+  for (const { token_id, outputs } of shown.filter(({ form }) => form !== 'krc20')) {
+    const unspent = walk.covenants.get(token_id)?.unspent.size
+    assert.ok(unspent !== undefined && (outputs ?? 0) <= unspent, `outputs of token ${token_id}`)
+  }
+  return compared
+}
+
+/** What the events say, those that were taken back aside, is who holds what. Gives how many were taken back. */
+export function judgeTokenEvents(log: readonly StoredEvent[], walk: Walk): number {
+  const held = new Map<string, Map<string, bigint>>()
+  let retracted = 0
+  for (const { kind, text } of log) {
+    if (kind !== 'token_transfer') continue
+    const { data } = JSON.parse(text) as { data: TokenTransfer }
+    if (data.retracted) retracted += 1
+    if (data.form !== 'krc20' || data.valid !== true) continue
+    const of = held.get(data.token_id) ?? new Map<string, bigint>()
+    held.set(data.token_id, of)
+    const move = (cells: TokenTransfer['from'], isGain: boolean) => {
+      for (const { holder, amount } of cells)
+        of.set(holder, (of.get(holder) ?? 0n) + (isGain === data.retracted ? -1n : 1n) * BigInt(amount))
+    }
+    move(data.from, false)
+    move(data.to, true)
+  }
+  for (const [tick, token] of walk.tokens) {
+    if (!token.isKnown) continue
+    const left = [...(held.get(tick) ?? [])].filter(([, amount]) => amount !== 0n)
+    assert.deepEqual(new Map(left), holdersOf(token), `events of ${tick}`)
+  }
+  return retracted
+}
+
+interface TokenTransfer {
+  readonly token_id: string
+  readonly form: string
+  readonly valid: true | null
+  readonly retracted: boolean
+  readonly from: readonly { readonly holder: string; readonly amount: string }[]
+  readonly to: readonly { readonly holder: string; readonly amount: string }[]
+}
+
+/** Fractions are read as they are written. */
+type Fraction = number | { readonly value: number }
+
+interface Bucket {
+  readonly feerate: Fraction
+  readonly estimatedSeconds: Fraction
+}
+
+const numberOf = (fraction: Fraction) => (typeof fraction === 'number' ? fraction : fraction.value)
+
+/** Fee rates are those of a node, whichever was asked; the nodes have to stand still. */
+export async function judgeFees(service: RealService, nodes: readonly RealNode[]): Promise<string> {
+  const ofNodes = () =>
+    Promise.all(
+      nodes.map(async ({ rpc }) => {
+        const { estimate } = await rpc.call('getFeeEstimate')
+        const { priorityBucket, normalBuckets, lowBuckets } = estimate as {
+          priorityBucket: Bucket
+          normalBuckets: Bucket[]
+          lowBuckets: Bucket[]
+        }
+        const shown = ({ feerate, estimatedSeconds }: Bucket) => [
+          numberOf(feerate),
+          numberOf(estimatedSeconds),
+        ]
+        return JSON.stringify([shown(priorityBucket), normalBuckets.map(shown), lowBuckets.map(shown)])
+      }),
+    )
+  const before = await ofNodes()
+  const answer = await service.get('/v1/fees/estimate')
+  assert.equal(answer.status, 200, answer.text)
+  const after = await ofNodes()
+  type Shown = { feerate: number; estimated_seconds: number }
+  const { priority, normal, low } = answer.json as unknown as {
+    priority: Shown
+    normal: Shown[]
+    low: Shown[]
+  }
+  const shown = ({ feerate, estimated_seconds }: Shown) => [feerate, estimated_seconds]
+  const said = JSON.stringify([shown(priority), normal.map(shown), low.map(shown)])
+  assert.ok([...before, ...after].includes(said), `fees: ${said}, the nodes say ${after.join(' ')}`)
+  return said
 }

@@ -13,11 +13,15 @@ import { plainClient } from '../fakes/plain-node-client.ts'
 import { until } from '../until.ts'
 import { mineBlocks } from './mine.ts'
 import type { RealNode } from './real-node.ts'
+import { createTokenTraffic } from './token-traffic.ts'
 
 const PREFIX = 'kaspasim'
 const MATURITY = 1_000
-const COINS_EACH = 6
+/** A coin comes back when its spend is accepted, seconds later. */
+const COINS_EACH = 24
 const COIN_SOMPI = 4_000_000_000n
+const TOKEN_SHARE = 0.1
+const IN_FLIGHT = 8
 
 export interface LiveTraffic {
   /** Where blocks should pay to. */
@@ -58,13 +62,15 @@ export async function startLiveTraffic(node: RealNode, seed = 7, userCount = 12)
   })
   await client.call('subscribe', { UtxosChanged: { addresses: [] } })
   await client.call('subscribe', { VirtualDaaScoreChanged: {} })
+  // An answer does not wait behind notifications.
+  const sender = await plainClient(node.url, () => {})
 
   const refusals: string[] = []
   const submitted = new Set<string>()
   async function submit(tx: Tx): Promise<string | undefined> {
     const keys = tx.inputs.map(({ previousOutpoint }) => outpointKey(previousOutpoint))
     for (const key of keys) spent.add(key)
-    const answer = await client.ask('submitTransaction', { transaction: wireOf(tx), allowOrphan: false })
+    const answer = await sender.ask('submitTransaction', { transaction: wireOf(tx), allowOrphan: false })
     if (answer.error === undefined) {
       submitted.add(tx.id)
       return tx.id
@@ -101,11 +107,25 @@ export async function startLiveTraffic(node: RealNode, seed = 7, userCount = 12)
     random,
     addressOf,
   }
+  const tokens = createTokenTraffic(users, miner, {
+    random,
+    addressOf,
+    coinsOf: (owner, atLeast) =>
+      [...utxos.ofScript(owner.script)].flatMap(([key, entry]) => {
+        const isMature = !entry.isCoinbase || entry.blockDaaScore + BigInt(MATURITY) < daaScore
+        return isMature && !spent.has(key) && entry.amount >= atLeast ? [{ key, entry, owner }] : []
+      }),
+    depthOf(txId) {
+      const entry = utxos.get(outpointKey({ transactionId: txId, index: 0 }))
+      return entry && daaScore - entry.blockDaaScore
+    },
+    unspentAt: (script) => [...utxos.ofScript(script)].find(([key]) => !spent.has(key)),
+  })
   return {
     minerAddress: addressOf(miner.script),
     users: users.map(({ name, script }) => ({ name, address: addressOf(script) })),
     async next() {
-      const tx = traffic.next(world)
+      const tx = (random.chance(TOKEN_SHARE) ? tokens.next() : undefined) ?? traffic.next(world)
       return tx && submit(tx)
     },
     odd() {
@@ -117,7 +137,10 @@ export async function startLiveTraffic(node: RealNode, seed = 7, userCount = 12)
     },
     refusals,
     submitted,
-    close: () => client.close(),
+    close() {
+      client.close()
+      sender.close()
+    },
   }
 }
 
@@ -125,13 +148,20 @@ export async function startLiveTraffic(node: RealNode, seed = 7, userCount = 12)
 export function keepSending(traffic: LiveTraffic, perSecond: number) {
   let isStopped = false
   const startedMs = performance.now()
+  const waiting = new Set<Promise<unknown>>()
   const run = async () => {
     for (let sent = 0; !isStopped; sent++) {
       const dueMs = startedMs + (sent * 1_000) / perSecond - performance.now()
       if (dueMs > 0) await wait(dueMs)
+      if (waiting.size >= IN_FLIGHT) await Promise.race(waiting)
       // A node that is down takes none.
-      await traffic.next().catch(() => wait(200))
+      const one: Promise<unknown> = traffic
+        .next()
+        .catch(() => wait(200))
+        .finally(() => waiting.delete(one))
+      waiting.add(one)
     }
+    await Promise.all(waiting)
   }
   const running = run()
   return {

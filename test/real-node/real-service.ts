@@ -32,8 +32,10 @@ const PLAN = { ...WIDE_PLAN, heavyCallsInFlight: 10_000, creditsPerMonth: 9_000_
 export async function startRealService(
   nodes: readonly RealNode[],
   env: Record<string, string> = {},
+  folder?: string,
 ): Promise<RealService> {
   const service = await startTestService({
+    ...(folder === undefined ? {} : { folder }),
     plans: [PLAN],
     env: {
       TAPELINE_TEST: 'off',

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import type { LogTruth } from '../fakes/chain-truth.ts'
 import type { RealNode } from './real-node.ts'
+import { readOperation, type TokenOperation, tokensOf, type WalkedToken } from './walk-tokens.ts'
 
 interface WalkedBlock {
   readonly hash: string
@@ -19,6 +20,9 @@ interface WalkedTransaction {
     readonly value: bigint
     readonly covenantId: string | undefined
   }[]
+  readonly payload: string
+  /** What unlocks its first input. */
+  readonly firstScript: string
 }
 
 export interface Acceptance {
@@ -38,6 +42,8 @@ export interface Walk extends LogTruth {
   readonly accepted: ReadonlyMap<string, Omit<Acceptance, 'received' | 'sent'> & { readonly fee: bigint }>
   of(address: string): readonly Acceptance[]
   readonly covenants: ReadonlyMap<string, WalkedCovenant>
+  /** KRC-20, by tick. */
+  readonly tokens: ReadonlyMap<string, WalkedToken>
 }
 
 interface WalkedCovenant {
@@ -50,7 +56,8 @@ interface WalkedCovenant {
 interface RawBlock {
   header: { hash: string; blueScore: number; timestamp: number }
   transactions: {
-    inputs: { previousOutpoint: { transactionId: string; index: number } }[]
+    inputs: { previousOutpoint: { transactionId: string; index: number }; signatureScript: string }[]
+    payload: string
     outputs: {
       value: number | bigint
       verboseData: { scriptPublicKeyAddress: string } | null
@@ -101,6 +108,7 @@ export async function walk(node: RealNode, wallets: readonly { readonly address:
   const accepted = new Map<string, Omit<Acceptance, 'received' | 'sent'> & { fee: bigint }>()
   const byAddress = new Map<string, Acceptance[]>()
   const covenants = new Map<string, WalkedCovenant>()
+  const operations: TokenOperation[] = []
   for (const { hash, ids } of chainIds) {
     const { mergeSet, blueScore } = found(blocks, hash)
     const merged = mergeSet.map((each) => found(blocks, each))
@@ -120,6 +128,8 @@ export async function walk(node: RealNode, wallets: readonly { readonly address:
         carriers: new Map(carrying.map((block) => [block.hash, block.timeMs])),
       }
       noteCovenants(covenants, transaction, spent)
+      const operation = readOperation({ ...transaction, firstAddress: spent[0]?.address, fee })
+      if (operation !== undefined) operations.push(operation)
       assert.ok(!accepted.has(transactionId), `${transactionId} is accepted twice`)
       accepted.set(transactionId, { ...base, fee })
       for (const address of new Set([...spent, ...transaction.outputs].map((cell) => cell.address))) {
@@ -141,6 +151,7 @@ export async function walk(node: RealNode, wallets: readonly { readonly address:
     accepted,
     of,
     covenants,
+    tokens: tokensOf(operations),
     truth: { chain: () => chain, address: (address) => ({ transactions: of(address) }) },
     wallets: () => wallets,
   }
@@ -172,6 +183,8 @@ function readBlock({ header, transactions, verboseData }: RawBlock): WalkedBlock
     mergeSet: [...verboseData.mergeSetBluesHashes, ...verboseData.mergeSetRedsHashes],
     transactions: transactions.map((transaction) => ({
       id: transaction.verboseData.transactionId,
+      payload: transaction.payload,
+      firstScript: transaction.inputs[0]?.signatureScript ?? '',
       inputs: transaction.inputs.map(({ previousOutpoint }) => previousOutpoint),
       outputs: transaction.outputs.map(({ value, verboseData: owner, covenant }) => ({
         ...{ value: BigInt(value), address: owner?.scriptPublicKeyAddress, covenantId: covenant?.covenantId },
