@@ -5,6 +5,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { Client } from 'pg'
 import { type CandleInput, encodeCandle } from '../../src/core/rows/candle.ts'
 import { systemClock } from '../../src/kit/clock.ts'
@@ -26,24 +27,26 @@ const WARM_ROUNDS = 8
 const APPEND_ROWS = 30_000
 const BATCH_ROWS = 5_000
 const PROCESSES = 3
+const REST_MS = 5_000
 const MONTHS = 24
 const LOOKS = 400
 const ROWS = { usual: { small: 100_000, large: 2_000_000 }, full: { small: 500_000, large: 50_000_000 } }
 
 const PAGE_OF_FEED = `SELECT text FROM series_candles WHERE feed_id = $1 AND ts >= $2 AND ts < $3 ORDER BY ts LIMIT ${PAGE_ROWS}`
 
-export async function postgresFigures(size: Size): Promise<Figure[]> {
+export const postgresPageFigures = () => onCluster(pageFigures)
+export const postgresAppendFigures = () => onCluster(async (cluster) => [await appendFigure(cluster)])
+export const postgresPartitionFigures = (size: Size) =>
+  onCluster((cluster) => partitionsFigures(cluster, ROWS[size]))
+
+async function onCluster(measure: (cluster: Cluster) => Promise<Figure[]>): Promise<Figure[]> {
   if (withoutPrograms !== false) {
     process.stdout.write(`skipped: ${withoutPrograms}\n`)
     return []
   }
   const cluster = await startCluster()
   try {
-    return [
-      ...(await pageFigures(cluster)),
-      await appendFigure(cluster),
-      ...(await partitionsFigures(cluster, ROWS[size])),
-    ]
+    return await measure(cluster)
   } finally {
     await cluster.stop()
   }
@@ -102,9 +105,8 @@ async function pageFigures(cluster: Cluster): Promise<Figure[]> {
     )
     await embedded.stop()
     services.pop()
-    const one = await processorTime(cluster, services, next)
     for (let i = 1; i < PROCESSES; i++) services.push(await startBenchService({ environment }))
-    const several = await processorTime(cluster, services, next)
+    const spent = await processorTime(cluster, services, next)
     return [
       {
         name: `PostgreSQL: ${PAGE_ROWS}-row page, uncached / bare query`,
@@ -118,8 +120,8 @@ async function pageFigures(cluster: Cluster): Promise<Figure[]> {
       },
       {
         name: `PostgreSQL: processor time of a page, ${PROCESSES} processes / one`,
-        ...{ atMost: 1.15, value: several / one },
-        detail: `${several.toFixed(2)} and ${one.toFixed(2)} ms, the server's included`,
+        ...{ atMost: 1.15, value: spent.ratio },
+        detail: `${spent.subject.toFixed(2)} and ${spent.limit.toFixed(2)} ms above rest, the server's included`,
       },
     ]
   } finally {
@@ -142,31 +144,35 @@ async function speed({ port }: BenchService, request: () => string): Promise<num
   return result.requestsPerSecond
 }
 
-/** Milliseconds of a page, in the services and in the server; the same load over one service or several. */
-async function processorTime(
-  cluster: Cluster,
-  services: readonly BenchService[],
-  next: () => number,
-): Promise<number> {
+/**
+ * Milliseconds that a page adds to what the processes and the server need at rest: the same load over one service and over
+ * several, in turn.
+ */
+async function processorTime(cluster: Cluster, services: readonly BenchService[], next: () => number) {
+  const spentMs = () => services.reduce((sum, { pid }) => sum + treeMs(pid), treeMs(cluster.pid))
+  const spent = async <R>(act: () => Promise<R>) => {
+    const [before, started] = [spentMs(), performance.now()]
+    const result = await act()
+    return { result, ms: spentMs() - before, seconds: (performance.now() - started) / SECOND_MS }
+  }
+  const rest = await spent(() => wait(REST_MS))
   const round = async (asked: readonly BenchService[]) => {
-    const before = services.reduce((sum, { pid }) => sum + treeMs(pid), treeMs(cluster.pid))
-    const results = await Promise.all(
-      asked.map((service) =>
-        load({
-          ...{ port: service.port, connections: Math.ceil(CONNECTIONS / asked.length) },
-          ...{ durationMs: ROUND_MS, request: () => pageAt(next(), service) },
-        }),
+    const { result, ms, seconds } = await spent(() =>
+      Promise.all(
+        asked.map((service) =>
+          load({
+            ...{ port: service.port, connections: Math.ceil(CONNECTIONS / asked.length) },
+            ...{ durationMs: ROUND_MS, request: () => pageAt(next(), service) },
+          }),
+        ),
       ),
     )
-    const after = services.reduce((sum, { pid }) => sum + treeMs(pid), treeMs(cluster.pid))
-    const requests = results.reduce((sum, { requestsPerSecond }) => sum + requestsPerSecond, 0)
-    return (after - before) / (requests * (ROUND_MS / SECOND_MS))
+    const requests = result.reduce((sum, { latenciesMs }) => sum + latenciesMs.length, 0)
+    return (ms - (rest.ms / rest.seconds) * seconds) / requests
   }
   // Each alone: what one compiles of its share of the load would take three times as long.
   for (const service of services) for (let i = 0; i < WARM_ROUNDS; i++) await round([service])
-  const rounds: number[] = []
-  for (let i = 0; i < ROUNDS; i++) rounds.push(await round(services))
-  return median(rounds)
+  return ratio(ROUNDS, { limit: () => round(services.slice(0, 1)), subject: () => round(services) }, 0)
 }
 
 /** Processor time of a process and of all below it. */
@@ -239,73 +245,81 @@ async function appendFigure(cluster: Cluster): Promise<Figure> {
   }
 }
 
-/**
- * How long a page takes, and how fast rows are appended, in a table of many partitions against one of few rows. The rows are
- * made in the database.
- */
-async function partitionsFigures(
-  cluster: Cluster,
-  rows: { readonly small: number; readonly large: number },
-): Promise<Figure[]> {
-  const measured: number[] = []
-  const appended: number[] = []
-  for (const [schema, count, months] of [
-    ['small', rows.small, 1],
-    ['large', rows.large, MONTHS],
-  ] as const) {
-    const store = await openStores(parseStoreAddress(storeIn(cluster, schema)), systemClock).environment(
-      'test',
+/** A table of one feed whose rows were made in the database. */
+async function filledTable(cluster: Cluster, schema: string, count: number, months: number) {
+  const store = await openStores(parseStoreAddress(storeIn(cluster, schema)), systemClock).environment('test')
+  const feed = { dataset: 'candles', source: 'cexa', symbol: 'BTC', interval: '1s' } as const
+  const starts = Array.from({ length: months }, (_, month) => Date.UTC(2024, month, 1))
+  // One row of each month makes its partition.
+  for (const time of starts) await store.write({ rows: [{ feed, rows: [candleAt(0, time)] }] })
+  const [client] = (await bareClients(cluster, `${schema}_test`, 1)) as [Client]
+  const perMonth = Math.floor(count / months)
+  const stepMs = Math.floor((28 * 86_400_000) / perMonth)
+  for (const time of starts)
+    await client.query(
+      `INSERT INTO series_candles SELECT f.id, $1::bigint + n * $2::bigint, 0, 0, NULL, 1, 1, true, '', NULL, r.text
+        FROM generate_series(1, $3::bigint) n, feeds f, (SELECT text FROM series_candles LIMIT 1) r`,
+      [time, stepMs, perMonth],
     )
-    const feed = { dataset: 'candles', source: 'cexa', symbol: 'BTC', interval: '1s' } as const
-    const starts = Array.from({ length: months }, (_, month) => Date.UTC(2024, month, 1))
-    // One row of each month makes its partition.
-    for (const time of starts) await store.write({ rows: [{ feed, rows: [candleAt(0, time)] }] })
-    const [client] = (await bareClients(cluster, `${schema}_test`, 1)) as [Client]
-    const perMonth = Math.floor(count / months)
-    const stepMs = Math.floor((28 * 86_400_000) / perMonth)
-    for (const time of starts)
-      await client.query(
-        `INSERT INTO series_candles SELECT f.id, $1::bigint + n * $2::bigint, 0, 0, NULL, 1, 1, true, '', NULL, r.text
-          FROM generate_series(1, $3::bigint) n, feeds f, (SELECT text FROM series_candles LIMIT 1) r`,
-        [time, stepMs, perMonth],
-      )
-    await client.query('VACUUM (FREEZE, ANALYZE) series_candles')
-    const looks: number[] = []
-    for (let i = 0; i < LOOKS; i++) {
-      const from = (starts[i % months] ?? 0) + ((i * 7_919) % (perMonth - PAGE_ROWS)) * stepMs
+  await client.query('VACUUM (FREEZE, ANALYZE) series_candles')
+  await client.end()
+  let next = Math.ceil(((starts.at(-1) ?? 0) + (perMonth + 1) * stepMs) / SECOND_MS)
+  return {
+    /** Milliseconds. */
+    async page(look: number): Promise<number> {
+      const from = (starts[look % months] ?? 0) + ((look * 7_919) % (perMonth - PAGE_ROWS)) * stepMs
       const started = performance.now()
       const page = await store.series.page({
         ...{ feeds: [feed], range: { from, to: from + 2 * PAGE_ROWS * stepMs }, order: 'asc' },
         ...{ limit: PAGE_ROWS, separator: ',' },
       })
       if (page.count !== PAGE_ROWS) throw new Error(`a page of ${page.count} rows`)
-      if (i >= LOOKS / 4) looks.push(performance.now() - started)
-    }
-    measured.push(median(looks))
-    const newest = (starts.at(-1) ?? 0) + (perMonth + 1) * stepMs
-    const speeds: number[] = []
-    for (let n = 0; n < APPEND_ROWS / BATCH_ROWS; n++) {
-      const rows = Array.from({ length: BATCH_ROWS }, (_, i) => candleAt(i, newest + n * BATCH_ROWS + i))
+      return performance.now() - started
+    },
+    /** Rows per second. */
+    async append(): Promise<number> {
+      const rows = Array.from({ length: BATCH_ROWS }, (_, i) => candleAt(i, (next + i) * SECOND_MS))
+      next += BATCH_ROWS
       const started = performance.now()
       await store.write({ rows: [{ feed, rows }] })
-      speeds.push(BATCH_ROWS / ((performance.now() - started) / SECOND_MS))
-    }
-    appended.push(median(speeds))
-    await client.end()
-    await store.close()
+      return BATCH_ROWS / ((performance.now() - started) / SECOND_MS)
+    },
+    close: () => store.close(),
   }
-  const [small = 0, large = 0] = measured
-  const [toSmall = 0, toLarge = 0] = appended
-  return [
-    {
-      name: `PostgreSQL: page of ${rows.large} rows in ${MONTHS} partitions / ${rows.small}`,
-      ...{ atMost: 1.5, value: large / small },
-      detail: `${large.toFixed(2)} and ${small.toFixed(2)} ms at the median`,
-    },
-    {
-      name: `PostgreSQL: append to ${rows.large} rows in ${MONTHS} partitions / to ${rows.small}`,
-      ...{ atLeast: 0.6, value: toLarge / toSmall },
-      detail: `${Math.round(toLarge)} and ${Math.round(toSmall)} rows/s at the median`,
-    },
-  ]
+}
+
+/** How long a page takes, and how fast rows are appended, in a table of many partitions against one of few rows. */
+async function partitionsFigures(
+  cluster: Cluster,
+  rows: { readonly small: number; readonly large: number },
+): Promise<Figure[]> {
+  const small = await filledTable(cluster, 'small', rows.small, 1)
+  const large = await filledTable(cluster, 'large', rows.large, MONTHS)
+  try {
+    const pages: { small: number; large: number }[] = []
+    for (let look = 0; look < LOOKS; look++) {
+      const page = { small: await small.page(look), large: await large.page(look) }
+      if (look >= LOOKS / 4) pages.push(page)
+    }
+    const [smallMs, largeMs] = [
+      median(pages.map((page) => page.small)),
+      median(pages.map((page) => page.large)),
+    ]
+    const appended = await ratio(ROUNDS, { limit: small.append, subject: large.append })
+    return [
+      {
+        name: `PostgreSQL: page of ${rows.large} rows in ${MONTHS} partitions / ${rows.small}`,
+        ...{ atMost: 1.5, value: largeMs / smallMs },
+        detail: `${largeMs.toFixed(2)} and ${smallMs.toFixed(2)} ms at the median`,
+      },
+      {
+        name: `PostgreSQL: append to ${rows.large} rows in ${MONTHS} partitions / to ${rows.small}`,
+        ...{ atLeast: 0.6, value: appended.ratio },
+        detail: `${Math.round(appended.subject)} and ${Math.round(appended.limit)} rows/s, ${BATCH_ROWS} at a time`,
+      },
+    ]
+  } finally {
+    await small.close()
+    await large.close()
+  }
 }
