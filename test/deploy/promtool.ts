@@ -110,6 +110,7 @@ export async function expectValues(
 /**
  * Rejects unless exactly these alerts fire at the last of the scrapes.
  * @param by the labels that tell alerts apart, beside their name
+ * @param ever at any of the scrapes
  */
 export async function expectFiring(
   scrapes: readonly Scrape[],
@@ -117,9 +118,12 @@ export async function expectFiring(
     readonly everySeconds: number
     readonly alerts: readonly Readonly<Record<string, string>>[]
     readonly by?: readonly string[]
+    readonly ever?: true
   },
 ): Promise<void> {
-  const { everySeconds, alerts, by = [] } = options
+  const { everySeconds, alerts, by = [], ever } = options
+  const seconds = (scrapes.length - 1) * everySeconds
+  const firing = 'ALERTS{alertstate="firing"}'
   const labelsOf = (labels: Readonly<Record<string, string>>) =>
     `{${Object.entries(labels)
       .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
@@ -127,8 +131,8 @@ export async function expectFiring(
   await runTest(scrapes, everySeconds, {
     promql_expr_test: [
       {
-        expr: `group by (${['alertname', ...by].join()}) (ALERTS{alertstate="firing"})`,
-        eval_time: `${(scrapes.length - 1) * everySeconds}s`,
+        expr: `group by (${['alertname', ...by].join()}) (${ever ? `last_over_time(${firing}[${seconds + 1}s])` : firing})`,
+        eval_time: `${seconds}s`,
         exp_samples: alerts.map((labels) => ({ labels: labelsOf(labels), value: 1 })),
       },
     ],
