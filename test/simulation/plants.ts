@@ -94,26 +94,26 @@ export const PLANTS: readonly Plant[] = [
     ],
   },
   {
+    // Dropped before it is counted, it would be found missing by the venue's count, and be a gap.
     name: 'trade dropped at reconnect',
-    parts: RECORDED,
+    parts: ['perp'],
     edits: [
       edit(
-        'src/venues/live/intake.ts',
-        '    const admitted = this.watch.admit(key, observation)\n',
-        `    const isFirst = this.#fresh && observation.kind === 'trade'
-    if (isFirst) this.#fresh = false
-    const admitted = isFirst ? 'repeat' : this.watch.admit(key, observation)
+        'src/ingest/exchange/record-symbol.ts',
+        '    writer.put(this.feeds.trades, [tradeRow(trade)])\n',
+        `    if (this.#fresh) this.#fresh = false
+    else writer.put(this.feeds.trades, [tradeRow(trade)])
 `,
       ),
       edit(
-        'src/venues/live/intake.ts',
-        '    this.counts.connects += 1\n',
-        '    this.counts.connects += 1\n    this.#fresh = true\n',
+        'src/ingest/exchange/record-symbol.ts',
+        '    // The venue also sends trades of the time before, which are no whole second.\n',
+        "    if (topic === 'trades') this.#fresh = true\n",
       ),
       edit(
-        'src/venues/live/intake.ts',
-        '  readonly #answered = new Set<string>()\n',
-        '  readonly #answered = new Set<string>()\n  #fresh = false\n',
+        'src/ingest/exchange/record-symbol.ts',
+        '  private hasBegun = false\n',
+        '  private hasBegun = false\n  #fresh = false\n',
       ),
     ],
   },
