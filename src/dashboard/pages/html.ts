@@ -20,7 +20,14 @@ function textOf(part: Part): string {
 }
 
 /** The frame of a public page: no script, nothing inline, nothing from elsewhere. */
-export function pageFrame(page: { title: string; here: string; links: readonly Link[]; body: Html }): string {
+/** `againAfterSeconds`: the browser asks for the page again by itself. */
+export function pageFrame(page: {
+  title: string
+  here: string
+  links: readonly Link[]
+  body: Html
+  againAfterSeconds?: number | undefined
+}): string {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -29,6 +36,7 @@ export function pageFrame(page: { title: string; here: string; links: readonly L
 <title>${page.title}: Tapeline</title>
 <link rel="stylesheet" href="${STYLE_PATH}">
 <link rel="icon" href="/favicon.svg">
+${page.againAfterSeconds === undefined ? undefined : html`<meta http-equiv="refresh" content="${page.againAfterSeconds}">`}
 </head>
 <body>
 <header>

@@ -65,6 +65,7 @@ tbody th { font-weight: 400; }
   th, td { padding: .45rem .7rem; }
   table { font-size: .87rem; }
   .plans th:first-child { max-width: 9rem; }
+  tbody th code { overflow-wrap: anywhere; }
   .card:not(.scroll) { padding: .8rem .9rem; }
 }
 `

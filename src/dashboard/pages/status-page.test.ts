@@ -88,10 +88,12 @@ test('a history that takes long is shown by a later answer; uptime and shares ar
   clock.advance(2_000)
   const text = textOf(await first)
   assert.ok(text.includes('The history is being read') && text.includes('The uptime is not known yet'), text)
+  assert.match(text, /<meta http-equiv="refresh" content="3">/)
   finish()
   await waiting
-  clock.advance(15_000)
+  clock.advance(2_000)
   const later = textOf(await page.read())
+  assert.doesNotMatch(later, /http-equiv="refresh"/)
   assert.ok(later.includes('99.99 % without gaps') && later.includes('99.93 % uptime'), later)
 })
 

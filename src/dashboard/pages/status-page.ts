@@ -10,6 +10,8 @@ import { type EnvironmentFacts, type SourceHistory, STATUS_DAYS, type StatusFact
 export const STATUS_PATH = '/status'
 /** However many ask, the page is made once in this time. */
 const FRESH_MS = 15_000
+/** As long as the history is missing, which takes seconds after a start. */
+const UNFINISHED_MS = 2_000
 
 /** The state of the service for everybody: uptime, gaps of each source, incidents and maintenance. */
 export function statusPage(deps: {
@@ -17,26 +19,34 @@ export function statusPage(deps: {
   links: readonly Link[]
   clock: Clock
 }): PublicPage {
-  let made: { page: ReturnType<typeof render>; atMs: number } | undefined
+  let made: { page: ReturnType<typeof render>; untilMs: number } | undefined
   let making: Promise<ReturnType<typeof render>> | undefined
   const render = (facts: StatusFacts) => {
     const body = bodyOf(facts)
-    const text = pageFrame({ title: 'Status', here: STATUS_PATH, links: deps.links, body })
+    const againAfterSeconds = hasHistory(facts) ? undefined : 1 + UNFINISHED_MS / 1000
+    const text = pageFrame({ title: 'Status', here: STATUS_PATH, links: deps.links, body, againAfterSeconds })
     return { body: text, encoded: encodedFile() }
   }
   const make = async () => {
-    const page = render(await deps.facts())
-    made = { page, atMs: elapsedMs(deps.clock) }
+    const facts = await deps.facts()
+    const page = render(facts)
+    made = { page, untilMs: elapsedMs(deps.clock) + (hasHistory(facts) ? FRESH_MS : UNFINISHED_MS) }
     return page
   }
   const read = () => {
-    if (made !== undefined && elapsedMs(deps.clock) - made.atMs < FRESH_MS) return made.page
+    if (made !== undefined && elapsedMs(deps.clock) < made.untilMs) return made.page
     making ??= make().finally(() => {
       making = undefined
     })
     return making
   }
   return { path: STATUS_PATH, contentType: HTML, maxAgeSeconds: FRESH_MS / 1000, read }
+}
+
+function hasHistory({ environments }: StatusFacts): boolean {
+  return environments.every(({ live, sources }) =>
+    (live?.sources ?? []).every(({ source }) => sources?.some((each) => each.source === source)),
+  )
 }
 
 const STATES = {
@@ -171,7 +181,7 @@ function sourceCard(
   )
   const summary =
     history === undefined
-      ? 'The history is being read: load the page again.'
+      ? 'The history is being read: it is here in a moment.'
       : known.length === 0
         ? 'not recorded yet'
         : `${percent(1 - missedMs / Math.max(1, lengthMs))} without gaps`
