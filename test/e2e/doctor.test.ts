@@ -428,7 +428,7 @@ test('settings of PostgreSQL that risk the data are found', { skip: skip || with
     // The server of the tests does without, since it is never needed again.
     assert.deepEqual(
       found.map(({ finding }) => finding.split(' ')[0]),
-      ['fsync:'],
+      ['fsync:', 'full_page_writes:'],
     )
   } finally {
     await place.remove()
