@@ -80,9 +80,9 @@ const openapi: CommandForm = {
 }
 const mcp: CommandForm = {
   name: 'mcp',
-  about:
-    'Serves MCP on standard input and output, for programs of language models; reads from a running service.',
+  about: 'Serves MCP on standard input and output, for programs of language models.',
   options: CONNECTION_OPTIONS,
+  isForCustomers: true,
 }
 /** Those that open the accounts of the configured store. */
 const ON_ACCOUNTS: readonly CliCommand[] = [
@@ -102,8 +102,8 @@ const COMMANDS: readonly CommandForm[] = [
   DOCTOR_COMMAND,
   HEALTH_COMMAND,
   openapi,
-  mcp,
   ...CUSTOMER_COMMANDS,
+  mcp,
 ]
 
 /** In the audit log. */

@@ -13,6 +13,8 @@ export interface CommandForm {
   readonly name: string
   readonly about: string
   readonly options: Readonly<Record<string, Option>>
+  /** It reads from a running service, whoever runs that. */
+  readonly isForCustomers?: true
 }
 
 /** A command on the accounts and recorded data of the configured store. */

@@ -117,10 +117,18 @@ const firstWord = ({ name }: CommandForm): string => name.split(' ')[0] ?? name
 
 export function helpOfAll(commands: readonly CommandForm[], group?: string): string {
   const width = Math.max(...commands.map(({ name }) => name.length))
-  const lines = commands.map(({ name, about }) => `  ${name.padEnd(width)}  ${about}`)
+  const listed = (some: readonly CommandForm[]) =>
+    some.map(({ name, about }) => `  ${name.padEnd(width)}  ${about}`).join('\n')
+  const { yes = [], no = [] } = Object.groupBy(commands, ({ isForCustomers }) =>
+    isForCustomers ? 'yes' : 'no',
+  )
+  const list =
+    group === undefined
+      ? `To read from a running service:\n${listed(yes)}\n\nTo run one:\n${listed(no)}`
+      : listed(commands)
   const head = group === undefined ? 'tapeline <command> [options]' : `tapeline ${group} <what> [options]`
   const example = commands[0]?.name ?? '<command>'
-  return `${head}\n\n${lines.join('\n')}\n\n--json prints for machines; tapeline help ${group === undefined ? '<command>' : example} explains one.`
+  return `${head}\n\n${list}\n\n--json prints for machines; tapeline help ${group === undefined ? '<command>' : example} explains one.`
 }
 
 function helpOf(command: CommandForm): string {

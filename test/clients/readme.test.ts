@@ -50,6 +50,9 @@ before(async () => {
     PATH: `${join(ROOT, 'bin')}:${rest.PATH}`,
     XDG_CONFIG_HOME: join(folder, 'config'),
   }
+  const isNodeUp = async () =>
+    (await ask(`${used.service.url}/v1/fees/estimate`, { key: used.key })).status === 200
+  await until('the simulated nodes', isNodeUp, LIMIT_MS, 100)
   for (const path of [
     '/v1/candles?symbol=BTC&source=cexa&interval=1h&limit=1',
     '/v1/markets?symbol=BTC&source=predmkt_a&market_type=15m&status=open&limit=1',

@@ -165,6 +165,7 @@ export function chainCalls({ address, txId, covenantId }: OnChain): readonly Too
     bad('lookup_covenant', { covenant_id: 'cd'.repeat(32) }, 'not_found', /covenant/),
     dear('lookup_covenant', { covenant_id: HASH }, 11),
 
+    good('get_chain_status', { dry_run: true }, [0, 0], /"dry_run":\{"credits":3\}/),
     good('get_chain_status', {}, [3, 3], /"network":"testnet-10"/),
     bad('get_chain_status', { network: 'mainnet' }, 'invalid_argument', /no argument/),
     most('get_chain_status', { max_credits: 1 }, [1, 1], /max_credits/),

@@ -1,10 +1,16 @@
 import { SOURCE_INFO } from '../../core/source.ts'
-import { DEFAULT_MAX_CREDITS, DEFAULT_ROWS, MAX_CREDITS_SCHEMA, MAX_ROWS } from './argument-schemas.ts'
+import {
+  DEFAULT_MAX_CREDITS,
+  DEFAULT_ROWS,
+  DRY_RUN_SCHEMA,
+  MAX_CREDITS_SCHEMA,
+  MAX_ROWS,
+} from './argument-schemas.ts'
 import type { ToolEndpoint } from './endpoint-call.ts'
 import { spendingOf } from './endpoint-tool.ts'
 import { historyDatasets } from './history-tool.ts'
 import { parseBody } from './parse-body.ts'
-import { type JsonObject, readEndpoint, toolFailureOf } from './read-endpoint.ts'
+import { isDryRun, type JsonObject, readEndpoint, toolFailureOf } from './read-endpoint.ts'
 import { MAX_ANSWER_CHARS, shapeObject } from './shape-answer.ts'
 import { Spending } from './spending.ts'
 import { type McpTool, ownChoice, ToolFailure } from './tool.ts'
@@ -110,11 +116,13 @@ export function chainStatusTool(endpoints: readonly ToolEndpoint[]): McpTool | u
     description: 'Fee rates by urgency, and network, sync and version of the Kaspa node.',
     inputSchema: {
       type: 'object',
-      properties: { max_credits: MAX_CREDITS_SCHEMA },
+      properties: { max_credits: MAX_CREDITS_SCHEMA, dry_run: DRY_RUN_SCHEMA },
       additionalProperties: false,
     },
     async run(args, context) {
       const spending = spendingOf(args)
+      const credits = fees.cost.least() + NODE_METHODS.length * rpc.cost.charge({ 'light call': 1 })
+      if (isDryRun(args)) return { dry_run: { credits }, price: spending.price }
       const reading = { ...context, spending, maxRows: MAX_ROWS }
       const estimate = await readEndpoint(fees, {}, reading)
       const node: JsonObject = {}

@@ -12,15 +12,22 @@ export const CONNECTION_OPTIONS: CommandForm['options'] = {
 export const DATA_COMMANDS: readonly CommandForm[] = [
   {
     name: 'get',
-    about: 'Reads data from a running service: tapeline get candles --symbol BTC (customers).',
+    about: 'Reads data from a running service: tapeline get candles --symbol BTC.',
     options: {},
+    isForCustomers: true,
   },
-  { name: 'cost', about: 'Says what the same get would cost; takes no credits (customers).', options: {} },
+  {
+    name: 'cost',
+    about: 'Says what the same get would cost; takes no credits.',
+    options: {},
+    isForCustomers: true,
+  },
 ]
 
 const STREAM_COMMAND: CommandForm = {
   name: 'stream',
-  about: 'Prints chain events as they happen, one JSON object per line (customers).',
+  isForCustomers: true,
+  about: 'Prints chain events as they happen, one JSON object per line.',
   options: {
     kinds: { about: `Kinds, with commas: ${EVENT_KINDS.join(', ')}.`, required: true },
     addresses: { about: 'Addresses, with commas; utxos_changed needs at least one.' },
@@ -33,7 +40,8 @@ const STREAM_COMMAND: CommandForm = {
 
 export const VERIFY_COMMAND: CommandForm = {
   name: 'webhook verify',
-  about: 'Checks the signature of a received delivery and prints its events (customers).',
+  isForCustomers: true,
+  about: 'Checks the signature of a received delivery and prints its events.',
   options: {
     headers: {
       about:
@@ -47,7 +55,8 @@ export const VERIFY_COMMAND: CommandForm = {
 
 export const LOGIN_COMMAND: CommandForm = {
   name: 'login',
-  about: 'Checks address and key and stores them for get, cost, stream and mcp (customers).',
+  isForCustomers: true,
+  about: 'Checks address and key and stores them for get, cost, stream and mcp.',
   options: {
     url: { about: 'Address of the service; left out: TAPELINE_URL.' },
     key: { about: 'API key; left out: TAPELINE_KEY, which no list of processes shows.' },
@@ -56,14 +65,15 @@ export const LOGIN_COMMAND: CommandForm = {
 
 export const LOGOUT_COMMAND: CommandForm = {
   name: 'logout',
-  about: 'Forgets what login stored; the key itself stays valid (customers).',
+  isForCustomers: true,
+  about: 'Forgets what login stored; the key itself stays valid.',
   options: {},
 }
 
 export const CUSTOMER_COMMANDS: readonly CommandForm[] = [
+  LOGIN_COMMAND,
+  LOGOUT_COMMAND,
   ...DATA_COMMANDS,
   STREAM_COMMAND,
   VERIFY_COMMAND,
-  LOGIN_COMMAND,
-  LOGOUT_COMMAND,
 ]
