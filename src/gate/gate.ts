@@ -4,6 +4,7 @@ import { ApiError } from '../core/errors.ts'
 import { type Clock, elapsedMs } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import { type AdmissionDeps, admitAndCount, admitRequest, type KeyedRequest } from './admit-request.ts'
+import { underAskedName } from './asked-name.ts'
 import type { AuthThrottle } from './auth-throttle.ts'
 import { AuthenticationError, authenticate, checkCredential, findKeyText } from './authenticate.ts'
 import { errorReply, toApiError } from './error-reply.ts'
@@ -184,7 +185,8 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
     if (error instanceof AuthenticationError && !(await deps.authThrottle.afterFailure(request.address))) {
       return errorReply(tooManyFailures(), request.id, accept)
     }
-    const reply = errorReply(known, request.id, accept)
+    const told = underAskedName(known, route.params, request.search)
+    const reply = errorReply(told, request.id, accept)
     if (credential !== undefined) {
       ledger.count(credential, route.name, known.status === 429 ? 'rate_limited' : 'failed')
       deps.calls?.failed(request, credential, known)

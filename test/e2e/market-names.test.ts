@@ -218,6 +218,26 @@ test('other names of a parameter mean the same; two names with two values are 42
   assert.equal(new Set(sides.rows.map((row) => row.side)).size, 2)
 })
 
+test('a refusal is about the name and the value that were given', async () => {
+  const day = (number: number) => `2026-06-${number}T00:00:00Z`
+  for (const [url, param, words] of [
+    [`/v1/perpdex/BTC?start_time=${day(11)}&end_time=${day(10)}`, 'start_time', /^start_time lies after/],
+    ['/v1/predmkt_a/candles?symbol=BTC&condition_id=abc', 'condition_id', /known as abc/],
+    ['/v1/predmkt_a/candles?symbol=BTC&market_id=abc', 'market_id', /known as abc/],
+    ['/v1/perpdex/BTC?offset=5', 'offset', /^offset must be 0\.$/],
+    ['/v1/predmkt_b/snapshots?symbol=BTC&series=weekly', 'series', /15m, hourly, daily/],
+    ['/v1/snapshots/at?symbol=BTC&source=predmkt_a', 'time', /give it, or interval/],
+    ['/v1/trades?symbol=BTC&side=both', 'side', /buy, sell, all/],
+    ['/v1/open-interest?symbol=BTC&interval=25h', 'interval', /1d, 24h/],
+    ['/v1/status?limit=0', 'limit', /from 1 to/],
+  ] as const) {
+    const { status, json } = await service.get(url)
+    assert.ok(status >= 400 && status < 500, url)
+    assert.equal(json.param, param, url)
+    assert.match(String(json.message), words)
+  }
+})
+
 test('snapshots/at with an interval in place of the time gives the newest of that duration', async () => {
   const at = async (query: string) => {
     const answer = await service.get(`/v1/snapshots/at?symbol=BTC&${query}`)
