@@ -10,6 +10,7 @@ import type { RawData, WebSocket } from 'ws'
 import type { Clock } from '../../kit/clock.ts'
 import { afterReading, sleepReading } from '../../kit/reading-time.ts'
 import { type Channel, channelKey } from '../channel.ts'
+import { hasTooManyValues } from '../json-values.ts'
 import type { Dial } from '../venue.ts'
 import { type FrameOutcome, type FrameProtocol, refused } from './frame.ts'
 import { type SilenceLimits, SocketLiveness } from './socket-liveness.ts'
@@ -241,7 +242,8 @@ export class VenueSocket {
     const nowMs = clock.now()
     this.#liveness.onTraffic(nowMs)
     const text = data.toString()
-    const outcome = isBinary ? refused('malformed') : protocol.read(text, nowMs)
+    const isUnreadable = isBinary || (Buffer.isBuffer(data) && hasTooManyValues(data))
+    const outcome = isUnreadable ? refused('malformed') : protocol.read(text, nowMs)
     if (outcome.kind === 'data') {
       this.#hasData = true
       this.#liveness.onData(nowMs)

@@ -145,6 +145,16 @@ test('an answer that is not JSON, or too large, is an error and no crash', async
   await assert.rejects(client.request({ path: '/a', weight: 1 }, never), /above 1000 bytes/)
 })
 
+test('an answer that would become millions of objects is refused before it is read', async () => {
+  const { client } = await venueWith(
+    (_request, response, index) => response.end(`[${'{},'.repeat(index === 0 ? 300_000 : 200_000)}{}]`),
+    { tries: 1 },
+  )
+  const ask = () => client.request({ path: '/a', weight: 1 }, never)
+  await assert.rejects(ask(), /more than 500000 values/)
+  assert.equal(((await ask()).value as unknown[]).length, 200_001)
+})
+
 test('aborting ends a question that waits', async () => {
   const { client } = await venueWith((_request, response) =>
     response.writeHead(429, { 'retry-after': '60' }).end(),

@@ -10,6 +10,7 @@
 import { type BackoffPolicy, backoffMs } from '../../kit/backoff.ts'
 import { type Clock, elapsedMs } from '../../kit/clock.ts'
 import { runAfterReading } from '../../kit/reading-time.ts'
+import { countValues, MAX_JSON_VALUES } from '../json-values.ts'
 import { classifyReply } from './classify-response.ts'
 import type { Fetch, HttpResponse, ResponseHeaders } from './http.ts'
 import { createTurns } from './request-turns.ts'
@@ -54,7 +55,7 @@ export const REST_LIMITS: RestLimits = {
   backoff: { baseMs: 500, capMs: 15_000 },
   answerWithinMs: 15_000,
   inFlight: 4,
-  /** Read into objects it is ten times as large, in a thread whose heap is bounded; no answer has a fifth of it. */
+  /** No answer has a fifth of it. */
   maxAnswerBytes: 16 * 1024 * 1024,
   maxWaitMs: 180_000,
 }
@@ -259,9 +260,12 @@ async function boundedText(response: HttpResponse, maxBytes: number): Promise<st
   if (response.body === null) return ''
   const chunks: Uint8Array[] = []
   let bytes = 0
+  let values = 0
   for await (const chunk of response.body) {
     bytes += chunk.byteLength
     if (bytes > maxBytes) throw new Error(`answer above ${maxBytes} bytes`)
+    values += countValues(chunk)
+    if (values > MAX_JSON_VALUES) throw new Error(`answer of more than ${MAX_JSON_VALUES} values`)
     chunks.push(chunk)
   }
   const [first] = chunks
