@@ -19,7 +19,12 @@ export function OverviewCard() {
                 key={one.environment}
                 label={`${one.environment} environment`}
                 value={<StateBadge status={one.status} />}
-                note={`${plural(one.sources, 'source')}, ${plural(one.gaps_24h, 'gap')} in 24 hours`}
+                note={
+                  <>
+                    {plural(one.sources, 'source')},{' '}
+                    <a href="#/status">{plural(one.gaps_24h, 'gap')} in 24 hours</a>
+                  </>
+                }
               />
             ))}
             <DiskStat disk={value.disk} />
