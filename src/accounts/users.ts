@@ -135,7 +135,13 @@ export function createUsers(deps: {
       check(input.email.trim(), input.password)
       if ((await store.findUser(input.email.trim())) !== undefined) throw new ConflictError(TAKEN)
       if (!(await store.takeInvitation(hashToken(token)))) return undefined
-      return addUser(input, invitation.role, invitation.accountId)
+      try {
+        return await addUser(input, invitation.role, invitation.accountId)
+      } catch (error) {
+        // Nobody came of it, for example because too many hashes were waiting: the link works on.
+        await store.putInvitation({ hash: hashToken(token), ...invitation })
+        throw error
+      }
     },
   }
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import type { ResetLinkView, SessionView } from '../../src/dashboard/wire.ts'
+import { systemClock } from '../../src/kit/clock.ts'
 import { cli, cliJson, startTestService, type TestService } from '../fakes/service.ts'
 import { skip, useChromium } from './browser.ts'
 import { operator, PASSWORD, type Session, signedUp, visit } from './session.ts'
@@ -94,6 +95,22 @@ test('only operators create links, which expire after a day and are in the audit
   const resets = createPasswordResets({ store, passwords: createPasswords(), clock: later, randomBytes })
   assert.equal(await resets.find(token), undefined)
   assert.equal(await resets.redeem(token, 'a password too late'), undefined)
+})
+
+test('an invitation of which no user came works on', async () => {
+  const { store, accounts } = service.parts
+  const { createUsers, hashToken } = await import('../../src/accounts/users.ts')
+  const { createPasswords } = await import('../../src/accounts/password.ts')
+  const token = 'an-invitation-of-this-test'
+  await store.putInvitation({ hash: hashToken(token), role: 'operator', accountId: null })
+  const passwords = createPasswords()
+  const busy = { ...passwords, hash: () => Promise.reject(new Error('too many wait')) }
+  const usersWith = (hashing: typeof passwords) =>
+    createUsers({ store, accounts, passwords: hashing, clock: systemClock, randomBytes, planOfNew: 'free' })
+  const input = { email: 'late@example.com', password: 'a long enough password' }
+  await assert.rejects(usersWith(busy).redeem(token, input), /too many wait/)
+  assert.equal((await usersWith(passwords).redeem(token, input))?.email, input.email)
+  assert.equal(await usersWith(passwords).redeem(token, { ...input, email: 'b@example.com' }), undefined)
 })
 
 describe('in the browser', { skip }, () => {
