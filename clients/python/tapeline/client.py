@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, Optional, Sequence
 
 from ._async_rows import AsyncRows
@@ -14,6 +15,13 @@ from ._transport import AnswerInfo, Transport
 
 if TYPE_CHECKING:
     from ._generated import DryRun, EventKind
+
+
+def operation_named(name: str) -> Operation:
+    if name not in OPERATIONS:
+        near = get_close_matches(name, OPERATIONS, 1)
+        raise ValueError(f"There is no method {name!r}." + (f" Did you mean {near[0]!r}?" if near else ""))
+    return OPERATIONS[name]
 
 
 class _Settings:
@@ -73,7 +81,7 @@ class Client(_Settings, Methods):
 
     def cost(self, name: str, **params: Any) -> DryRun:
         """What a call would cost, without making it: ``tl.cost("snapshots_at", symbol="BTC", …)``."""
-        return self._sync_answer(OPERATIONS[name], {**params, "dry_run": True})
+        return self._sync_answer(operation_named(name), {**params, "dry_run": True})
 
     def stream(
         self,
@@ -109,7 +117,7 @@ class AsyncClient(_Settings, AsyncMethods):
 
     async def cost(self, name: str, **params: Any) -> DryRun:
         """What a call would cost, without making it."""
-        return await self._answer(OPERATIONS[name], {**params, "dry_run": True})
+        return await self._answer(operation_named(name), {**params, "dry_run": True})
 
     def stream(
         self,

@@ -149,6 +149,10 @@ class Budgets(unittest.TestCase):
 
 
 class Requests(unittest.TestCase):
+    def test_the_price_of_a_method_that_does_not_exist(self) -> None:
+        with self.assertRaisesRegex(ValueError, "Did you mean 'candles'"):
+            tapeline.Client("http://127.0.0.1:9", "svc_test_k").cost("candels", symbol="BTC")
+
     def test_times_flags_and_path_parameters(self) -> None:
         with StubService(lambda *_: (200, {}, PAGE)) as stub:
             at = datetime(2026, 6, 10, 14, tzinfo=timezone(timedelta(hours=2)))
