@@ -29,6 +29,7 @@ import { bundledPackages } from './bundled-packages.ts'
 import { bundledService } from './bundled-service.ts'
 import { clusterOfRun } from './postgres/cluster.ts'
 import { processorMs, processorMsOf } from './processor-time.ts'
+import { ROOMY } from './roomy.ts'
 
 const args = process.argv.slice(2)
 const soak = args.includes('--soak')
@@ -118,8 +119,6 @@ const SLOW = /^test\/e2e\//
 const LANES = 2 * availableParallelism()
 const COMPUTE_LANES = Math.max(1, availableParallelism() - 1)
 const COMPUTE_NICE = 5
-/** Memory that a process begins with, in MB: collecting it from the first megabyte on is a tenth of what a file costs. */
-const ROOMY = ['--initial-old-space-size=256', '--min-semi-space-size=8']
 const SHOWN_SLOWEST = 15
 const MIN_MEMORY_BYTES = 4 * 2 ** 30
 /** What node:test reports of each process at its end. */

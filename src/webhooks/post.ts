@@ -8,8 +8,9 @@
  * original host for TLS and in the `Host` header. A redirect is a response like any other.
  */
 import { isIP, type Socket } from 'node:net'
-import { buildConnector, Client, type Dispatcher } from 'undici'
+import type { buildConnector, Dispatcher } from 'undici'
 import { runAfter } from '../kit/clock.ts'
+import { httpClient } from '../kit/http-client.ts'
 import { type Exchange, type ExchangeResult, type ReceiverConnection, startExchange } from './exchange.ts'
 import { type Guard, hostOf } from './guard.ts'
 import type { Poster, PosterOptions, PostResult } from './poster.ts'
@@ -71,7 +72,7 @@ export function createPoster(options: PosterOptions): Poster {
   }
 
   function openConnection(pool: Pool): ReceiverConnection {
-    const client = new Client(pool.origin, {
+    const client = new (httpClient().Client)(pool.origin, {
       connect(_options, callback) {
         connection.exchanges = 0
         connection.bytes = undefined
@@ -165,7 +166,7 @@ export function createPoster(options: PosterOptions): Poster {
 function connectorTo(url: URL, guard: Guard): Pool['connect'] {
   const protocol = url.protocol === 'https:' ? 'https:' : 'http:'
   const hostname = hostOf(url)
-  const connect = buildConnector({ lookup: guard.lookup(protocol), allowH2: false, timeout: 0 })
+  const connect = httpClient().buildConnector({ lookup: guard.lookup(protocol), allowH2: false, timeout: 0 })
   const target = {
     protocol,
     hostname,

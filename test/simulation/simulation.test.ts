@@ -7,6 +7,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
+import { ROOMY } from '../roomy.ts'
 
 const RUN = new URL('./run.ts', import.meta.url).pathname
 const isLong = process.env.TAPELINE_SOAK !== undefined
@@ -23,7 +24,7 @@ const ROWS = isLong
     ]
 
 async function simulate(args: readonly string[]): Promise<{ code: number; lines: string[] }> {
-  const child = spawn(process.execPath, [RUN, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [...ROOMY, RUN, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
   const exited = once(child, 'exit')
   const lines: string[] = []
   for await (const line of createInterface({ input: child.stdout })) lines.push(line)

@@ -1,7 +1,7 @@
 /** One connection to the host that accepts writes. The only file that knows the driver. */
 import { hostname } from 'node:os'
 import type { Writable } from 'node:stream'
-import { Client, types } from 'pg'
+import type { Client, types } from 'pg'
 import { StoreUnavailableError, WritesRefusedError } from '../../core/store-unavailable.ts'
 import { type PostgresAddress, tlsOptions } from './address.ts'
 import { findHost } from './find-host.ts'
@@ -17,8 +17,9 @@ const ANSWER_GRACE_MS = 2_000
 
 const INT8 = 20
 /** Numbers as numbers: what can be above 2^53 is selected as text. */
-const getTypeParser: typeof types.getTypeParser = ((oid: number, format?: 'text' | 'binary') =>
-  oid === INT8 ? Number : types.getTypeParser(oid, format as 'text')) as typeof types.getTypeParser
+const numbersIn = ({ getTypeParser }: typeof types) =>
+  ((oid: number, format?: 'text' | 'binary') =>
+    oid === INT8 ? Number : getTypeParser(oid, format as 'text')) as typeof getTypeParser
 
 export interface ConnectOptions {
   /** Statements and pauses in a transaction may take any time: for work that an operator has started and waits for. */
@@ -91,7 +92,9 @@ async function connectTo(
     isUnlimited = false,
   }: { host: string; port: number; searchPath: readonly string[] } & ConnectOptions,
 ): Promise<{ connection: ServerConnection; isReadOnly: boolean } | 'standby'> {
-  const client = new Client({
+  // Who has no such server does without the driver.
+  const { default: driver } = await import('pg')
+  const client = new driver.Client({
     host,
     port,
     user: address.user,
@@ -104,7 +107,7 @@ async function connectTo(
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     ...(isUnlimited ? {} : { query_timeout: address.statementMs + ANSWER_GRACE_MS }),
     pipeline: true,
-    types: { getTypeParser },
+    types: { getTypeParser: numbersIn(driver.types) },
     options: [
       `search_path=${searchPath.join(',')}`,
       `statement_timeout=${isUnlimited ? 0 : address.statementMs}`,

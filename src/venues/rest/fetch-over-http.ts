@@ -4,7 +4,7 @@
  */
 import { pipeline, type Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
-import { request } from 'undici'
+import { httpClient } from '../../kit/http-client.ts'
 import type { Fetch, FetchInit, HttpResponse } from './http.ts'
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
@@ -24,7 +24,7 @@ export const fetchOverHttp: Fetch = (url, init) => {
 
 async function send(url: string, { method, headers, body, signal }: FetchInit): Promise<HttpResponse> {
   try {
-    const response = await request(url, {
+    const response = await httpClient().request(url, {
       method,
       headers: { ...headers, 'accept-encoding': 'gzip' },
       body: body ?? null,
