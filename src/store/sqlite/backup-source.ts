@@ -64,7 +64,9 @@ async function atOneInstant(
   const readers: DatabaseSync[] = []
   try {
     for (const { path } of files) {
-      writers.push(openDatabase({ file: path, busyTimeoutMs: LOCK_MS }))
+      const writer = openDatabase({ file: path })
+      writers.push(writer)
+      writer.exec(`PRAGMA busy_timeout = ${LOCK_MS}`)
       readers.push(openDatabase({ file: path, readOnly: true }))
     }
     for (let attempt = 1; !lockAll(writers); attempt++) {

@@ -40,8 +40,9 @@ export function openDatabase(options: OpenOptions): DatabaseSync {
   try {
     if (!readOnly) {
       if (options.pageBytes !== undefined) database.exec(`PRAGMA page_size = ${options.pageBytes}`)
-      // For new files: room of deleted rows can be given back to the system, step by step.
-      database.exec('PRAGMA auto_vacuum = INCREMENTAL')
+      // Room of deleted rows can be given back to the system, step by step. In a file that has tables it changes nothing,
+      // but waits for whoever writes.
+      if (isNew(database)) database.exec('PRAGMA auto_vacuum = INCREMENTAL')
       database.exec('PRAGMA journal_mode = WAL')
       database.exec(`PRAGMA synchronous = ${options.sync ?? 'normal'}`)
       database.exec(`PRAGMA journal_size_limit = ${JOURNAL_SIZE_LIMIT_BYTES}`)
@@ -57,6 +58,10 @@ export function openDatabase(options: OpenOptions): DatabaseSync {
     database.close()
     throw error
   }
+}
+
+function isNew(database: DatabaseSync): boolean {
+  return database.prepare('PRAGMA page_count').get()?.page_count === 0
 }
 
 /**
