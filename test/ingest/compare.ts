@@ -51,7 +51,7 @@ async function compareCandles(subject: Subject, interval: CandleInterval): Promi
       wrong.push(
         `${name}: ${at(candle.openMs)} has the rate ${row.funding_rate}, not ${joined.rate(closeMs)}`,
       )
-    if (row.open_interest !== joined.interest(closeMs) && !joined.isReceived(row.open_interest, closeMs))
+    if (row.open_interest !== joined.interest(closeMs))
       wrong.push(
         `${name}: ${at(candle.openMs)} has open interest ${row.open_interest}, not ${joined.interest(closeMs)}`,
       )
@@ -68,21 +68,12 @@ async function readJoined(subject: Subject) {
   const { truth, venue, symbol, range } = subject
   const past = { ...range, fromMs: range.fromMs - 9 * HOUR_MS }
   const settled = truth.funding(venue, symbol, past.fromMs, range.toMs)
-  const { rows: samples, inGap } = await read(
+  const { rows: samples } = await read(
     { ...subject, range: { ...past, toMs: range.toMs + 1 } },
     'open_interest',
     '5m',
   )
-  /** A sample whose value in dollars cannot be stored is a gap, and its amount is right. */
-  function isReceived(own: unknown, closeMs: number): boolean {
-    const gridMs = Math.floor(closeMs / INTERVAL_MS['5m']) * INTERVAL_MS['5m']
-    if (!inGap(gridMs - FRESH_MS, gridMs + 1)) return false
-    for (let timeMs = gridMs; timeMs >= gridMs - FRESH_MS; timeMs -= SECOND_MS)
-      if (own === Number(truth.openInterest(venue, symbol, timeMs))) return true
-    return false
-  }
   return {
-    isReceived,
     rate: (closeMs: number) => settled.findLast(({ dueMs }) => dueMs < closeMs)?.rate ?? null,
     interest: (closeMs: number) => samples.findLast((row) => timeOf(row) <= closeMs)?.open_interest ?? null,
   }

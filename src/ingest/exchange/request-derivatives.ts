@@ -1,7 +1,9 @@
 /** Funding and open interest as the venue's history has them → rows, joined values and coverage. */
+import type { Feed } from '../../core/feed.ts'
 import { INTERVAL_MS } from '../../core/interval.ts'
 import type { FundingInput } from '../../core/rows/funding.ts'
 import type { OpenInterestInput } from '../../core/rows/open-interest.ts'
+import { type RowInputs, rowEncoder } from '../../core/rows/row-kinds.ts'
 import type { FundingObservation, OpenInterestObservation } from '../../venues/observation.ts'
 import type { HistoryPage, HistoryRange } from '../../venues/venue.ts'
 import { COARSE_INTERVALS, feedOf } from '../shared/feeds.ts'
@@ -15,14 +17,32 @@ export function fundingRow(observation: FundingObservation): FundingInput {
   }
 }
 
+/** What the store refuses is not joined: after a restart nobody would know it, and candles would change. */
+function storable<D extends 'funding' | 'open_interest'>(
+  feed: Feed<D>,
+  rows: readonly RowInputs[D][],
+): RowInputs[D][] {
+  const encode = rowEncoder(feed)
+  return rows.filter((row) => {
+    try {
+      encode(row)
+      return true
+    } catch {
+      return false
+    }
+  })
+}
+
 export function putFunding(parts: SymbolParts, rows: readonly FundingInput[]): void {
-  for (const row of rows) parts.derivatives?.addFunding(row)
-  parts.writer.put(feedOf('funding', parts.plan.source, parts.symbol), rows)
+  const feed = feedOf('funding', parts.plan.source, parts.symbol)
+  for (const row of storable(feed, rows)) parts.derivatives?.addFunding(row)
+  parts.writer.put(feed, rows)
 }
 
 /** A sample on the grid of five minutes is also the sample of every coarser grid it lies on. */
 export function putOpenInterest(parts: SymbolParts, rows: readonly OpenInterestInput[]): void {
-  for (const row of rows) parts.derivatives?.addOpenInterest(row)
+  const feed = feedOf('open_interest', parts.plan.source, parts.symbol, '5m')
+  for (const row of storable(feed, rows)) parts.derivatives?.addOpenInterest(row)
   for (const interval of COARSE_INTERVALS) {
     const own = rows.filter((row) => row.time % INTERVAL_MS[interval] === 0)
     parts.writer.put(feedOf('open_interest', parts.plan.source, parts.symbol, interval), own)
