@@ -20,6 +20,8 @@ import { folderHashes, type TableHashes, tableHashes, withoutContinued } from '.
 import { until } from '../until.ts'
 
 const isLong = process.env.TAPELINE_SOAK !== undefined
+/** Two services at the full rate, one after the other, on a busy machine. */
+const PATIENCE_MS = 300_000
 const RECORDED_MS = 60_000
 const LOST_MS = 60_000
 /** An outcome is written within this time. */
@@ -138,8 +140,8 @@ test('a service that records, indexes and delivers was lost and goes on from its
   const rowsOf = (json: Record<string, unknown>) => (json.data as unknown[] | undefined)?.length ?? 0
   const gapsOf = (json: Record<string, unknown>) =>
     (json.meta as { coverage: { gaps: Gap[] } } | undefined)?.coverage.gaps ?? []
-  await until('history', async () => rowsOf((await get(first.url, sealedPath)).json) === 60, 60_000)
-  await until('deliveries', () => receiver.accepted.size > 20)
+  await until('history', async () => rowsOf((await get(first.url, sealedPath)).json) === 60, PATIENCE_MS)
+  await until('deliveries', () => receiver.accepted.size > 20, PATIENCE_MS)
   await wait(RECORDED_MS)
 
   // By the command, as an operator does it, and once more to compare every table at its instant.
@@ -184,7 +186,7 @@ test('a service that records, indexes and delivers was lost and goes on from its
   const again = await get(second.url, sealedPath)
   assert.equal(again.status, 200, 'the key is valid')
   assert.deepEqual([again.text, again.headers.get('etag')], [sealed.text, sealed.headers.get('etag')])
-  await until('deliveries go on', () => receiver.received.length > 20, 60_000)
+  await until('deliveries go on', () => receiver.received.length > 20, PATIENCE_MS)
   const sent = receiver.received.flatMap(({ events }) => events)
   assert.deepEqual(
     sent.filter(({ id }) => deliveredBefore.has(id)),
@@ -212,7 +214,7 @@ test('a service that records, indexes and delivers was lost and goes on from its
         ({ to, from }) => Date.parse(from) >= lostToMs || Date.parse(to) <= backup.takenAtMs,
       )
     },
-    150_000,
+    PATIENCE_MS,
   )
   const { json } = await get(second.url, `/v1/status`)
   t.diagnostic(JSON.stringify((json.data as { index?: unknown } | undefined)?.index ?? json.index))
