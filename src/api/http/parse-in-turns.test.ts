@@ -86,3 +86,26 @@ test('what follows an upgrade in the same read reaches whoever takes the connect
   assert.equal(await got, numbers)
   socket.destroy()
 })
+
+test('bodies of a declared length and what is pipelined behind them are read whole, in order', async (t) => {
+  const { counts, add } = counted(countTurns(t))
+  const answer: RequestListener = async (request, response) => {
+    add()
+    const declared = Number(request.headers['content-length'] ?? 0)
+    const body = await collectBody(request, 100_000, declared)
+    response.end(`${request.url}=${body.length};`)
+  }
+  const socket = connect(await listen(t, createServer(answer)), '127.0.0.1')
+  const sizes = Array.from({ length: 300 }, (_, at) => (at * 7_919) % 20_000)
+  const sent = sizes.map((size, at) => {
+    const last = at === sizes.length - 1 ? 'Connection: close\r\n' : ''
+    return `POST /${at} HTTP/1.1\r\nHost: x\r\n${last}Content-Length: ${size}\r\n\r\n${'x'.repeat(size)}`
+  })
+  socket.write(sent.join(''))
+  const answers = await text(socket)
+  assert.deepEqual(
+    answers.match(/\/\d+=\d+;/g),
+    sizes.map((size, at) => `/${at}=${size};`),
+  )
+  assert.ok(most(counts) <= 200, `${most(counts)} requests began in one turn`)
+})

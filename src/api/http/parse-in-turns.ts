@@ -7,7 +7,7 @@
  * Bytes that wait are in the socket, paused. Node resumes a socket whenever a body is read, so while they wait its
  * wishes are only noted.
  */
-import type { Server } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
 import type { Server as SecureServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { Server as TlsServer } from 'node:tls'
@@ -15,6 +15,10 @@ import { isTurnSpent, nextTurn } from '../../kit/time-slices.ts'
 
 /** At most about thirty requests, or two hundred chunks. */
 const PIECE_BYTES = 1_024
+/** Of a body whose length is declared: its bytes cost next to nothing, only what follows it does. */
+const BODY_PIECE_BYTES = 8_192
+/** A request whose body is still to come does not end the turn, unless so many began before it. */
+const MAX_BEGUN = 8
 
 export interface ParsedConnections {
   /** What the socket delivers from now on is not parsed. */
@@ -23,7 +27,7 @@ export interface ParsedConnections {
 
 interface Reader {
   /** A request began. */
-  begin(): void
+  begin(request: IncomingMessage): void
   ignoreRest(): void
   /** The connection is no longer HTTP. */
   leave(): void
@@ -40,7 +44,7 @@ export function parseInTurns(server: Server | SecureServer): ParsedConnections {
   server.on(connectionEvent(server), (socket: Socket) => {
     readers.set(socket, readInTurns(socket))
   })
-  server.on('request', ({ socket }) => readers.get(socket)?.begin())
+  server.on('request', (request) => readers.get(request.socket)?.begin(request))
   // Without another listener Node would take ours for one that answers.
   if (server.listenerCount('upgrade') > 0)
     server.prependListener('upgrade', (_request, socket: object) => readers.get(socket)?.leave())
@@ -52,19 +56,26 @@ function readInTurns(socket: Socket): Reader {
   const parsers = socket.listeners('data')
   let rest: Buffer | undefined
   let isIgnored = false
-  let hasBegun = false
+  let begun = 0
+  let request: IncomingMessage | undefined
+
+  function isInBody(): boolean {
+    return request?.complete === false && request.headers['content-length'] !== undefined
+  }
 
   function onData(read: Buffer): void {
     rest = read
-    hasBegun = false
+    begun = 0
     while (rest !== undefined && !isIgnored && !socket.destroyed) {
       // Not the first piece: a short request is served in the turn in which it arrives.
-      if (rest !== read && (hasBegun || socket.isPaused() || isTurnSpent())) {
+      const mayGoOn = begun <= (isInBody() ? MAX_BEGUN : 0)
+      if (rest !== read && (!mayGoOn || socket.isPaused() || isTurnSpent())) {
         putBack()
         return
       }
-      const piece: Buffer = rest.subarray(0, PIECE_BYTES)
-      rest = rest.length > PIECE_BYTES ? rest.subarray(PIECE_BYTES) : undefined
+      const size = isInBody() ? BODY_PIECE_BYTES : PIECE_BYTES
+      const piece: Buffer = rest.subarray(0, size)
+      rest = rest.length > size ? rest.subarray(size) : undefined
       for (const parse of parsers) Reflect.apply(parse, socket, [piece])
     }
     rest = undefined
@@ -97,8 +108,9 @@ function readInTurns(socket: Socket): Reader {
   // This also ends Node's reading past the stream.
   socket.on('data', onData)
   return {
-    begin() {
-      hasBegun = true
+    begin(next) {
+      request = next
+      begun++
     },
     ignoreRest() {
       isIgnored = true
