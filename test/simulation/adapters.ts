@@ -31,11 +31,12 @@ export const ADAPTERS: Readonly<Record<string, Adapter>> = {
     why: 'what a venue uses unless it is given',
   },
 
+  'src/kit/open-file-limit.ts': { uses: ['file'], why: 'what the system lets the process open' },
+
   // Network
-  'src/venues/rest/fetch-over-http.ts': { uses: ['network'], why: 'the real fetch, over undici' },
+  'src/kit/http-client.ts': { uses: ['network'], why: 'undici, for the real fetch and the real poster' },
   'src/venues/live/dial-web-socket.ts': { uses: ['network'], why: 'the real dial of venues, over ws' },
   'src/upstreams/dial-node.ts': { uses: ['network'], why: 'the real dial of nodes, over ws' },
-  'src/webhooks/post.ts': { uses: ['network'], why: 'the real poster, over undici' },
   'src/webhooks/resolve-host.ts': { uses: ['network'], why: 'the resolver of the machine' },
   'sandbox/server/transport.ts': { uses: ['network', 'process'], why: 'the real listen of the sandbox' },
   'sandbox/server/http.ts': { uses: ['network'], why: 'the real listen of the sandbox' },
