@@ -29,16 +29,15 @@ async function setUp(
   const { series, coverage } = store
   const random = () => 0.5
   const writer = createRowWriter({ store, random, clock, log: createLogger({ level: 'silent' }) })
-  const tracker = createCoverageTracker({ feeds: [], coverage, writer })
+  const tracker = createCoverageTracker({ feeds: [{ feed, channels: ['minute'] }], coverage, writer })
   const signal = new AbortController().signal
   const parts: SymbolParts = {
     ...{ plan: VENUES['binance-spot'].plan, venue: venue as Venue, symbol: 'BTC', series, writer, tracker },
     ...{ derivatives: undefined, counts: noCounts(), random, clock, signal },
   }
   const flow = closeFlow(parts, START_MS, proverOf(parts), { isWaiting: false })
-  await flow.start()
   return {
-    ...{ clock, store, writer, flow },
+    ...{ clock, store, writer, tracker, flow },
     async close() {
       await writer.close()
       await store.close()
@@ -56,6 +55,7 @@ const feed = feedOf('flow', 'cexa', 'BTC', '5m')
 test('flow has no bar over a minute that the venue has no candle of, and a gap there', async () => {
   const prover = { trade() {}, judge: () => ({ kind: 'late', provenMs: 0 }) as const, forget() {} }
   const { clock, store, writer, flow, close } = await setUp({}, () => prover)
+  await flow.start()
   const candles = [0, 1, 3, 4, 5, 6, 7, 8, 9].map(candleOf)
   const missing = [{ range: { fromMs: at(2), toMs: at(3) }, reason: 'not_provided' }] as const
   flow.minutes({ good: candles, refused: [] }, missing, START_MS, at(10))
@@ -93,6 +93,7 @@ test('minutes between the start and the first trade are counted from the trades 
   const { clock, store, writer, flow, close } = await setUp({ history }, (parts) =>
     proveMinutes(parts, { follower, lengthMs: MINUTE_MS, onError: assert.ifError }),
   )
+  await flow.start()
   // No trade has come yet: the socket is down since the start.
   flow.minutes({ good: [0, 1, 2, 3, 4].map(candleOf), refused: [] }, [], START_MS, at(5))
   for (let turn = 0; turn < 20 && flow.closedToMs < at(5); turn++) {
@@ -102,5 +103,26 @@ test('minutes between the start and the first trade are counted from the trades 
   await writer.flush()
   const [row] = await readRows(store, feed, { fromMs: START_MS, toMs: at(5) })
   assert.deepEqual([row?.num_buys, row?.num_sells, requests], [5, 5, 5])
+  await close()
+})
+
+test('while rows wait for the counts of the past, nothing counts as observed', async () => {
+  const prover = { trade() {}, judge: () => ({ kind: 'late', provenMs: 0 }) as const, forget() {} }
+  const { clock, store, writer, tracker, flow, close } = await setUp({}, () => prover)
+  const observed = async () => {
+    tracker.coverTo(at(6))
+    await writer.flush()
+    const range = { fromMs: START_MS, toMs: at(6) }
+    return {
+      gaps: (await readGaps(store, feed, range)).map(({ from, to }) => [from, to]),
+      rows: (await readRows(store, feed, range)).length,
+    }
+  }
+  tracker.up('minute', START_MS)
+  flow.minutes({ good: [0, 1, 2, 3, 4].map(candleOf), refused: [] }, [], START_MS, at(5))
+  flow.close(clock.now())
+  assert.deepEqual(await observed(), { gaps: [[START_MS, at(6)]], rows: 0 })
+  await flow.start()
+  assert.deepEqual(await observed(), { gaps: [], rows: 1 })
   await close()
 })

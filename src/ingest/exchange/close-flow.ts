@@ -4,7 +4,8 @@
  * are not known for the whole of a bucket they are null. A minute waits until its trades are proven to be all there
  * (prove-minutes.ts), so that trades under repair still reach its bucket; what is never proven is null, never partial.
  *
- * Nothing is written before the stored counts were loaded: a closed row is written once, with all it will have.
+ * Nothing is written before the stored counts were loaded: a closed row is written once, with all it will have. Until
+ * then, and until the minutes that waited for it are closed, nothing counts as observed though the channel is up.
  */
 import { compare, decimalText, subtract } from '../../core/decimal.ts'
 import type { Feed } from '../../core/feed.ts'
@@ -65,7 +66,12 @@ export function closeFlow(
   let known: MinuteCounts | undefined
   let closedToMs = fromMs
   let beganMs = Number.POSITIVE_INFINITY
+  let isWritten = false
   const askedFromMs = clock.now() - ASKED_BEFORE_MS
+  const limitCoverage = (toMs: number) => {
+    for (const interval of COARSE_INTERVALS) tracker.limit(feedOf('flow', source, symbol, interval), toMs)
+  }
+  limitCoverage(fromMs)
 
   const isBroken = (openMs: number) =>
     openMs < beganMs || gaps.some((gap) => gap.fromMs < openMs + MINUTE_MS && gap.toMs >= openMs)
@@ -118,6 +124,9 @@ export function closeFlow(
         parts.writer.final(feed, Math.floor(step.toMs / INTERVAL_MS[interval]) * INTERVAL_MS[interval])
       }
     }
+    if (isWritten) return
+    isWritten = true
+    limitCoverage(Number.POSITIVE_INFINITY)
   }
 
   return {
