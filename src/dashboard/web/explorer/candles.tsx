@@ -53,8 +53,11 @@ export function CandlesTab({ asked, place, symbol, opened }: MarketTabProps) {
     ...place,
     source,
     interval,
-    // One that was not asked for and shows nothing yet may still give way to one that has been traded.
-    market: opened === undefined && rows.length === 0 ? undefined : market?.market_id,
+    // One of which nothing was asked for and nothing is shown yet may still give way to one that has been traded.
+    market:
+      opened === undefined && place.outcome === undefined && rows.length === 0
+        ? undefined
+        : market?.market_id,
     outcome: leg,
   })
   const isNewest = seen === undefined && asked.time === undefined
