@@ -124,6 +124,8 @@ describe('the status of a fresh install', { skip }, () => {
   test('with nothing to record the status page, the explorer and /v1/status say so and what to set', async () => {
     await page.goto('/#/explorer?environment=test')
     const note = page.getByTestId('idle-market')
+    // The page has read its address.
+    await note.waitFor()
     for (const place of ['explorer/candles', 'explorer/books', 'explorer/markets', 'status']) {
       await page.goto(`/#/${place}`)
       const text = (await note.textContent()) ?? ''

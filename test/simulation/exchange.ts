@@ -247,6 +247,8 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
         datedLateMs = Math.max(datedLateMs, Number(fault.settings.delayMs))
       // Of two candles of a second the first comes after the second: until then the newest known time is that old.
       if (fault.kind === 'reorder') datedLateMs = Math.max(datedLateMs, 2 * SECOND_MS + world.tickMs)
+      // A frame without a time of its own, one each second, that changes places with the next.
+      if (fault.kind === 'reorder') lateMs = Math.max(lateMs, SECOND_MS)
       if (fault.kind === 'late') lateMs = Math.max(lateMs, Number(fault.settings.delayMs))
       if (fault.kind === 'slow') lateMs = Math.max(lateMs, Number(fault.settings.slowMs))
       if (fault.kind === 'skew' || fault.kind === 'our-skew')
