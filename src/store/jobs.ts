@@ -39,6 +39,17 @@ export type NewSubscription = Pick<
   'id' | 'accountId' | 'keyId' | 'url' | 'kinds' | 'addresses' | 'batch' | 'createdAtMs' | 'secret'
 >
 
+/** The rest of a subscription that nobody has used yet. */
+export const UNUSED_SUBSCRIPTION = {
+  active: true,
+  disabledReason: null,
+  disabledAtMs: null,
+  previousSecret: null,
+  previousUntilMs: null,
+  failingSinceMs: null,
+  lastSuccessAtMs: null,
+} as const satisfies Omit<SubscriptionRecord, keyof NewSubscription>
+
 export type SubscriptionPatch = Partial<
   Pick<
     SubscriptionRecord,

@@ -6,12 +6,14 @@ import { parseSelection, type SelectionInput } from '../events/selection.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { RandomBytes } from '../kit/random.ts'
 import type { SecretBox } from '../kit/secret-box.ts'
-import type {
-  DeliveryRecord,
-  JobsStore,
-  SubscriptionPatch,
-  SubscriptionPlace,
-  SubscriptionRecord,
+import {
+  type DeliveryRecord,
+  type JobsStore,
+  type NewSubscription,
+  type SubscriptionPatch,
+  type SubscriptionPlace,
+  type SubscriptionRecord,
+  UNUSED_SUBSCRIPTION,
 } from '../store/jobs.ts'
 import { type DeliveryAttempt, deliver, signerOf } from './deliver.ts'
 import { isKeyEnd } from './disable.ts'
@@ -122,31 +124,27 @@ export function createWebhookSubscriptions(deps: WebhookSubscriptionsDeps): Webh
         throw faultsError([...(checked.ok ? [] : checked.faults), ...refused])
       }
       const { selection } = checked
-      const url = target
       const secret = newSecret(randomBytes)
-      const id = newId()
       const most = owner.plan.webhookSubscriptions
-      const created = await store.createSubscription(
-        {
-          id,
-          accountId: owner.accountId,
-          keyId: owner.keyId,
-          url: url.href,
-          kinds: selection.kinds,
-          addresses: selection.addresses,
-          batch: asked.batch,
-          createdAtMs: clock.now(),
-          secret: box.seal(secret),
-        },
-        most,
-      )
-      if (!created) {
+      const subscription: NewSubscription = {
+        id: newId(),
+        accountId: owner.accountId,
+        keyId: owner.keyId,
+        url: target.href,
+        kinds: selection.kinds,
+        addresses: selection.addresses,
+        batch: asked.batch,
+        createdAtMs: clock.now(),
+        secret: box.seal(secret),
+      }
+      if (!(await store.createSubscription(subscription, most))) {
         throw new ApiError('tier_restricted', `The plan ${owner.plan.name} allows ${most} webhooks.`, {
           reason: 'too_many_webhooks',
         })
       }
       await deps.onChange()
-      return { subscription: await mustFind(owner.accountId, id), secret }
+      // Not read back: a standby that answers reads after a failover may not have applied it yet.
+      return { subscription: { ...UNUSED_SUBSCRIPTION, ...subscription }, secret }
     },
     async faultsOf(plan, { url, kinds, addresses }) {
       const given = {

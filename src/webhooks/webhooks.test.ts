@@ -266,6 +266,16 @@ test('after a rotation both secrets verify, until the old one expires', async (t
   assert.equal(String(second?.headers['webhook-signature']).split(' ').length, 1)
 })
 
+test('a new subscription is answered as it is stored, although a standby may not show it yet', async (t) => {
+  const { rig, owner } = await setUp(t)
+  const { getSubscription } = rig.jobs
+  rig.jobs.getSubscription = async () => undefined
+  const asked = { url: 'http://127.0.0.1:65000/', kinds: ['block_added'], addresses: [], batch: true }
+  const { subscription } = await rig.webhooks.subscriptions.create(owner, asked)
+  rig.jobs.getSubscription = getSubscription
+  assert.deepEqual(subscription, await rig.webhooks.subscriptions.find(owner.accountId, subscription.id))
+})
+
 test('a name that becomes private after creation is not connected to', async (t) => {
   let address = '93.184.216.34'
   const resolve = async () => [{ address, family: 4 }]

@@ -83,6 +83,7 @@ for (const withKey of [true, false]) {
       const ends = await Promise.all(sockets.map((socket) => flood(socket, piece)))
       const growth = residentBytes() - before
       assert.deepEqual(new Set(ends), new Set([true]), 'each was ended by the service')
+      t.diagnostic(`grew by ${Math.round(growth / 1024 / 1024)} MiB`)
       assert.ok(growth < MAX_GROWTH_BYTES, `grew by ${Math.round(growth / 1024 / 1024)} MiB`)
       // The connections that were cut count for their address until they are closed.
       await until('another client is served', isServed)

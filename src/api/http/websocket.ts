@@ -43,6 +43,7 @@ const MAX_EARLY_BYTES = MAX_MESSAGE_BYTES
 /** Options of `ws` that its types lack. A close frame that is not answered in time ends the connection. */
 const MORE_LIMITS = { closeTimeout: 5_000, maxFragments: 1_024 }
 const GOODBYE_MS = 500
+const MAX_DROPPED_BYTES = 256 * 1024
 const MAX_REASON_BYTES = 120
 const TOO_MANY = 'HTTP/1.1 429 Too Many Requests\r\nConnection: close\r\nContent-Length: 0\r\n\r\n'
 
@@ -127,7 +128,10 @@ function accept(
 ): void {
   const { request, address, gate, settle, options } = entry
   // An invalid frame; `ws` sends the close frame.
-  socket.on('error', () => cutSoon(socket))
+  socket.on('error', () => {
+    cutSoon(socket)
+    stopReadingSoon(raw)
+  })
   const early: EarlyFrame[] = []
   let earlyBytes = 0
   const keep = (frame: EarlyFrame) => {
@@ -214,6 +218,15 @@ function refuse(socket: WebSocket, { code, reason }: StreamRefusal): void {
 function cutSoon(socket: WebSocket): void {
   const cut = setTimeout(() => socket.terminate(), GOODBYE_MS)
   socket.once('close', () => clearTimeout(cut))
+}
+
+/** After an invalid frame `ws` reads and drops whatever comes: a client that floods would leave many megabytes behind. */
+function stopReadingSoon(raw: Duplex): void {
+  let bytes = 0
+  raw.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+    if (bytes > MAX_DROPPED_BYTES) raw.pause()
+  })
 }
 
 function connectionOf(socket: WebSocket, raw: Duplex): StreamConnection {

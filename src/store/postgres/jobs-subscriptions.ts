@@ -1,5 +1,11 @@
 import { SUBSCRIPTION_COLUMNS } from '../jobs/subscription-columns.ts'
-import type { JobsStore, ReceiverHealth, SubscriptionPlace, SubscriptionRecord } from '../jobs.ts'
+import {
+  type JobsStore,
+  type ReceiverHealth,
+  type SubscriptionPlace,
+  type SubscriptionRecord,
+  UNUSED_SUBSCRIPTION,
+} from '../jobs.ts'
 import { type Database, type Queries, statement } from './database.ts'
 import { storable } from './texts.ts'
 
@@ -108,7 +114,10 @@ export function subscriptionRecords(db: Database): Subscriptions {
           tx.rows<{ count: number }>(COUNT, [subscription.accountId]),
         ])
         if ((counted?.count ?? 0) >= maxOfAccount) return false
-        await Promise.all([tx.run(INSERT, valuesOf({ ...NEW, ...subscription })), tx.run(RAISE_VERSION)])
+        await Promise.all([
+          tx.run(INSERT, valuesOf({ ...UNUSED_SUBSCRIPTION, ...subscription })),
+          tx.run(RAISE_VERSION),
+        ])
         return true
       }),
     async getSubscription(id) {
@@ -210,16 +219,6 @@ function sumHealth(health: readonly ReceiverHealth[]): Iterable<HealthChange> {
   }
   return changes.values()
 }
-
-const NEW = {
-  active: true,
-  disabledReason: null,
-  disabledAtMs: null,
-  previousSecret: null,
-  previousUntilMs: null,
-  failingSinceMs: null,
-  lastSuccessAtMs: null,
-} as const
 
 function valuesOf(subscription: SubscriptionRecord): unknown[] {
   return FIELDS.map(([field]) => {
