@@ -24,6 +24,7 @@ import { cliJson } from '../fakes/service.ts'
 import { until } from '../until.ts'
 import { portOf } from './port-of.ts'
 import { FULL_PYTHON, SKIP_FRAMES } from './pythons.ts'
+import { RUNTIMES } from './runtimes.ts'
 import { signedDeliveries } from './signed-deliveries.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -108,11 +109,19 @@ function blocksOf(page: string, language: string): string[] {
 const isReceiver = (block: string) => block.includes('WEBHOOK_SECRET')
 
 /** One after the other in one process: most of what a short program costs is its start. */
-async function runBlocks(command: string, args: readonly string[], blocks: readonly Block[]): Promise<void> {
+async function runBlocks(
+  [program = '', ...options]: readonly string[],
+  runner: string,
+  blocks: readonly Block[],
+  cwd = folder,
+): Promise<void> {
   const ending = blocks.filter(({ text }) => !isReceiver(text))
+  const files = ending.map(({ file }) => file)
   const [{ stdout }] = await Promise.all([
-    run(command, [...args, ...ending.map(({ file }) => file)], { env, cwd: folder, timeout: LIMIT_MS }),
-    ...blocks.filter(({ text }) => isReceiver(text)).map(({ file }) => runReceiver(command, file)),
+    run(program, [...options, runner, ...files], { env, cwd, timeout: LIMIT_MS }),
+    ...blocks
+      .filter(({ text }) => isReceiver(text))
+      .map(({ file }) => runReceiver(program, ...options, file)),
   ])
   const printed = stdout.split(MARK).slice(1)
   assert.equal(printed.length, ending.length)
@@ -187,43 +196,55 @@ describe('at the same time', { concurrency: true }, () => {
     await runReceiver(binary)
   })
 
-  test('TypeScript: built, installed, checked by the compiler and run', async () => {
-    const [repository, project] = [join(folder, 'tapeline/clients/typescript'), join(folder, 'project')]
-    const readme = readFileSync(join(CLIENTS, 'typescript/README.md'), 'utf8')
-    mkdirSync(repository, { recursive: true })
-    mkdirSync(project)
-    for (const file of ['package.json', 'README.md'])
-      cpSync(join(CLIENTS, 'typescript', file), join(repository, file))
-    // `npm run clients:build`, to another place: the tree stays as it is.
-    await run(join(BIN, 'tsc'), ['-p', join(CLIENTS, 'typescript'), '--outDir', join(repository, 'dist')])
-    writeFileSync(
-      join(project, 'package.json'),
-      JSON.stringify({ name: 'project', private: true, type: 'module' }),
-    )
-    const [, install = ''] = /^npm install (\S+)$/m.exec(readme) ?? []
-    if (SOAK)
-      await run('npm', ['install', install, '--offline', '--no-fund', '--no-audit'], { cwd: project, env })
-    else {
-      // What npm does with a folder.
-      mkdirSync(join(project, 'node_modules/@tapeline'), { recursive: true })
-      symlinkSync(join(project, install), join(project, 'node_modules/@tapeline/client'))
-    }
-    const blocks = writeBlocks(readme, 'ts', project)
-    const compilerOptions = {
-      module: 'nodenext',
-      target: 'esnext',
-      strict: true,
-      noEmit: true,
-      types: ['node'],
-      typeRoots: [join(ROOT, 'node_modules/@types')],
-    }
-    const config = { compilerOptions, files: blocks.map(({ file }) => file) }
-    writeFileSync(join(project, 'tsconfig.json'), JSON.stringify(config))
+  describe('TypeScript', () => {
+    const project = join(folder, 'project')
     const runner = join(project, 'run.mjs')
-    writeFileSync(runner, NODE_RUNNER)
-    const checked = run(join(BIN, 'tsc'), ['-p', project]).catch((error: { stdout: string }) => error)
-    await runBlocks(process.execPath, [runner], blocks)
-    assert.equal((await checked).stdout, '')
+    let blocks: Block[]
+    before(async () => {
+      const repository = join(folder, 'tapeline/clients/typescript')
+      const readme = readFileSync(join(CLIENTS, 'typescript/README.md'), 'utf8')
+      mkdirSync(repository, { recursive: true })
+      mkdirSync(project)
+      for (const file of ['package.json', 'README.md'])
+        cpSync(join(CLIENTS, 'typescript', file), join(repository, file))
+      // `npm run clients:build`, to another place: the tree stays as it is.
+      await run(join(BIN, 'tsc'), ['-p', join(CLIENTS, 'typescript'), '--outDir', join(repository, 'dist')])
+      writeFileSync(
+        join(project, 'package.json'),
+        JSON.stringify({ name: 'project', private: true, type: 'module' }),
+      )
+      const [, install = ''] = /^npm install (\S+)$/m.exec(readme) ?? []
+      if (SOAK)
+        await run('npm', ['install', install, '--offline', '--no-fund', '--no-audit'], { cwd: project, env })
+      else {
+        // What npm does with a folder.
+        mkdirSync(join(project, 'node_modules/@tapeline'), { recursive: true })
+        symlinkSync(join(project, install), join(project, 'node_modules/@tapeline/client'))
+      }
+      blocks = writeBlocks(readme, 'ts', project)
+      writeFileSync(runner, NODE_RUNNER)
+    })
+
+    test('every block passes the compiler', async () => {
+      const compilerOptions = {
+        module: 'nodenext',
+        target: 'esnext',
+        strict: true,
+        noEmit: true,
+        types: ['node'],
+        typeRoots: [join(ROOT, 'node_modules/@types')],
+      }
+      const config = { compilerOptions, files: blocks.map(({ file }) => file) }
+      writeFileSync(join(project, 'tsconfig.json'), JSON.stringify(config))
+      const checked = run(join(BIN, 'tsc'), ['-p', project]).catch((error: { stdout: string }) => error)
+      assert.equal((await checked).stdout, '')
+    })
+
+    for (const { name, command, args, skip } of RUNTIMES) {
+      test(`every block runs on ${name}`, { skip }, () =>
+        runBlocks([command, ...args], runner, blocks, project),
+      )
+    }
   })
 
   describe('Python', { skip: SKIP_FRAMES }, () => {
@@ -244,7 +265,7 @@ describe('at the same time', { concurrency: true }, () => {
       const readme = readFileSync(join(CLIENTS, 'python/README.md'), 'utf8')
       const runner = join(folder, 'run.py')
       writeFileSync(runner, PYTHON_RUNNER)
-      await runBlocks(FULL_PYTHON, [runner], writeBlocks(readme, 'python', folder))
+      await runBlocks([FULL_PYTHON], runner, writeBlocks(readme, 'python', folder))
     })
 
     test('example: candles with gaps shaded', async () => {
