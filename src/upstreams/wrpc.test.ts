@@ -52,7 +52,7 @@ test('a call that hangs ends the socket, and the calls queued after it fail as s
     socket.call('getSink', '{}', { timeoutMs: 80 }),
     socket.call('ping', '{}', { timeoutMs: 5_000 }),
   ])
-  assert.ok(performance.now() - started < 1_000)
+  assert.ok(performance.now() - started < 3_000)
   assert.deepEqual([first.kind, first.kind === 'fault' && first.fault], ['fault', 'timeout'])
   assert.deepEqual(
     [second.kind === 'fault' && second.fault, second.kind === 'fault' && second.sent],

@@ -77,7 +77,7 @@ test('a head of spaces, or without an end, is refused quickly', () => {
   read(`GET / HTTP/1.1\r\nHost:${' '.repeat(8_000)}\x01\r\n\r\n`)
   read(`GET /${'a'.repeat(1_000_000)}`)
   read(`GET / HTTP/1.1\r\n${'a:b\r\n'.repeat(1_600)}\x01\r\n\r\n`)
-  assert.ok(performance.now() - startedMs < 250)
+  assert.ok(performance.now() - startedMs < 1_000)
 })
 
 /** What the platform reads from the same bytes; undefined when it refuses them. */
