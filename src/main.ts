@@ -51,6 +51,7 @@ import { exitProcess } from './kit/exit-process.ts'
 import { createLogger } from './kit/log.ts'
 import type { LogFormat } from './kit/log-text.ts'
 import { releaseMemory } from './kit/release-memory.ts'
+import { dropUnread } from './kit/unread-output.ts'
 import { ConflictError } from './store/accounts.ts'
 import { StoreOpenError } from './store/open-error.ts'
 
@@ -256,6 +257,10 @@ function logFormatOf({ logFormat }: Pick<Config, 'logFormat'>, stream: NodeJS.Wr
 }
 
 async function runService({ config: given, warnings }: LoadedConfig, output: Output): Promise<number> {
+  dropUnread(process.stdout, (reason) =>
+    complain(`The log cannot be written (${reason}): lines are dropped, and the service goes on.`),
+  )
+  dropUnread(process.stderr, () => {})
   const config = { ...given, logFormat: logFormatOf(given, process.stdout) }
   const log = createLogger({ level: config.logLevel, format: config.logFormat })
   for (const warning of warnings) log.warn(warning)

@@ -90,3 +90,15 @@ test('a port that is taken stops the start with one sentence', async () => {
     })
   })
 })
+
+test('a service whose log nobody reads any more says so once, goes on, and stops in order', async () => {
+  await withService(
+    async (service) => {
+      service.child.stdout?.destroy()
+      // Its first line is logged at the signal, the others follow while it stops.
+      assert.equal(await service.kill('SIGTERM'), 0, service.printed())
+      assert.equal(service.printed().match(/The log cannot be written \(write EPIPE\)/g)?.length, 1)
+    },
+    { TAPELINE_LOG_LEVEL: 'debug' },
+  )
+})
