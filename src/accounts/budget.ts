@@ -27,7 +27,6 @@ export class Budget {
   initialLimit: number
   billingDay: number
   wantedByOthers = false
-  heldByOthers = 0
   lastSpentMs = 0
   lastReadMs = 0
 
@@ -112,7 +111,6 @@ export class Budget {
     this.#unsettled -= this.#settling
     this.#lease = grant.granted - this.#spentInFlight
     this.#validUntilMs = sentAtMs + LEASE_VALID_MS
-    this.heldByOthers = grant.heldByOthers
     this.wantedByOthers = grant.wantedByOthers
     this.lastReadMs = sentAtMs
   }

@@ -3,9 +3,10 @@ import type { Environment } from '../core/environment.ts'
 import { ApiError } from '../core/errors.ts'
 import type { Plan } from '../core/plan.ts'
 import { StoreUnavailableError } from '../core/store-unavailable.ts'
-import type { Clock } from '../kit/clock.ts'
+import { type Clock, elapsedMs } from '../kit/clock.ts'
 import type { SecretBox } from '../kit/secret-box.ts'
-import type { AccountsStore, StoredReply } from '../store/accounts.ts'
+import type { AccountsStore, IdempotencyClaim, StoredReply } from '../store/accounts.ts'
+import { inTime, STORE_PATIENCE_MS } from './store-patience.ts'
 
 /**
  * The same key with the same body gives the first answer again, for a day, whatever happens to the network. An
@@ -53,6 +54,33 @@ export interface IdempotencyScope {
 export function createIdempotency(deps: { store: AccountsStore; box: SecretBox; clock: Clock }) {
   const { store, box, clock } = deps
   let writtenLater = 0
+  /** Claims that the store has not answered yet, the oldest first. */
+  const asked = new Set<{ readonly sinceMs: number }>()
+
+  /**
+   * Behind a store that is too slow no more claims are put: each would wait for all before it. One that is answered
+   * after its caller has left is given back, as long as it is certainly the same one.
+   */
+  async function claimInTime(claim: Parameters<AccountsStore['claimIdempotency']>[0]) {
+    const sinceMs = elapsedMs(clock)
+    const [oldest] = asked
+    if (oldest !== undefined && sinceMs - oldest.sinceMs >= STORE_PATIENCE_MS)
+      throw new StoreUnavailableError('Too many calls wait for the store.')
+    const entry = { sinceMs }
+    asked.add(entry)
+    const call = store.claimIdempotency(claim).finally(() => asked.delete(entry))
+    let hasLeft = false
+    const giveBack = async ({ state }: IdempotencyClaim) => {
+      if (hasLeft && state === 'fresh' && elapsedMs(clock) - sinceMs < CLAIM_MS / 2)
+        await store.releaseIdempotency(claim.id)
+    }
+    // Otherwise it runs out.
+    call.then(giveBack).catch(() => {})
+    return inTime(clock, call).catch((error: unknown) => {
+      hasLeft = true
+      throw error
+    })
+  }
 
   async function write(act: () => Promise<void>): Promise<void> {
     try {
@@ -86,7 +114,7 @@ export function createIdempotency(deps: { store: AccountsStore; box: SecretBox; 
           param: 'Idempotency-Key',
         })
       }
-      const claim = await store.claimIdempotency({
+      const claim = await claimInTime({
         id: idOf(scope),
         accountId: scope.accountId,
         maxEntries: MAX_ENTRIES_PER_RATE * scope.plan.requestsPerSecond,
@@ -107,16 +135,31 @@ export function createIdempotency(deps: { store: AccountsStore; box: SecretBox; 
       }
       return undefined
     },
-    /** Stores the answer, or why it cannot be repeated: in both cases the request does not run a second time. */
-    finish(scope: IdempotencyScope, { status, headers, bytes, body }: FinishedReply): Promise<void> {
+    /**
+     * Stores the answer, or why it cannot be repeated: in both cases the request does not run a second time. Resolves
+     * when it is written, or when the caller should wait no longer.
+     * @param onLost it was carried out and charged, but the claim stays until it runs out
+     */
+    async finish(
+      scope: IdempotencyScope,
+      { status, headers, bytes, body }: FinishedReply,
+      onLost: (error: unknown) => void,
+    ): Promise<void> {
       const isTooLarge = bytes > MAX_REPLY_BYTES
       const reply: StoredReply = isTooLarge
         ? { status, headers: [], body: '', omitted: 'too_large' }
         : { status, headers, body: SEALED + box.seal(body()) }
       const maxBytes = MAX_BYTES_PER_RATE * scope.plan.requestsPerSecond
-      return write(() => store.finishIdempotency(idOf(scope), reply, maxBytes))
+      const written = write(() => store.finishIdempotency(idOf(scope), reply, maxBytes)).catch(onLost)
+      await inTime(clock, written).catch(() => {})
     },
-    release: (scope: IdempotencyScope) => write(() => store.releaseIdempotency(idOf(scope))),
+    /** Resolves when it is written, or when the caller should wait no longer. */
+    async release(scope: IdempotencyScope): Promise<void> {
+      const written = write(() => store.releaseIdempotency(idOf(scope)))
+      await inTime(clock, written).catch((error: unknown) => {
+        if (!(error instanceof StoreUnavailableError)) throw error
+      })
+    },
   }
 }
 

@@ -13,6 +13,7 @@ import { createLogger } from '../kit/log.ts'
 import type { AccountsStore } from '../store/accounts.ts'
 import type { Budget } from './budget.ts'
 import { Ledger } from './ledger.ts'
+import { STORE_PATIENCE_MS } from './store-patience.ts'
 
 const log = createLogger({ level: 'silent' })
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
@@ -141,7 +142,8 @@ test('a store that refuses every write does not hold the event loop, and a stop 
 })
 
 test('a store that answers too late is no empty balance: the charge fails, and is not refused', async () => {
-  const clock = setClock(Date.UTC(2026, 2, 14))
+  const date = setClock(Date.UTC(2026, 2, 14))
+  const clock = { ...date, elapsed: date.now }
   await withStores(
     1,
     async ([store]) => {
@@ -162,6 +164,61 @@ test('a store that answers too late is no empty balance: the charge fails, and i
       assert.equal(await ledger.charge(payer, chargeOf('two', 10)), true)
       await ledger.close()
       assert.equal(await storedUsed(store, payer.budgets[0]), 10)
+    },
+    clock,
+  )
+})
+
+test('a store that does not answer at all: the charge fails in time, and is never made', async () => {
+  const clock = manualClock(Date.UTC(2026, 2, 14))
+  await withStores(
+    1,
+    async ([store]) => {
+      if (store === undefined) return
+      const hangs = Promise.withResolvers<void>()
+      const hanging: AccountsStore = {
+        ...store,
+        settle: async (batch) => {
+          await hangs.promise
+          return store.settle(batch)
+        },
+      }
+      const ledger = new Ledger({ store: hanging, holder: randomUUID(), clock, log })
+      const payer = payerOn(ledger, 1_000)
+      const refused = assert.rejects(async () => ledger.charge(payer, chargeOf('one', 10)), /takes too long/)
+      clock.advance(STORE_PATIENCE_MS)
+      await refused
+      hangs.resolve()
+      await ledger.flush()
+      assert.equal(await ledger.charge(payer, chargeOf('two', 10)), true)
+      await ledger.close()
+      assert.equal(await storedUsed(store, payer.budgets[0]), 10)
+    },
+    clock,
+  )
+})
+
+test('what another process holds and does not give back is no empty balance', async () => {
+  const date = setClock(Date.UTC(2026, 2, 14))
+  const clock = { ...date, elapsed: date.now }
+  await withStores(
+    1,
+    async ([store]) => {
+      if (store === undefined) return
+      // As with a process that died: its lease is renewed by nobody, and the store is too slow to see it end.
+      const held: AccountsStore = {
+        ...store,
+        settle: async ({ leases }) => {
+          clock.advance(1_500)
+          return leases.map(({ id, periodStartMs, initialLimit: limit }) => ({
+            ...{ id, periodStartMs, limit, used: 0, granted: 0, heldByOthers: limit, wantedByOthers: false },
+          }))
+        },
+      }
+      const ledger = new Ledger({ store: held, holder: randomUUID(), clock, log })
+      const payer = payerOn(ledger, 1_000)
+      await assert.rejects(async () => ledger.charge(payer, chargeOf('one', 10)), /takes too long/)
+      await ledger.close()
     },
     clock,
   )

@@ -4,6 +4,7 @@ import { type Clock, elapsedMs, runAfter } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { AccountsStore, LedgerEntry, UsageCount } from '../store/accounts.ts'
 import { Budget } from './budget.ts'
+import { inTime, STORE_PATIENCE_MS } from './store-patience.ts'
 
 /**
  * Spends credits in memory from leased budgets and journals the charges in batches.
@@ -47,6 +48,8 @@ interface Waiter {
   sinceMs: number
   resolve: (paid: boolean) => void
   reject: (error: Error) => void
+  /** Answered: it must not be paid any more. */
+  isOver: boolean
 }
 
 export class Ledger {
@@ -123,8 +126,7 @@ export class Ledger {
     if (known?.periodStartMs === startMs) return known.done
     const read = {
       periodStartMs: startMs,
-      done: this.#store
-        .budget({ id: budget.id, periodStartMs: startMs })
+      done: inTime(this.#clock, this.#store.budget({ id: budget.id, periodStartMs: startMs }))
         .then((state) => {
           if (budget.period.startMs === startMs) budget.read(state, nowMs)
         })
@@ -153,7 +155,7 @@ export class Ledger {
       throw new StoreUnavailableError('Too many charges are not yet written.')
     if (!this.#hasWaiterBefore(payer) && this.#spend(payer, charge, nowMs)) return true
     return new Promise((resolve, reject) => {
-      this.#waiters.push({ payer, charge, sinceMs: nowMs, resolve, reject })
+      this.#wait(payer, charge, { resolve, reject })
       this.#kick()
     })
   }
@@ -270,6 +272,30 @@ export class Ledger {
     this.#schedule(SETTLE_DELAY_MS)
   }
 
+  #wait(payer: Payer, charge: Charge, answer: Pick<Waiter, 'resolve' | 'reject'>): void {
+    const end = () => {
+      cancel()
+      waiter.isOver = true
+    }
+    const waiter: Waiter = {
+      ...{ payer, charge, sinceMs: elapsedMs(this.#clock), isOver: false },
+      resolve(paid) {
+        end()
+        answer.resolve(paid)
+      },
+      reject(error) {
+        end()
+        answer.reject(error)
+      },
+    }
+    // Round trips may take longer than any caller waits.
+    const cancel = runAfter(this.#clock, STORE_PATIENCE_MS, () => {
+      this.#waiters = this.#waiters.filter((each) => each !== waiter)
+      waiter.reject(tooSlow())
+    })
+    this.#waiters.push(waiter)
+  }
+
   /** First come, first served, among those who spend from the same budget. */
   #hasWaiterBefore(payer: Payer): boolean {
     if (this.#waiters.length === 0) return false
@@ -376,6 +402,7 @@ export class Ledger {
       if (failure instanceof WritesRefusedError)
         await this.#takeParts(new Set(waiting.flatMap(({ payer }) => payer.budgets)))
       for (const waiter of waiting) {
+        if (waiter.isOver) continue
         if (this.#spend(waiter.payer, waiter.charge, this.#clock.now())) waiter.resolve(true)
         else waiter.reject(failure)
       }
@@ -402,10 +429,9 @@ export class Ledger {
       const { payer, charge } = waiter
       if (this.#spend(payer, charge, nowMs)) waiter.resolve(true)
       else if (this.#isFinal(payer, charge)) waiter.resolve(false)
-      else if (nowMs - waiter.sinceMs <= MAX_WAIT_MS) this.#waiters.push(waiter)
-      else if (isHeldByOthers(payer, charge)) waiter.resolve(false)
-      // The balance pays for it, but every lease had run out by the time the store's answer was there.
-      else waiter.reject(new StoreUnavailableError('The store takes too long to lease credits.'))
+      else if (elapsedMs(this.#clock) - waiter.sinceMs <= MAX_WAIT_MS) this.#waiters.push(waiter)
+      // The balance pays for it, but leases run out before the store's answer is there, or others do not give back.
+      else waiter.reject(tooSlow())
     }
   }
 
@@ -426,10 +452,7 @@ export class Ledger {
   }
 }
 
-/** Other processes hold so much that the rest does not pay. */
-function isHeldByOthers({ budgets }: Payer, { credits }: Charge): boolean {
-  return budgets.some(({ remaining, heldByOthers }) => remaining - heldByOthers < credits)
-}
+const tooSlow = () => new StoreUnavailableError('The store takes too long to lease credits.')
 
 function mergeCounts(a: UsageCount, b: UsageCount | undefined): UsageCount {
   if (b === undefined) return a

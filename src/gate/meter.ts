@@ -244,15 +244,15 @@ export class Meter<Services> {
       const { body } = reply
       if (reply.status >= 500) await idempotency.release(scope)
       else {
-        await idempotency
-          .finish(scope, {
-            status: reply.status,
-            headers: storedHeaders(reply.headers),
-            bytes: lengthOf(body),
-            body: () => textOf(body),
-          })
-          // It was carried out and charged: whoever asked gets the answer, and the claim stays until it runs out.
-          .catch((err) => log.error({ err, request: request.id }, 'an answer could not be kept for its key'))
+        const kept = {
+          status: reply.status,
+          headers: storedHeaders(reply.headers),
+          bytes: lengthOf(body),
+          body: () => textOf(body),
+        }
+        await idempotency.finish(scope, kept, (err) =>
+          log.error({ err, request: request.id }, 'an answer could not be kept for its key'),
+        )
       }
       return reply
     } catch (error) {

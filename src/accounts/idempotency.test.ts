@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { manualClock } from '../../test/fakes/manual-clock.ts'
+import { StoreUnavailableError } from '../core/store-unavailable.ts'
+import { createSecretBox } from '../kit/secret-box.ts'
+import type { AccountsStore, IdempotencyClaim } from '../store/accounts.ts'
+import { createIdempotency } from './idempotency.ts'
+import { planBook } from './plans.ts'
+import { STORE_PATIENCE_MS } from './store-patience.ts'
+
+const plan = planBook({ plans: [{ name: 'some', extends: 'business' }] }).get('some')
+const scopeOf = (key: string) => ({
+  ...{ accountId: 'a', environment: 'test' as const, plan, route: 'POST /v1/orders', key },
+  body: Buffer.from('{}'),
+})
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+/** A store that answers only when it is told to. */
+function hangingStore() {
+  const clock = manualClock(0)
+  const claims: { id: string; answer: (claim: IdempotencyClaim) => void }[] = []
+  const released: string[] = []
+  const store = {
+    claimIdempotency: ({ id }: { id: string }) =>
+      new Promise<IdempotencyClaim>((resolve) => claims.push({ id, answer: resolve })),
+    finishIdempotency: () => new Promise<void>(() => {}),
+    releaseIdempotency: async (id: string) => void released.push(id),
+  } as unknown as AccountsStore
+  const box = createSecretBox(Buffer.alloc(32, 1), (count) => Buffer.alloc(count, 2))
+  return { clock, claims, released, idempotency: createIdempotency({ store, box, clock }) }
+}
+
+test('a store that hangs: callers are told, no more claims are queued, a late claim is given back', async () => {
+  const { clock, claims, released, idempotency } = hangingStore()
+  const first = assert.rejects(idempotency.begin(scopeOf('first')), StoreUnavailableError)
+  clock.advance(STORE_PATIENCE_MS)
+  await first
+  await assert.rejects(idempotency.begin(scopeOf('second')), StoreUnavailableError)
+  assert.equal(claims.length, 1)
+  claims[0]?.answer({ state: 'fresh' })
+  await turn()
+  assert.deepEqual(released, [claims[0]?.id])
+  // It answers again: so do we.
+  const third = idempotency.begin(scopeOf('third'))
+  claims[1]?.answer({ state: 'fresh' })
+  assert.equal(await third, undefined)
+  await turn()
+  assert.equal(released.length, 1)
+})
+
+test('a claim that is answered after it may have run out is left to run out', async () => {
+  const { clock, claims, released, idempotency } = hangingStore()
+  const refused = assert.rejects(idempotency.begin(scopeOf('key')), StoreUnavailableError)
+  clock.advance(STORE_PATIENCE_MS)
+  await refused
+  clock.advance(60_000)
+  claims[0]?.answer({ state: 'fresh' })
+  await turn()
+  assert.deepEqual(released, [])
+})
+
+test('an answer is given although it cannot be kept yet', async () => {
+  const { clock, claims, idempotency } = hangingStore()
+  const begun = idempotency.begin(scopeOf('key'))
+  claims[0]?.answer({ state: 'fresh' })
+  await begun
+  const reply = { status: 200, headers: [], bytes: 2, body: () => '{}' }
+  const finished = idempotency.finish(scopeOf('key'), reply, (error) => assert.fail(String(error)))
+  clock.advance(STORE_PATIENCE_MS)
+  await finished
+})
