@@ -203,6 +203,9 @@ export function integer(description: string, bounds: { min: number; max: number 
   })
 }
 
+/** Bounded: with two unbounded runs of digits a refusal would take time by the square of the length. */
+const NUMBER = /^[+-]?(\d{1,30}(\.\d{0,30})?|\.\d{1,30})(e[+-]?\d{1,3})?$/i
+
 export function number(description: string, bounds: { min: number; max: number }): Param<number> {
   const { min, max } = bounds
   return param<number>({
@@ -210,7 +213,7 @@ export function number(description: string, bounds: { min: number; max: number }
     description,
     schema: { type: 'number', minimum: min, maximum: max },
     read: (text) => {
-      const value = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i.test(text) ? Number(text) : Number.NaN
+      const value = NUMBER.test(text) ? Number(text) : Number.NaN
       return value >= min && value <= max ? value : new ParamRefusal(`must be a number from ${min} to ${max}`)
     },
   })

@@ -1,5 +1,7 @@
 /** Paths, methods and forms of answers, over a real socket. */
 import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { text as streamText } from 'node:stream/consumers'
 import { after, before, test } from 'node:test'
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { ask, askRaw, assertError } from '../fakes/client.ts'
@@ -48,6 +50,37 @@ test('a wrong method is 405 with Allow, on every kind of path', async () => {
     }
   }
 })
+
+test('a method that Fastify reads a body for is 405 too, and an unknown path 404', async () => {
+  assertError(await ask(`${service.url}/v1/limits`, { method: 'QUERY', key }), 405, 'method_not_allowed')
+  assertError(await ask(`${service.url}/nothing`, { method: 'QUERY', key }), 404, 'not_found')
+})
+
+test('two Host headers, or none, are 400 in our form, with an upgrade too', async () => {
+  const upgrade = `Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${'A'.repeat(22)}==\r\n`
+  for (const head of [
+    'GET /health HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n',
+    'GET /health HTTP/1.1\r\nConnection: close\r\n',
+    `GET /v1/ws HTTP/1.1\r\nHost: a\r\nhost: a\r\n${upgrade}`,
+  ]) {
+    const { status, text } = await sendRaw(`${head}\r\n`)
+    assert.equal(status, 400, head)
+    const body = JSON.parse(text)
+    assert.equal(body.error, 'invalid_param')
+    assert.match(body.message, /Host/)
+    assert.ok(body.request_id)
+  }
+  assert.equal((await sendRaw('GET /health HTTP/1.0\r\n\r\n')).status, 200)
+})
+
+/** Sends these bytes and reads to the end of the connection. */
+async function sendRaw(bytes: string): Promise<{ status: number; text: string }> {
+  const { hostname, port } = new URL(service.url)
+  const socket = connect(Number(port), hostname)
+  socket.write(bytes)
+  const answer = await streamText(socket)
+  return { status: Number(answer.slice(9, 12)), text: answer.slice(answer.indexOf('\r\n\r\n') + 4) }
+}
 
 test('HEAD answers like GET without a body, at 0 credits', async () => {
   for (const path of ['/v1/sources', '/v1/limits', '/health', '/docs', '/openapi.json']) {

@@ -8,7 +8,7 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
     return
   }
   const { status, message } = describe(error.code)
-  const body = JSON.stringify({ error: 'invalid_param', message, request_id: requestId })
+  const body = clientErrorBody(message, requestId)
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     'Content-Type: application/json; charset=utf-8',
@@ -18,6 +18,10 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
     'Connection: close',
   ]
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+}
+
+export function clientErrorBody(message: string, requestId: string): string {
+  return JSON.stringify({ error: 'invalid_param', message, request_id: requestId })
 }
 
 function describe(code: string | undefined): { status: 400 | 408 | 431; message: string } {

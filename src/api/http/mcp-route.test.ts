@@ -25,12 +25,12 @@ function open(http: McpHttp, bounds: { maxInFlight?: number; requestMs?: number 
     log: silentLog,
     observe: () => {},
   })
-  const post = () =>
+  const post = (message: unknown = {}) =>
     app.inject({
       method: 'POST',
       url: '/mcp',
       headers: { 'content-type': 'application/json' },
-      payload: '{}',
+      payload: JSON.stringify(message),
     })
   return { app, post }
 }
@@ -41,7 +41,7 @@ test('the 201st request at a time is refused, and served once another has ended'
     serve: () => new Promise((resolve) => ends.push(() => resolve(REPLY))),
     close: async () => {},
   })
-  const running = Array.from({ length: 200 }, post)
+  const running = Array.from({ length: 200 }, () => post())
   while (ends.length < 200) await new Promise((resolve) => setImmediate(resolve))
   const refused = await post()
   assert.deepEqual([refused.statusCode, refused.headers['retry-after']], [429, '1'])
@@ -75,5 +75,24 @@ test('a request that takes too long is answered, and keeps its place until it ha
   while (started.length < 2) await new Promise((resolve) => setImmediate(resolve))
   started[1]?.end()
   assert.equal((await next).statusCode, 200)
+  await app.close()
+})
+
+test('a batch in which two messages have the same id is refused whole', async () => {
+  let served = 0
+  const { app, post } = open({
+    serve: async () => {
+      served++
+      return REPLY
+    },
+    close: async () => {},
+  })
+  const ping = (id: unknown) => ({ jsonrpc: '2.0', id, method: 'ping' })
+  const refused = await post([ping(1), ping('1'), ping(1)])
+  assert.equal(refused.statusCode, 422)
+  assert.match(refused.json().message, /the id 1\./)
+  assert.equal(served, 0)
+  const notice = { jsonrpc: '2.0', method: 'notifications/initialized' }
+  assert.equal((await post([ping(1), ping('1'), notice, notice])).statusCode, 200)
   await app.close()
 })

@@ -27,6 +27,7 @@ export interface McpOptions {
 
 const MAX_BATCH = 8
 const MAX_IN_FLIGHT = 200
+const MAX_SHOWN_ID = 60
 const REQUEST_MS = 30_000
 const BUSY_RETRY_SECONDS = 1
 /** What the SDK reads; the key and the rest are not its business. */
@@ -97,7 +98,22 @@ function parseMessages(body: Buffer | undefined): unknown {
   }
   if (Array.isArray(value) && (value.length > MAX_BATCH || value.length === 0))
     throw new ApiError('invalid_param', `A batch may have 1 to ${MAX_BATCH} messages.`)
+  if (Array.isArray(value)) refuseRepeatedIds(value)
   return value
+}
+
+/** Answers are told apart by their ids, so one of two with the same would be lost. */
+function refuseRepeatedIds(messages: readonly unknown[]): void {
+  const seen = new Set<unknown>()
+  for (const message of messages) {
+    const id = (message as { id?: unknown } | null)?.id
+    if (id === undefined) continue
+    if (seen.has(id)) {
+      const shown = String(JSON.stringify(id)).slice(0, MAX_SHOWN_ID)
+      throw new ApiError('invalid_param', `Two messages of the batch have the id ${shown}.`, { param: 'id' })
+    }
+    seen.add(id)
+  }
 }
 
 function passedOf(headers: FastifyRequest['headers']): Record<string, string> {

@@ -20,10 +20,11 @@ import { ignoreConnectionErrors } from '../../kit/socket-errors.ts'
 import { methodFinder, type PublishedRoute } from '../publish/router.ts'
 import { type BoundPort, bindPort } from './bind-port.ts'
 import { boundConnections } from './bound-connections.ts'
+import { boundDropped } from './bound-dropped.ts'
 import { boundPipelines } from './bound-pipelines.ts'
 import { callerAddress } from './caller-address.ts'
 import type { Certificate } from './certificate.ts'
-import { answerClientError } from './client-error.ts'
+import { answerClientError, clientErrorBody } from './client-error.ts'
 import { collectBody } from './collect-body.ts'
 import { createCors } from './cors.ts'
 import { addDashboard } from './dashboard-routes.ts'
@@ -32,6 +33,7 @@ import { keepHalfClosedReaders } from './half-closed.ts'
 import { addMcp, MCP_PATH, type McpOptions } from './mcp-route.ts'
 import { metricsReply } from './metrics-page.ts'
 import { notFoundError } from './not-found.ts'
+import { hostFault } from './one-host.ts'
 import { parseInTurns } from './parse-in-turns.ts'
 import { publicReply } from './public-reply.ts'
 import { observeRoutes } from './request-metrics.ts'
@@ -79,7 +81,11 @@ const REQUEST_TIMEOUT_MS = 30_000
 /** `allowHalfOpen` as for plain connections (`half-closed.ts`). */
 const TLS = { minVersion: 'TLSv1.2', handshakeTimeout: 10_000, allowHalfOpen: true } as const
 const NO_QUERY = {}
+const REFUSAL_HEADERS = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' }
 const NO_PARAMS = {}
+const isThisMachine = addressMatcher(['127.0.0.0/8', '::1'].flatMap((text) => parseCidr(text) ?? []))
+/** We refuse requests without a Host ourselves, in our own form (`one-host.ts`). */
+const ANY_HOSTS = { requireHostHeader: false }
 
 /** Turns HTTP requests into gate requests and replies into responses. Only this folder knows the framework. */
 export async function startHttp<Services>(options: HttpOptions<Services>): Promise<HttpServer> {
@@ -124,6 +130,20 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
     },
     isTrustedProxy,
   )
+  app.addHook('onRequest', (request, reply, next) => {
+    const fault = hostFault(request.raw)
+    if (fault === undefined) {
+      next()
+      return
+    }
+    const id = nextId()
+    unrouted(400, 0)
+    reply.hijack()
+    reply.raw.shouldKeepAlive = false
+    const body = clientErrorBody(fault, id)
+    const length = Buffer.byteLength(body)
+    reply.raw.writeHead(400, { ...REFUSAL_HEADERS, 'Content-Length': length, 'X-Request-Id': id }).end(body)
+  })
 
   const fastHandlers = { GET: new Map<string, FastHandler>(), POST: new Map<string, FastHandler>() }
   const bodyLimits = new Map<string, number>()
@@ -183,9 +203,12 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
     const observeMcp = observe(`POST ${MCP_PATH}`)
     addMcp(app, { ...options.mcp, endpointGate: gate, routes, cors, nextId, log, observe: observeMcp })
   }
-  app.setNotFoundHandler(async (request, reply) => {
+  const noRoute = (request: FastifyRequest) => {
     const { path } = splitTarget(request.raw.url)
-    const methods = methodsOf(path)
+    return notFoundError(request.method, path, { methodsOf, paths, withdrawn: options.withdrawn })
+  }
+  app.setNotFoundHandler(async (request, reply) => {
+    const methods = methodsOf(splitTarget(request.raw.url).path)
     if (request.method === 'OPTIONS' && methods.length > 0) {
       const headers = cors.preflight(request.headers, methods)
       reply.hijack()
@@ -193,14 +216,10 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
       reply.raw.end()
       return
     }
-    await fail(
-      request,
-      reply,
-      notFoundError(request.method, path, { methodsOf, paths, withdrawn: options.withdrawn }),
-    )
+    await fail(request, reply, noRoute(request))
   })
   app.setErrorHandler(async (error, request, reply) => {
-    await fail(request, reply, frameworkError(error, log))
+    await fail(request, reply, request.is404 ? noRoute(request) : frameworkError(error, log))
   })
   const streams = options.stream && acceptStreams(app.server, { ...options.stream, log, isTrustedProxy })
   // Node's parser drops the bytes after a request with an Upgrade header, so that connection is closed.
@@ -211,7 +230,7 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   const keepAliveMs = options.keepAliveMs ?? KEEP_ALIVE_MS
   keepHalfClosedReaders(app.server, keepAliveMs)
-  boundConnections(app.server, log)
+  boundDropped(app.server)
   boundPipelines(app.server, parseInTurns(app.server))
   const fastHttp = openFastHttp(app.server, {
     find: (method, path, bodyBytes) =>
@@ -220,6 +239,7 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
     keepAliveMs,
     now: systemClock.now,
   })
+  boundConnections(app.server, { log, isProxy: (peer) => isTrustedProxy(peer) || isThisMachine(peer) })
   const isSecure = options.certificate !== undefined
   const bound = options.bound ?? (await bindPort({ ...options, isSecure }))
   await app.ready()
@@ -288,7 +308,9 @@ function createApp<Services>(
     routerOptions: { maxParamLength: 512, querystringParser: () => NO_QUERY },
     frameworkErrors: (_error, request, reply) => faults.onBadUrl(request, reply),
     clientErrorHandler: faults.onClientError,
-    ...(options.certificate === undefined ? {} : { https: { ...TLS, ...options.certificate.pair } }),
+    ...(options.certificate === undefined
+      ? { http: ANY_HOSTS }
+      : { https: { ...TLS, ...ANY_HOSTS, ...options.certificate.pair } }),
   })
   if (options.certificate !== undefined) serveWith(options.certificate, app.server as unknown as SecureServer)
   app.removeAllContentTypeParsers()

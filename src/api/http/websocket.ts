@@ -13,6 +13,7 @@ import type { StreamHub, StreamRefusal } from '../../stream/hub.ts'
 import { CLOSE_CODES, MAX_MESSAGE_BYTES } from '../../stream/protocol.ts'
 import type { StreamConnection } from '../../stream/session.ts'
 import { callerAddress } from './caller-address.ts'
+import { hostFault } from './one-host.ts'
 import { splitTarget } from './target.ts'
 
 /**
@@ -103,8 +104,10 @@ interface UpgradeChoice {
 }
 
 /** Other upgrades are ignored: the request is answered as plain HTTP. */
-function asksForWebSocket({ method, headers }: IncomingMessage): boolean {
+function asksForWebSocket(request: IncomingMessage): boolean {
+  const { method, headers } = request
   if (method !== 'GET' || headers.upgrade?.toLowerCase() !== 'websocket') return false
+  if (hostFault(request) !== undefined) return false
   return headers['content-length'] === undefined && headers['transfer-encoding'] === undefined
 }
 
