@@ -12,7 +12,7 @@ import type { JobsStore } from '../store/jobs.ts'
 import { createStreamHub } from '../stream/hub.ts'
 import { createCredits } from '../webhooks/credits.ts'
 import { createPoster } from '../webhooks/post.ts'
-import { systemResolve } from '../webhooks/resolve-host.ts'
+import { receiverResolve } from '../webhooks/resolve-host.ts'
 import { startWebhooks } from '../webhooks/webhooks.ts'
 import { deliveryMetrics } from './part-metrics.ts'
 import type { EnvironmentParts } from './parts.ts'
@@ -59,7 +59,7 @@ export async function startDelivery(parts: EnvironmentParts, deps: DeliveryDeps)
     delivers: parts.does('deliver'),
     allowPrivate: config.allowPrivateWebhooks,
     openPoster: tracing === undefined ? posters : tracedPosters(posters, tracing),
-    resolve: systemResolve(clock),
+    resolve: receiverResolve(clock, { allowPrivate: config.allowPrivateWebhooks }),
     clock,
     random: Math.random,
     randomBytes,

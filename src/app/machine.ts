@@ -16,7 +16,7 @@ import { readServerInfo } from '../upstreams/probe-nodes.ts'
 import { WrpcSocket } from '../upstreams/wrpc.ts'
 import { everySubscription } from '../webhooks/every-subscription.ts'
 import { createGuard, type Guard } from '../webhooks/guard.ts'
-import { systemResolve } from '../webhooks/resolve-host.ts'
+import { receiverResolve } from '../webhooks/resolve-host.ts'
 import { venueOfSource } from './backfill-venue.ts'
 import { storeAddress } from './data-folder.ts'
 import { liveSetting } from './live-setting.ts'
@@ -116,7 +116,8 @@ async function reachReceivers(config: Config, clock: Clock): Promise<Receiver[]>
   } finally {
     await store.close()
   }
-  const guard = createGuard({ allowPrivate: config.allowPrivateWebhooks, resolve: systemResolve(clock) })
+  const allowPrivate = config.allowPrivateWebhooks
+  const guard = createGuard({ allowPrivate, resolve: receiverResolve(clock, { allowPrivate }) })
   return Promise.all([...origins].map((origin) => reach(origin, guard)))
 }
 

@@ -37,7 +37,7 @@ export const ADAPTERS: Readonly<Record<string, Adapter>> = {
   'src/kit/http-client.ts': { uses: ['network'], why: 'undici, for the real fetch and the real poster' },
   'src/venues/live/dial-web-socket.ts': { uses: ['network'], why: 'the real dial of venues, over ws' },
   'src/upstreams/dial-node.ts': { uses: ['network'], why: 'the real dial of nodes, over ws' },
-  'src/webhooks/resolve-host.ts': { uses: ['network'], why: 'the resolver of the machine' },
+  'src/webhooks/resolve-host.ts': { uses: ['network'], why: 'DNS, and the resolver of the machine' },
   'sandbox/server/transport.ts': { uses: ['network', 'process'], why: 'the real listen of the sandbox' },
   'sandbox/server/http.ts': { uses: ['network'], why: 'the real listen of the sandbox' },
   'sandbox/node/chain-link.ts': {
