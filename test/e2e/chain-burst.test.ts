@@ -10,6 +10,8 @@ import { systemClock } from '../../src/kit/clock.ts'
 import { parseStoreAddress } from '../../src/store/open-stores.ts'
 import { createUpstreams } from '../../src/upstreams/pool.ts'
 
+const spentMs = ({ user, system }: NodeJS.CpuUsage) => (user + system) / 1_000
+
 test('reading, parsing and writing a burst keeps the main thread idle', async (t) => {
   const node = await startSandboxNode({
     paced: false,
@@ -37,13 +39,14 @@ test('reading, parsing and writing a burst keeps the main thread idle', async (t
   })
   t.after(async () => {
     await worker.close()
-    await upstreams.close()
     await node.close()
     rmSync(folder, { recursive: true })
   })
   const [first] = node.truth.chain()
   assert.ok(first)
   const answer = await upstreams.callRaw('getVirtualChainFromBlockV2', { startHash: first.hash })
+  // Its questions to the node are not what is measured.
+  await upstreams.close()
   assert.ok(answer.ok)
   const { bytes } = answer
   await worker.indexer.startAt(
@@ -55,16 +58,15 @@ test('reading, parsing and writing a burst keeps the main thread idle', async (t
     },
     undefined,
   )
-  const before = performance.eventLoopUtilization()
-  const startedMs = performance.now()
+  // Processor time, not time: a busy machine lengthens both the thread's work and any turn of the main one.
+  const [allBefore, mainBefore] = [process.cpuUsage(), process.threadCpuUsage()]
   const applied = await worker.indexer.applyChain(first.hash, bytes, false)
-  const tookMs = performance.now() - startedMs
-  const { active } = performance.eventLoopUtilization(before)
+  const [allMs, mainMs] = [spentMs(process.cpuUsage(allBefore)), spentMs(process.threadCpuUsage(mainBefore))]
   const transactions = node.truth.chain().reduce((sum, block) => sum + block.accepted.length, 0)
   assert.equal(applied.checkpoint?.hash, node.truth.sink())
   assert.ok(transactions > 400, `${transactions} transactions`)
-  assert.ok(active < tookMs / 3, `the main thread worked ${active} of ${tookMs} ms`)
+  assert.ok(mainMs < allMs / 50, `the main thread worked ${mainMs} of ${allMs} ms`)
   t.diagnostic(
-    `${transactions} transactions, ${bytes.length} bytes in ${Math.round(tookMs)} ms; main thread ${Math.round(active)} ms`,
+    `${transactions} transactions, ${bytes.length} bytes in ${Math.round(allMs)} ms of processor time; main thread ${mainMs.toFixed(1)} ms`,
   )
 })
