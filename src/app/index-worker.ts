@@ -30,6 +30,10 @@ export function startIndexWorker({
       chainBlockBelow: (steps) => call('chainBlockBelow', [steps]),
       seenTo: () => call('seenTo', []),
       startAt: (block, gap) => call('startAt', [block, gap]),
+      knowEarlier: (given, bounds) => {
+        const bytes = own(given)
+        return call('knowEarlier', [bytes, bounds], { transfer: [bytes.buffer] })
+      },
       recordGap: (gap) => call('recordGap', [gap]),
       applyChain: (startHash, given, force) => {
         const bytes = own(given)

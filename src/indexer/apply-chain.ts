@@ -15,6 +15,7 @@ import type { ChainBlock, ChainGap, ChainStore, DroppedTransaction } from '../st
 import { retractEvents } from './accepted-events.ts'
 import { applyBlock, parseBlock } from './apply-block.ts'
 import { eventBatch } from './batch.ts'
+import type { EarlierAcceptance } from './earlier-acceptance.ts'
 import { outpointKey, type PendingTransactions } from './pending-transactions.ts'
 import { type ReadChain, type ReadChainBlock, readChain, UnreadableAnswerError } from './read-chain.ts'
 import { revertBlocks, type UnconfirmedTransaction } from './revert-block.ts'
@@ -37,6 +38,7 @@ export interface ApplyChainOptions {
   network: Network
   now: () => number
   pending: PendingTransactions
+  earlier: EarlierAcceptance
   startHash: string
   bytes: Uint8Array
   /** Follow the node even where its chain has less blue work. */
@@ -56,6 +58,7 @@ export async function* applyChain(options: ApplyChainOptions): AsyncGenerator<Ch
     yield undefined
     return
   }
+  options.earlier.undo(answer.removed)
   let { removed, tip, before } = plan
   let at = plan.firstAdded
   while (at < answer.added.length || removed.length > 0) {

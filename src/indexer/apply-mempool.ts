@@ -5,6 +5,7 @@ import type { Outpoint } from '../core/chain/transaction.ts'
 import { readTransaction } from '../core/chain/transaction-json.ts'
 import type { ChainStore } from '../store/chain.ts'
 import { eventBatch } from './batch.ts'
+import type { EarlierAcceptance } from './earlier-acceptance.ts'
 import { enterTransactions, type SeenTransaction } from './enter-transactions.ts'
 import type { PendingTransactions } from './pending-transactions.ts'
 import { parse } from './read-chain.ts'
@@ -14,6 +15,7 @@ export interface ApplyMempoolOptions {
   network: Network
   now: () => number
   pending: PendingTransactions
+  earlier: EarlierAcceptance
   /** Whose mempool it is: the node, and which of its lives. */
   mempool: string
   bytes: Uint8Array
@@ -30,7 +32,7 @@ export interface MempoolApplied {
 const MAX_ENTERED = 2_000
 
 export async function applyMempool(options: ApplyMempoolOptions): Promise<MempoolApplied> {
-  const { store, network, now, pending, mempool } = options
+  const { store, network, now, pending, earlier, mempool } = options
   const atMs = now()
   const fresh: SeenTransaction[] = []
   for (const json of entriesOf(options.bytes)) {
@@ -45,7 +47,9 @@ export async function applyMempool(options: ApplyMempoolOptions): Promise<Mempoo
   const known = await store.known(fresh.map(({ txId }) => txId))
   const batch = eventBatch(network, atMs)
   // The mempool of a node that is behind: the index is newer.
-  const present = fresh.filter(({ txId }) => known.get(txId)?.status !== 'confirmed')
+  const present = fresh.filter(
+    ({ txId }) => known.get(txId)?.status !== 'confirmed' && (known.has(txId) || !earlier.has(txId)),
+  )
   const unreported = present.filter(({ txId }) => {
     const before = known.get(txId)
     return before?.status !== 'pending' || !before.hasMempoolEvent

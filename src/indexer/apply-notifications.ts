@@ -7,6 +7,7 @@ import type { Transaction } from '../core/chain/transaction.ts'
 import type { NotificationBatch } from '../relay/notification-queue.ts'
 import type { ChainPlace, ChainStore } from '../store/chain.ts'
 import { type EventBatch, eventBatch } from './batch.ts'
+import type { EarlierAcceptance } from './earlier-acceptance.ts'
 import { enterTransactions } from './enter-transactions.ts'
 import type { PendingTransactions } from './pending-transactions.ts'
 import { parse, parseLoose, type ReadDagBlock, readBlockTransactions, readDagBlock } from './read-chain.ts'
@@ -21,6 +22,7 @@ interface Context {
   network: Network
   now: () => number
   pending: PendingTransactions
+  earlier: EarlierAcceptance
 }
 
 interface BlockTransaction {
@@ -137,12 +139,12 @@ function groupsOf(blocks: readonly CarryingBlock[]): CarryingBlock[][] {
 
 async function recordGroup(
   blocks: readonly CarryingBlock[],
-  { store, network, pending, now }: Context,
+  { store, network, pending, earlier, now }: Context,
   { add, seenTo }: LastWrite,
 ): Promise<number | undefined> {
   const atMs = now()
   const batch = eventBatch(network, atMs)
-  const { known, transactions } = await unreportedIn(blocks, store)
+  const { known, transactions } = await unreportedIn(blocks, store, earlier)
   const fresh = [...transactions.values()]
   const seen = fresh.map((one) => ({ ...one, fee: null, isOrphan: false, firstSeen: 'block' as const }))
   const entered = await enterTransactions(seen, known, { store, network, batch })
@@ -174,16 +176,18 @@ async function recordGroup(
     )
   for (const { transactionIds } of blocks) for (const txId of transactionIds) pending.inBlock(txId, atMs)
   if (blocks.length > 0) pending.blocksRecorded(atMs)
+  if (seenTo !== undefined) earlier.seenTo(seenTo)
   return batch.events.length === 0 ? undefined : newestSeq
 }
 
 /** Transactions of these blocks that no event has reported, each once. */
-async function unreportedIn(blocks: readonly CarryingBlock[], store: ChainStore) {
+async function unreportedIn(blocks: readonly CarryingBlock[], store: ChainStore, earlier: EarlierAcceptance) {
   // The first transaction of a block is its coinbase, which no mempool ever has.
   const known = await store.known([...new Set(blocks.flatMap((block) => block.transactionIds.slice(1)))])
   const isUnreported = (txId: string) => {
     const before = known.get(txId)
-    return before === undefined || (before.status === 'pending' && !before.hasMempoolEvent)
+    if (before === undefined) return !earlier.has(txId)
+    return before.status === 'pending' && !before.hasMempoolEvent
   }
   const transactions = new Map<string, BlockTransaction>()
   for (const block of blocks) {

@@ -20,6 +20,8 @@ function rig(node: { from: number; to: number }) {
     ends: async () => ({ node: 'a', sink: block(node.to), oldest: block(node.from) }),
     blocksFrom: unused,
     mempool: unused,
+    acceptedFromBelow: unused,
+    block: unused,
   }
   const indexer = {
     chainBlockBelow: async (steps: number) => block(Math.max(90, 100 - steps)),

@@ -6,6 +6,7 @@
 import { gapBetween } from '../events/gap-event.ts'
 import type { ChainAnswer, ChainQueries } from '../relay/chain-queries.ts'
 import type { ChainBlock, ChainGap } from '../store/chain.ts'
+import { EARLIER_DEPTH } from './earlier-acceptance.ts'
 import type { Indexer } from './indexer.ts'
 
 export type Resumption =
@@ -31,7 +32,10 @@ export async function findKnownBlock(
   }
 }
 
-/** The first start begins at the end of the chain: what came before is not covered. */
+/**
+ * The first start begins at the end of the chain: what came before is not covered. What the last blocks before it accepted
+ * is known, so that another copy of it in a later block is not taken for pending.
+ */
 export async function startFirst(
   indexer: Indexer,
   queries: ChainQueries,
@@ -39,8 +43,38 @@ export async function startFirst(
 ): Promise<ChainBlock | undefined> {
   const ends = await queries.ends(prefer)
   if (ends === undefined) return undefined
-  await indexer.startAt(ends.sink, undefined)
-  return ends.sink
+  const { sink, node } = ends
+  const last = await knowEarlier(indexer, queries, { from: sink, upTo: undefined, prefer: node })
+  const start = last === undefined || last === sink.hash ? sink : await queries.block(last, node)
+  if (start !== undefined) await indexer.startAt(start, undefined)
+  return start
+}
+
+/** A young index that is started again: blocks that carry what was accepted before it may still come. */
+export async function startYoung(
+  indexer: Indexer,
+  queries: ChainQueries,
+  prefer: string | undefined,
+): Promise<void> {
+  const first = await indexer.chainBlockBelow(Number.MAX_SAFE_INTEGER)
+  const seenTo = await indexer.seenTo()
+  if (first === undefined || (seenTo?.blueScore ?? 0) >= untilBlueScore(first)) return
+  await knowEarlier(indexer, queries, { from: first, upTo: first.hash, prefer })
+}
+
+/** The chain goes on while it is asked about. */
+const untilBlueScore = ({ blueScore }: ChainBlock) => blueScore + 2 * EARLIER_DEPTH
+
+async function knowEarlier(
+  indexer: Indexer,
+  queries: ChainQueries,
+  { from, upTo, prefer }: { from: ChainBlock; upTo: string | undefined; prefer: string | undefined },
+): Promise<string | undefined> {
+  const answer = await queries.acceptedFromBelow(from.hash, EARLIER_DEPTH, prefer)
+  if (answer.kind === 'unavailable') throw new Error(answer.detail)
+  // The node has nothing below it any more.
+  if (answer.kind === 'unknown_block') return undefined
+  return indexer.knowEarlier(answer.bytes, { upTo, untilBlueScore: untilBlueScore(from) })
 }
 
 /**

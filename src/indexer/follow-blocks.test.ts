@@ -35,6 +35,8 @@ async function fillOver(oldestBlueScore: number) {
       return from === oldest.hash ? { kind: 'bytes', bytes, node: 'n' } : { kind: 'unknown_block' }
     },
     mempool: unknown,
+    acceptedFromBelow: unknown,
+    block: async () => undefined,
     ends: async () => ({ node: 'a', sink: block('3', 60), oldest }),
   }
   const stop = new AbortController()

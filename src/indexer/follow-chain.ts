@@ -13,7 +13,7 @@ import type { Clock } from '../kit/clock.ts'
 import type { Wake } from '../kit/wake.ts'
 import type { ChainQueries } from '../relay/chain-queries.ts'
 import type { ChainBlock, ChainGap } from '../store/chain.ts'
-import { findKnownBlock, startAfterGap, startFirst } from './checkpoint.ts'
+import { findKnownBlock, startAfterGap, startFirst, startYoung } from './checkpoint.ts'
 import type { ChainApplied, Indexer } from './indexer.ts'
 
 export interface FollowChainOptions {
@@ -27,8 +27,8 @@ export interface FollowChainOptions {
   gatherMs: () => number
   /** The node whose view is followed as long as it is healthy. */
   prefer: () => string | undefined
-  /** The chain is followed for the first time, from this block on. */
-  onStarted: (block: ChainBlock) => void
+  /** Once, when what was accepted before the index began is known; with the first block where it begins only now. */
+  onStarted: (first: ChainBlock | undefined) => void
   onApplied: (applied: ChainApplied) => void
   onGap: (gap: ChainGap) => void
   onTrouble: (detail: string) => void
@@ -48,6 +48,7 @@ const LOST_PATIENCE_MS = 60_000
 export async function followChain(options: FollowChainOptions): Promise<void> {
   const { indexer, queries, clock, wake, signal, prefer } = options
   let checkpoint: ChainBlock | undefined
+  let isStarted = false
   let failures = 0
   let lostRounds = 0
   let lostSinceMs = 0
@@ -61,7 +62,11 @@ export async function followChain(options: FollowChainOptions): Promise<void> {
         checkpoint = await startFirst(indexer, queries, prefer())
         if (checkpoint === undefined) throw new Error('no synced node to start from')
         options.onStarted(checkpoint)
+      } else if (!isStarted) {
+        await startYoung(indexer, queries, prefer())
+        options.onStarted(undefined)
       }
+      isStarted = true
       again = await step(checkpoint)
       failures = 0
     } catch (error) {

@@ -66,9 +66,10 @@ export async function startFollowing(options: FollowingOptions): Promise<Followi
   let lastNotificationMs = clock.now()
   /**
    * Until the index has its first block, nothing is taken in: a block or a mempool that is older than it shows transactions
-   * that were accepted before, whose acceptance nobody would see.
+   * that were accepted before, whose acceptance nobody would see. Nor until an index that is still young knows again what was
+   * accepted before it.
    */
-  let hasStart = (await indexer.checkpoint()) !== undefined
+  let hasStart = false
   /** From this chain block on, blocks may not have been recorded. */
   let missingFrom = trail.before(lastNotificationMs)
 
@@ -120,11 +121,12 @@ export async function startFollowing(options: FollowingOptions): Promise<Followi
         if (applied.newestSeq !== undefined) options.onWritten(applied.newestSeq)
         options.onApplied?.(applied)
       },
-      onStarted: (block) => {
-        // Those that came since are asked for again, with all others after it.
-        queue.clear()
+      onStarted: (first) => {
         hasStart = true
-        mayMiss(block)
+        // Those that came since are asked for again, with all others after it.
+        if (first !== undefined) queue.clear()
+        if (first !== undefined) mayMiss(first)
+        else blocksWake.ring()
       },
       onGap: (gap) => {
         mayMiss({ hash: gap.toHash, blueScore: gap.fromBlueScore })
@@ -139,7 +141,7 @@ export async function startFollowing(options: FollowingOptions): Promise<Followi
       hasStart: () => hasStart,
       takeMissing: () => {
         if (queue.wasBroken()) missingFrom ??= trail.before(lastNotificationMs - QUEUE_DELAY_MS)
-        if (node === undefined) return undefined
+        if (node === undefined || !hasStart) return undefined
         const taken = missingFrom
         missingFrom = undefined
         return taken

@@ -32,6 +32,7 @@ import type { EventStore, Retention } from '../store/events.ts'
 import { applyChain } from './apply-chain.ts'
 import { applyMempool, type MempoolApplied } from './apply-mempool.ts'
 import { applyBlocks, applyNotifications, type BlocksApplied } from './apply-notifications.ts'
+import { EarlierAcceptance, type EarlierBounds } from './earlier-acceptance.ts'
 import { PendingTransactions } from './pending-transactions.ts'
 
 export interface ChainApplied {
@@ -51,6 +52,8 @@ export interface Indexer {
   seenTo(): Promise<ChainPlace | undefined>
   /** Follows from this block on, as the first start or after a gap. */
   startAt(block: ChainBlock, gap: ChainGap | undefined): Promise<void>
+  /** Takes in what was accepted before the index's first block; the last block of which it was, undefined for none. */
+  knowEarlier(bytes: Uint8Array, bounds: EarlierBounds): Promise<string | undefined>
   /** Records what is missing beside the followed chain. */
   recordGap(gap: ChainGap): Promise<void>
   applyChain(startHash: string, bytes: Uint8Array, force: boolean): Promise<ChainApplied>
@@ -83,7 +86,8 @@ export async function createIndexer(options: IndexerOptions): Promise<Indexer> {
     atMs: now(),
     dropAfterMs,
   })
-  const context = { store: chain, network, now, pending }
+  const earlier = new EarlierAcceptance()
+  const context = { store: chain, network, now, pending, earlier }
   const scores = { daaScore: -1, blueScore: -1 }
   let last: Promise<unknown> = Promise.resolve()
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
@@ -127,6 +131,7 @@ export async function createIndexer(options: IndexerOptions): Promise<Indexer> {
     chainBlockBelow: (steps) => inTurn(() => chain.chainBlockBelow(steps)),
     seenTo: () => inTurn(() => chain.seenTo()),
     startAt: (start, gap) => inTurn(() => write({ start, ...gapRows(gap ? [gap] : []) })),
+    knowEarlier: (bytes, bounds) => inTurn(async () => earlier.take(bytes, bounds)),
     recordGap: (gap) => inTurn(() => write(gapRows([gap]))),
     applyChain: (startHash, bytes, force) => inTurn(() => applyAnswer(startHash, bytes, force)),
     applyMempool: (bytes, mempool) => inTurn(() => applyMempool({ ...context, mempool, bytes })),

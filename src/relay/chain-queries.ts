@@ -22,7 +22,14 @@ export interface ChainQueries {
   chainFrom(hash: string, prefer: string | undefined): Promise<ChainAnswer>
   /** Blocks of the DAG from a block on, with their transactions. */
   blocksFrom(hash: string, prefer: string | undefined): Promise<ChainAnswer>
+  /**
+   * The node's chain from a block on that lies that many blue scores below the given one (the oldest there is where it has
+   * fewer), with the ids of what its blocks accepted.
+   */
+  acceptedFromBelow(hash: string, depth: number, prefer: string | undefined): Promise<ChainAnswer>
   mempool(prefer: string | undefined): Promise<ChainAnswer>
+  /** Undefined when no node answers with it. */
+  block(hash: string, prefer: string | undefined): Promise<BlockFacts | undefined>
   /** The end of the chain and the oldest block that a node still has; undefined when no synced node answers. */
   ends(prefer: string | undefined): Promise<ChainEnds | undefined>
 }
@@ -45,15 +52,36 @@ export function createChainQueries(upstreams: Upstreams, signal: AbortSignal): C
     return answerOf(outcome.failure)
   }
 
+  const askBlock = (hash: string, prefer: string | undefined) =>
+    upstreams.call('getBlock', { hash, includeTransactions: false }, options(prefer))
+
   async function blockFacts(hash: string, prefer: string | undefined): Promise<BlockFacts | undefined> {
-    const outcome = await upstreams.call('getBlock', { hash, includeTransactions: false }, options(prefer))
+    const outcome = await askBlock(hash, prefer)
     if (!outcome.ok) return undefined
-    const { header } = (outcome.value as { block: { header: Record<string, unknown> } }).block
+    const { header } = readBlock(outcome.value)
     return {
       hash,
       blueScore: Number(header.blueScore),
       daaScore: Number(header.daaScore),
       timeMs: Number(header.timestamp),
+    }
+  }
+
+  /** The chain block that many blue scores below, by the blocks' selected parents: a node cannot be asked for it. */
+  async function blockBelow(hash: string, depth: number, prefer: string | undefined) {
+    let found: { hash: string; node: string } | undefined
+    let top: number | undefined
+    for (let next = hash; ; ) {
+      const outcome = await askBlock(next, found?.node ?? prefer)
+      if (!outcome.ok) {
+        const answer = answerOf(outcome.failure)
+        return found !== undefined && answer.kind === 'unknown_block' ? found : answer
+      }
+      const { header, verboseData } = readBlock(outcome.value)
+      found = { hash: next, node: outcome.node }
+      top ??= Number(header.blueScore)
+      if (Number(header.blueScore) <= top - depth) return found
+      next = String(verboseData.selectedParentHash)
     }
   }
 
@@ -80,6 +108,13 @@ export function createChainQueries(upstreams: Upstreams, signal: AbortSignal): C
     },
     blocksFrom: (hash, prefer) =>
       ask('getBlocks', { lowHash: hash, includeBlocks: true, includeTransactions: true }, prefer),
+    async acceptedFromBelow(hash, depth, prefer) {
+      const low = await blockBelow(hash, depth, prefer)
+      if ('kind' in low) return low
+      const params = { startHash: low.hash, includeAcceptedTransactionIds: true }
+      return ask('getVirtualChainFromBlock', params, low.node)
+    },
+    block: blockFacts,
     mempool: (prefer) =>
       ask('getMempoolEntries', { includeOrphanPool: true, filterTransactionPool: false }, prefer),
     async ends(prefer) {
@@ -102,6 +137,11 @@ function answerOf(failure: CallFailure): ChainAnswer {
   if (failure.kind === 'refused' && UNKNOWN_BLOCK.has(failure.refusal.reason))
     return { kind: 'unknown_block' }
   return { kind: 'unavailable', detail: describe(failure) }
+}
+
+function readBlock(value: unknown) {
+  type Members = Record<string, unknown>
+  return (value as { block: { header: Members; verboseData: Members } }).block
 }
 
 function isWithoutAddress(failure: CallFailure): boolean {

@@ -1,0 +1,64 @@
+/**
+ * What was accepted before the index's first block, as deep as parallel blocks are merged in practice. A block that is merged
+ * later may carry another copy of such a transaction: it is not pending, and nobody would ever see it accepted.
+ *
+ *   the index begins, or is started again while it is young ──▶ known ──all blocks are seen far enough above──▶ forgotten
+ */
+import type { ChainPlace } from '../store/chain.ts'
+import { parseLoose } from './read-chain.ts'
+
+/**
+ * In blue score. Twenty seconds at ten blocks per second: four times the delay between miners that the network's rules are
+ * made for, and as many calls at most when the index begins.
+ */
+export const EARLIER_DEPTH = 200
+
+export interface EarlierBounds {
+  /** The index's first block; undefined: it begins where the answer ends. */
+  readonly upTo: string | undefined
+  /** When all blocks below this blue score were seen, no further copy is expected. */
+  readonly untilBlueScore: number
+}
+
+export class EarlierAcceptance {
+  readonly #blocks = new Map<string, readonly string[]>()
+  #txIds: ReadonlySet<string> = new Set()
+  #untilBlueScore = 0
+
+  /** The last block that was taken; undefined, and nothing is taken, where `upTo` has left the chain. */
+  take(bytes: Uint8Array, { upTo, untilBlueScore }: EarlierBounds): string | undefined {
+    const { acceptedTransactionIds } = parseLoose(bytes) as {
+      acceptedTransactionIds: { acceptingBlockHash: string; acceptedTransactionIds: string[] }[]
+    }
+    const last = acceptedTransactionIds.findLastIndex(
+      ({ acceptingBlockHash }) => upTo === undefined || acceptingBlockHash === upTo,
+    )
+    this.#blocks.clear()
+    for (const accepted of acceptedTransactionIds.slice(0, last + 1))
+      this.#blocks.set(accepted.acceptingBlockHash, accepted.acceptedTransactionIds)
+    this.#untilBlueScore = untilBlueScore
+    this.#join()
+    return acceptedTransactionIds[last]?.acceptingBlockHash
+  }
+
+  has(txId: string): boolean {
+    return this.#txIds.has(txId)
+  }
+
+  /** Blocks that left the chain: what they accepted may be pending again. */
+  undo(removed: readonly string[]): void {
+    let isLess = false
+    for (const hash of removed) isLess = this.#blocks.delete(hash) || isLess
+    if (isLess) this.#join()
+  }
+
+  seenTo({ blueScore }: ChainPlace): void {
+    if (this.#blocks.size === 0 || blueScore < this.#untilBlueScore) return
+    this.#blocks.clear()
+    this.#join()
+  }
+
+  #join(): void {
+    this.#txIds = new Set([...this.#blocks.values()].flat())
+  }
+}
