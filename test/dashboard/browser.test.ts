@@ -308,6 +308,9 @@ describe('the dashboard in Chromium', { skip }, () => {
     for (const path of ['/plans', '/status']) {
       await page.goto(path)
       assert.equal(await page.evaluate('document.documentElement.scrollWidth'), PHONE.width, path)
+      const tooWide =
+        "[...document.querySelectorAll('.card')].filter((card) => card.scrollWidth > card.clientWidth).length"
+      assert.equal(await page.evaluate(tooWide), 0, `${path}: nothing is read by scrolling sideways`)
     }
     await page.getByRole('heading', { name: 'New disks' }).waitFor()
     await context.close()

@@ -65,6 +65,18 @@ tbody th { font-weight: 400; }
   th, td { padding: .45rem .7rem; }
   table { font-size: .87rem; }
   .plans th:first-child { max-width: 9rem; }
+  .scroll:has(.narrow) { overflow: visible; }
+  .narrow, .narrow thead, .narrow tbody { display: block; }
+  .narrow thead { position: sticky; top: 0; z-index: 1; background: var(--surface); border-radius: 12px; }
+  .narrow tr { display: flex; flex-wrap: wrap; border-top: 1px solid var(--line); padding: .4rem .7rem; }
+  .narrow thead tr { border-top: 0; }
+  .narrow .group { background: var(--bg); }
+  .narrow thead th:first-child { display: none; }
+  .narrow th, .narrow td { border: 0; padding: 0; }
+  .narrow tbody th:first-child { flex: 0 0 100%; max-width: none; position: static; background: none; }
+  .plans.narrow tbody th { color: var(--muted); }
+  .narrow td, .narrow thead th { flex: 1 1 4rem; min-width: 0; white-space: normal; overflow-wrap: anywhere; font-size: .87rem; }
+  .narrow thead .small { display: block; font-weight: 400; }
   tbody th code { overflow-wrap: anywhere; }
   .card:not(.scroll) { padding: .8rem .9rem; }
 }

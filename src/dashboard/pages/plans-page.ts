@@ -36,6 +36,9 @@ const GROUPS: Record<string, string> = {
   account: 'Account',
 }
 
+/** On a phone the values of so many plans stand in one line, below what they are; more are read by scrolling sideways. */
+const MAX_NARROW_PLANS = 4
+
 /** Every plan, limit and price of this service, from the declarations that the service itself runs on. */
 export function plansPage(deps: {
   plans: readonly Plan[]
@@ -72,7 +75,7 @@ function plansTable(
   const features = new Set(plans.flatMap((plan) => Object.keys(featuresOf(plan))))
   // The finest candles are a row of the limits.
   const others = [...features].filter((name) => !name.startsWith('candles_'))
-  return html`<div class="card scroll"><table class="plans">
+  return html`<div class="card scroll"><table class="plans${plans.length <= MAX_NARROW_PLANS ? ' narrow' : ''}">
 <thead><tr><th scope="col"><span class="muted">Plan</span></th>${plans.map(
     ({ name, tier }) =>
       html`<th scope="col">${name}${name === tier ? undefined : html` <span class="muted small">tier ${tier}</span>`}</th>`,
@@ -88,7 +91,7 @@ function pricesTable(prices: readonly Price[], plans: readonly Plan[]): Html {
   const row = ({ operation, summary, credits, tier }: Price) =>
     html`<tr><th scope="row"><code>${operation}</code><br><span class="muted small">${summary}</span></th><td>${credits}</td><td>${planOf(tier, plans)}</td></tr>`
   const groups = [...Map.groupBy(prices, ({ tag }) => tag)]
-  return html`<div class="card scroll"><table>
+  return html`<div class="card scroll"><table class="narrow">
 <thead><tr><th scope="col">Call</th><th scope="col">Credits</th><th scope="col">From plan</th></tr></thead>
 <tbody>${groups.map(([tag, rows]) => html`${group(GROUPS[tag] ?? tag)}${rows.map(row)}${tag === 'webhooks' ? delivery() : undefined}`)}</tbody>
 </table></div>`
