@@ -141,6 +141,46 @@ test('a store that refuses every write does not hold the event loop, and a stop 
   })
 })
 
+test('how long nothing could be written is known, also where no charge waits since nothing was leased', async () => {
+  const clock = manualClock(Date.UTC(2026, 2, 5))
+  let answer: 'hangs' | 'fails' | 'writes' = 'writes'
+  let fail = () => {}
+  await withStores(
+    1,
+    async ([inner]) => {
+      if (inner === undefined) return
+      const store: AccountsStore = {
+        ...inner,
+        settle: (batch) => {
+          if (answer === 'writes') return inner.settle(batch)
+          if (answer === 'fails') return Promise.reject(new Error('database is locked'))
+          return new Promise((_resolve, reject) => {
+            fail = () => reject(new Error('database is locked'))
+          })
+        },
+      }
+      const ledger = new Ledger({ store, holder: randomUUID(), clock, log })
+      const payer = payerOn(ledger, 1_000)
+      answer = 'hangs'
+      const refused = assert.rejects(async () => ledger.charge(payer, chargeOf('c', 1)), /database is locked/)
+      clock.advance(6_000)
+      assert.deepEqual(ledger.backlog(), { charges: 0, delayMs: 6_000 })
+      answer = 'fails'
+      fail()
+      await refused
+      clock.advance(1_000)
+      await new Promise((resolve) => setImmediate(resolve))
+      assert.deepEqual(ledger.backlog(), { charges: 0, delayMs: 7_000 })
+      answer = 'writes'
+      assert.equal(await ledger.charge(payer, chargeOf('d', 1)), true)
+      await ledger.flush()
+      assert.deepEqual(ledger.backlog(), { charges: 0, delayMs: 0 })
+      await ledger.close()
+    },
+    clock,
+  )
+})
+
 test('a store that answers too late is no empty balance: the charge fails, and is not refused', async () => {
   const date = setClock(Date.UTC(2026, 2, 14))
   const clock = { ...date, elapsed: date.now }

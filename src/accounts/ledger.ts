@@ -77,6 +77,8 @@ export class Ledger {
   #again = false
   /** Whether the last round trip to the store failed. */
   #hasFailed = false
+  /** When the first round trip began that none has succeeded since. */
+  #unansweredSinceMs: number | undefined
   #closed = false
 
   /**
@@ -214,12 +216,18 @@ export class Ledger {
     if (this.#dirty.size > 0) this.#kick()
   }
 
-  /** Charges that are not written yet, and the age of the oldest. */
-  backlog(): { charges: number; oldestMs: number } {
+  /**
+   * Charges that are not written yet, and for how long none could be. That is not only the age of the oldest: where
+   * nothing is leased, a store that does not take writes lets no charge happen at all.
+   */
+  backlog(): { charges: number; delayMs: number } {
     const [oldest = this.#entries[0]] = this.#settling
+    const oldestMs = oldest === undefined ? 0 : this.#clock.now() - oldest.atMs
+    const sinceMs = this.#unansweredSinceMs
+    const unansweredMs = sinceMs === undefined ? 0 : elapsedMs(this.#clock) - sinceMs
     return {
       charges: this.#settling.length + this.#entries.length,
-      oldestMs: oldest === undefined ? 0 : Math.max(0, this.#clock.now() - oldest.atMs),
+      delayMs: Math.max(0, oldestMs, unansweredMs),
     }
   }
 
@@ -350,6 +358,7 @@ export class Ledger {
 
   async #roundTrip(): Promise<void> {
     const nowMs = this.#clock.now()
+    this.#unansweredSinceMs ??= elapsedMs(this.#clock)
     const entries = this.#entries
     this.#settling = entries
     const counts = this.#counts
@@ -382,6 +391,7 @@ export class Ledger {
       })
       for (const [index, grant] of grants.entries()) asked[index]?.granted(grant, nowMs)
       this.#hasFailed = false
+      this.#unansweredSinceMs = undefined
       this.#settling = []
       this.#serveWaiters()
     } catch (error) {

@@ -37,8 +37,8 @@ export function serviceMetrics(
         read: () => [[{}, ledger.backlog().charges]],
       },
       tapeline_ledger_delay_seconds: {
-        help: 'Age of the oldest of them.',
-        read: () => [[{}, ledger.backlog().oldestMs / 1000]],
+        help: 'For how long charges could not be written: the age of the oldest, or the time without an answer of the store.',
+        read: () => [[{}, ledger.backlog().delayMs / 1000]],
       },
     },
   )

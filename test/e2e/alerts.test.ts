@@ -123,9 +123,9 @@ test('each fault has its alerts, and no other source or part has one', { skip },
     faults.push(await hangNodes())
     faults.push(await lock('test-webhooks.db'))
     if (used.hasOwnDisk) faults.push(takeRoom())
-    // Credits that are leased by then are spent in memory.
-    charging = setInterval(() => void charge(), 50)
     faults.push(await lock('accounts.db'))
+    // Whether credits are leased at this moment or not: then they are spent in memory, or nothing can be charged at all.
+    charging = setInterval(() => void charge(), 50)
     receiver.answer = accept
     await until('every fault is felt', isFelt, FELT_WITHIN_MS).catch((cause) => {
       throw new Error(`not felt: ${unfelt.join()}`, { cause })
