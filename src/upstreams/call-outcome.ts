@@ -54,6 +54,8 @@ export interface CallOptions {
   isAbandoned?: (() => boolean) | undefined
   /** The preferred node among equally healthy ones. */
   prefer?: string | undefined
+  /** The first in the configuration among equally healthy nodes, rather than the fastest. */
+  asConfigured?: boolean
 }
 
 export type AttemptResult =

@@ -145,8 +145,8 @@ export class CallRun {
     const { nodes, links } = this.#context
     const { connection, needsUtxoIndex } = this.#call.method
     const views = nodes.map((node) => node.view(connection))
-    const { prefer } = this.#options
-    const need = { utxoIndex: needsUtxoIndex, exclude: this.#tried, wellOnly, prefer }
+    const { prefer, asConfigured } = this.#options
+    const need = { utxoIndex: needsUtxoIndex, exclude: this.#tried, wellOnly, prefer, asConfigured }
     const found: NodeLink[] = []
     for (const name of orderOf(views, need)) {
       const link = links.get(name)

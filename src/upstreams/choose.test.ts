@@ -72,3 +72,11 @@ test('the preferred node comes first within its class, never before a better one
   assert.deepEqual(preferring('backup'), ['fast', 'slow', 'backup'])
   assert.deepEqual(preferring('nobody'), ['fast', 'slow', 'backup'])
 })
+
+test('in the configured order speed does not count, health does', () => {
+  const nodes = [node('backup', { tier: 'backup' }), node('z', { latencyMs: 9 }), node('a')]
+  const { order: healthy } = choose(nodes, { utxoIndex: false, asConfigured: true })
+  assert.deepEqual(healthy, ['z', 'a', 'backup'])
+  const lagging = nodes.with(1, node('z', { state: 'lagging' }))
+  assert.deepEqual(choose(lagging, { utxoIndex: false, asConfigured: true }).order, ['a', 'backup', 'z'])
+})

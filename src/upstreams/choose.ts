@@ -32,6 +32,8 @@ export interface CallNeed {
   readonly wellOnly?: boolean
   /** First in its class: who follows one node's view queries that node again. */
   readonly prefer?: string | undefined
+  /** In a class the order is that of the configuration, not of speed: every process reaches the same node first. */
+  readonly asConfigured?: boolean | undefined
 }
 
 export interface NodeChoice {
@@ -60,8 +62,9 @@ export function orderOf(nodes: readonly NodeCandidate[], need: CallNeed): string
       (a, b) =>
         a.rank - b.rank ||
         Number(b.node.name === need.prefer) - Number(a.node.name === need.prefer) ||
-        expectedWaitMs(a.node) - expectedWaitMs(b.node) ||
-        (a.node.name < b.node.name ? -1 : 1),
+        (need.asConfigured === true
+          ? nodes.indexOf(a.node) - nodes.indexOf(b.node)
+          : expectedWaitMs(a.node) - expectedWaitMs(b.node) || (a.node.name < b.node.name ? -1 : 1)),
     )
   }
   return usable.map(({ node }) => node.name)

@@ -9,8 +9,9 @@
  *
  * A transaction that the network has is never reported as failed; an unknown outcome is reported as in doubt.
  *
- * All submissions go to one node as long as it is well. Nodes tell each other of transactions with a delay: another
- * node would take a second spend of the same output, and a replacement would find less than it replaces.
+ * All submissions of all processes go to the first configured node that is well. Nodes tell each other of transactions
+ * with a delay: another node would take a second spend of the same output, and a replacement would find less than it
+ * replaces.
  */
 import type { Transaction } from '../../../core/chain/transaction.ts'
 import { writeTransaction } from '../../../core/chain/transaction-json.ts'
@@ -69,14 +70,11 @@ export function createSubmitter(deps: {
   clock: Clock
 }) {
   const { upstreams, index, clock } = deps
-  /** The node that took the last one. */
-  let taker: string | undefined
-
   const isConfirmed = async (txId: string) => (await index.transaction(txId))?.status === 'confirmed'
 
   async function inMempool(txId: string, deadlineMs: number): Promise<boolean> {
     const params = { transactionId: txId, includeOrphanPool: true }
-    return (await upstreams.callRaw('getMempoolEntry', params, { deadlineMs, prefer: taker })).ok
+    return (await upstreams.callRaw('getMempoolEntry', params, { deadlineMs, asConfigured: true })).ok
   }
 
   /** An unspent output of the transaction proves that it was accepted. */
@@ -127,8 +125,7 @@ export function createSubmitter(deps: {
     let inDoubt = false
     for (;;) {
       const deadlineMs = Math.max(PAUSE_MS, endsAtMs - elapsedMs(clock))
-      const outcome = await upstreams.sendRaw(call, { deadlineMs, isAbandoned, prefer: taker })
-      if (outcome.ok) taker = outcome.node
+      const outcome = await upstreams.sendRaw(call, { deadlineMs, isAbandoned, asConfigured: true })
       attempts += outcome.attempts
       inDoubt ||= outcome.inDoubt
       if (outcome.ok)
@@ -156,7 +153,7 @@ export function createSubmitter(deps: {
     transaction: Transaction,
     deadlineMs: number,
   ): Promise<boolean | undefined> {
-    const outcome = await upstreams.sendRaw(call, { deadlineMs, prefer: taker })
+    const outcome = await upstreams.sendRaw(call, { deadlineMs, asConfigured: true })
     if (outcome.ok) return true
     if (outcome.failure.kind !== 'refused') return undefined
     return (await findKnown(outcome.failure.refusal, transaction, false)) !== undefined
