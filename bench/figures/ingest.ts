@@ -2,12 +2,12 @@ import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { startCluster, withoutPrograms } from '../../test/postgres/cluster.ts'
 import { EXCHANGES, rightTrades } from '../compare-trades.ts'
 import { coverPast } from '../cover-past.ts'
 import { CANDLES, fillCandles } from '../fill-candles.ts'
 import { type Figure, median } from '../frame.ts'
 import { httpGet, load } from '../load.ts'
+import { onCluster, storedIn } from '../on-cluster.ts'
 import { type BenchService, startBenchService } from '../processes.ts'
 
 /** Of each of the twelve markets: together 20,004. */
@@ -49,35 +49,26 @@ export async function ingestFigures(): Promise<Figure[]> {
 }
 
 /** The same on PostgreSQL, on one machine with the server. */
-export async function ingestOnPostgresFigures(): Promise<Figure[]> {
-  if (withoutPrograms !== false) {
-    process.stdout.write(`skipped: ${withoutPrograms}\n`)
-    return []
-  }
-  const cluster = await startCluster()
-  const store = `${cluster.address}?schema=ingest`
-  await coverPast(store)
-  const busy = await startBenchService({
-    environment: {
-      TAPELINE_STORE: store,
-      TAPELINE_SECRET: 'bench'.repeat(8),
-      TAPELINE_SANDBOX_TRADES: String(TRADES_PER_SECOND),
-    },
+export const ingestOnPostgresFigures = () =>
+  onCluster(async ({ address }) => {
+    const store = `${address}?schema=ingest`
+    await coverPast(store)
+    const busy = await startBenchService({
+      environment: { ...storedIn(store), TAPELINE_SANDBOX_TRADES: String(TRADES_PER_SECOND) },
+    })
+    try {
+      await isRecording(busy)
+      await wait(SETTLE_MS)
+      const fromMs = Math.ceil(Date.now() / BLOCK_MS) * BLOCK_MS
+      const looks = await watchTo(busy, fromMs + MEASURE_MS)
+      return (await recordedFigures(busy, fromMs, looks, 1_500)).map((figure) => ({
+        ...figure,
+        name: `PostgreSQL: ${figure.name}`,
+      }))
+    } finally {
+      await busy.stop()
+    }
   })
-  try {
-    await isRecording(busy)
-    await wait(SETTLE_MS)
-    const fromMs = Math.ceil(Date.now() / BLOCK_MS) * BLOCK_MS
-    const looks = await watchTo(busy, fromMs + MEASURE_MS)
-    return (await recordedFigures(busy, fromMs, looks, 1_500)).map((figure) => ({
-      ...figure,
-      name: `PostgreSQL: ${figure.name}`,
-    }))
-  } finally {
-    await busy.stop()
-    await cluster.stop()
-  }
-}
 
 interface Look {
   readonly lagMs: number

@@ -5,9 +5,10 @@ import { appendEvents } from '../../src/store/conformance/chain-engine.ts'
 import { openStores, parseStoreAddress } from '../../src/store/open-stores.ts'
 import { connectStream } from '../../test/fakes/stream-client.ts'
 import { blockEvent } from '../../test/fakes/webhook-rig.ts'
-import { startCluster, withoutPrograms } from '../../test/postgres/cluster.ts'
+import type { Cluster } from '../../test/postgres/cluster.ts'
 import { until } from '../../test/until.ts'
 import { type Figure, median } from '../frame.ts'
+import { onCluster, storedIn } from '../on-cluster.ts'
 import { startBenchService } from '../processes.ts'
 
 /** Blocks come ten times a second. */
@@ -15,15 +16,12 @@ const EVERY_MS = 100
 const WARM = 50
 const EVENTS = 300
 
-export async function postgresStreamFigures(): Promise<Figure[]> {
-  if (withoutPrograms !== false) {
-    process.stdout.write(`skipped: ${withoutPrograms}\n`)
-    return []
-  }
-  const cluster = await startCluster()
+export const postgresStreamFigures = () => onCluster(streamFigures)
+
+async function streamFigures(cluster: Cluster): Promise<Figure[]> {
   const address = `${cluster.address}?schema=flow`
   const service = await startBenchService({
-    environment: { TAPELINE_SANDBOX: 'off', TAPELINE_STORE: address, TAPELINE_SECRET: 'bench'.repeat(8) },
+    environment: { TAPELINE_SANDBOX: 'off', ...storedIn(address) },
   })
   const { chain, close } = openStores(parseStoreAddress(address), systemClock).chain('test')
   const arrivedAt = new Map<number, number>()
@@ -54,6 +52,5 @@ export async function postgresStreamFigures(): Promise<Figure[]> {
     client.close()
     await close()
     await service.stop()
-    await cluster.stop()
   }
 }

@@ -10,10 +10,11 @@ import { Client } from 'pg'
 import { type CandleInput, encodeCandle } from '../../src/core/rows/candle.ts'
 import { systemClock } from '../../src/kit/clock.ts'
 import { openStores, parseStoreAddress } from '../../src/store/open-stores.ts'
-import { type Cluster, startCluster, withoutPrograms } from '../../test/postgres/cluster.ts'
+import type { Cluster } from '../../test/postgres/cluster.ts'
 import { CANDLES, candleAt, fillCandles } from '../fill-candles.ts'
 import { type Figure, median, ratio, type Size } from '../frame.ts'
 import { httpGet, load } from '../load.ts'
+import { onCluster, storedIn } from '../on-cluster.ts'
 import { type BenchService, startBenchService } from '../processes.ts'
 
 const SECOND_MS = 1_000
@@ -39,19 +40,6 @@ export const postgresAppendFigures = () => onCluster(async (cluster) => [await a
 export const postgresPartitionFigures = (size: Size) =>
   onCluster((cluster) => partitionsFigures(cluster, ROWS[size]))
 
-async function onCluster(measure: (cluster: Cluster) => Promise<Figure[]>): Promise<Figure[]> {
-  if (withoutPrograms !== false) {
-    process.stdout.write(`skipped: ${withoutPrograms}\n`)
-    return []
-  }
-  const cluster = await startCluster()
-  try {
-    return await measure(cluster)
-  } finally {
-    await cluster.stop()
-  }
-}
-
 const storeIn = (cluster: Cluster, schema: string, pool = 20) =>
   `${cluster.address}?schema=${schema}&pool_size=${pool}`
 
@@ -61,7 +49,7 @@ async function pageFigures(cluster: Cluster): Promise<Figure[]> {
   await cluster.query('VACUUM ANALYZE')
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-pages-'))
   const embeddedStartMs = await fillCandles(folder)
-  const environment = { TAPELINE_SANDBOX: 'off', TAPELINE_STORE: store, TAPELINE_SECRET: 'bench'.repeat(8) }
+  const environment = { TAPELINE_SANDBOX: 'off', ...storedIn(store) }
   const services: BenchService[] = []
   const clients = await bareClients(cluster, 'pages_test', CONNECTIONS)
   try {

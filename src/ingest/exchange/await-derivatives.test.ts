@@ -9,7 +9,10 @@ import type { SymbolParts } from './symbol-parts.ts'
 const MINUTE_MS = 60_000
 const NOW = Date.parse('2026-03-14T12:07:00Z')
 
-function partsOf(history: (request: HistoryRequest) => AsyncGenerator<HistoryPage>): SymbolParts {
+function partsOf(
+  history: (request: HistoryRequest) => AsyncGenerator<HistoryPage>,
+  limitChannel = (_channel: string, _toMs: number) => {},
+): SymbolParts {
   return {
     plan: binanceFuturesPlan,
     symbol: 'BTC',
@@ -17,7 +20,7 @@ function partsOf(history: (request: HistoryRequest) => AsyncGenerator<HistoryPag
     signal: new AbortController().signal,
     venue: { history },
     writer: { put() {}, final() {}, async ready() {} },
-    tracker: { confirm() {}, up() {}, limitChannel() {} },
+    tracker: { confirm() {}, up() {}, limitChannel },
     derivatives: { addOpenInterest() {} },
   } as unknown as SymbolParts
 }
@@ -53,20 +56,7 @@ test('requested open interest is observed up to the last sample, and minutes wai
     const toMs = topic === 'open_interest' ? newestMs : range.toMs
     yield { observations: [], covered: { fromMs: range.fromMs, toMs }, missing: [] }
   }
-  const parts = {
-    plan: binanceFuturesPlan,
-    symbol: 'BTC',
-    clock: manualClock(NOW),
-    signal: new AbortController().signal,
-    venue: { history },
-    writer: { put() {}, final() {}, async ready() {} },
-    tracker: {
-      confirm() {},
-      up() {},
-      limitChannel: (channel: string, toMs: number) => void limits.push([channel, toMs]),
-    },
-    derivatives: {},
-  } as unknown as SymbolParts
+  const parts = partsOf(history, (...limit) => void limits.push(limit))
   const progress = new DerivativesProgress(parts, NOW - 60 * MINUTE_MS)
   // The sample of 12:05 is not published yet: minutes up to 12:04 have theirs.
   assert.equal(await progress.request(NOW - MINUTE_MS, NOW), NOW - 3 * MINUTE_MS)

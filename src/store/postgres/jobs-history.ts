@@ -3,6 +3,7 @@
  * leave behind is given back to the system when all of a month has.
  */
 import { type Database, statement } from './database.ts'
+import { monthsFrom } from './months.ts'
 
 /** How many months have their parts, this one included. */
 const MONTHS = 3
@@ -22,25 +23,18 @@ export function historyMonths(db: Database): (maxAgeMs: number) => Promise<void>
 
   return async (maxAgeMs) => {
     const [row] = await db.rows<{ now: number }>(NOW)
-    const months = monthsFrom(row?.now ?? 0).filter(({ name }) => !tried.has(name))
-    const today = new Date(row?.now ?? 0).toISOString().slice(0, 10)
+    const nowMs = row?.now ?? 0
+    const months = monthsFrom(nowMs, MONTHS).filter(({ suffix }) => !tried.has(suffix))
+    const today = new Date(nowMs).toISOString().slice(0, 10)
     if (months.length === 0 && droppedIn === today) return
     await db.write(async (tx) => {
       const done = [tx.rows(LOCK_HISTORY, [LOCK])]
-      for (const { name, low, high } of months) done.push(tx.rows(ADD, [name, low, high]))
+      for (const { suffix, low, high } of months)
+        done.push(tx.rows(ADD, [`job_history_${suffix}`, low, high]))
       done.push(tx.rows(DROP, [maxAgeMs]))
       await Promise.all(done)
     })
-    for (const { name } of months) tried.add(name)
+    for (const { suffix } of months) tried.add(suffix)
     droppedIn = today
   }
-}
-
-function monthsFrom(nowMs: number): { name: string; low: number; high: number }[] {
-  const now = new Date(nowMs)
-  return Array.from({ length: MONTHS }, (_, ahead) => {
-    const [low, high] = [ahead, ahead + 1].map((n) => Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + n))
-    const [year, month] = new Date(low ?? 0).toISOString().split('-')
-    return { name: `job_history_y${year}m${month}`, low: low ?? 0, high: high ?? 0 }
-  })
 }

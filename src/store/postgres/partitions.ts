@@ -9,6 +9,7 @@
 import { DATASETS, type Dataset } from '../../core/feed.ts'
 import { spanOf } from '../books/block.ts'
 import { type Database, type Queries, statement } from './database.ts'
+import { monthOf, monthOfName, monthsFrom } from './months.ts'
 
 const FIRST_YEAR = 2017
 const LAST_YEAR = 2100
@@ -92,11 +93,8 @@ export function partitionsOf(needed: ReadonlyMap<string, Iterable<number>>): Par
 
 /** Those of this month and of the next. */
 export function partitionsAhead(nowMs: number): Partition[] {
-  const now = new Date(nowMs)
-  const months = Array.from({ length: 1 + MONTHS_AHEAD }, (_, i) =>
-    Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + i),
-  )
-  return TABLES.flatMap((table) => months.map((ts) => partitionAt(table, ts)))
+  const months = monthsFrom(nowMs, 1 + MONTHS_AHEAD)
+  return TABLES.flatMap((table) => months.map(({ low }) => partitionAt(table, low)))
 }
 
 /** The months of a table whose rows are all older than that. */
@@ -107,9 +105,8 @@ export async function expiredPartitions(
 ): Promise<Partition[]> {
   const found = await queries.rows<{ name: string }>(LIST, [table])
   return found.flatMap(({ name }) => {
-    const [, year, month] = /_y(\d{4})m(\d\d)$/.exec(name) ?? []
-    if (year === undefined || Date.UTC(Number(year), Number(month)) > olderThan) return []
-    return [partitionAt(table, Date.UTC(Number(year), Number(month) - 1))]
+    const month = monthOfName(name)
+    return month === undefined || month.high > olderThan ? [] : [partitionAt(table, month.low)]
   })
 }
 
@@ -123,12 +120,6 @@ function partitionAt(table: string, ts: number): Partition {
   const end = Date.UTC(LAST_YEAR, 0)
   if (ts < first) return { table, name: `${table}_old`, low: null, high: unit(first) }
   if (ts >= end) return { table, name: `${table}_late`, low: unit(end), high: null }
-  const date = new Date(ts)
-  const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()]
-  return {
-    table,
-    name: `${table}_y${year}m${String(month + 1).padStart(2, '0')}`,
-    low: unit(Date.UTC(year, month)),
-    high: unit(Date.UTC(year, month + 1)),
-  }
+  const { suffix, low, high } = monthOf(ts)
+  return { table, name: `${table}_${suffix}`, low: unit(low), high: unit(high) }
 }
