@@ -39,10 +39,14 @@ function problem() {
 const found = problem()
 if (found === undefined) {
   if (process.argv[2] === 'serve') {
-    if (!isPackage) {
-      const { useCompileCache } = await import('./prepare-cache.mjs')
-      useCompileCache(at('build/compile-cache'))
+    const loadsStripped = process.env.NODE_OPTIONS?.includes('load-stripped.mjs') === true
+    if (loadsStripped) {
+      const { strippedSources } = await import('./strip-sources.mjs')
+      const folder = strippedSources()
+      if (folder !== undefined) process.env.STRIPPED_SOURCES = folder
     }
+    // A command starts faster with it. A service would keep what was read from it in memory, in every thread.
+    if (loadsStripped || isPackage) process.env.NODE_DISABLE_COMPILE_CACHE ??= '1'
     // For child processes: memory that one thread has freed is used again by the others.
     process.env.MALLOC_ARENA_MAX ??= '1'
   }
