@@ -1,7 +1,17 @@
 /** What somebody meets who has only cloned the repository. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -29,6 +39,14 @@ function withCopy(run: (folder: string) => void): void {
   }
 }
 
+/** As if everything were installed. */
+function fakePackages(folder: string, names: readonly string[]): void {
+  for (const name of names) {
+    mkdirSync(join(folder, 'node_modules', name), { recursive: true })
+    writeFileSync(join(folder, 'node_modules', name, 'package.json'), '{}')
+  }
+}
+
 test('npm start without node_modules says to run npm ci, in one sentence', () =>
   withCopy((folder) => {
     const { start } = read('package.json').scripts as { start: string }
@@ -40,10 +58,7 @@ test('npm start without node_modules says to run npm ci, in one sentence', () =>
     assert.equal(sentence, 'Packages of Tapeline are not installed. Run this first: npm ci\n')
     const { dependencies } = read('package.json') as { dependencies: Record<string, string> }
     const [missing, ...others] = [...Object.keys(dependencies), ...PAGE_PACKAGES]
-    for (const name of others) {
-      mkdirSync(join(folder, 'node_modules', name), { recursive: true })
-      writeFileSync(join(folder, 'node_modules', name, 'package.json'), '{}')
-    }
+    fakePackages(folder, others)
     const { stderr } = started()
     assert.equal(stderr, `Packages of Tapeline are not installed (${missing}). Run this first: npm ci\n`)
   }))
@@ -102,3 +117,32 @@ function oldNode(): string | undefined {
   )
   return found
 }
+
+test('types are stripped once: threads load what was stripped until a source changes', () =>
+  withCopy((folder) => {
+    const { dependencies } = read('package.json') as { dependencies: Record<string, string> }
+    fakePackages(folder, [...Object.keys(dependencies), ...PAGE_PACKAGES])
+    mkdirSync(join(folder, 'node_modules/.bin'))
+    symlinkSync(process.execPath, join(folder, 'node_modules/.bin/node'))
+    const sources = (word: string) => {
+      writeFileSync(
+        join(folder, 'src/main.ts'),
+        "import { Worker } from 'node:worker_threads'\nnew Worker(new URL('./thread.ts', import.meta.url))\n",
+      )
+      writeFileSync(
+        join(folder, 'src/thread.ts'),
+        `const word: string = '${word}'\nprocess.stdout.write(word)\n`,
+      )
+    }
+    const start = () => {
+      const { stdout, stderr } = spawnSync('sh', ['bin/tapeline', 'serve'], { cwd: folder, encoding: 'utf8' })
+      return stdout + stderr
+    }
+    sources('first')
+    assert.equal(start(), 'first')
+    const [stripped = ''] = globSync('build/stripped/*/src/thread.ts', { cwd: folder })
+    writeFileSync(join(folder, stripped), "process.stdout.write('stripped')")
+    assert.equal(start(), 'stripped')
+    sources('second')
+    assert.equal(start(), 'second')
+  }))
