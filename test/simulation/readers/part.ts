@@ -57,6 +57,22 @@ const READER_FAULTS: readonly FaultKind[] = [
   { kind: 'kill-second', weight: 2, durationMs: [100, 5 * MINUTE_MS] },
 ]
 
+/** The longest until the service notices that its clock was set, and the least by which it must be: see `watchClock`. */
+const NOTICED_WITHIN_MS = SECOND_MS
+const NOTICED_STEP_MS = 30 * SECOND_MS
+
+/** Half of all steps of the clock are corrections of up to a second, the others reach ten minutes, either way. */
+const withClockSteps = (fault: FaultKind): FaultKind =>
+  fault.kind === 'our-skew'
+    ? { ...fault, settings: (random) => ({ offsetMs: stepOf(random.int(-1_000, 1_000) / 1_000) }) }
+    : fault
+
+function stepOf(drawn: number): number {
+  const size = Math.abs(drawn)
+  if (size <= 0.5) return Math.round(drawn * 2 * SECOND_MS)
+  return Math.round(Math.sign(drawn) * SECOND_MS * ((10 * MINUTE_MS) / SECOND_MS) ** (2 * size - 1))
+}
+
 /** The log has a writer of its own. */
 const atSomeStore = (fault: FaultKind): FaultKind =>
   fault.kind === 'strike'
@@ -68,7 +84,12 @@ const atSomeStore = (fault: FaultKind): FaultKind =>
 
 export const readersKind: PartKind = {
   name: 'readers',
-  faults: [...READER_FAULTS, ...NETWORK_FAULTS, ...DISK_FAULTS, ...PROCESS_FAULTS.map(atSomeStore)],
+  faults: [
+    ...READER_FAULTS,
+    ...NETWORK_FAULTS,
+    ...DISK_FAULTS,
+    ...PROCESS_FAULTS.map(atSomeStore).map(withClockSteps),
+  ],
   start: startReaders,
 }
 
@@ -90,6 +111,8 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
   /** From when to when the disk failed or was slow. */
   const diskFaults: { fromMs: number; toMs: number; isSlow: boolean }[] = []
   const deaths: number[] = []
+  /** By how much the machine's clock is wrong. */
+  let skewMs = 0
   let streamUrl = 'ws://127.0.0.1:1/'
 
   // Accounts, before anything goes wrong.
@@ -118,6 +141,7 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
   const first = new Keeper<ReaderService>({
     start(number) {
       const process = surroundings.startProcess(`service ${number}`)
+      process.setSkew(skewMs)
       const stores = openStores(address, process.clock).chain('test')
       const events = disk.behind(stores, process, isWrite).events
       let inner: ReturnType<typeof startReaderService> | undefined
@@ -170,6 +194,7 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
     ? new Keeper<ReaderService>({
         start(number) {
           const process = surroundings.startProcess(`second ${number}`)
+          process.setSkew(skewMs)
           const stores = openStores(address, process.clock).chain('test')
           const { events } = disk.behind(stores, process, isWrite)
           const inner = startReaderService({ surroundings, process, address, events })
@@ -356,6 +381,16 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
     }
   }
 
+  /** A step that is noticed restarts everything, as `src/main.ts` does. */
+  function stepClock(byMs: number): void {
+    skewMs += byMs
+    for (const keeper of keepers) {
+      keeper.process?.setSkew(skewMs)
+      if (Math.abs(byMs) < NOTICED_STEP_MS) continue
+      time.after(random.int(1, NOTICED_WITHIN_MS), () => keeper.stopCleanly()())
+    }
+  }
+
   function beginReaderFault(fault: ScheduledFault): (() => void) | undefined {
     const { kind, settings } = fault
     switch (kind) {
@@ -366,11 +401,9 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
       case 'restart':
         return (second !== undefined && random.chance(0.5) ? second : first).stopCleanly()
       case 'our-skew': {
-        const set = (skewMs: number) => {
-          for (const { process } of keepers) process?.setSkew(skewMs)
-        }
-        set(Number(settings.offsetMs))
-        return () => set(0)
+        const offsetMs = Number(settings.offsetMs)
+        stepClock(offsetMs)
+        return () => stepClock(-offsetMs)
       }
       case 'strike':
         return beginStrike(surroundings, fault, (process) => {
