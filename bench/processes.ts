@@ -110,13 +110,17 @@ export interface BenchService extends Running {
   otherKey(): string
 }
 
-/** The service as `npm start` runs it, on an empty data folder, with a key of a plan without narrow limits. */
+/**
+ * The service as `npm start` runs it, on an empty data folder, with a key of a plan without narrow limits. `byNpm`: npm
+ * is one of the processes.
+ */
 export async function startBenchService(
   options: {
     folder?: string
     keep?: boolean
     environment?: Record<string, string>
     keyFor?: 'test' | 'live'
+    byNpm?: boolean
   } = {},
 ): Promise<BenchService> {
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'tapeline-bench-'))
@@ -129,8 +133,10 @@ export async function startBenchService(
     TAPELINE_LOG_LEVEL: 'warn',
     ...options.environment,
   }
-  const running = await start(['bin/tapeline', 'serve'], environment, 'sh')
-  const { keyFor = 'test' } = options
+  const { keyFor = 'test', byNpm = false } = options
+  const running = await (byNpm
+    ? start(['start'], environment, 'npm')
+    : start(['bin/tapeline', 'serve'], environment, 'sh'))
   const key = createKey(environment, keyFor)
   return {
     ...running,

@@ -1,6 +1,6 @@
 /**
  * What the service costs while nobody calls it: resident memory of the whole process tree, share of one core and
- * growth of the data folder. Three installations: as `npm start` runs it, without the sandbox, and recording all
+ * growth of the data folder. Three installations: `npm start` with npm itself, without the sandbox, and recording all
  * six live sources from venues that are simulated in other processes.
  */
 import { globSync, readdirSync, readFileSync, statSync } from 'node:fs'
@@ -35,7 +35,7 @@ async function idleCost(): Promise<Figure[]> {
 }
 
 async function sandboxCost(size: Size): Promise<Figure[]> {
-  const service = await startBenchService()
+  const service = await startBenchService({ byNpm: true })
   const cost = await watch(service, SETTLE_MS[size], WATCH_MS).finally(() => service.stop())
   return [
     memoryFigure('npm start: resident MB of all processes', 600, cost),
