@@ -9,14 +9,14 @@ import { startRealNode, withoutNode } from './real-node.ts'
 import { startRealService } from './real-service.ts'
 import { walk } from './walk.ts'
 
-const TRANSACTIONS = 600
+const TRANSACTIONS = 800
 
 test('lineages and unspent outputs of covenants, and holders of tokens, equal a walk over the chain', {
   skip: withoutNode,
 }, async (t) => {
   const node = await startRealNode({ name: 'covenants' })
   t.after(() => node.stop())
-  const traffic = await startLiveTraffic(node, 11)
+  const traffic = await startLiveTraffic(node, 11, 12, 0.5)
   t.after(() => traffic.close())
   const service = await startRealService([node])
   t.after(() => service.stop())
@@ -39,6 +39,19 @@ test('lineages and unspent outputs of covenants, and holders of tokens, equal a 
   for (const kind of ['genesis', 'continuation', 'burn']) assert.ok(kinds.has(kind), `no ${kind} was made`)
   const holders = await judgeTokens(service, truth)
   assert.ok(holders > 0)
+  const counted = [...truth.tokens.values()].flatMap((token) => token.counted)
+  const bySeveral = counted.filter(({ sender }) => traffic.several.includes(sender))
+  const times = (of: typeof counted) =>
+    JSON.stringify(
+      Object.fromEntries([...Map.groupBy(of, ({ op }) => op)].map(([op, all]) => [op, all.length])),
+    )
+  t.diagnostic(`operations that counted: ${times(counted)}, of several keys: ${times(bySeveral)}`)
+  for (const op of ['deploy', 'mint', 'transfer', 'list', 'send', 'issue', 'chown'])
+    assert.ok(
+      counted.some((one) => one.op === op),
+      `no ${op} counted`,
+    )
+  assert.ok(bySeveral.length > 0, 'no operation of several keys counted')
   t.diagnostic(`${holders} holders of ${[...truth.tokens.keys()].join(', ')}`)
   t.diagnostic(`${compared} covenants: ${JSON.stringify(Object.fromEntries(kinds))}`)
   assert.deepEqual(traffic.refusals, [])

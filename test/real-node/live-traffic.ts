@@ -31,12 +31,19 @@ export interface LiveTraffic {
   next(): Promise<string | undefined>
   /** A transaction that no mempool takes: it pays to a script that no address stands for. */
   odd(): { readonly id: string; readonly transaction: Record<string, unknown> }
+  /** Addresses of several keys that use tokens. */
+  readonly several: readonly string[]
   readonly refusals: string[]
   readonly submitted: Set<string>
   close(): void
 }
 
-export async function startLiveTraffic(node: RealNode, seed = 7, userCount = 12): Promise<LiveTraffic> {
+export async function startLiveTraffic(
+  node: RealNode,
+  seed = 7,
+  userCount = 12,
+  tokenShare = TOKEN_SHARE,
+): Promise<LiveTraffic> {
   const utxos = new UtxoSet()
   const spent = new Set<string>()
   const random = createRandom(seed)
@@ -125,7 +132,7 @@ export async function startLiveTraffic(node: RealNode, seed = 7, userCount = 12)
     minerAddress: addressOf(miner.script),
     users: users.map(({ name, script }) => ({ name, address: addressOf(script) })),
     async next() {
-      const tx = (random.chance(TOKEN_SHARE) ? tokens.next() : undefined) ?? traffic.next(world)
+      const tx = (random.chance(tokenShare) ? tokens.next() : undefined) ?? traffic.next(world)
       return tx && submit(tx)
     },
     odd() {
@@ -135,6 +142,7 @@ export async function startLiveTraffic(node: RealNode, seed = 7, userCount = 12)
       if (tx === undefined) throw new Error('no coin is mature')
       return { id: tx.id, transaction: wireOf(tx) }
     },
+    several: tokens.several,
     refusals,
     submitted,
     close() {

@@ -36,7 +36,8 @@ export interface Coin {
   key: string
   entry: UtxoEntry
   owner: Wallet
-  reveal?: { program: string; entry?: 0 | 1 }
+  /** `keys`: how many the program checks one signature against; one unless said. */
+  reveal?: { program: string; entry?: 0 | 1; keys?: number }
 }
 
 const SIGNATURE_PLACEHOLDER = `41${'00'.repeat(65)}`
@@ -71,7 +72,7 @@ export function pay(draft: Draft): Tx | undefined {
       previousOutpoint: parseOutpointKey(coin.key),
       signatureScript: unlock(coin, SIGNATURE_PLACEHOLDER),
       sequence: 0n,
-      sigOpCount: version === 0 ? 1 : 0,
+      sigOpCount: version === 0 ? (coin.reveal?.keys ?? 1) : 0,
       computeBudget: version === 0 ? 0 : BUDGET_PER_SIGNATURE,
     })),
     outputs: [...draft.outputs, { value: total, scriptPublicKey: draft.change, covenant: null }],
