@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { connect as connectPlain } from 'node:net'
+import { type AddressInfo, connect as connectPlain, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -121,6 +121,32 @@ test('plain HTTP, other bytes and an old version of TLS get no answer, and harm 
   client.socket.write(request())
   await until('an answer', () => answers(client) === 1)
   client.socket.destroy()
+})
+
+test('a client cannot ask for another handshake on its connection', { skip }, async (t) => {
+  let bytes = 0
+  const relay = createServer((client) => {
+    const server = connectPlain({ host: '127.0.0.1', port: Number(new URL(service.url).port) })
+    server.on('data', (chunk) => {
+      bytes += chunk.length
+    })
+    for (const socket of [client, server]) socket.on('error', () => {})
+    client.pipe(server).pipe(client)
+  })
+  await new Promise<void>((resolve) => relay.listen(0, '127.0.0.1', resolve))
+  const { port } = relay.address() as AddressInfo
+  const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false, maxVersion: 'TLSv1.2' })
+  t.after(() => {
+    socket.destroy()
+    relay.close()
+  })
+  socket.on('error', () => {})
+  await new Promise<void>((resolve) => socket.once('secureConnect', resolve))
+  const before = bytes
+  socket.renegotiate({ rejectUnauthorized: false }, () => {})
+  await until('what the server says', () => bytes > before, 20_000)
+  // An alert has a few bytes; a handshake would begin with the certificate.
+  assert.ok(bytes - before < 100, `${bytes - before} bytes`)
 })
 
 test('a renewed certificate is shown to new connections, and open ones go on', { skip }, async () => {

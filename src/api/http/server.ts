@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { constants, randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { Server as SecureServer } from 'node:https'
 import type { Socket } from 'node:net'
@@ -79,7 +79,13 @@ const IDLE_SWEEP_MS = 50
 const KEEP_ALIVE_MS = 65_000
 const REQUEST_TIMEOUT_MS = 30_000
 /** `allowHalfOpen` as for plain connections (`half-closed.ts`). */
-const TLS = { minVersion: 'TLSv1.2', handshakeTimeout: 10_000, allowHalfOpen: true } as const
+const TLS = {
+  minVersion: 'TLSv1.2',
+  handshakeTimeout: 10_000,
+  allowHalfOpen: true,
+  // A client could ask for one handshake after another on one connection, and each costs us more than the client.
+  secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+} as const
 const NO_QUERY = {}
 const REFUSAL_HEADERS = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' }
 const NO_PARAMS = {}
