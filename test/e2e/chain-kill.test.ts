@@ -5,10 +5,9 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
-import type { RunningSandboxNode } from '../../sandbox/node/run.ts'
 import { systemClock } from '../../src/kit/clock.ts'
 import type { ChainStore } from '../../src/store/chain.ts'
-import { allEvents, caughtUp, settled, startChainRig } from '../fakes/chain-rig.ts'
+import { allEvents, caughtUp, depthOver, settled, startChainRig } from '../fakes/chain-rig.ts'
 import { acceptances, assertAddress, assertLog } from '../fakes/chain-truth.ts'
 import { storesIn } from '../fakes/stores.ts'
 import { postgresPlace, withoutPostgres } from '../postgres/test-postgres.ts'
@@ -43,15 +42,6 @@ const followedBlocks = (store: string) =>
     return first === undefined ? 0 : ((await chain.chainAbove(first.hash))?.length ?? 0)
   })
 
-/** As deep as takes back three followed blocks; the last one may have left the chain by itself. */
-const depthOfThree = (store: string, node: RunningSandboxNode) =>
-  withChain(store, async (chain) => {
-    const stays = await chain.chainBlockBelow(3)
-    const hashes = node.truth.chain().map(({ hash }) => hash)
-    assert.ok(stays !== undefined && hashes.includes(stays.hash))
-    return hashes.length - 1 - hashes.indexOf(stays.hash)
-  })
-
 async function killAndCheck(t: TestContext, storeAddress?: string): Promise<void> {
   const rig = await startChainRig({
     seed: 41,
@@ -76,7 +66,10 @@ async function killAndCheck(t: TestContext, storeAddress?: string): Promise<void
     if (kill === 0) await until('followed blocks', async () => (await followedBlocks(store)) > 4, 60_000, 100)
     // The kill falls into whatever a reorganisation and the blocks after it make the indexer do.
     await systemClock.sleep(Math.random() * 400)
-    await node.reorganize(kill === 0 ? await depthOfThree(store, node) : 3, kill % 2 === 0)
+    await node.reorganize(
+      kill === 0 ? await withChain(store, (chain) => depthOver(chain, node, 3)) : 3,
+      kill % 2 === 0,
+    )
     await systemClock.sleep(Math.random() * 150)
     child.kill('SIGKILL')
     await once(child, 'exit')

@@ -4,7 +4,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { test } from 'node:test'
 import type { Worker } from 'node:worker_threads'
 import { INDEX_THREAD } from '../../src/app/index-worker.ts'
-import { allEvents, caughtUp, settled } from '../fakes/chain-rig.ts'
+import { allEvents, caughtUp, depthOver, settled } from '../fakes/chain-rig.ts'
 import { startChainService } from '../fakes/chain-service.ts'
 import { acceptances, assertAddress, assertLog } from '../fakes/chain-truth.ts'
 import { storesIn } from '../fakes/stores.ts'
@@ -53,7 +53,7 @@ test('a thread that dies again and again comes back, and the log is as if nothin
 
   for (let death = 1; death <= DEATHS; death++) {
     // Deep enough to undo what the index has accepted, however far behind it is.
-    await node.reorganize(REORGANISED, false)
+    await node.reorganize(await depthOver(database.chain, node, REORGANISED), false)
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 300))
     const thread = threads.findLast(({ threadName }) => threadName === INDEX_THREAD)
     assert.ok(thread)

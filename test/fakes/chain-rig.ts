@@ -13,7 +13,7 @@ import { startFollowing } from '../../src/indexer/follow.ts'
 import { createIndexer, type Indexer } from '../../src/indexer/indexer.ts'
 import { systemClock } from '../../src/kit/clock.ts'
 import { createWatchedAddresses } from '../../src/relay/addresses.ts'
-import type { ChainGap, ChainStores } from '../../src/store/chain.ts'
+import type { ChainGap, ChainStore, ChainStores } from '../../src/store/chain.ts'
 import type { StoredEvent } from '../../src/store/events.ts'
 import { createUpstreams, type Upstreams } from '../../src/upstreams/pool.ts'
 import { storesIn } from './stores.ts'
@@ -130,6 +130,20 @@ export async function caughtUp(database: ChainStores, sink: () => string, limitM
       throw new Error(`the index is at ${checkpoint?.hash}, the node at ${sink()}`)
     await systemClock.sleep(20)
   }
+}
+
+/** How deep a reorganisation takes back so many followed blocks, however far the index is behind. */
+export async function depthOver(
+  chain: ChainStore,
+  node: RunningSandboxNode,
+  blocks: number,
+): Promise<number> {
+  // The last one itself may have left the chain meanwhile.
+  const stays = await chain.chainBlockBelow(blocks)
+  const hashes = node.truth.chain().map(({ hash }) => hash)
+  const at = hashes.indexOf(stays?.hash ?? '')
+  if (at < 0) throw new Error('the followed chain is not that of the node')
+  return hashes.length - 1 - at
 }
 
 export async function allEvents(database: ChainStores): Promise<StoredEvent[]> {
