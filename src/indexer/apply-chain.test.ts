@@ -91,6 +91,21 @@ test('an answer to another question is refused, and nothing of it is written', a
   await assert.rejects(indexer.applyChain(hash('2'), elsewhere, true), /was asked from/)
   const otherBranch = answer([hash('2')], [[hash('4'), hash('9')]])
   await assert.rejects(indexer.applyChain(hash('2'), otherBranch, true), /does not follow/)
+  const twoBlocks = answer(
+    [],
+    [
+      [hash('3'), hash('2')],
+      [hash('4'), hash('3')],
+    ],
+  )
+  const changedPlaces = JSON.parse(twoBlocks.toString())
+  changedPlaces.chainBlockAcceptedTransactions.reverse()
+  for (const block of changedPlaces.chainBlockAcceptedTransactions)
+    delete block.chainBlockHeader.parentsByLevel
+  await assert.rejects(
+    indexer.applyChain(hash('2'), Buffer.from(JSON.stringify(changedPlaces)), false),
+    /in the place of block/,
+  )
   assert.equal((await events.bounds()).newestSeq, newestSeq)
 
   const branch = answer(

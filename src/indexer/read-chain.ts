@@ -102,6 +102,8 @@ function hashes(value: unknown, name: string): string[] {
 
 function readBlock(item: Members, hash: string): ReadChainBlock {
   const header = item.chainBlockHeader as Members
+  if (header.hash !== undefined && header.hash !== hash)
+    throw new UnreadableAnswerError(`the header of ${header.hash} in the place of block ${hash}`)
   const accepted = item.acceptedTransactions as Members[]
   const transactions: ReadTransactionOf[] = []
   const acceptedIds: string[] = []
