@@ -71,6 +71,7 @@ export async function startVenue(
     ...rest,
     venue,
     name: 'rest',
+    nameOf: ({ path }) => (path.endsWith('/openInterestHist') ? 'open-interest' : undefined),
     handle: async (request, flaws) => typed(await rest.handle(request, flaws)),
     refuse: (status, retryAfterS) => typed(rest.refuse(status, retryAfterS)),
   }

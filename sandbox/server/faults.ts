@@ -59,7 +59,7 @@ export interface FaultSpec<Venue extends FaultVenue = FaultVenue> {
   kind: FaultKind
   venue: Venue
   symbol?: AssetSymbol
-  /** A channel, event type or topic of a socket; `rest`, or one REST service: gamma, clob, data. */
+  /** A channel, event type or topic of a socket; `rest`, or one REST service: gamma, clob, data, open-interest. */
   channel?: string
   /** Index of the RPC provider. */
   provider?: number
@@ -110,7 +110,7 @@ const OF_REQUESTS: readonly FaultKind[] = [
   'other-range',
   'other-symbol',
 ]
-const REST_CHANNELS = ['rest', 'gamma', 'clob', 'data']
+const REST_CHANNELS = ['rest', 'gamma', 'clob', 'data', 'open-interest']
 const MAX_HISTORY = 200
 
 export function createFaults(clock: Clock) {

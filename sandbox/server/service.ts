@@ -24,6 +24,8 @@ export interface RestService {
   /** gamma, clob, data, rest: the channel of a fault that concerns this service only. */
   readonly name: string
   readonly provider?: number
+  /** The same for requests that can fail apart from the others. */
+  nameOf?(request: RestRequest): string | undefined
   handle(request: RestRequest, flaws: Flaws): Promise<RestReply> | RestReply
   /** Whether `handle` itself leaves out rows of a partial answer. */
   readonly cutsPages?: boolean
@@ -112,7 +114,7 @@ export function answersOf(options: {
   return async (request) => {
     const target = {
       channel: 'rest',
-      service: name,
+      service: service.nameOf?.(request) ?? name,
       symbol: service.symbolOf?.(request),
       ...(provider === undefined ? {} : { provider }),
     }

@@ -51,7 +51,8 @@ async function compareCandles(subject: Subject, interval: CandleInterval): Promi
       wrong.push(
         `${name}: ${at(candle.openMs)} has the rate ${row.funding_rate}, not ${joined.rate(closeMs)}`,
       )
-    if (row.open_interest !== joined.interest(closeMs))
+    // A candle that had to be closed without it is shown, and is a gap until it is known.
+    if (row.open_interest !== joined.interest(closeMs) && !inGap(candle.openMs, closeMs))
       wrong.push(
         `${name}: ${at(candle.openMs)} has open interest ${row.open_interest}, not ${joined.interest(closeMs)}`,
       )

@@ -102,9 +102,14 @@ const PARTIAL = venueFault('partial', 1, [SECOND_MS, 10 * MINUTE_MS])
 /** Answers of spot do not name their symbol: nobody could tell. */
 const OTHER_SYMBOL = venueFault('other-symbol', 1, [SECOND_MS, 10 * MINUTE_MS])
 
+/** Candles do not wait for their open interest for ever. */
+const INTEREST_ONLY = venueFault('http-error', 1, [SECOND_MS, 40 * MINUTE_MS], () => ({
+  ...{ status: 503, channel: 'open-interest' },
+}))
+
 const FAULTS_OF: Record<SandboxVenue, readonly FaultKind[]> = {
   spot: [...VENUE_FAULTS, PARTIAL],
-  futures: [...VENUE_FAULTS, PARTIAL, OTHER_SYMBOL],
+  futures: [...VENUE_FAULTS, PARTIAL, OTHER_SYMBOL, INTEREST_ONLY],
   // A time without a candle is a time without a trade there: nobody could tell that an answer was cut.
   perp: [
     ...VENUE_FAULTS,

@@ -61,6 +61,11 @@ export class DerivativesProgress {
     return plan.openInterest === 'requested' ? this.interestToMs > gridMs : this.sampler.hasPassed(gridMs)
   }
 
+  /** Candles that end here or later do not have the open interest that belongs to them. */
+  get interestUnknownMs(): number {
+    return this.parts.plan.openInterest === 'requested' ? this.awaitedMs : Number.POSITIVE_INFINITY
+  }
+
   /** Requests what minutes up to `toMs` need; returns up to where they need not wait for a rate or a sample. */
   async request(toMs: number, nowMs: number): Promise<number> {
     const { plan, derivatives } = this.parts

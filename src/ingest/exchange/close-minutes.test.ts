@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '../../../test/fakes/manual-clock.ts'
+import { binanceFuturesPlan } from '../../venues/binance-futures/plan.ts'
 import { hyperliquidPlan } from '../../venues/hyperliquid/plan.ts'
 import type { CandleObservation } from '../../venues/observation.ts'
 import type { HistoryPage } from '../../venues/venue.ts'
@@ -40,4 +41,36 @@ test('a minute that cannot be served is requested again for six minutes, those b
   assert.equal(minutes.held(answer(2)).observations.length, 3, 'others do not wait again soon')
   clock.advance(30 * MINUTE_MS)
   assert.equal(minutes.held(answer(2)).observations.length, 2)
+})
+
+test('minutes that are closed without the open interest of their time are shown, and are a gap', () => {
+  const calls: string[] = []
+  const note =
+    (what: string) =>
+    ({ interval }: { interval: string }, ...times: unknown[]) => {
+      if (interval !== '1m' && interval !== '5m') return
+      const minutes = times.map((time) => (typeof time === 'number' ? (time - START_MS) / MINUTE_MS : time))
+      calls.push([what, interval, ...minutes].join(' '))
+    }
+  const parts = {
+    ...{ plan: binanceFuturesPlan, symbol: 'BTC', clock: manualClock(at(20)), derivatives: undefined },
+    writer: {
+      put: ({ interval }: { interval: string }, rows: readonly { time: number }[]) =>
+        note('row')({ interval }, ...rows.map(({ time }) => time)),
+      final: note('final'),
+    },
+    tracker: { confirm: note('observed'), lost: note('gap'), missing: note('missing') },
+    counts: { differences: 0 },
+  } as unknown as SymbolParts
+  const page = {
+    observations: [3, 4].map((minute) => ({ ...kline(minute, '2'), takerBuyVolume: '1' })),
+    covered: { fromMs: at(3), toMs: at(5) },
+    missing: [],
+  }
+  // The sample of minute 5 is not known, and belongs to the candle that ends there.
+  closeMinutes(parts, at(3)).take(page, at(5))
+  assert.deepEqual(calls, [
+    ...['row 1m 3', 'row 1m 4', 'observed 1m 3 4', 'final 1m 4', 'observed 5m 3 4', 'final 5m 0'],
+    ...['gap 1m 4 5 venue_down', 'gap 5m 4 5 venue_down'],
+  ])
 })

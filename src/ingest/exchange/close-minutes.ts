@@ -15,6 +15,7 @@ import { recordPageCoverage } from './request-derivatives.ts'
 import { createRollUp, type RolledCandle } from './roll-up-candles.ts'
 import type { SymbolParts } from './symbol-parts.ts'
 
+const MINUTE_MS = INTERVAL_MS['1m']
 /** A minute that cannot be served, and all after it, wait so long for a better answer, and not again soon after it. */
 const HELD_FOR_MS = 6 * 60_000
 const HELD_AGAIN_AFTER_MS = 60 * 60_000
@@ -46,13 +47,11 @@ export function closeMinutes(parts: SymbolParts, fromMs: number) {
     const nowMs = clock.now()
     if (nowMs - heldSinceMs >= HELD_AGAIN_AFTER_MS) heldSinceMs = nowMs
     if (nowMs - heldSinceMs >= HELD_FOR_MS) return page
-    const cut = ({ fromMs, toMs }: HistoryRange) =>
-      fromMs < endMs ? { fromMs, toMs: Math.min(toMs, endMs) } : null
     return {
       observations: klinesOf(page).filter(({ openTimeMs }) => openTimeMs < endMs),
-      covered: page.covered && cut(page.covered),
+      covered: page.covered && cutAt(page.covered, endMs),
       missing: page.missing.flatMap((lost) => {
-        const range = cut(lost.range)
+        const range = cutAt(lost.range, endMs)
         return range === null ? [] : [{ ...lost, range }]
       }),
     }
@@ -80,8 +79,11 @@ export function closeMinutes(parts: SymbolParts, fromMs: number) {
     },
     /** What of a page of the venue's own candles is to be taken. */
     held,
-    /** Takes a page of the venue's own candles; returns them. */
-    take(page: HistoryPage): CheckedCandles {
+    /**
+     * Takes a page of the venue's own candles; returns them. Those that end at `unknownMs` or later have no open interest
+     * of their time: they are shown, and are a gap until the backfill requests them again with it.
+     */
+    take(page: HistoryPage, unknownMs = Number.POSITIVE_INFINITY): CheckedCandles {
       const candles = klinesOf(page).map(candleOfKline)
       for (const candle of candles) {
         const streamed = received.get(candle.openMs)
@@ -102,7 +104,7 @@ export function closeMinutes(parts: SymbolParts, fromMs: number) {
       closedToMs = toMs
       for (const openMs of received.keys()) if (openMs < toMs) received.delete(openMs)
       hasNews = true
-      settleCandles(parts, page)
+      settleCandles(parts, page, unknownMs - MINUTE_MS)
       return checked
     },
     get closedToMs() {
@@ -113,11 +115,11 @@ export function closeMinutes(parts: SymbolParts, fromMs: number) {
   }
 }
 
-/** A coarser candle is final when its last minute is. */
-function settleCandles(parts: SymbolParts, page: HistoryPage): void {
+/** A coarser candle is final when its last minute is. From `unknownMs` on minutes are not complete. */
+function settleCandles(parts: SymbolParts, page: HistoryPage, unknownMs: number): void {
   const { plan, symbol, tracker } = parts
-  recordPageCoverage(parts, [candleFeed(plan.source, symbol, '1m')], page)
-  const { covered } = page
+  const covered = page.covered && cutAt(page.covered, unknownMs)
+  recordPageCoverage(parts, [candleFeed(plan.source, symbol, '1m')], { ...page, covered })
   for (const interval of COARSE_INTERVALS) {
     const feed = candleFeed(plan.source, symbol, interval)
     for (const { range, reason } of page.missing) tracker.missing(feed, range.fromMs, range.toMs, reason)
@@ -125,4 +127,11 @@ function settleCandles(parts: SymbolParts, page: HistoryPage): void {
     tracker.confirm(feed, covered.fromMs, covered.toMs)
     parts.writer.final(feed, Math.floor(covered.toMs / INTERVAL_MS[interval]) * INTERVAL_MS[interval])
   }
+  if (page.covered === null || page.covered.toMs <= unknownMs) return
+  const fromMs = Math.max(page.covered.fromMs, unknownMs)
+  for (const interval of ['1m', ...COARSE_INTERVALS] as const)
+    tracker.lost(candleFeed(plan.source, symbol, interval), fromMs, page.covered.toMs, 'venue_down')
 }
+
+const cutAt = ({ fromMs, toMs }: HistoryRange, endMs: number): HistoryRange | null =>
+  fromMs < endMs ? { fromMs, toMs: Math.min(toMs, endMs) } : null

@@ -3,6 +3,7 @@
  * what is joined to it is known. The rest is closed with its minute, once that is proven (prove-minutes.ts).
  */
 import { candleFeed } from '../shared/feeds.ts'
+import type { DerivativesProgress } from './await-derivatives.ts'
 import { BuiltSeconds } from './built-seconds.ts'
 import type { Candle } from './candle.ts'
 import { putSeconds, type SecondCloser, type WaitingMinute } from './close-seconds.ts'
@@ -20,8 +21,7 @@ const MAX_EARLY = 10
 
 export function closeNumberedSeconds(
   parts: SymbolParts,
-  /** Whether everything that is joined to a candle of this end is known. */
-  isJoined: (closeMs: number) => boolean,
+  joined: Pick<DerivativesProgress, 'isKnown' | 'interestUnknownMs'>,
   prover: MinuteProver,
 ): SecondCloser {
   const { plan, symbol, tracker, counts, clock } = parts
@@ -41,7 +41,7 @@ export function closeNumberedSeconds(
 
   function isOver(openMs: number): boolean {
     const endMs = openMs + SECOND_MS
-    return newestMs >= endMs + CLOSE_AFTER_MS && !built.inGap(openMs, endMs) && isJoined(endMs)
+    return newestMs >= endMs + CLOSE_AFTER_MS && !built.inGap(openMs, endMs) && joined.isKnown(endMs)
   }
 
   /** False while the minute is not proven yet. */
@@ -51,13 +51,16 @@ export function closeNumberedSeconds(
     const own = built.ofMinute(openMs)
     const verdict = prover.judge(minute, own, built.inGap(openMs, endMs), nowMs)
     if (verdict.kind === 'wait') return false
+    const knownMs = Math.min(endMs, Math.max(openMs, joined.interestUnknownMs - SECOND_MS))
     for (const candle of built.take(endMs)) open.delete(candle.openMs)
     if (verdict.kind === 'whole') {
       putSeconds(parts, verdict.candles, true)
-      tracker.confirm(feed, openMs, endMs)
+      tracker.confirm(feed, openMs, knownMs)
       if (verdict.candles === own) rememberWhole(openMs)
     } else closeProvenPart(own, openMs, verdict.provenMs)
-    parts.writer.final(feed, endMs)
+    // As with longer candles: without the open interest of their time they are a gap.
+    if (knownMs < endMs) tracker.lost(feed, knownMs, endMs, 'venue_down')
+    parts.writer.final(feed, knownMs)
     closedToMs = endMs
     prover.forget(endMs)
     return true

@@ -45,7 +45,13 @@ async function start(
   const { judge = () => ({ kind: 'wait' }) as const } = options
   const prover: MinuteProver = { trade() {}, judge, forget() {} }
   const seconds =
-    plan.secondsFrom === 'trades' ? closeCountedSeconds(parts) : closeNumberedSeconds(parts, isJoined, prover)
+    plan.secondsFrom === 'trades'
+      ? closeCountedSeconds(parts)
+      : closeNumberedSeconds(
+          parts,
+          { isKnown: isJoined, interestUnknownMs: Number.POSITIVE_INFINITY },
+          prover,
+        )
   if (options.beginsMs !== undefined) seconds.begin(options.beginsMs)
   return {
     seconds,

@@ -95,7 +95,7 @@ export class SymbolRecorder implements LiveRecorder {
     const prover = this.hasNumberedSeconds ? proverOf(SECOND_MS) : undefined
     if (plan.secondsFrom === 'candles') this.seconds = closeVenueSeconds(parts)
     else if (prover === undefined) this.seconds = closeCountedSeconds(parts, options.left)
-    else this.seconds = closeNumberedSeconds(parts, (closeMs) => derivatives.isKnown(closeMs), prover)
+    else this.seconds = closeNumberedSeconds(parts, derivatives, prover)
     const flowProver = plan.hasFlow ? proverOf(MINUTE_MS) : undefined
     this.flow = flowProver && follower && closeFlow(parts, fromMs, flowProver, follower)
     this.minutes = closeMinutes(parts, fromMs)
@@ -216,7 +216,7 @@ export class SymbolRecorder implements LiveRecorder {
     for await (const answer of venue.history(request, { signal })) {
       const page = minutes.held(answer)
       const beforeMs = minutes.closedToMs
-      const candles = minutes.take(page)
+      const candles = minutes.take(page, this.derivatives.interestUnknownMs)
       this.flow?.minutes(candles, page.missing, beforeMs, minutes.closedToMs)
       const unknown = [
         ...page.missing.map((lost) => lost.range),

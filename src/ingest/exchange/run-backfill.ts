@@ -220,7 +220,7 @@ async function fill({ target: { parts }, step, range }: Chunk, coverage: Coverag
     case 'counts':
       return fillCounts(parts, range)
     case 'candles':
-      return fillCandles(parts, step, range)
+      return fillCandles(parts, step, range, await isInterestKnown(parts, coverage, range))
     case 'seconds':
       return parts.plan.secondsFrom === 'candles'
         ? fillKlineSeconds(parts, range)
@@ -230,10 +230,24 @@ async function fill({ target: { parts }, step, range }: Chunk, coverage: Coverag
 
 const isKline = (row: HistoryPage['observations'][number]): row is CandleObservation => row.kind === 'candle'
 
+/** Without the open interest of their time candles stay the gap that they are (close-minutes.ts). */
+async function isInterestKnown(
+  parts: SymbolParts,
+  coverage: CoverageStore,
+  range: HistoryRange,
+): Promise<boolean> {
+  if (parts.plan.openInterest !== 'requested') return true
+  return requestJoined(parts, coverage, range, MINUTE_MS).then(
+    () => true,
+    () => false,
+  )
+}
+
 async function fillCandles(
   parts: SymbolParts,
   step: Extract<BackfillStep, { kind: 'candles' }>,
   range: HistoryRange,
+  isComplete: boolean,
 ): Promise<void> {
   const { plan, symbol, venue, writer, derivatives, signal, tracker } = parts
   const { source } = plan
@@ -270,13 +284,14 @@ async function fillCandles(
       refuseRolled(parts, refused, step.rollUp, 'flow')
       putFlow(parts, advanceAround(flow, { good: counted, refused }, interval, toMs), true)
     }
-    recordPageCoverage(parts, [candleFeed(source, symbol, interval)], page)
+    const covered = isComplete ? page.covered : null
+    recordPageCoverage(parts, [candleFeed(source, symbol, interval)], { ...page, covered })
     for (const { feed, interval: coarse } of derived) {
       for (const { range: lost, reason } of page.missing)
         tracker.missing(feed, lost.fromMs, lost.toMs, reason)
-      if (page.covered === null) continue
-      tracker.confirm(feed, page.covered.fromMs, page.covered.toMs)
-      parts.writer.final(feed, Math.floor(page.covered.toMs / INTERVAL_MS[coarse]) * INTERVAL_MS[coarse])
+      if (covered === null) continue
+      tracker.confirm(feed, covered.fromMs, covered.toMs)
+      parts.writer.final(feed, Math.floor(covered.toMs / INTERVAL_MS[coarse]) * INTERVAL_MS[coarse])
     }
     await writer.ready()
   }
