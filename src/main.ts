@@ -265,12 +265,13 @@ async function runService({ config: given, warnings }: LoadedConfig, output: Out
   const log = createLogger({ level: config.logLevel, format: config.logFormat })
   for (const warning of warnings) log.warn(warning)
   const { startService } = await import('./app.ts')
+  const { restartOnClockJump: keepRunning } = await import('./kit/restart-on-clock-jump.ts')
   const start = (port: number) =>
     startService({ ...config, port }, { clock: systemClock, log, version: VERSION })
   const first = await start(config.port)
   releaseMemory()
+  // Nothing is awaited from here on: who has read that it listens may stop it at once, in order.
   greet(first, config, output)
-  const { restartOnClockJump: keepRunning } = await import('./kit/restart-on-clock-jump.ts')
   const startAgain = async (port: number) => {
     const service = await start(port)
     tellOperatorLink(service, config, output)

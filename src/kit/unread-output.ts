@@ -33,7 +33,7 @@ export function dropUnread(stream: Writable, onLoss: (reason: string) => void): 
     if (stream.writableLength < MAX_WAITING_BYTES) Reflect.apply(write, stream, [chunk, ...rest])
     else {
       const callback = rest.at(-1)
-      if (typeof callback === 'function') process.nextTick(callback)
+      if (typeof callback === 'function') queueMicrotask(() => callback())
       lose(`${MAX_WAITING_BYTES} bytes wait to be read`)
     }
     // Never "wait": lines of threads would wait for the reader in memory too.

@@ -1,4 +1,4 @@
-/** What the TypeScript client runs on besides browsers: the project's own Node, and others that `.ci/run` installs. */
+/** What the TypeScript client runs on besides browsers and the project's own Node; `.ci/run` installs it. */
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
@@ -9,8 +9,7 @@ const FOLDER = join(
   'tapeline/runtimes/node_modules/.bin',
 )
 
-export const RUNTIMES = [
-  { name: "the project's Node", command: process.execPath, args: [], skip: false },
+export const OTHER_RUNTIMES = [
   installed('Node 22', 'node', []),
   installed('Deno', 'deno', ['run', '--allow-all', '--node-modules-dir=manual', '--no-config']),
   installed('Bun', 'bun', []),

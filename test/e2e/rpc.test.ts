@@ -7,6 +7,7 @@ import { type ChainService, exactText, type RpcReply, startChainService } from '
 import { type Answer, assertError } from '../fakes/client.ts'
 import { ADDRESS, type Coin, funds, payment } from '../fakes/real-client.ts'
 import { WIDE_PLAN } from '../fakes/service.ts'
+import { until } from '../until.ts'
 
 /** Typed in from the contract, not from the table of the service. */
 const LIGHT =
@@ -35,6 +36,10 @@ before(async () => {
   })
   key = await chain.key()
   await chain.healthy(2)
+  // It asks for blocks when it begins, and for the chain afterwards.
+  await until('the index begins', () =>
+    chain.nodes.some(({ log }) => Number(log.counts().getVirtualChainFromBlock) > 0),
+  )
 })
 after(() => chain.stop())
 
