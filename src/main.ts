@@ -270,8 +270,6 @@ async function runService({ config: given, warnings }: LoadedConfig, output: Out
     startService({ ...config, port }, { clock: systemClock, log, version: VERSION })
   const first = await start(config.port)
   releaseMemory()
-  // Nothing is awaited from here on: who has read that it listens may stop it at once, in order.
-  greet(first, config, output)
   const startAgain = async (port: number) => {
     const service = await start(port)
     tellOperatorLink(service, config, output)
@@ -291,6 +289,8 @@ async function runService({ config: given, warnings }: LoadedConfig, output: Out
     void running.failed.then(() => stop('failure', 1))
     process.once('SIGTERM', () => void stop('SIGTERM'))
     process.once('SIGINT', () => void stop('SIGINT'))
+    // Who has read that it listens may stop it at once.
+    greet(first, config, output)
   })
 }
 

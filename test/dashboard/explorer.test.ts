@@ -145,6 +145,7 @@ describe('the explorer and its address', { skip }, () => {
     await page.getByRole('button', { name: 'Newest' }).click()
     await until('no time in the address', () => !address().includes('time='))
     await page.mouse.move(0, 0)
+    await page.locator('.quote-when', { hasNotText: `${shown} UTC` }).waitFor()
     await page.goBack()
     await page.locator('.quote-when', { hasText: `${shown} UTC` }).waitFor()
 
