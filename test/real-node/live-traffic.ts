@@ -17,8 +17,12 @@ import { createTokenTraffic } from './token-traffic.ts'
 
 const PREFIX = 'kaspasim'
 const MATURITY = 1_000
-/** A coin comes back when its spend is accepted, seconds later. */
-const COINS_EACH = 24
+/** A coin comes back when its spend is accepted, seconds later; that of a spend lost in a reorganisation never does. */
+const COINS_EACH = 96
+/** More inputs in one transaction have more mass than a mempool takes. */
+const COINS_AT_ONCE = 24
+/** A block takes about a dozen transactions that fund users. */
+const FUNDING_BLOCKS = 12
 const COIN_SOMPI = 4_000_000_000n
 const TOKEN_SHARE = 0.1
 const IN_FLIGHT = 8
@@ -89,17 +93,18 @@ export async function startLiveTraffic(
 
   await mineBlocks(node, addressOf(miner.script), MATURITY + Math.ceil(userCount * COINS_EACH * 1.2))
   const mature = () => matureCoins(utxos, miner, daaScore)
-  await until('mature coins', () => mature().length >= userCount * COINS_EACH, 30_000)
+  await until('mature coins', () => mature().length >= userCount * COINS_EACH)
   for (const user of users)
-    await submit(
-      funding(
-        mature().filter(({ key }) => !spent.has(key)),
-        user,
-        miner,
-      ),
-    )
-  await mineBlocks(node, addressOf(miner.script), 5)
-  await until('funded users', () => users.every(({ script }) => utxos.ofScript(script).size > 0), 30_000)
+    for (let funded = 0; funded < COINS_EACH; funded += COINS_AT_ONCE)
+      await submit(
+        funding(
+          mature().filter(({ key }) => !spent.has(key)),
+          user,
+          miner,
+        ),
+      )
+  await mineBlocks(node, addressOf(miner.script), FUNDING_BLOCKS)
+  await until('funded users', () => users.every(({ script }) => utxos.ofScript(script).size >= COINS_EACH))
 
   const traffic = new Traffic({ users, miners: [miner], mix: DEFAULT_MIX })
   const world = {
@@ -213,8 +218,8 @@ function matureCoins(utxos: UtxoSet, owner: Wallet, daaScore: bigint): Coin[] {
 /** Several coins for one user, from as many of the miner's. */
 function funding(coins: readonly Coin[], user: Wallet, miner: Wallet): Tx {
   const tx = pay({
-    ...{ version: 0, coins: coins.slice(0, COINS_EACH), change: miner.script, feerate: 150 },
-    outputs: Array.from({ length: COINS_EACH }, () => ({
+    ...{ version: 0, coins: coins.slice(0, COINS_AT_ONCE), change: miner.script, feerate: 150 },
+    outputs: Array.from({ length: COINS_AT_ONCE }, () => ({
       ...{ value: COIN_SOMPI, scriptPublicKey: user.script, covenant: null },
     })),
   })
