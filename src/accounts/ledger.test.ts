@@ -10,12 +10,13 @@ import { storesIn } from '../../test/fakes/stores.ts'
 import { WritesRefusedError } from '../core/store-unavailable.ts'
 import { type Clock, systemClock } from '../kit/clock.ts'
 import { createLogger } from '../kit/log.ts'
-import type { AccountsStore } from '../store/accounts.ts'
+import type { AccountsStore, SettleBatch } from '../store/accounts.ts'
 import type { Budget } from './budget.ts'
 import { Ledger } from './ledger.ts'
 import { STORE_PATIENCE_MS } from './store-patience.ts'
 
 const log = createLogger({ level: 'silent' })
+const START_MS = Date.UTC(2026, 2, 14)
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 async function withStores(
@@ -31,6 +32,37 @@ async function withStores(
     await Promise.all(stores.map((store) => store.close()))
     rmSync(folder, { recursive: true })
   }
+}
+
+interface OneLedger {
+  readonly store: AccountsStore
+  readonly ledger: Ledger
+  /** Of an account with 1,000 credits. */
+  readonly payer: ReturnType<typeof payerOn>
+}
+
+/** One ledger on one store, of which `changed` does some things in another way. */
+function withLedger(
+  run: (one: OneLedger) => Promise<void>,
+  options: { clock?: Clock; changed?: (store: AccountsStore) => Partial<AccountsStore> } = {},
+): Promise<void> {
+  const { clock = systemClock, changed = () => ({}) } = options
+  return withStores(
+    1,
+    async ([store]) => {
+      assert.ok(store)
+      const holder = randomUUID()
+      const ledger = new Ledger({ store: { ...store, ...changed(store) }, holder, clock, log })
+      await run({ store, ledger, payer: payerOn(ledger, 1_000) })
+    },
+    clock,
+  )
+}
+
+/** A date that moves only by hand, and the time that passes with it; timers are real. */
+function datedClock(startMs: number) {
+  const date = setClock(startMs)
+  return { ...date, elapsed: date.now }
 }
 
 function payerOn(ledger: Ledger, initialLimit: number, id = 'a/test', keyId = 'k') {
@@ -52,26 +84,26 @@ async function usageSum(store: AccountsStore): Promise<number> {
 }
 
 test('a timer that finds nothing to do does not delay the next charge', async () => {
-  await withStores(1, async ([store]) => {
-    if (store === undefined) return
-    const ledger = new Ledger({ store, holder: randomUUID(), clock: systemClock, log })
-    for (let i = 0; i < 3; i++) {
-      // Spent to the last credit: no lease is left that would have to be returned.
-      const payer = payerOn(ledger, 1, `b${i}/test`)
-      assert.equal(await ledger.charge(payer, chargeOf(`c${i}`, 1)), true)
-      await ledger.flush()
-      await sleep(150)
-    }
-    await ledger.close()
-    assert.equal(await usageSum(store), 3)
-  })
+  const clock = manualClock(START_MS)
+  await withLedger(
+    async ({ store, ledger }) => {
+      for (let i = 0; i < 3; i++) {
+        // Spent to the last credit: no lease is left that would have to be returned.
+        const payer = payerOn(ledger, 1, `b${i}/test`)
+        assert.equal(await ledger.charge(payer, chargeOf(`c${i}`, 1)), true)
+        await ledger.flush()
+        clock.advance(150)
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+      await ledger.close()
+      assert.equal(await usageSum(store), 3)
+    },
+    { clock },
+  )
 })
 
 test('the same charge written twice counts once', async () => {
-  await withStores(1, async ([store]) => {
-    if (store === undefined) return
-    const ledger = new Ledger({ store, holder: randomUUID(), clock: systemClock, log })
-    const payer = payerOn(ledger, 1_000)
+  await withLedger(async ({ store, ledger, payer }) => {
     const periodStartMs = payer.budgets[0]?.period.startMs ?? 0
     const entry = {
       ...chargeOf('same', 7),
@@ -91,77 +123,68 @@ test('the same charge written twice counts once', async () => {
 })
 
 test('charges survive a failing store, and none is counted twice', async () => {
-  await withStores(1, async ([store]) => {
-    if (store === undefined) return
-    let failures = 3
-    const flaky: AccountsStore = {
-      ...store,
-      settle: async (batch) => {
-        // Fails before the write, after the write, and before it again.
-        const failing = failures-- > 0
-        if (failing && failures !== 1) throw new Error('disk')
-        const grants = await store.settle(batch)
-        if (failing) throw new Error('answer lost')
-        return grants
-      },
-    }
-    failures = 0
-    const ledger = new Ledger({ store: flaky, holder: randomUUID(), clock: systemClock, log })
-    const payer = payerOn(ledger, 1_000)
-    assert.equal(await ledger.charge(payer, chargeOf('one', 10)), true)
-    failures = 3
-    for (let i = 0; i < 5; i++) assert.equal(await ledger.charge(payer, chargeOf(`more${i}`, 10)), true)
-    await ledger.close()
-    assert.equal(await storedUsed(store, payer.budgets[0]), 60)
-    assert.equal(await usageSum(store), 60)
+  let failures = 0
+  const changed = ({ settle }: AccountsStore) => ({
+    settle: async (batch: SettleBatch) => {
+      // Fails before the write, after the write, and before it again.
+      const failing = failures-- > 0
+      if (failing && failures !== 1) throw new Error('disk')
+      const grants = await settle(batch)
+      if (failing) throw new Error('answer lost')
+      return grants
+    },
   })
+  await withLedger(
+    async ({ store, ledger, payer }) => {
+      assert.equal(await ledger.charge(payer, chargeOf('one', 10)), true)
+      failures = 3
+      for (let i = 0; i < 5; i++) assert.equal(await ledger.charge(payer, chargeOf(`more${i}`, 10)), true)
+      await ledger.close()
+      assert.equal(await storedUsed(store, payer.budgets[0]), 60)
+      assert.equal(await usageSum(store), 60)
+    },
+    { changed },
+  )
 })
 
 test('a store that refuses every write does not hold the event loop, and a stop ends and says what is lost', async () => {
-  await withStores(1, async ([store]) => {
-    if (store === undefined) return
-    let isFull = false
-    const filling: AccountsStore = {
-      ...store,
-      settle: async (batch) => {
-        if (isFull) throw new Error('disk is full')
-        return store.settle(batch)
-      },
-    }
-    const ledger = new Ledger({ store: filling, holder: randomUUID(), clock: systemClock, log })
-    const payer = payerOn(ledger, 1_000)
-    assert.equal(await ledger.charge(payer, chargeOf('one', 10)), true)
-    await ledger.flush()
-    isFull = true
-    assert.equal(await ledger.charge(payer, chargeOf('two', 10)), true)
-    const stopped = assert.rejects(ledger.close(), /^Error: 1 charges could not be written$/)
-    // A timer fires although every write fails at once.
-    await sleep(50)
-    await stopped
+  let isFull = false
+  const changed = ({ settle }: AccountsStore) => ({
+    settle: async (batch: SettleBatch) => {
+      if (isFull) throw new Error('disk is full')
+      return settle(batch)
+    },
   })
+  await withLedger(
+    async ({ ledger, payer }) => {
+      assert.equal(await ledger.charge(payer, chargeOf('one', 10)), true)
+      await ledger.flush()
+      isFull = true
+      assert.equal(await ledger.charge(payer, chargeOf('two', 10)), true)
+      const stopped = assert.rejects(ledger.close(), /^Error: 1 charges could not be written$/)
+      // A timer fires although every write fails at once.
+      await sleep(50)
+      await stopped
+    },
+    { changed },
+  )
 })
 
 test('how long nothing could be written is known, also where no charge waits since nothing was leased', async () => {
-  const clock = manualClock(Date.UTC(2026, 2, 5))
-  let answer: 'hangs' | 'fails' | 'writes' = 'writes'
+  const clock = manualClock(START_MS)
+  let answer: 'hangs' | 'fails' | 'writes' = 'hangs'
   let fail = () => {}
-  await withStores(
-    1,
-    async ([inner]) => {
-      if (inner === undefined) return
-      const store: AccountsStore = {
-        ...inner,
-        settle: (batch) => {
-          if (answer === 'writes') return inner.settle(batch)
-          if (answer === 'fails') return Promise.reject(new Error('database is locked'))
-          return new Promise((_resolve, reject) => {
-            fail = () => reject(new Error('database is locked'))
-          })
-        },
-      }
-      const ledger = new Ledger({ store, holder: randomUUID(), clock, log })
-      const payer = payerOn(ledger, 1_000)
-      answer = 'hangs'
+  const changed = ({ settle }: AccountsStore) => ({
+    settle: (batch: SettleBatch) => {
+      if (answer === 'writes') return settle(batch)
+      if (answer === 'fails') return Promise.reject(new Error('database is locked'))
+      return new Promise<never>((_resolve, reject) => {
+        fail = () => reject(new Error('database is locked'))
+      })
+    },
+  })
+  await withLedger(
+    async ({ ledger, payer }) => {
       const refused = assert.rejects(async () => ledger.charge(payer, chargeOf('c', 1)), /database is locked/)
       clock.advance(6_000)
       assert.deepEqual(ledger.backlog(), { charges: 0, delayMs: 6_000 })
@@ -177,54 +200,43 @@ test('how long nothing could be written is known, also where no charge waits sin
       assert.deepEqual(ledger.backlog(), { charges: 0, delayMs: 0 })
       await ledger.close()
     },
-    clock,
+    { clock, changed },
   )
 })
 
 test('a store that answers too late is no empty balance: the charge fails, and is not refused', async () => {
-  const date = setClock(Date.UTC(2026, 2, 14))
-  const clock = { ...date, elapsed: date.now }
-  await withStores(
-    1,
-    async ([store]) => {
-      if (store === undefined) return
-      let lateMs = 3_000
-      const late: AccountsStore = {
-        ...store,
-        settle: async (batch) => {
-          const grants = await store.settle(batch)
-          clock.advance(lateMs)
-          return grants
-        },
-      }
-      const ledger = new Ledger({ store: late, holder: randomUUID(), clock, log })
-      const payer = payerOn(ledger, 1_000)
+  const clock = datedClock(START_MS)
+  let lateMs = 3_000
+  const changed = ({ settle }: AccountsStore) => ({
+    settle: async (batch: SettleBatch) => {
+      const grants = await settle(batch)
+      clock.advance(lateMs)
+      return grants
+    },
+  })
+  await withLedger(
+    async ({ store, ledger, payer }) => {
       await assert.rejects(async () => ledger.charge(payer, chargeOf('one', 10)), /takes too long/)
       lateMs = 10
       assert.equal(await ledger.charge(payer, chargeOf('two', 10)), true)
       await ledger.close()
       assert.equal(await storedUsed(store, payer.budgets[0]), 10)
     },
-    clock,
+    { clock, changed },
   )
 })
 
 test('a store that does not answer at all: the charge fails in time, and is never made', async () => {
-  const clock = manualClock(Date.UTC(2026, 2, 14))
-  await withStores(
-    1,
-    async ([store]) => {
-      if (store === undefined) return
-      const hangs = Promise.withResolvers<void>()
-      const hanging: AccountsStore = {
-        ...store,
-        settle: async (batch) => {
-          await hangs.promise
-          return store.settle(batch)
-        },
-      }
-      const ledger = new Ledger({ store: hanging, holder: randomUUID(), clock, log })
-      const payer = payerOn(ledger, 1_000)
+  const clock = manualClock(START_MS)
+  const hangs = Promise.withResolvers<void>()
+  const changed = ({ settle }: AccountsStore) => ({
+    settle: async (batch: SettleBatch) => {
+      await hangs.promise
+      return settle(batch)
+    },
+  })
+  await withLedger(
+    async ({ store, ledger, payer }) => {
       const refused = assert.rejects(async () => ledger.charge(payer, chargeOf('one', 10)), /takes too long/)
       clock.advance(STORE_PATIENCE_MS)
       await refused
@@ -234,82 +246,71 @@ test('a store that does not answer at all: the charge fails in time, and is neve
       await ledger.close()
       assert.equal(await storedUsed(store, payer.budgets[0]), 10)
     },
-    clock,
+    { clock, changed },
   )
 })
 
 test('what another process holds and does not give back is no empty balance', async () => {
-  const date = setClock(Date.UTC(2026, 2, 14))
-  const clock = { ...date, elapsed: date.now }
-  await withStores(
-    1,
-    async ([store]) => {
-      if (store === undefined) return
-      // As with a process that died: its lease is renewed by nobody, and the store is too slow to see it end.
-      const held: AccountsStore = {
-        ...store,
-        settle: async ({ leases }) => {
-          clock.advance(1_500)
-          return leases.map(({ id, periodStartMs, initialLimit: limit }) => ({
-            ...{ id, periodStartMs, limit, used: 0, granted: 0, heldByOthers: limit, wantedByOthers: false },
-          }))
-        },
-      }
-      const ledger = new Ledger({ store: held, holder: randomUUID(), clock, log })
-      const payer = payerOn(ledger, 1_000)
+  const clock = datedClock(START_MS)
+  // As with a process that died: its lease is renewed by nobody, and the store is too slow to see it end.
+  const changed = () => ({
+    settle: async ({ leases }: SettleBatch) => {
+      clock.advance(1_500)
+      return leases.map(({ id, periodStartMs, initialLimit: limit }) => ({
+        ...{ id, periodStartMs, limit, used: 0, granted: 0, heldByOthers: limit, wantedByOthers: false },
+      }))
+    },
+  })
+  await withLedger(
+    async ({ ledger, payer }) => {
       await assert.rejects(async () => ledger.charge(payer, chargeOf('one', 10)), /takes too long/)
       await ledger.close()
     },
-    clock,
+    { clock, changed },
   )
 })
 
 test('a balance is read once for all who ask for it at the same time, and again after a change', async () => {
-  await withStores(1, async ([store]) => {
-    if (store === undefined) return
-    let reads = 0
-    const counting: AccountsStore = {
-      ...store,
-      budget: async (budget) => {
-        reads++
-        await sleep(20)
-        return store.budget(budget)
-      },
-    }
-    const ledger = new Ledger({ store: counting, holder: randomUUID(), clock: systemClock, log })
-    const { budgets } = payerOn(ledger, 1_000)
-    const nowMs = Date.now()
-    await Promise.all(Array.from({ length: 100 }, () => ledger.refresh(budgets, nowMs)))
-    assert.equal(reads, 1)
-    const old = ledger.refresh(budgets, nowMs + 1_000)
-    ledger.reload(['a'])
-    await Promise.all([old, ledger.refresh(budgets, nowMs + 1_000)])
-    assert.equal(reads, 3)
-    await ledger.close()
+  let reads = 0
+  const changed = (store: AccountsStore): Partial<AccountsStore> => ({
+    budget: async (budget) => {
+      reads++
+      await sleep(20)
+      return store.budget(budget)
+    },
   })
+  await withLedger(
+    async ({ ledger, payer: { budgets } }) => {
+      const nowMs = Date.now()
+      await Promise.all(Array.from({ length: 100 }, () => ledger.refresh(budgets, nowMs)))
+      assert.equal(reads, 1)
+      const old = ledger.refresh(budgets, nowMs + 1_000)
+      ledger.reload(['a'])
+      await Promise.all([old, ledger.refresh(budgets, nowMs + 1_000)])
+      assert.equal(reads, 3)
+      await ledger.close()
+    },
+    { changed },
+  )
 })
 
 test('a new billing period starts with the whole budget; late charges stay in the old one', async () => {
   const clock = manualClock(Date.UTC(2026, 2, 31, 23, 59, 59, 900))
-  await withStores(
-    1,
-    async ([store]) => {
-      if (store === undefined) return
-      const ledger = new Ledger({ store, holder: randomUUID(), clock, log })
-      const payer = payerOn(ledger, 100)
-      const budget = payer.budgets[0]
-      assert.equal(await ledger.charge(payer, chargeOf('march', 100)), true)
+  await withLedger(
+    async ({ store, ledger, payer }) => {
+      const [budget] = payer.budgets
+      assert.equal(await ledger.charge(payer, chargeOf('march', 1_000)), true)
       assert.equal(await ledger.charge(payer, chargeOf('too much', 1)), false)
       clock.set(Date.UTC(2026, 3, 1))
-      assert.equal(await ledger.charge(payer, chargeOf('april', 40)), true)
-      assert.equal(budget?.remaining, 60)
+      assert.equal(await ledger.charge(payer, chargeOf('april', 400)), true)
+      assert.equal(budget?.remaining, 600)
       await ledger.close()
       const used = async (month: number) =>
         (await store.budget({ id: 'a/test', periodStartMs: Date.UTC(2026, month, 1) }))?.used
-      assert.equal(await used(2), 100)
-      assert.equal(await used(3), 40)
+      assert.equal(await used(2), 1_000)
+      assert.equal(await used(3), 400)
     },
-    clock,
+    { clock },
   )
 })
 

@@ -1,10 +1,11 @@
-import type { Environment } from '../core/environment.ts'
-import { StoreUnavailableError, WritesRefusedError } from '../core/store-unavailable.ts'
+import { StoreUnavailableError } from '../core/store-unavailable.ts'
 import { type Clock, elapsedMs, runAfter } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { AccountsStore, LedgerEntry, UsageCount } from '../store/accounts.ts'
 import { Budget } from './budget.ts'
-import { inTime, STORE_PATIENCE_MS } from './store-patience.ts'
+import type { Charge, Payer } from './charge.ts'
+import { inTime } from './store-patience.ts'
+import { WaitingCharges } from './waiting-charges.ts'
 
 /**
  * Spends credits in memory from leased budgets and journals the charges in batches.
@@ -18,8 +19,6 @@ import { inTime, STORE_PATIENCE_MS } from './store-patience.ts'
 const SETTLE_DELAY_MS = 100
 const IDLE_RELEASE_MS = 1_000
 const RETRY_WANTED_MS = 40
-/** Longer than the lease of a process that died. */
-const MAX_WAIT_MS = 4_000
 const RETRY_FAILED_MS = 250
 /** How long a stop retries failed writes. */
 const MAX_CLOSE_MS = 2_000
@@ -27,37 +26,12 @@ const MAX_UNSETTLED_ENTRIES = 200_000
 /** `last used` of a key is written at most this often. */
 const KEY_SEEN_STEP_MS = 10_000
 
-export interface Payer {
-  readonly accountId: string
-  readonly environment: Environment
-  readonly keyId: string
-  readonly budgets: readonly Budget[]
-}
-
-export interface Charge {
-  /** Unique: the request's or the delivery's id. */
-  id: string
-  endpoint: string
-  credits: number
-  rows: number
-}
-
-interface Waiter {
-  payer: Payer
-  charge: Charge
-  sinceMs: number
-  resolve: (paid: boolean) => void
-  reject: (error: Error) => void
-  /** Answered: it must not be paid any more. */
-  isOver: boolean
-}
-
 export class Ledger {
   readonly #store: AccountsStore
   readonly #clock: Clock
   readonly #log: Logger
   readonly #holder: string
-  readonly #processes: (() => number) | undefined
+  readonly #waiting: WaitingCharges
   readonly #budgets = new Map<string, Budget>()
   readonly #reads = new Map<Budget, { readonly periodStartMs: number; readonly done: Promise<void> }>()
   readonly #dirty = new Set<Budget>()
@@ -68,7 +42,6 @@ export class Ledger {
   #counts = new Map<string, UsageCount>()
   #keysSeen = new Map<string, number>()
   readonly #keyWritten = new Map<string, number>()
-  #waiters: Waiter[] = []
   /** Undefined while none is set. */
   #cancelTimer: (() => void) | undefined
   #timerAtMs = 0
@@ -94,9 +67,11 @@ export class Ledger {
   }) {
     this.#store = deps.store
     this.#holder = deps.holder
-    this.#processes = deps.processes
     this.#clock = deps.clock
     this.#log = deps.log
+    const { store, clock, processes } = deps
+    const spend = this.#spend.bind(this)
+    this.#waiting = new WaitingCharges({ store, clock, processes, spend })
   }
 
   /** The shared state of a budget. Opening it again takes over a changed plan or billing day. */
@@ -155,11 +130,10 @@ export class Ledger {
     const nowMs = this.#clock.now()
     if (this.#entries.length >= MAX_UNSETTLED_ENTRIES)
       throw new StoreUnavailableError('Too many charges are not yet written.')
-    if (!this.#hasWaiterBefore(payer) && this.#spend(payer, charge, nowMs)) return true
-    return new Promise((resolve, reject) => {
-      this.#wait(payer, charge, { resolve, reject })
-      this.#kick()
-    })
+    if (!this.#waiting.hasBefore(payer) && this.#spend(payer, charge, nowMs)) return true
+    const paid = this.#waiting.add(payer, charge)
+    this.#kick()
+    return paid
   }
 
   /**
@@ -252,7 +226,7 @@ export class Ledger {
     for (const budget of this.#budgets.values()) if (budget.leased) this.#dirty.add(budget)
     this.#kick()
     await this.#running
-    for (const waiter of this.#waiters.splice(0)) waiter.reject(new Error('the ledger is closed'))
+    this.#waiting.close()
     if (this.#hasUnwritten()) throw new Error(`${this.#entries.length} charges could not be written`)
   }
 
@@ -278,36 +252,6 @@ export class Ledger {
     this.#entries.push({ ...charge, atMs: nowMs, accountId, environment, keyId, budgets })
     this.#see(keyId)
     this.#schedule(SETTLE_DELAY_MS)
-  }
-
-  #wait(payer: Payer, charge: Charge, answer: Pick<Waiter, 'resolve' | 'reject'>): void {
-    const end = () => {
-      cancel()
-      waiter.isOver = true
-    }
-    const waiter: Waiter = {
-      ...{ payer, charge, sinceMs: elapsedMs(this.#clock), isOver: false },
-      resolve(paid) {
-        end()
-        answer.resolve(paid)
-      },
-      reject(error) {
-        end()
-        answer.reject(error)
-      },
-    }
-    // Round trips may take longer than any caller waits.
-    const cancel = runAfter(this.#clock, STORE_PATIENCE_MS, () => {
-      this.#waiters = this.#waiters.filter((each) => each !== waiter)
-      waiter.reject(tooSlow())
-    })
-    this.#waiters.push(waiter)
-  }
-
-  /** First come, first served, among those who spend from the same budget. */
-  #hasWaiterBefore(payer: Payer): boolean {
-    if (this.#waiters.length === 0) return false
-    return this.#waiters.some((waiter) => waiter.payer.budgets[0] === payer.budgets[0])
   }
 
   #see(keyId: string): void {
@@ -353,7 +297,7 @@ export class Ledger {
   }
 
   #hasWork(): boolean {
-    return this.#hasUnwritten() || this.#waiters.length > 0 || this.#dirty.size > 0 || this.#keysSeen.size > 0
+    return this.#hasUnwritten() || this.#waiting.size > 0 || this.#dirty.size > 0 || this.#keysSeen.size > 0
   }
 
   async #roundTrip(): Promise<void> {
@@ -366,10 +310,7 @@ export class Ledger {
     this.#entries = []
     this.#counts = new Map()
     this.#keysSeen = new Map()
-    const needs = new Map<Budget, number>()
-    for (const { payer, charge } of this.#waiters) {
-      for (const budget of payer.budgets) if (!needs.has(budget)) needs.set(budget, charge.credits)
-    }
+    const needs = this.#waiting.needs()
     const asked = [...new Set([...this.#dirty, ...needs.keys()])]
     const leases = asked.map((budget) => {
       budget.roll(nowMs)
@@ -393,7 +334,7 @@ export class Ledger {
       this.#hasFailed = false
       this.#unansweredSinceMs = undefined
       this.#settling = []
-      this.#serveWaiters()
+      this.#waiting.serve()
     } catch (error) {
       // Once, and not with every try.
       if (!this.#hasFailed) this.#log.error({ err: error }, 'charges could not be written')
@@ -406,53 +347,14 @@ export class Ledger {
         budget.failed()
         this.#dirty.add(budget)
       }
-      const failure = error instanceof Error ? error : new Error(String(error))
-      // Those that come meanwhile are served by the next round trip.
-      const waiting = this.#waiters.splice(0)
-      if (failure instanceof WritesRefusedError)
-        await this.#takeParts(new Set(waiting.flatMap(({ payer }) => payer.budgets)))
-      for (const waiter of waiting) {
-        if (waiter.isOver) continue
-        if (this.#spend(waiter.payer, waiter.charge, this.#clock.now())) waiter.resolve(true)
-        else waiter.reject(failure)
-      }
+      await this.#waiting.fail(error instanceof Error ? error : new Error(String(error)))
       this.#schedule(RETRY_FAILED_MS)
     }
   }
 
-  async #takeParts(budgets: Iterable<Budget>): Promise<void> {
-    const processes = this.#processes?.()
-    if (processes === undefined) return
-    const sentAtMs = this.#clock.now()
-    for (const budget of budgets) {
-      const { startMs } = budget.period
-      const state = await this.#store.budget({ id: budget.id, periodStartMs: startMs }).catch(() => null)
-      if (state !== null && budget.period.startMs === startMs) budget.takePart(state, { processes, sentAtMs })
-    }
-  }
-
-  #serveWaiters(): void {
-    const nowMs = this.#clock.now()
-    const waiting = this.#waiters
-    this.#waiters = []
-    for (const waiter of waiting) {
-      const { payer, charge } = waiter
-      if (this.#spend(payer, charge, nowMs)) waiter.resolve(true)
-      else if (this.#isFinal(payer, charge)) waiter.resolve(false)
-      else if (elapsedMs(this.#clock) - waiter.sinceMs <= MAX_WAIT_MS) this.#waiters.push(waiter)
-      // The balance pays for it, but leases run out before the store's answer is there, or others do not give back.
-      else waiter.reject(tooSlow())
-    }
-  }
-
-  /** Some budget cannot pay, even if every other process gave back what it holds. */
-  #isFinal(payer: Payer, charge: Charge): boolean {
-    return payer.budgets.some((budget) => budget.remaining < charge.credits)
-  }
-
   #afterRoundTrip(): void {
     if (this.#closed) return
-    if (this.#waiters.length > 0) this.#schedule(RETRY_WANTED_MS)
+    if (this.#waiting.size > 0) this.#schedule(RETRY_WANTED_MS)
     else if (this.#entries.length > 0) this.#schedule(SETTLE_DELAY_MS)
     for (const budget of this.#budgets.values()) {
       if (!budget.leased) continue
@@ -461,8 +363,6 @@ export class Ledger {
     }
   }
 }
-
-const tooSlow = () => new StoreUnavailableError('The store takes too long to lease credits.')
 
 function mergeCounts(a: UsageCount, b: UsageCount | undefined): UsageCount {
   if (b === undefined) return a

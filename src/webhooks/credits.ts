@@ -1,5 +1,6 @@
+import type { Payer } from '../accounts/charge.ts'
 import { accountBudgetId } from '../accounts/key-ring.ts'
-import type { Ledger, Payer } from '../accounts/ledger.ts'
+import type { Ledger } from '../accounts/ledger.ts'
 import type { PlanBook } from '../accounts/plans.ts'
 import type { Environment } from '../core/environment.ts'
 import { reaches } from '../core/plan.ts'
