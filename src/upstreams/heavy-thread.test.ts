@@ -15,7 +15,7 @@ async function started(t: TestContext, settings = { socketsPerNode: 2, maxWaitin
   return { node, thread }
 }
 const PARAMS = '{"includeBlocks":true,"includeTransactions":true}'
-const timeoutMs = 10_000
+const timeoutMs = 30_000
 
 test('small and large answers come back whole, one call per socket at a time', async (t) => {
   const { node, thread } = await started(t)
@@ -75,7 +75,7 @@ test('a dead node is a fault at once, not at the deadline', async (t) => {
     // The socket that was idle may still look open to the first of them.
     assert.ok(answer.kind === 'fault' && ['not_connected', 'closed'].includes(answer.fault))
   }
-  assert.ok(performance.now() - startedMs < 3_000)
+  assert.ok(performance.now() - startedMs < timeoutMs / 2)
 })
 
 test('an answer of 40 MB hardly occupies the event loop', async (t) => {

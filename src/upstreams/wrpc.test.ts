@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { startFakeNode } from '../../test/fakes/wrpc-node.ts'
+import { until } from '../../test/until.ts'
 import { systemClock } from '../kit/clock.ts'
 import { dialNode } from './dial-node.ts'
 import { type WrpcOptions, WrpcSocket } from './wrpc.ts'
@@ -24,7 +25,7 @@ async function connected(t: TestContext, options: Partial<WrpcOptions> = {}) {
   await open
   return { node, socket, closes }
 }
-const timeoutMs = 2_000
+const timeoutMs = 20_000
 
 test('an answer comes back byte for byte, each to its own call', async (t) => {
   const { node, socket } = await connected(t)
@@ -50,9 +51,9 @@ test('a call that hangs ends the socket, and the calls queued after it fail as s
   const started = performance.now()
   const [first, second] = await Promise.all([
     socket.call('getSink', '{}', { timeoutMs: 80 }),
-    socket.call('ping', '{}', { timeoutMs: 5_000 }),
+    socket.call('ping', '{}', { timeoutMs: 60_000 }),
   ])
-  assert.ok(performance.now() - started < 3_000)
+  assert.ok(performance.now() - started < 20_000)
   assert.deepEqual([first.kind, first.kind === 'fault' && first.fault], ['fault', 'timeout'])
   assert.deepEqual(
     [second.kind === 'fault' && second.fault, second.kind === 'fault' && second.sent],
@@ -90,7 +91,7 @@ test('a silent peer is noticed by the missing pong, but not while a call is runn
   assert.equal((await socket.call('ping', '{}', { timeoutMs })).kind, 'result')
   assert.equal(socket.state, 'open')
   node.hang()
-  await new Promise((resolve) => setTimeout(resolve, 200))
+  await until('it is noticed', () => closes.length > 0)
   assert.deepEqual(closes, ['no pong'])
 })
 

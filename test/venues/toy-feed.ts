@@ -47,7 +47,7 @@ export const toyProtocol: FrameProtocol = {
 
 export const QUICK: LiveLimits = {
   ...LIVE_LIMITS,
-  socket: { openWithinMs: 300, trafficSilenceMs: 60_000, closeWithinMs: 200 },
+  socket: { openWithinMs: 1_000, trafficSilenceMs: 60_000, closeWithinMs: 200 },
   connection: {
     backoff: { baseMs: 20, capMs: 100 },
     steadyAfterMs: 1_000,

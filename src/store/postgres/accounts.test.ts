@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'pg'
 import { storesIn } from '../../../test/fakes/stores.ts'
 import { type PostgresPlace, postgresPlace, withoutPostgres } from '../../../test/postgres/test-postgres.ts'
+import { promisedMs } from '../../../test/promised-ms.ts'
 import type { AccountsStore, NewKey } from '../accounts.ts'
 
 const skip = withoutPostgres
@@ -45,7 +46,7 @@ async function withTwo(
       const before = heard.length
       await change()
       const startMs = performance.now()
-      while (heard.length === before && performance.now() - startMs < 10_000) await delay(5)
+      while (heard.length === before && performance.now() - startMs < 60_000) await delay(5)
       assert.ok(heard.length > before, 'nothing was heard')
       return performance.now() - startMs
     }
@@ -71,7 +72,7 @@ const LISTENERS = 'SELECT pid FROM pg_stat_activity WHERE query = $1'
 test('a key that one process revokes is known to the others within a second', { skip }, async () => {
   await withTwo(async ({ store, heard, hears }) => {
     const tookMs = await hears(() => store.revokeKey('key_1', 5))
-    assert.ok(tookMs < 1_000, `after ${Math.round(tookMs)} ms`)
+    assert.ok(tookMs < promisedMs(1_000), `after ${Math.round(tookMs)} ms`)
     assert.deepEqual(heard, [['acc_1']])
   })
 })
@@ -89,7 +90,7 @@ test('a change is found when its message is lost', { skip }, async () => {
           COMMIT`),
       ),
     )
-    assert.ok(tookMs < 1_000, `after ${Math.round(tookMs)} ms`)
+    assert.ok(tookMs < promisedMs(1_000), `after ${Math.round(tookMs)} ms`)
     assert.deepEqual(heard, [['acc_1']])
     assert.equal(await store.revokeKey('key_2', 5), true)
   })
@@ -110,7 +111,7 @@ test('after its connection was lost a process takes every account for changed, a
     )
     assert.deepEqual(heard, [['acc_1'], ['acc_1']])
     const tookMs = await hears(() => store.revokeKey('key_2', 5))
-    assert.ok(tookMs < 1_000, `after ${Math.round(tookMs)} ms`)
+    assert.ok(tookMs < promisedMs(1_000), `after ${Math.round(tookMs)} ms`)
   })
 })
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { until } from '../../../test/until.ts'
 import { findHost, type HostAttempt } from './find-host.ts'
 
 /** Hosts of names that no other test uses: what was found last is remembered. */
@@ -43,7 +44,7 @@ test('the first host that accepts writes is taken, and is the first to be tried 
 test('a host that does not answer holds up the next one for a moment only', async () => {
   const startedMs = performance.now()
   assert.equal(await search(hostsOf(2), [never, async () => writable('b')]).found, 'b')
-  assert.ok(performance.now() - startedMs < 4_000)
+  assert.ok(performance.now() - startedMs < 20_000)
 })
 
 test('a slow host that answers after another was taken is let go', async () => {
@@ -53,7 +54,7 @@ test('a slow host that answers after another was taken is let go', async () => {
   }
   const { found, left } = search(hostsOf(2), [slow, async () => writable('b')])
   assert.equal(await found, 'b')
-  await wait(500)
+  await until('it is let go', () => left.length > 0)
   assert.deepEqual(left, ['a'])
 })
 

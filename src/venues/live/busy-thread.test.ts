@@ -14,25 +14,40 @@ afterEach(endAll)
 
 const SEED = Number(process.env.TEST_SEED ?? Date.now() % 1_000_000)
 const SILENCE_MS = 600
+const MAX_TRIES = 5
+
+interface TalkingVenue {
+  readonly url: string
+  /** Its longest pause between two words: a machine with much to do holds its thread, too. */
+  longestPauseMs(): number
+}
 
 /** A venue in a thread of its own, which goes on talking while this one is busy. */
-async function talkingVenue(): Promise<string> {
+async function talkingVenue(): Promise<TalkingVenue> {
+  const longestPause = new Int32Array(new SharedArrayBuffer(4))
+  const frames = Array.from({ length: 5_000 }, (_, id) => frameOf(id))
   const worker = new Worker(
-    `const { parentPort, workerData } = require('node:worker_threads')
+    `const { parentPort, workerData: { frames, longestPause } } = require('node:worker_threads')
     const { WebSocketServer } = require('ws')
     const server = new WebSocketServer({ port: 0, host: '127.0.0.1' }, () =>
       parentPort.postMessage(server.address().port))
     let next = 0
     server.on('connection', (socket) => {
       socket.on('error', () => {})
-      const timer = setInterval(() => socket.send(workerData[next++ % workerData.length]), 20)
+      let lastMs = performance.now()
+      const timer = setInterval(() => {
+        const nowMs = performance.now()
+        longestPause[0] = Math.max(longestPause[0], nowMs - lastMs)
+        lastMs = nowMs
+        socket.send(frames[next++ % frames.length])
+      }, 20)
       socket.on('close', () => clearInterval(timer))
     })`,
-    { eval: true, workerData: Array.from({ length: 5_000 }, (_, id) => frameOf(id)) },
+    { eval: true, workerData: { frames, longestPause } },
   )
   endAfterTest(async () => void (await worker.terminate()))
   const [port] = await once(worker, 'message')
-  return `ws://127.0.0.1:${port}`
+  return { url: `ws://127.0.0.1:${port}`, longestPauseMs: () => Atomics.load(longestPause, 0) }
 }
 
 function hold(ms: number): void {
@@ -40,14 +55,28 @@ function hold(ms: number): void {
   while (performance.now() < endMs);
 }
 
-test(`a line stays up however long this thread is held by other work (seed ${SEED})`, async () => {
+test(`a line stays up however long this thread is held by other work (seed ${SEED})`, async (t) => {
   const random = seeded(SEED)
+  for (let tries = 1; ; tries++) {
+    const { kinds, longestPauseMs } = await heldLine(random)
+    if (longestPauseMs < SILENCE_MS / 2) {
+      assert.deepEqual(kinds, ['connected', 'subscribed'])
+      return
+    }
+    t.diagnostic(`the venue itself was held for ${longestPauseMs} ms: this says nothing`)
+    if (tries === MAX_TRIES) return t.skip('the machine has no time for the venue')
+  }
+})
+
+/** What a feed reports of a venue that talks while this thread is held again and again. */
+async function heldLine(random: ReturnType<typeof seeded>) {
   const limits = {
     ...QUICK,
-    socket: { ...QUICK.socket, trafficSilenceMs: SILENCE_MS },
+    socket: { ...QUICK.socket, openWithinMs: 30_000, trafficSilenceMs: SILENCE_MS },
     dataSilenceFloorMs: SILENCE_MS,
   }
-  const feed = listen(await talkingVenue(), { limits, silenceOf: () => SILENCE_MS })
+  const venue = await talkingVenue()
+  const feed = listen(venue.url, { limits, silenceOf: () => SILENCE_MS })
   await feed.until(() => feed.ids().length > 0)
   for (let times = 0; times < 4; times++) {
     // After other work of the same turn come the timers, and only then the sockets.
@@ -56,9 +85,11 @@ test(`a line stays up however long this thread is held by other work (seed ${SEE
     await rest(random.below(120))
   }
   await rest(100)
-  assert.deepEqual(feed.kinds(), ['connected', 'subscribed'])
+  const seen = { kinds: feed.kinds(), longestPauseMs: venue.longestPauseMs() }
   await feed.close()
-})
+  await endAll()
+  return seen
+}
 
 test('a socket on which nothing is subscribed is not expected to talk; from the subscription on it is', async () => {
   const venue = await scriptedVenue()
@@ -81,12 +112,12 @@ test('a socket on which nothing is subscribed is not expected to talk; from the 
 
 test('a socket that talks is not cut for an answer to our ping that is missing', async () => {
   const venue = await scriptedVenue()
-  const heartbeat = { everyMs: 200, frame: 'ping', answerWithinMs: 300 }
+  const heartbeat = { everyMs: 200, frame: 'ping', answerWithinMs: 1_500 }
   const feed = listen(venue.url, { protocol: { ...toyProtocol, heartbeat } })
   await feed.until(() => venue.open().length === 1)
   let id = 0
   const talk = setInterval(() => venue.broadcast(frameOf(++id)), 10)
-  await rest(1_200)
+  await rest(3_500)
   assert.deepEqual(feed.kinds(), ['connected', 'subscribed'])
   clearInterval(talk)
   await feed.until(() => feed.kinds().includes('disconnected'))
@@ -104,7 +135,8 @@ test('of a deadline only the time counts in which this thread could read', async
   })
   await rest(100)
   hold(2_600)
-  await rest(50)
+  // Every timer that is due has had its turn, and what follows it.
+  for (let turn = 0; turn < 4; turn++) await new Promise<void>((resolve) => setImmediate(resolve))
   assert.equal(isOver, false, 'the held time does not count')
   await deadline
   assert.ok(performance.now() - startedMs > 3_000)

@@ -29,7 +29,7 @@ test('Binance spot: one combined socket on the data-only host, no frames sent, n
     ...of('candles', '1m'),
     ...of('best_bid_ask'),
   ]
-  const session = venue.live(channels, { signal: AbortSignal.timeout(5_000) })
+  const session = venue.live(channels, { signal: AbortSignal.timeout(60_000) })
   endAfterTest(() => session.close())
   await until('one socket', () => sockets.visits.length === 1)
   await systemClock.sleep(50)
@@ -56,7 +56,7 @@ test('Binance USD-M: the path follows from the class of the stream, never the re
     ...of('best_bid_ask'),
     ...of('funding'),
   ]
-  const session = venue.live(channels, { signal: AbortSignal.timeout(5_000) })
+  const session = venue.live(channels, { signal: AbortSignal.timeout(60_000) })
   endAfterTest(() => session.close())
   await until('two sockets and four answers', () => sockets.visits.length === 2 && fetched.length === 4)
   assert.deepEqual(dialled, [
@@ -84,7 +84,7 @@ test('Hyperliquid: the documented subscriptions, one object per frame, each once
     time: 1,
   }))
   const channels = [...of('trades'), ...of('book'), ...of('candles', '1m'), ...of('open_interest')]
-  const session = venue.live(channels, { signal: AbortSignal.timeout(5_000) })
+  const session = venue.live(channels, { signal: AbortSignal.timeout(60_000) })
   endAfterTest(() => session.close())
   await until(
     'sixteen frames',

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
+import { promisedMs } from '../../../test/promised-ms.ts'
 import { endAll, scriptedVenue } from '../../../test/venues/scripted-venue.ts'
 import { BTC, ETH, frameOf, listen, QUICK, toyProtocol } from '../../../test/venues/toy-feed.ts'
 import { systemClock } from '../../kit/clock.ts'
@@ -7,6 +8,9 @@ import type { Channel } from '../channel.ts'
 import type { Observation } from '../observation.ts'
 
 afterEach(endAll)
+
+/** Leaves a venue whose handshake takes longer. */
+const IMPATIENT = { ...QUICK, socket: { ...QUICK.socket, openWithinMs: 300 } }
 
 test('a dropped socket is reported with its reason, and the feed comes back by itself', async () => {
   const venue = await scriptedVenue({
@@ -34,7 +38,7 @@ test('open sockets are counted, whatever happens to them', async () => {
       if (index % 2 === 0) visit.socket.terminate()
     },
   })
-  const feed = listen(venue.url)
+  const feed = listen(venue.url, { limits: IMPATIENT })
   await feed.until(() => feed.ids().length >= 2)
   assert.equal(feed.session.stats().routes, 1)
   await feed.until(() => feed.session.stats().sockets === 1)
@@ -50,7 +54,7 @@ test('open sockets are counted, whatever happens to them', async () => {
 test('a venue that accepts the connection and never answers is left and tried again', async () => {
   const venue = await scriptedVenue({ onOpen: (visit) => visit.socket.send(frameOf(1)) })
   venue.hangHandshakes(true)
-  const feed = listen(venue.url)
+  const feed = listen(venue.url, { limits: IMPATIENT })
   await systemClock.sleep(500)
   assert.deepEqual(feed.kinds(), [], 'what was never connected is not disconnected')
   venue.hangHandshakes(false)
@@ -89,12 +93,15 @@ test('one silent channel among active ones is reported once, within two of its i
   isEthMuted = true
   const mutedMs = Date.now()
   await feed.until(() => feed.kinds().includes('stale'))
-  assert.ok(Date.now() - mutedMs < 2 * SILENCE_MS)
+  assert.ok(Date.now() - mutedMs < promisedMs(2 * SILENCE_MS))
   await systemClock.sleep(1.5 * SILENCE_MS)
   const stale = feed.seen.filter((each) => each.kind === 'stale')
   assert.equal(stale.length, 1)
   assert.deepEqual(stale[0]?.channel, ETH)
-  assert.ok(Math.abs((stale[0]?.lastReceivedMs ?? 0) - mutedMs) < SILENCE_MS / 2)
+  const heard = feed.seen.filter((each) => each.kind === 'trade' && each.symbol === 'ETH')
+  const sinceMs = stale[0]?.lastReceivedMs ?? 0
+  assert.ok(sinceMs >= (heard.at(-1)?.receivedMs ?? Infinity), 'since its last word')
+  assert.ok((stale[0]?.receivedMs ?? 0) - sinceMs >= SILENCE_MS)
   isEthMuted = false
   await feed.until(() => feed.ids('ETH').at(-1) === id)
   isEthMuted = true
@@ -130,12 +137,12 @@ test("sockets are renewed before the venue's cut, new before old, and no message
   await feed.until(() => venue.open().length > 0)
   let id = 0
   const talk = setInterval(() => venue.broadcast(frameOf(++id)), 3)
+  await feed.until(() => feed.session.stats().renewals >= 3)
   // Between two renewals.
-  await systemClock.sleep(4_500)
+  await systemClock.sleep(500)
   clearInterval(talk)
   await feed.until(() => feed.ids().at(-1) === id)
-  const { renewals, disconnects, repeats } = feed.session.stats()
-  assert.ok(renewals >= 3, `renewed ${renewals} times`)
+  const { disconnects, repeats } = feed.session.stats()
   assert.equal(disconnects, 0)
   assert.ok(repeats > 0, 'both sockets were read for a while')
   assert.deepEqual(
@@ -220,7 +227,8 @@ test('a socket that sends nothing beside its successor was dead: a loss for all 
   feed.session.reconnect(ETH, 'silence confirmed')
   await feed.until(() => feed.kinds().filter((kind) => kind === 'connected').length === 2)
   const lost = feed.seen.find((each) => each.kind === 'disconnected')
-  assert.ok(lost !== undefined && Math.abs(lost.sinceMs - lastMs) < 50, JSON.stringify(lost))
+  const staleMs = feed.seen.find((each) => each.kind === 'stale')?.receivedMs ?? 0
+  assert.ok(lost !== undefined && lost.sinceMs >= lastMs && lost.sinceMs < staleMs, JSON.stringify(lost))
   assert.equal(lost.channels.length, 2)
   assert.ok(!feed.kinds().includes('renewed'))
   await feed.close()
@@ -247,12 +255,12 @@ test('renewals for a quick channel do not hide the silence of a slow one on the 
     return feed.seen.some(isSlow)
   })
   assert.ok(renewed >= 2, `${renewed} renewals`)
-  assert.ok(Date.now() - startedMs <= 2 * SLOW_MS, `${Date.now() - startedMs} ms`)
+  assert.ok(Date.now() - startedMs <= promisedMs(2 * SLOW_MS), `${Date.now() - startedMs} ms`)
 })
 
 test('a socket on which a channel stays silent is replaced after growing pauses, however often that is asked for', async () => {
   const venue = await scriptedVenue()
-  const replaceSilent = { baseMs: 180, capMs: 1_440 }
+  const replaceSilent = { baseMs: 180, capMs: 14_400 }
   const feed = listen(venue.url, {
     limits: { ...QUICK, connection: { ...QUICK.connection, handoverMs: 10, overlapMs: 1 }, replaceSilent },
   })
@@ -261,7 +269,7 @@ test('a socket on which a channel stays silent is replaced after growing pauses,
   await systemClock.sleep(5_000)
   clearInterval(asking)
   const opened = venue.visits.map(({ openedMs }) => openedMs)
-  // At 0, 180, 540, 1,260, 2,700 and 4,140 ms.
+  // At 0, 180, 540, 1,260 and 2,700 ms; the next pause is one of 2,880 ms.
   assert.ok(opened.length >= 4 && opened.length <= 7, `${opened.length} sockets`)
   const pauses = opened.slice(2).map((atMs, index) => atMs - (opened[index + 1] ?? 0))
   assert.ok((pauses.at(-1) ?? 0) >= 2 * (pauses[0] ?? 0), pauses.join(' '))
@@ -270,7 +278,8 @@ test('a socket on which a channel stays silent is replaced after growing pauses,
   await feed.until(() => feed.ids().length === 1)
   feed.session.reconnect(BTC, 'silent')
   const before = opened.length
-  await feed.until(() => venue.visits.length > before, 1_000)
+  // Long before the pause that comes next.
+  await feed.until(() => venue.visits.length > before, 2_500)
   await feed.close()
   await venue.close()
 })
