@@ -4,60 +4,32 @@
  * installed ones have changed.
  */
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { bundle, madeOnce, ROOT, USE } from './bundle.ts'
 
 const NAMES = ['typebox', 'typebox/value', 'typebox/compile', 'undici', 'fastify', 'prom-client']
-const ROOT = join(import.meta.dirname, '..')
 const fileOf = (name: string) => `${name.replaceAll('/', '-')}.mjs`
 
 /** The address of a module that makes its process use them, for `--import`. */
-export async function bundledPackages(): Promise<string> {
+export function bundledPackages(): Promise<string> {
   const hash = createHash('sha256')
-  for (const file of [join(ROOT, 'package-lock.json'), import.meta.filename]) hash.update(readFileSync(file))
-  const all = join(ROOT, 'build', 'test-packages')
-  const folder = join(all, hash.digest('hex').slice(0, 12))
-  if (!existsSync(folder)) {
-    rmSync(all, { recursive: true, force: true })
-    mkdirSync(all, { recursive: true })
-    // Another run may be doing the same.
-    const made = mkdtempSync(join(all, 'made-'))
-    await bundle(made)
-    if (!existsSync(folder)) renameSync(made, folder)
-  }
-  return pathToFileURL(join(folder, 'use.mjs')).href
+  for (const file of [join(ROOT, 'package-lock.json'), import.meta.filename, join(ROOT, 'test', 'bundle.ts')])
+    hash.update(readFileSync(file))
+  return madeOnce('test-packages', hash.digest('hex'), bundlePackages)
 }
 
-async function bundle(folder: string): Promise<void> {
+async function bundlePackages(folder: string): Promise<void> {
   const input: Record<string, string> = {}
   for (const name of NAMES) {
     const entry = join(folder, `entry-${fileOf(name)}`)
     writeFileSync(entry, entryOf(name, await import(name)))
     input[fileOf(name)] = entry
   }
-  const { build } = await import('vite')
-  await build({
-    configFile: false,
-    logLevel: 'silent',
-    root: ROOT,
-    ssr: { noExternal: true },
-    build: {
-      ssr: true,
-      minify: false,
-      target: 'node26',
-      outDir: folder,
-      emptyOutDir: false,
-      rolldownOptions: {
-        input,
-        external: ['pino-pretty'],
-        output: { entryFileNames: '[name]', chunkFileNames: 'chunk-[name]-[hash].mjs' },
-      },
-    },
-  })
+  await bundle(folder, { input, external: ['pino-pretty'] })
   const files = JSON.stringify(NAMES.map((name) => [name, fileOf(name)]))
   writeFileSync(
-    join(folder, 'use.mjs'),
+    join(folder, USE),
     `import * as modules from 'node:module'
 const files = new Map(${files})
 // An older Node, as npm may have, does without.

@@ -4,22 +4,11 @@
  * repository, joined again whenever a file of it has changed. What a test imports, it gets from the files themselves.
  */
 import { createHash } from 'node:crypto'
-import {
-  existsSync,
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { bundle, madeOnce, ROOT, USE } from './bundle.ts'
 
-const ROOT = join(import.meta.dirname, '..')
 /** What processes begin with; threads and other processes of the service are found where they are started. */
 const ENTRIES = ['src/main.ts', 'test/simulation/run.ts']
 /** Parts of the service that tests kill. */
@@ -27,12 +16,10 @@ const PROCESS = /^test\/.*\/[\w-]+-process\.ts$/
 const STARTED = /new URL\('(\.[^']+\.ts)', import\.meta\.url\)/g
 /** Loaded where it is installed: it is used only to build the page, or by nobody. */
 const EXTERNAL = ['vite', 'pino-pretty', 'pg-native', 'bufferutil', 'utf-8-validate']
-/** A run that goes on beside this one may still start processes from an older one. */
-const KEPT_MS = 3_600_000
 const fileOf = (entry: string) => `${entry.replace(/\.ts$/, '').replaceAll('/', '-')}.mjs`
 
 /** The address of a module that makes its process and its threads use it, for `--import`. */
-export async function bundledService(): Promise<string> {
+export function bundledService(): Promise<string> {
   const hash = createHash('sha256')
   const files = globSync('{src,sandbox,test}/**/*.ts', {
     cwd: ROOT,
@@ -46,48 +33,21 @@ export async function bundledService(): Promise<string> {
     if (!file.startsWith('test/'))
       for (const [, started = ''] of text.matchAll(STARTED)) entries.add(join(dirname(file), started))
   }
-  const all = join(ROOT, 'build', 'test-service')
-  const folder = join(all, hash.digest('hex').slice(0, 12))
-  if (!existsSync(folder)) {
-    mkdirSync(all, { recursive: true })
-    for (const name of readdirSync(all))
-      if (Date.now() - statSync(join(all, name)).mtimeMs > KEPT_MS)
-        rmSync(join(all, name), { recursive: true, force: true })
-    // Another run may be doing the same.
-    const made = mkdtempSync(join(all, 'made-'))
-    await bundle(made, [...entries])
-    if (!existsSync(folder)) renameSync(made, folder)
-  }
-  return pathToFileURL(join(folder, 'use.mjs')).href
+  return madeOnce('test-service', hash.digest('hex'), (folder) => bundleService(folder, [...entries]))
 }
 
-async function bundle(folder: string, entries: readonly string[]): Promise<void> {
-  const { build } = await import('vite')
-  await build({
-    configFile: false,
-    logLevel: 'silent',
-    root: ROOT,
-    ssr: { noExternal: true },
+async function bundleService(folder: string, entries: readonly string[]): Promise<void> {
+  await bundle(folder, {
+    input: Object.fromEntries(entries.map((entry) => [fileOf(entry), join(ROOT, entry)])),
+    external: EXTERNAL,
     plugins: [
       { name: 'own-places', enforce: 'pre', transform: ownPlaces },
       { name: 'no-collections', enforce: 'pre', load: withoutCollections },
     ],
-    build: {
-      ssr: true,
-      minify: false,
-      target: 'node26',
-      outDir: folder,
-      emptyOutDir: false,
-      rolldownOptions: {
-        input: Object.fromEntries(entries.map((entry) => [fileOf(entry), join(ROOT, entry)])),
-        external: EXTERNAL,
-        output: { entryFileNames: '[name]', chunkFileNames: 'chunk-[name]-[hash].mjs' },
-      },
-    },
   })
   const files = entries.map((entry) => [pathToFileURL(join(ROOT, entry)).href, fileOf(entry)])
   writeFileSync(
-    join(folder, 'use.mjs'),
+    join(folder, USE),
     `import * as modules from 'node:module'
 const files = new Map(${JSON.stringify(files)})
 // An older Node, as npm may have, does without.
