@@ -90,13 +90,16 @@ describe('the dashboard in Chromium', { skip }, () => {
     const before = receiver.received.map(({ events }) => events[0]?.id)
     await holder.getByRole('button', { name: 'Resume', exact: true }).waitFor()
     const log = holder.getByTestId('deliveries')
-    const done = await log
-      .getByRole('row', { name: /delivered/ })
+    const row = log.locator('tbody tr')
+    const number = '[data-label="Event"] .muted'
+    const done = await row
+      .filter({ has: holder.locator('[data-label="State"]').getByText('delivered', { exact: true }) })
       .first()
+      .locator(number)
       .textContent()
-    const seq = /#(\d+)/.exec(done ?? '')?.[1]
-    await log
-      .getByRole('row', { name: new RegExp(`#${seq}\\b`) })
+    const seq = /^#(\d+)$/.exec(done ?? '')?.[1]
+    await row
+      .filter({ has: holder.locator(number).getByText(`#${seq}`, { exact: true }) })
       .getByRole('button', { name: 'Send again' })
       .first()
       .click()
@@ -249,7 +252,7 @@ describe('the dashboard in Chromium', { skip }, () => {
     await page.getByLabel('API key').fill(key)
     await limits.locator('summary').first().click()
     await limits.getByRole('button', { name: 'Send' }).click()
-    await limits.locator('.answer').getByText('200').waitFor()
+    await limits.locator('.answer b').getByText('200', { exact: true }).waitFor()
     await page.goto('/docs/errors')
     await page.getByRole('heading', { name: 'Errors' }).waitFor()
     await page.goto('/guide/credits')

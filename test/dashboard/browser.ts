@@ -45,6 +45,7 @@ export async function openPage(
     colorScheme: options.dark ? 'dark' : 'light',
     viewport: { width: options.width ?? 1280, height: options.height ?? 860 },
     permissions: ['clipboard-read', 'clipboard-write'],
+    reducedMotion: 'reduce',
   })
   const { host } = new URL(url)
   const visit = (address: string) => {

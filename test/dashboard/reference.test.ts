@@ -76,7 +76,7 @@ describe('the API reference', { skip }, () => {
       assert.ok(code.replace(service.url, '').includes(words), code)
     }
     await candles.getByRole('button', { name: 'Send' }).click()
-    await candles.locator('.answer').getByText('200').waitFor()
+    await candles.locator('.answer b').getByText('200', { exact: true }).waitFor()
     assert.match(await candles.locator('.answer').innerText(), /59 credits[\s\S]*"source": ?"cexa_futures"/)
   })
 
@@ -97,7 +97,7 @@ describe('the API reference', { skip }, () => {
     await own.getByText('requests are sent as reference@example.com').waitFor()
     const limits = own.locator('details.operation#getV1Limits')
     await limits.getByRole('button', { name: 'Send' }).click()
-    await limits.locator('.answer').getByText('200').waitFor()
+    await limits.locator('.answer b').getByText('200', { exact: true }).waitFor()
     assert.match(await limits.locator('.answer').innerText(), /"plan": ?"wide"/)
   })
 
@@ -128,12 +128,12 @@ describe('the API reference', { skip }, () => {
     const list = operation('getV1Webhooks')
     await list.locator('summary').first().click()
     await list.getByRole('button', { name: 'Send' }).click()
-    await list.locator('.answer').getByText('200').waitFor()
+    await list.locator('.answer b').getByText('200', { exact: true }).waitFor()
     const one = operation('getV1WebhooksId')
     await one.locator('summary').first().click()
     assert.equal(await one.getByLabel('id', { exact: true }).inputValue(), created.json.id)
     await one.getByRole('button', { name: 'Send' }).click()
-    await one.locator('.answer').getByText('200').waitFor()
+    await one.locator('.answer b').getByText('200', { exact: true }).waitFor()
   })
 
   test('a new endpoint, parameter and field are shown without a line written for them', async () => {

@@ -4,7 +4,8 @@ import { after, before, test } from 'node:test'
 import type { StartView, UsageView } from '../../src/dashboard/wire.ts'
 import { type MarketService, startMarketService } from '../fakes/market-service.ts'
 import { DAY, FINAL, fillWorld, iso, NOW } from '../fakes/market-world.ts'
-import { openPage, skip, startBrowser } from './browser.ts'
+import { until } from '../until.ts'
+import { skip, useChromium } from './browser.ts'
 import { type ApiAnswer, PASSWORD, Session, signedUp, visit } from './session.ts'
 
 /** A thirtieth of the free plan's million. */
@@ -13,6 +14,7 @@ const RANGE = `start=${iso(FINAL - 6 * DAY)}&end=${iso(FINAL)}`
 const PAGE = `view/test/v1/candles?symbol=BTC&source=cexa&interval=1h&${RANGE}&limit=100`
 const PRICE = 50 + 3 * 100
 
+const chromium = useChromium()
 let service: MarketService
 before(async () => {
   service = await startMarketService({ nowMs: NOW, fill: fillWorld })
@@ -36,11 +38,7 @@ async function balanceOf(session: Session): Promise<number> {
 
 /** What was charged is in the balance within a moment. */
 async function balanceBecomes(session: Session, spent: number): Promise<void> {
-  const endMs = Date.now() + 5_000
-  while ((await balanceOf(session)) !== spent && Date.now() < endMs) {
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-  assert.equal(await balanceOf(session), spent)
+  await until(`${spent} in the balance`, async () => (await balanceOf(session)) === spent, 60_000, 50)
 }
 
 test('views are free up to the allowance, then charged to the account like requests, and 402 without credits', async () => {
@@ -64,9 +62,11 @@ test('views are free up to the allowance, then charged to the account like reque
   const boss = await operatorOf(service)
   const set = await boss.call('POST', `operator/accounts/${account}/credits`, { remaining: 0 })
   assert.equal(set.status, 200, set.text)
-  const refusedAt = Date.now() + 5_000
   let refused = await ann.call('GET', PAGE)
-  while (refused.status === 200 && Date.now() < refusedAt) refused = await ann.call('GET', PAGE)
+  await until('a refusal', async () => {
+    if (refused.status === 200) refused = await ann.call('GET', PAGE)
+    return refused.status !== 200
+  })
   assert.equal(refused.status, 402)
   assert.equal(refused.json.error, 'credits_exhausted')
   assert.equal((await ann.call('GET', 'view/test/v1/limits')).status, 200, 'what costs nothing still works')
@@ -149,12 +149,11 @@ test('no view is cacheable, has a tag, or has more rows than the explorer shows'
 
 /** The new plan is there within a moment. */
 async function untilRows(session: Session, path: string): Promise<void> {
-  const endMs = Date.now() + 5_000
-  while (Date.now() < endMs) {
+  const hasRows = async () => {
     const { status, json } = await session.call<{ data?: unknown[] }>('GET', path)
-    if (status === 200 && (json.data?.length ?? 0) > 100) return
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    return status === 200 && (json.data?.length ?? 0) > 100
   }
+  await until('the rows of the new plan', hasRows, 60_000, 50)
 }
 
 test('what changes something is charged as everywhere, whatever is left of the allowance', async () => {
@@ -169,18 +168,18 @@ test('what changes something is charged as everywhere, whatever is left of the a
   assert.equal(made.status, 201, made.text)
   assert.equal(number(made, 'x-credits-charged'), 10)
   await boss.call('POST', `operator/accounts/${account}/credits`, { remaining: 0 })
-  const endMs = Date.now() + 5_000
   let refused = await create()
-  while (refused.status !== 402 && Date.now() < endMs) refused = await create()
+  await until('a refusal', async () => {
+    if (refused.status !== 402) refused = await create()
+    return refused.status === 402
+  })
   assert.equal(refused.json.error, 'credits_exhausted')
   assert.equal((await fay.call('GET', 'view/test/v1/webhooks')).status, 200)
 })
 
-test('the page shows what is left, and asks for consent before it spends credits', { skip }, async (t) => {
+test('the page shows what is left, and asks for consent before it spends credits', { skip }, async () => {
   const gus = await signedUp(service.url, 'gus@example.com')
-  const browser = await startBrowser()
-  t.after(() => browser.close())
-  const { page } = await openPage(browser, service.url)
+  const { page } = await chromium.open(service.url)
   await page.goto('/#/sign-in')
   await page.getByLabel('E-mail').fill('gus@example.com')
   await page.getByLabel('Password').fill(PASSWORD)
@@ -190,15 +189,17 @@ test('the page shows what is left, and asks for consent before it spends credits
   await page.getByText(/Looking is free: [\d,]+ of 33,333 credits/).waitFor()
 
   await useUp(gus)
+  /** When nothing more is charged. */
   const spent = async () => {
     await new Promise((resolve) => setTimeout(resolve, 400))
     return balanceOf(gus)
   }
-  const before = await spent()
+  await balanceBecomes(gus, PRICE)
+  const before = await balanceOf(gus)
   await page.reload()
   await page.getByRole('button', { name: 'Go on and pay' }).waitFor()
   assert.equal(await spent(), before, 'nothing is charged before somebody agrees')
   await page.getByRole('button', { name: 'Go on and pay' }).click()
   await page.getByText('Views cost credits now').waitFor()
-  assert.ok((await spent()) > before)
+  await until('the price of the view', async () => (await balanceOf(gus)) > before)
 })

@@ -10,6 +10,8 @@ import { ask } from '../fakes/client.ts'
 import { makeAccount, makeKey } from '../fakes/keys.ts'
 import { type ChildService, dataFolder, spawnService } from '../fakes/service.ts'
 import { storeEnv } from '../fakes/stores.ts'
+import { promisedMs } from '../promised-ms.ts'
+import { until } from '../until.ts'
 
 const PRICE = 25
 const folder = dataFolder()
@@ -43,27 +45,33 @@ async function usedBy(id: string) {
   return { used, remaining, usage: sum('credits'), requests: sum('requests') }
 }
 
-const settled = () => new Promise((resolve) => setTimeout(resolve, 400))
-
 test('2,000 parallel requests against a balance for 500 give exactly 500 successes', async () => {
   const { id, key } = await payer(500 * PRICE)
   const url = `${first.url}/v1/sources`
   const { statuses, broken } = await burst({ urls: [url], key, count: 2_000, connections: 250 })
   assert.deepEqual(Object.fromEntries(statuses), { 200: 500, 402: 1_500 })
   assert.equal(broken, 0)
-  await settled()
+  await until('every charge is written', async () => (await usedBy(id)).used >= 12_500)
   assert.deepEqual(await usedBy(id), { used: 12_500, remaining: 0, usage: 12_500, requests: 500 })
 })
 
 test('credits set from outside count within one second', async () => {
   const { id, key } = await payer(0)
   assert.equal((await ask(`${first.url}/v1/sources`, { key })).status, 402)
-  await parts.accounts.setCredits(id, 30)
-  await new Promise((resolve) => setTimeout(resolve, 1_000))
-  assert.equal((await ask(`${first.url}/v1/sources`, { key })).headers.get('x-credits-remaining'), '5')
+  await parts.accounts.setCredits(id, 1_000_000)
+  const paid = async () => {
+    const { status, headers } = await ask(`${first.url}/v1/sources`, { key })
+    return status === 402 ? undefined : headers.get('x-credits-remaining')
+  }
+  let left: string | null | undefined
+  const isPaid = async () => {
+    left = await paid()
+    return left !== undefined
+  }
+  await until('the new credits', isPaid, promisedMs(1_000), 25)
+  assert.equal(left, String(1_000_000 - PRICE))
   await parts.accounts.setCredits(id, 0)
-  await new Promise((resolve) => setTimeout(resolve, 1_000))
-  assert.equal((await ask(`${first.url}/v1/sources`, { key })).status, 402)
+  await until('no credits', async () => !(await isPaid()), promisedMs(1_000), 25)
 })
 
 test('a kill during load loses at most the last 250 ms of charges and doubles none', async () => {

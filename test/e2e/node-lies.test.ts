@@ -12,7 +12,7 @@ after(() => trial.chain.stop())
 test('lags 1,000 DAA while claiming to be synced: it is told apart, answers are fresh', async () => {
   trial.node(0).setFaults({ lagDaa: 1_000, claimSynced: true })
   let nodes: { state: string; synced: boolean; lag: number }[] = []
-  const endsAt = performance.now() + 8_000
+  const endsAt = performance.now() + 60_000
   while (nodes[0]?.state !== 'lagging') {
     assert.ok(performance.now() < endsAt, `not told apart: ${JSON.stringify(nodes)}`)
     await pause(100)

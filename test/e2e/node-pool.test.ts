@@ -159,7 +159,7 @@ test('with one node killed and one stopped, every read succeeds; with none left 
   const startedMs = performance.now()
   const outcome = await pool.callRaw('getSink', {}, { deadlineMs: 700 })
   assert.ok(!outcome.ok && ['timeout', 'unavailable'].includes(outcome.failure.kind))
-  assert.ok(performance.now() - startedMs < 3_000)
+  assert.ok(performance.now() - startedMs < 10_000)
   stopped?.signal('SIGCONT')
   last?.signal('SIGCONT')
   await until('both back', () => pool.nodes().filter(({ state }) => state === 'healthy').length === 2, 15_000)

@@ -27,8 +27,13 @@ const NARROW = { name: 'narrow', extends: 'free' }
 /** The heavy calls of the free plan without its rate. */
 const TWO_HEAVY = { ...WIDE_PLAN, name: 'two-heavy', heavyCallsInFlight: 2 }
 
+/** Long enough for another call meanwhile, on a machine that tests share. */
+const LATE_MS = 3_000
+
 let chain: ChainService
 let key: string
+const received = (method: string) =>
+  chain.nodes.reduce((sum, node) => sum + (node.log.counts()[method] ?? 0), 0)
 before(async () => {
   chain = await startChainService({
     chain: { transactionsPerSecond: 20, dwellBlocks: 30, fund: funds(1) },
@@ -175,7 +180,7 @@ test('18446744073709551615 survives in both directions', async () => {
   const header = { ...block.header, nonce: max }
   const sent = await chain.call(key, 'submitBlock', { block: { ...block, header } })
   assert.deepEqual(sent.reply.result, { report: { type: 'success' } }, sent.answer.text)
-  const endsAt = performance.now() + 5_000
+  const endsAt = performance.now() + 60_000
   for (;;) {
     const blocks = await chain.call(key, 'getBlocks', { lowHash: sink, includeBlocks: true })
     if (blocks.answer.text.includes('"nonce":18446744073709551615')) break
@@ -256,9 +261,10 @@ test('a balance that cannot take the whole batch refuses it whole; at 0 refusals
 
 test('credits of a call in flight cannot be spent twice, and what runs is never refused afterwards', async () => {
   const poor = await chain.key({ credits: 5 })
-  for (const node of chain.nodes) node.setFaults({ latencyMs: 400 })
+  for (const node of chain.nodes) node.setFaults({ latencyMs: LATE_MS })
+  const before = received('getMempoolEntries')
   const first = chain.post(calls('getMempoolEntries'), poor)
-  await new Promise((resolve) => setTimeout(resolve, 150))
+  await until('it is under way', () => received('getMempoolEntries') > before)
   const second = await chain.post(calls('ping'), poor)
   assertError(second, 402, 'credits_exhausted')
   assert.equal(second.headers.get('x-credits-charged'), '0')
@@ -269,9 +275,10 @@ test('credits of a call in flight cannot be spent twice, and what runs is never 
 test('heavy calls in flight are bounded per account; a batch runs its own one after another', async () => {
   const account = await chain.service.account('two-heavy')
   const [one, two] = [await chain.key({ accountId: account }), await chain.key({ accountId: account })]
-  for (const node of chain.nodes) node.setFaults({ latencyMs: 400 })
+  for (const node of chain.nodes) node.setFaults({ latencyMs: LATE_MS })
+  const before = received('getMempoolEntries')
   const flying = [one, two].map((each) => chain.post(calls('getMempoolEntries'), each ?? ''))
-  await new Promise((resolve) => setTimeout(resolve, 150))
+  await until('both are under way', () => received('getMempoolEntries') >= before + 2)
   const third = await chain.post(calls('getMempoolEntries'), one ?? '')
   const body = assertError(third, 429, 'rate_limited')
   assert.equal(body.reason, 'heavy_calls_in_flight')

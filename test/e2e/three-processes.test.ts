@@ -11,6 +11,7 @@ import { ask } from '../fakes/client.ts'
 import { makeAccount, makeKey } from '../fakes/keys.ts'
 import { type ChildService, dataFolder, spawnService, WIDE_PLAN } from '../fakes/service.ts'
 import { type PostgresPlace, postgresPlace, withoutPostgres } from '../postgres/test-postgres.ts'
+import { promisedMs } from '../promised-ms.ts'
 import { until } from '../until.ts'
 
 const skip = withoutPostgres
@@ -84,9 +85,11 @@ test('2,000 parallel requests over three processes against a balance for 500 giv
   // On a machine that others share a first look at the account may take too long: that is said, and nothing is charged.
   assert.equal((statuses.get(402) ?? 0) + (statuses.get(503) ?? 0), 1_500, JSON.stringify([...statuses]))
   assert.equal(broken, 0)
-  await delay(1_000)
-  const { used, remaining } = await parts.accounts.balance(await parts.accounts.get(id), 'test')
-  assert.deepEqual({ used, remaining }, { used: 500 * PRICE, remaining: 0 })
+  await until('every charge is written', async () => {
+    const { used, remaining } = await parts.accounts.balance(await parts.accounts.get(id), 'test')
+    assert.ok(used <= 500 * PRICE, `${used}`)
+    return used === 500 * PRICE && remaining === 0
+  })
 })
 
 test('a key that was revoked is refused by all processes within one second', { skip }, async () => {
@@ -101,7 +104,7 @@ test('a key that was revoked is refused by all processes within one second', { s
     while ((await statusOf(url, key)) === 200) await delay(10)
   }
   const tookMs = performance.now() - revokedAtMs
-  assert.ok(tookMs < 1_000, `after ${Math.round(tookMs)} ms`)
+  assert.ok(tookMs < promisedMs(1_000), `after ${Math.round(tookMs)} ms`)
 })
 
 test('the rate of an account holds for all processes together', { skip }, async () => {

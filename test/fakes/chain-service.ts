@@ -80,7 +80,7 @@ export async function startChainService(options: ChainServiceOptions = {}): Prom
     get,
     async healthy(count) {
       const key = await service.key({ environment: 'live' })
-      const endsAt = performance.now() + 15_000
+      const endsAt = performance.now() + 60_000
       for (;;) {
         const { nodes: seen = [] } = (await get('/v1/status', key)).json as { nodes?: { synced: boolean }[] }
         if (seen.filter(({ synced }) => synced).length === count) return

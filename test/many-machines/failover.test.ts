@@ -8,6 +8,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { ask } from '../fakes/client.ts'
 import type { ChildService } from '../fakes/service.ts'
 import { postgresPlace, withoutPostgres } from '../postgres/test-postgres.ts'
+import { promisedMs } from '../promised-ms.ts'
 import { type SeededRandom, seededRandom } from '../seeded-random.ts'
 import { until } from '../until.ts'
 import { leaderOf, type Machines, startMachines, WORKER } from './machines.ts'
@@ -90,7 +91,7 @@ async function kill(random: SeededRandom): Promise<string> {
   const { leader, rest } = await victim(random)
   await leader.kill('SIGKILL')
   const killedAt = performance.now()
-  await until('the other leads', () => areLed(rest), 15_000, LOOK_MS)
+  await until('the other leads', () => areLed(rest), promisedMs(15_000), LOOK_MS)
   const tookMs = Math.round(performance.now() - killedAt)
   const replaced = machines.start(WORKER)
   await rowsArrive()
@@ -102,7 +103,7 @@ async function stop(random: SeededRandom): Promise<string> {
   const { leader, rest } = await victim(random)
   await leader.kill('SIGTERM')
   const endedAt = performance.now()
-  await until('the other leads', () => areLed(rest), 10_000, LOOK_MS)
+  await until('the other leads', () => areLed(rest), promisedMs(10_000), LOOK_MS)
   const tookMs = Math.round(performance.now() - endedAt)
   assert.ok(tookMs <= HANDED_OVER_MS, `${tookMs} ms`)
   workers = [...rest, await machines.start(WORKER)]
