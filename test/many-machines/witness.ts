@@ -53,11 +53,7 @@ export interface Witness {
 export async function startWitness(
   machines: Machines,
   urls: () => readonly string[],
-  {
-    mayJump = false,
-    kills = 0,
-    judgesBalance = true,
-  }: { mayJump?: boolean /** Of workers. */; kills?: number; judgesBalance?: boolean } = {},
+  { mayJump = false, kills = 0 }: { mayJump?: boolean /** Of workers. */; kills?: number } = {},
 ): Promise<Witness> {
   const credits = 100_000_000
   const accountId = (await machines.accounts.accounts.create({ email: 'witness@example.com', plan: 'wide' }))
@@ -186,7 +182,7 @@ export async function startWitness(
       const repeated = await judgeDeliveries(wanted)
       await judgeRows(store, fromMs)
       await judgeWebhooks()
-      if (judgesBalance) await judgeBalance(receiver.accepted.size)
+      await judgeBalance(receiver.accepted.size)
       assert.deepEqual(odd, [])
       return { events: events.length, deliveries: receiver.accepted.size, repeated }
     } finally {

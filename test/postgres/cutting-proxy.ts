@@ -9,9 +9,9 @@ export interface CuttingProxy {
   readonly cuts: number
   /**
    * Breaks the connection of the next commit: before the server has seen it, or after the server has answered and
-   * before the client has.
+   * before the client has. Nobody else gets through until `meanwhile` is over.
    */
-  cutNextCommit(when: 'before' | 'after'): void
+  cutNextCommit(when: 'before' | 'after', meanwhile?: () => Promise<void>): void
   close(): Promise<void>
 }
 
@@ -20,15 +20,20 @@ const COMMIT = Buffer.from('COMMIT')
 export async function startCuttingProxy(address: string): Promise<CuttingProxy> {
   const { hostname, port } = new URL(address)
   const sockets = new Set<Socket>()
-  let next: 'before' | 'after' | undefined
+  let next: { when: 'before' | 'after'; meanwhile: () => Promise<void> } | undefined
+  let isClosed = false
   let cuts = 0
   const server = createServer((client) => {
+    if (isClosed) return void client.destroy()
     const upstream = connectTo(Number(port), hostname)
-    let isCut = false
+    let then: (() => Promise<void>) | undefined
     const cut = () => {
       cuts++
-      client.destroy()
-      upstream.destroy()
+      for (const socket of sockets) socket.destroy()
+      isClosed = true
+      void then?.().finally(() => {
+        isClosed = false
+      })
     }
     for (const socket of [client, upstream]) {
       sockets.add(socket)
@@ -41,15 +46,15 @@ export async function startCuttingProxy(address: string): Promise<CuttingProxy> 
     }
     client.on('data', (chunk: Buffer) => {
       if (next !== undefined && chunk.includes(COMMIT)) {
-        isCut = true
-        const when = next
+        const { when, meanwhile } = next
+        then = meanwhile
         next = undefined
         if (when === 'before') return cut()
       }
       upstream.write(chunk)
     })
     upstream.on('data', (chunk) => {
-      if (isCut) cut()
+      if (then !== undefined) cut()
       else client.write(chunk)
     })
   })
@@ -61,8 +66,8 @@ export async function startCuttingProxy(address: string): Promise<CuttingProxy> 
     get cuts() {
       return cuts
     },
-    cutNextCommit(when) {
-      next = when
+    cutNextCommit(when, meanwhile = async () => {}) {
+      next = { when, meanwhile }
     },
     async close() {
       for (const socket of sockets) socket.destroy()

@@ -56,8 +56,12 @@ export const ADAPTERS: Readonly<Record<string, Adapter>> = {
   },
   'src/store/postgres/books-tables.ts': { uses: ['chance'], why: 'versions and ids of rows in PostgreSQL' },
   'src/store/postgres/chain-write.ts': { uses: ['chance'], why: 'versions and ids of rows in PostgreSQL' },
+  'src/store/postgres/commit-gate.ts': { uses: ['time', 'timer'], why: 'waits for a PostgreSQL server' },
   'src/store/postgres/commit-outcome.ts': { uses: ['time', 'timer'], why: 'waits for a PostgreSQL server' },
-  'src/store/postgres/connection.ts': { uses: ['process'], why: 'a connection is named after its process' },
+  'src/store/postgres/connection.ts': {
+    uses: ['process', 'chance'],
+    why: 'a connection is named after its process, and for its writes',
+  },
   'src/store/postgres/find-host.ts': { uses: ['timer'], why: 'waits for a PostgreSQL server' },
   'src/store/postgres/one-moment.ts': { uses: ['time'], why: 'waits for a PostgreSQL server' },
   'src/store/postgres/copy-side.ts': { uses: ['time', 'timer'], why: 'the command that copies a store' },

@@ -114,7 +114,9 @@ export function accountRecords(db: Database, channel: string): AccountRecords {
     async createAccount({ id, email, plan, billingDay, createdAtMs }: NewAccount) {
       const rows = await orConflict(
         `An account with the e-mail ${email} exists already.`,
-        db.rows<AccountRecord>(INSERT_ACCOUNT, [id, storable(email), plan, billingDay, createdAtMs]),
+        db.write((tx) =>
+          tx.rows<AccountRecord>(INSERT_ACCOUNT, [id, storable(email), plan, billingDay, createdAtMs]),
+        ),
       )
       return written(rows)
     },

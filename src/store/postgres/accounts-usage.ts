@@ -34,7 +34,9 @@ export function usageRecords(db: Database): Pick<AccountsStore, 'budget' | 'usag
       db.rows<UsageRow>(USAGE, [accountId, usageDay(fromMs), usageDay(toMs), environment]),
     viewsOf,
     async takeView({ accountId, day, credits, limit }) {
-      const [taken] = await db.rows<{ used: number }>(TAKE_VIEW, [accountId, day, credits, limit])
+      const [taken] = await db.write((tx) =>
+        tx.rows<{ used: number }>(TAKE_VIEW, [accountId, day, credits, limit]),
+      )
       if (taken !== undefined) return { taken: true, used: taken.used }
       return { taken: false, used: await viewsOf(accountId, day) }
     },

@@ -90,6 +90,7 @@ export function openPostgresAccounts({
     async probe() {
       const [state] = await db.rows<{ isReadOnly: boolean }>(STATE)
       if (state?.isReadOnly) throw new WritesRefusedError('PostgreSQL accepts no writes now.')
+      db.checkWrites()
     },
     async close() {
       await Promise.all([...watches].map((end) => end()))

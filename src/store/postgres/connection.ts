@@ -1,10 +1,11 @@
 /** One connection to the host that accepts writes. The only file that knows the driver. */
+import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Writable } from 'node:stream'
 import type { Client, types } from 'pg'
 import { StoreUnavailableError, WritesRefusedError } from '../../core/store-unavailable.ts'
 import { type PostgresAddress, tlsOptions } from './address.ts'
-import { findHost } from './find-host.ts'
+import { findHost, type HostAttempt } from './find-host.ts'
 
 /** Shows in `pg_stat_activity` which process a connection belongs to. The server cuts longer names. */
 const APPLICATION_NAME = `tapeline ${hostname().slice(0, 40)}:${process.pid}`
@@ -28,18 +29,34 @@ export interface ConnectOptions {
 
 export interface ServerConnection {
   readonly client: Client
+  /** A name that no other connection has. */
+  readonly id: string
+  /** Of the process that serves it. */
+  readonly pid: number
   /** Tables may lie on several servers (Citus): what one statement or one snapshot reads is not of one moment. */
   readonly isSpread: boolean
   readonly isBroken: () => boolean
+  /** An answer is not waited for any more: nothing else can be sent on it. */
+  abandon(): void
+  /** Numbers its writes, from 1. */
+  nextWrite(): number
+  /** Whether a commit was answered since the last call although its wait for a standby was cancelled. */
+  takeUnconfirmed(): boolean
   /** What is sent meanwhile leaves in one piece. */
   together<R>(send: () => R): R
 }
+
+/** The function of the server that waits for a synchronous standby: it warns when it does not wait any longer. */
+const SYNCHRONOUS_WAIT = 'SyncRepWaitForLSN'
 
 /**
  * Numbers that one server gave may be given again by the one that took over without the newest writes: those of each
  * timeline are apart. A connection sees one timeline only, so the base is a setting of its session.
  */
-const NUMBER_BASE = `('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint - 1 << 32`
+const TIMELINE = `('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint`
+const NUMBER_BASE = `${TIMELINE} - 1 << 32`
+const TIMELINE_OF_STANDBY = `(SELECT greatest(c.timeline_id, r.min_recovery_end_timeline)
+  FROM pg_control_checkpoint() c, pg_control_recovery() r)`
 
 export async function connect(
   address: PostgresAddress,
@@ -50,15 +67,21 @@ export async function connect(
   const found = await findHost<ServerConnection>(address.hosts, {
     async attempt({ host, port }) {
       try {
-        const attempt = await connectTo(address, { host, port, searchPath, ...options })
-        if (attempt !== 'standby') return { found: attempt.connection, isWritable: !attempt.isReadOnly }
-        failures.push(`${host}:${port} is a standby`)
+        const { connection, isReadOnly, server } = await connectTo(address, {
+          ...{ host, port, searchPath, ...options },
+        })
+        if (connection === undefined) failures.push(`${host}:${port} is a standby`)
+        return { found: connection, isWritable: !isReadOnly, server }
       } catch (error) {
         failures.push(`${host}:${port}: ${reasonOf(error)}`)
       }
       return undefined
     },
     letGo: ({ client }) => void client.end().catch(() => {}),
+    onReplaced: ({ host, port }) =>
+      void failures.push(
+        `${host}:${port} was the primary before a failover: it lacks what was written since`,
+      ),
   })
   if (found !== undefined) return found
   throw new StoreUnavailableError(`No PostgreSQL server accepts connections (${failures.join('; ')}).`)
@@ -73,7 +96,7 @@ export async function hostStates(
       const name = `${host}:${port}`
       try {
         const found = await connectTo(address, { host, port, searchPath: [address.schema] })
-        if (found === 'standby') return { host: name, state: found, error: '' }
+        if (found.connection === undefined) return { host: name, state: 'standby', error: '' }
         await found.connection.client.end()
         return { host: name, state: found.isReadOnly ? 'read only' : 'primary', error: '' }
       } catch (error) {
@@ -81,6 +104,21 @@ export async function hostStates(
       }
     }),
   )
+}
+
+interface FoundServer extends Pick<HostAttempt<unknown>, 'server'> {
+  /** Undefined: a standby. */
+  readonly connection: ServerConnection | undefined
+  readonly isReadOnly: boolean
+}
+
+interface HostState {
+  readonly system: string
+  readonly timeline: number
+  readonly standby: boolean
+  readonly read_only: string
+  readonly is_spread: boolean
+  readonly pid: number
 }
 
 async function connectTo(
@@ -91,7 +129,7 @@ async function connectTo(
     searchPath,
     isUnlimited = false,
   }: { host: string; port: number; searchPath: readonly string[] } & ConnectOptions,
-): Promise<{ connection: ServerConnection; isReadOnly: boolean } | 'standby'> {
+): Promise<FoundServer> {
   // Who has no such server does without the driver.
   const { default: driver } = await import('pg')
   const client = new driver.Client({
@@ -129,38 +167,65 @@ async function connectTo(
   }
   client.on('error', broken)
   client.on('end', broken)
+  let writes = 0
+  let isUnconfirmed = false
+  client.on('notice', ({ routine }) => {
+    // The text would be in the language of the server.
+    if (routine === SYNCHRONOUS_WAIT) isUnconfirmed = true
+  })
   try {
     await client.connect()
     // A server that accepts the connection and then says nothing is no server; the types do not know this option.
     const question = {
       query_timeout: CONNECT_MS,
       text: `SELECT pg_is_in_recovery() AS standby, current_setting('transaction_read_only') AS read_only,
-        to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AS is_spread,
+        to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AS is_spread, pg_backend_pid() AS pid,
+        (SELECT system_identifier::text FROM pg_control_system()) AS system,
+        CASE WHEN pg_is_in_recovery() THEN ${TIMELINE_OF_STANDBY} ELSE ${TIMELINE} END AS timeline,
         CASE WHEN NOT pg_is_in_recovery() THEN set_config('tapeline.number_base', (${NUMBER_BASE})::text, false) END`,
     }
-    const answer = await client.query<{ standby: boolean; read_only: string; is_spread: boolean }>(question)
+    const answer = await client.query<HostState>(question)
     const state = answer.rows[0]
+    if (state === undefined) throw new Error('it does not say what it is')
+    const server = { system: state.system, timeline: state.timeline }
     // What a standby has may be older than what was served already.
-    if (state?.standby !== false) {
+    if (state.standby) {
       await client.end()
-      return 'standby'
+      return { connection: undefined, isReadOnly: true, server }
     }
-    const connection = {
+    const connection: ServerConnection = {
       client,
+      id: randomUUID(),
+      pid: state.pid,
       isSpread: state.is_spread,
       isBroken: () => isBroken,
+      abandon() {
+        broken()
+        streamOf(client).destroy()
+      },
+      nextWrite: () => ++writes,
+      takeUnconfirmed() {
+        const was = isUnconfirmed
+        isUnconfirmed = false
+        return was
+      },
       together: <R>(send: () => R) => inOnePiece(client, send),
     }
-    return { connection, isReadOnly: state.read_only === 'on' }
+    return { connection, isReadOnly: state.read_only === 'on', server }
   } catch (error) {
     client.end().catch(() => {})
     throw error
   }
 }
 
-/** The types do not know the stream, which the driver holds back in the same way for the parts of one statement. */
+/** The types do not know it. */
+function streamOf(client: Client): Writable {
+  return (client as unknown as { connection: { stream: Writable } }).connection.stream
+}
+
+/** As the driver does with the parts of one statement. */
 function inOnePiece<R>(client: Client, send: () => R): R {
-  const { stream } = (client as unknown as { connection: { stream: Writable } }).connection
+  const stream = streamOf(client)
   stream.cork()
   try {
     return send()
@@ -171,10 +236,13 @@ function inOnePiece<R>(client: Client, send: () => R): R {
 
 /** `EPIPE` looks like one too, but all of them contain a digit. */
 const SQLSTATE = /^(?=.*\d)[0-9A-Z]{5}$/
-/** Classes of SQLSTATE after which another try may succeed: connection, resources, operator, system. */
-const UNAVAILABLE = /^(?:08|53|57|58)/
+/**
+ * Classes of SQLSTATE after which another try may succeed: connection, deadlock, resources, operator, system; and a
+ * transaction that was ended because it took too long.
+ */
+const UNAVAILABLE = /^(?:08|40|53|57|58|25P0[34])/
 /** The connection is of no use any more. */
-const BROKEN = /^(?:08|57P|58)/
+const BROKEN = /^(?:08|57P|58|25P0[34])/
 const READ_ONLY = '25006'
 const DISK_FULL = '53100'
 const FAILED_TRANSACTION = '25P02'

@@ -117,7 +117,7 @@ export function openPostgresCoordination(
       if (row === undefined) throw new Error('an exchange of counts returned nothing')
       // Not awaited: the next turn deletes what this one could not.
       if (exchanges++ % PRUNE_EVERY === 0)
-        Promise.all([db.run(PRUNE_COUNTS), db.run(PRUNE_HOLDERS)]).catch(() => {})
+        Promise.all([db.rows(PRUNE_COUNTS), db.rows(PRUNE_HOLDERS)]).catch(() => {})
       return row
     },
 
@@ -143,7 +143,7 @@ export function openPostgresCoordination(
       }),
 
     async sharedSecret(name, proposed) {
-      const [row] = await db.rows<{ value: string }>(SECRET, [name, proposed])
+      const [row] = await db.write((tx) => tx.rows<{ value: string }>(SECRET, [name, proposed]))
       if (row === undefined) throw new Error('a secret that was just written is missing')
       return row.value
     },

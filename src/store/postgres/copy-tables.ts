@@ -11,6 +11,7 @@ const NOT_COPIED: Record<string, string> = {
   schema_versions: 'of this engine',
   leases: 'of processes on this store',
   commits: 'always empty',
+  last_writes: 'of processes on this store',
   shared_counts: 'of processes on this store',
   count_holders: 'of processes on this store',
   heartbeats: 'of processes on this store',

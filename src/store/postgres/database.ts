@@ -22,6 +22,10 @@ export interface WriteTransaction extends Queries {
 }
 
 export interface Database extends Queries {
+  /** Of a statement that changes nothing, or nothing that must survive. */
+  rows<R>(statement: Statement, values?: readonly unknown[]): Promise<R[]>
+  /** A transaction of this statement alone: a write whose answer is lost is found out. */
+  run(statement: Statement, values?: readonly unknown[]): Promise<number>
   /** Of a statement that is answered at once: others that are asked for at the same time may go before it. */
   shortRows<R>(statement: Statement, values: readonly unknown[]): Promise<R[]>
   /** Whether tables may lie on several servers: statements and snapshots that read several are then not of one moment. */
@@ -31,6 +35,8 @@ export interface Database extends Queries {
    * Statements need not be awaited one by one: they are sent at once and executed in order.
    */
   write<R>(run: (transaction: WriteTransaction) => Promise<R>): Promise<R>
+  /** WritesRefusedError while writes are known to be refused, although the server answers. */
+  checkWrites(): void
   /** Read only, everything of one moment where the tables lie on one server. */
   snapshot<R>(run: (transaction: Queries) => Promise<R>): Promise<R>
   /** Later calls are rejected with StoreClosedError. */

@@ -10,8 +10,15 @@ function hostsOf(count: number) {
   number++
   return Array.from({ length: count }, (_, port) => ({ host: `h${number}`, port }))
 }
-const writable = (found: string): HostAttempt<string> => ({ found, isWritable: true })
-const readOnly = (found: string): HostAttempt<string> => ({ found, isWritable: false })
+/** Each test has its own. */
+const server = (timeline = 1) => ({ system: `system ${number}`, timeline })
+const writable = (found: string, timeline?: number): HostAttempt<string> => ({
+  ...{ found, isWritable: true, server: server(timeline) },
+})
+const readOnly = (found: string): HostAttempt<string> => ({ found, isWritable: false, server: server() })
+const standby = (timeline: number): HostAttempt<string> => ({
+  ...{ found: undefined, isWritable: false, server: server(timeline) },
+})
 const never = () => new Promise<undefined>(() => {})
 
 function search(
@@ -20,14 +27,16 @@ function search(
 ) {
   const tried: number[] = []
   const left: string[] = []
+  const replaced: number[] = []
   const found = findHost(hosts, {
     attempt: ({ port }) => {
       tried.push(port)
       return answers[port]?.() ?? Promise.resolve(undefined)
     },
     letGo: (each) => void left.push(each),
+    onReplaced: ({ port }) => void replaced.push(port),
   })
-  return { tried, left, found }
+  return { tried, left, replaced, found }
 }
 
 test('the first host that accepts writes is taken, and is the first to be tried the next time', async () => {
@@ -35,7 +44,8 @@ test('the first host that accepts writes is taken, and is the first to be tried 
   const answers = [async () => undefined, async () => writable('b'), async () => writable('c')]
   const first = search(hosts, answers)
   assert.equal(await first.found, 'b')
-  assert.deepEqual(first.tried, [0, 1])
+  assert.deepEqual(first.tried, [0, 1, 2], 'all are compared')
+  assert.deepEqual(first.left, ['c'])
   const second = search(hosts, answers)
   assert.equal(await second.found, 'b')
   assert.deepEqual(second.tried, [1])
@@ -68,4 +78,24 @@ test('a host that refuses writes is taken where no other accepts them, and let g
   assert.equal(await both.found, 'c')
   assert.deepEqual(both.left.sort(), ['a', 'b'])
   assert.equal(await search(hostsOf(2), []).found, undefined)
+})
+
+test('of two that accept writes the newer one is taken by who has found none before', async () => {
+  const { found, left, replaced } = search(hostsOf(2), [
+    async () => writable('old', 1),
+    async () => writable('new', 2),
+  ])
+  assert.equal(await found, 'new')
+  assert.deepEqual(left, ['old'])
+  assert.deepEqual(replaced, [0])
+})
+
+test('a server that was replaced is refused, also where its successor does not answer', async () => {
+  const hosts = hostsOf(2)
+  assert.equal(await search(hosts, [async () => undefined, async () => writable('new', 2)]).found, 'new')
+  const later = search(hosts, [async () => writable('old', 1), async () => undefined])
+  assert.equal(await later.found, undefined)
+  assert.deepEqual(later.left, ['old'])
+  const behind = search(hostsOf(2), [async () => writable('old', 1), async () => standby(2)])
+  assert.equal(await behind.found, undefined, 'a standby of the successor knows it too')
 })

@@ -44,9 +44,10 @@ const WAITING = statement(
 )
 const INSERT_JOBS = statement(
   'job_insert',
-  `INSERT INTO jobs (payload, subscription_id, created_at, due_at)
-   SELECT n.payload, n.subscription_id, now_ms(), now_ms()
-   FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS n (payload, subscription_id, place) ORDER BY n.place
+  `INSERT INTO jobs (number, payload, subscription_id, created_at, due_at) OVERRIDING SYSTEM VALUE
+   SELECT next_number('jobs_number_seq'), n.payload, n.subscription_id, now_ms(), now_ms()
+   FROM (SELECT * FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS n (payload, subscription_id, place)
+     ORDER BY place) n
    RETURNING number, payload, subscription_id AS "subscriptionId"`,
 )
 

@@ -20,7 +20,7 @@ const CLAIM = statement(
   `WITH due AS (
      SELECT number, due_at FROM jobs WHERE subscription_id = $1 AND due_at <= now_ms()
      ORDER BY due_at, number LIMIT $2 FOR UPDATE SKIP LOCKED),
-   token AS (SELECT nextval('job_claims') AS claim),
+   token AS (SELECT next_number('job_claims') AS claim),
    claimed AS (
      UPDATE jobs j SET due_at = now_ms() + $3::bigint, claim = token.claim FROM due, token
      WHERE j.number = due.number RETURNING j.number, j.failures, j.payload, j.claim, due.due_at)
@@ -114,7 +114,7 @@ export function jobSettling(db: Database): Settling {
   const keepMonths = historyMonths(db)
   return {
     async claim({ subscriptionId, limit, claimMs }) {
-      const rows = await db.rows<ClaimedJobRow>(CLAIM, [subscriptionId, limit, claimMs])
+      const rows = await db.write((tx) => tx.rows<ClaimedJobRow>(CLAIM, [subscriptionId, limit, claimMs]))
       return rows.map(({ number, failures, claim, seq, eventId, kind, body }) =>
         jobOf([number, failures, seq, eventId, kind, body], subscriptionId, claim),
       )

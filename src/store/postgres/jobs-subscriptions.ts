@@ -44,7 +44,8 @@ const LOCK_VERSION = statement(
 )
 const RAISE_VERSION = statement(
   'subscription_raise_version',
-  'UPDATE subscriptions_version SET value = value + 1',
+  // Above all versions of earlier timelines: processes may know some that this server has not seen (connection.ts).
+  `UPDATE subscriptions_version SET value = greatest(value, current_setting('tapeline.number_base')::bigint) + 1`,
 )
 const COUNT = statement(
   'subscription_count',

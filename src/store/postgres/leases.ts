@@ -2,10 +2,12 @@ import { type Fence, type LeaseRecord, type LeaseStore, MAX_LEASE_AHEAD_MS } fro
 import { statement } from './database.ts'
 import { type DatabaseOptions, openDatabase } from './open-database.ts'
 
+/** Above all terms of earlier timelines, of which the server may not have seen the last (connection.ts). */
+const TERM_BASE = `current_setting('tapeline.number_base')::bigint`
 const TAKE = statement(
   'lease_take',
-  `INSERT INTO leases AS l (part, holder, term, until_ms) VALUES ($1, $2, 1, now_ms() + $3::bigint)
-   ON CONFLICT (part) DO UPDATE SET holder = $2, term = l.term + 1, until_ms = now_ms() + $3::bigint
+  `INSERT INTO leases AS l (part, holder, term, until_ms) VALUES ($1, $2, ${TERM_BASE} + 1, now_ms() + $3::bigint)
+   ON CONFLICT (part) DO UPDATE SET holder = $2, term = greatest(l.term, ${TERM_BASE}) + 1, until_ms = now_ms() + $3::bigint
      WHERE l.until_ms <= now_ms() OR l.until_ms > now_ms() + ${MAX_LEASE_AHEAD_MS}
    RETURNING term`,
 )
@@ -30,7 +32,9 @@ export function openPostgresLeases(
   })
   return {
     async take({ part, holder, durationMs }) {
-      const [taken] = await database.rows<{ term: number }>(TAKE, [part, holder, durationMs])
+      const [taken] = await database.write((tx) =>
+        tx.rows<{ term: number }>(TAKE, [part, holder, durationMs]),
+      )
       return taken === undefined ? undefined : { part, term: taken.term }
     },
     renew: async ({ part, term }: Fence, durationMs) =>

@@ -15,11 +15,11 @@ import { systemClock } from '../../kit/clock.ts'
 import { arrayOf } from './columns.ts'
 import { type Database, type Queries, statement } from './database.ts'
 
-/** A lock of the feed with this id; feeds of other schemas have others. */
-const LOCK_NAME = 'hashtext(current_schema()), id::int'
+/** A lock of the feed with this id; feeds of other schemas have others. Ids can be above what an int holds. */
+const LOCK_NAME = 'hashtext(current_schema()), hashint8(id)'
 const LOCK = statement(
   'feeds_lock_until_seen',
-  `SELECT pg_advisory_xact_lock(${LOCK_NAME}) FROM unnest($1::bigint[]) AS id ORDER BY id`,
+  `SELECT pg_advisory_xact_lock(${LOCK_NAME}) FROM unnest($1::bigint[]) AS id ORDER BY hashint8(id)`,
 )
 const VERSIONS = statement(
   'feeds_versions',

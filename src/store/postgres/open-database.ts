@@ -4,7 +4,8 @@ import { StoreClosedError } from '../environment.ts'
 import { type Fence, LeaseLostError } from '../leases.ts'
 import type { Migration } from '../migration.ts'
 import type { PostgresAddress } from './address.ts'
-import { commitOutcome, TRANSACTION, type TransactionId } from './commit-outcome.ts'
+import { type CommitGate, openCommitGate } from './commit-gate.ts'
+import { commitOutcome, noteWrite, type WriteId } from './commit-outcome.ts'
 import {
   breaksConnection,
   isOfFailedTransaction,
@@ -50,17 +51,18 @@ const SET_TIME = statement('set_time', `SELECT set_config('tapeline.now_ms', $1,
 /** What was to be committed. */
 interface Sent<R> {
   readonly result: R
-  readonly id: TransactionId | undefined
+  readonly id: WriteId
 }
 
 /** Connections are shared by all stores of a schema in this thread. */
-const shared = new Map<string, { connections: Connections; users: number }>()
+const shared = new Map<string, { connections: Connections; gate: CommitGate; users: number }>()
 
 export function openDatabase(options: DatabaseOptions): Database {
   const { address, schema, clock, fence } = options
   const searchPath = schema === address.schema ? [schema] : [schema, address.schema]
-  const { connections, release } = shareConnections(address, searchPath)
+  const { connections, gate, release } = shareConnections(address, searchPath)
   const pool = {
+    gate,
     take: () => connections.take(fence === undefined ? MAX_WAIT_MS : LEADER_WAIT_MS),
     giveBack: connections.giveBack,
   }
@@ -92,13 +94,10 @@ export function openDatabase(options: DatabaseOptions): Database {
       const isWrite = kind === 'write'
       const begin = isWrite ? BEGIN : isSpread ? BEGIN_READ : BEGIN_SNAPSHOT
       const failed: Promise<unknown>[] = []
-      let numbered: Promise<{ rows: TransactionId[] }> | undefined
+      const id: WriteId = { connection: connection.id, number: isWrite ? connection.nextWrite() : 0 }
       const start = () => {
         failed.push(client.query(begin))
-        if (isWrite) {
-          numbered = client.query<TransactionId>(TRANSACTION)
-          failed.push(numbered)
-        }
+        if (isWrite) failed.push(...noteWrite(connection, id))
         if (isWrite && fence !== undefined)
           failed.push(
             send(connection, CHECK_FENCE, [fence.part, fence.term]).then(({ rowCount }) => {
@@ -131,8 +130,12 @@ export function openDatabase(options: DatabaseOptions): Database {
         })
         await Promise.all(failed)
         isOver = true
-        onCommit({ result, id: (await numbered)?.rows[0] })
-        await client.query(COMMIT)
+        onCommit({ result, id })
+        const answer = client.query(COMMIT)
+        const { command } = await (isWrite ? gate.answer(connection, answer) : answer)
+        // A statement had failed, and nobody has said so.
+        if (command === ROLLBACK.text)
+          throw firstFailure ?? new Error('The server has rolled the transaction back.')
         return result
       } catch (error) {
         isOver = true
@@ -141,19 +144,23 @@ export function openDatabase(options: DatabaseOptions): Database {
           () => (isOfFailedTransaction(error) ? (firstFailure ?? error) : error),
           (first) => (first instanceof LeaseLostError || isOfFailedTransaction(error) ? first : error),
         )
-        if (!breaksConnection(error)) await client.query(ROLLBACK)
+        if (!breaksConnection(error) && !connection.isBroken()) await client.query(ROLLBACK)
         throw reason
       }
     })
   const write = async <R>(run: (transaction: WriteTransaction) => Promise<R>): Promise<R> => {
     let sent: Sent<R> | undefined
+    gate.check()
     try {
       return await transaction('write', run, (each) => {
         sent = each
       })
     } catch (error) {
-      if (sent?.id === undefined || !(error instanceof StoreUnavailableError)) throw error
-      const outcome = await commitOutcome(sent.id, on)
+      if (sent === undefined || !(error instanceof StoreUnavailableError)) throw error
+      const outcome = await commitOutcome(sent.id, async (look) => {
+        gate.check()
+        return on(look)
+      })
       if (outcome === 'committed') return sent.result
       if (outcome === 'aborted') throw error
       throw new StoreUnavailableError(error.message, { cause: error, mayBeDone: true })
@@ -183,8 +190,9 @@ export function openDatabase(options: DatabaseOptions): Database {
   return {
     shortRows,
     rows: (query, values) => on(async (connection) => (await send(connection, query, values)).rows),
-    run: (query, values) => on(async (connection) => (await send(connection, query, values)).rowCount ?? 0),
+    run: (query, values) => write((tx) => tx.run(query, values)),
     write,
+    checkWrites: gate.check,
     snapshot: (run) => transaction('snapshot', run),
     isSpread: async () => {
       isSpread ??= await on(async (connection) => connection.isSpread)
@@ -204,18 +212,21 @@ export function schemaOf({ schema }: PostgresAddress, environment: string): stri
 }
 
 async function withConnection<R>(
-  connections: Pick<Connections, 'giveBack'> & { take(): Promise<ServerConnection> },
+  pool: Pick<Connections, 'giveBack'> & { take(): Promise<ServerConnection>; gate: CommitGate },
   run: (connection: ServerConnection) => Promise<R>,
 ): Promise<R> {
-  const connection = await connections.take()
+  const connection = await pool.take()
   let state: 'good' | 'stale' | 'broken' = 'good'
   try {
-    return await run(connection)
+    connection.takeUnconfirmed()
+    const result = await run(connection)
+    if (connection.takeUnconfirmed()) throw pool.gate.noteUnconfirmed()
+    return result
   } catch (error) {
     state = breaksConnection(error) ? 'broken' : isOfReadOnlyServer(error) ? 'stale' : 'good'
     throw storeError(error)
   } finally {
-    connections.giveBack(connection, state)
+    pool.giveBack(connection, state)
   }
 }
 
@@ -233,15 +244,21 @@ function readyOnce(prepare: () => Promise<void>): () => Promise<void> {
 
 function shareConnections(address: PostgresAddress, searchPath: readonly string[]) {
   const key = JSON.stringify([address, searchPath])
-  const entry = shared.get(key) ?? { connections: openConnections(address, searchPath), users: 0 }
+  const entry = shared.get(key) ?? {
+    connections: openConnections(address, searchPath),
+    gate: openCommitGate(address, searchPath),
+    users: 0,
+  }
   shared.set(key, entry)
   entry.users++
   return {
     connections: entry.connections,
+    gate: entry.gate,
     async release() {
       entry.users--
       if (entry.users > 0) return
       shared.delete(key)
+      entry.gate.end()
       await entry.connections.close()
     },
   }

@@ -14,8 +14,9 @@ export const servedNumbers = (table: string) =>
 
 const CREATE = statement(
   'feeds_create',
-  `INSERT INTO feeds (dataset, source, symbol, interval)
-    SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) ON CONFLICT DO NOTHING`,
+  `INSERT INTO feeds (id, dataset, source, symbol, interval) OVERRIDING SYSTEM VALUE
+    SELECT next_number('feeds_id_seq'), * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[])
+    ON CONFLICT DO NOTHING`,
 )
 export const FIND_FEEDS = statement(
   'feeds_find',

@@ -1,5 +1,8 @@
 import type { Migration } from '../migration.ts'
 
+/** Any number, the same for all processes of all releases. */
+const NUMBERS_LOCK = 0x5450_4c4d
+
 /** In the shared schema, before everything else: the clock and the leases that every other table relies on. */
 export const SHARED_MIGRATIONS: readonly Migration[] = [
   {
@@ -23,6 +26,34 @@ export const SHARED_MIGRATIONS: readonly Migration[] = [
       -- Always empty. Where other tables lie on several servers, a transaction that has touched it commits on all of
       -- them or on none (distribute.ts).
       CREATE TABLE commits (id int PRIMARY KEY);
+    `,
+  },
+  {
+    version: 2,
+    name: 'last writes',
+    sql: `
+      -- The last write of every connection, noted in its own transaction (commit-outcome.ts).
+      CREATE TABLE last_writes (
+        connection text COLLATE "C" PRIMARY KEY,
+        number bigint NOT NULL,
+        at timestamptz NOT NULL
+      ) WITH (fillfactor = 50, autovacuum_vacuum_cost_delay = 0);
+      -- The next number of a sequence, above all that were given on earlier timelines: a standby that took over may not
+      -- have seen the last of them, and processes know them. One lock for all: it is needed once per timeline.
+      CREATE FUNCTION next_number(numbers regclass) RETURNS bigint LANGUAGE plpgsql AS $$
+      DECLARE
+        base bigint := current_setting('tapeline.number_base')::bigint;
+        number bigint := nextval(numbers);
+      BEGIN
+        IF number > base THEN RETURN number; END IF;
+        PERFORM pg_advisory_xact_lock(${NUMBERS_LOCK});
+        number := nextval(numbers);
+        IF number <= base THEN
+          PERFORM setval(numbers, base);
+          number := nextval(numbers);
+        END IF;
+        RETURN number;
+      END $$;
     `,
   },
 ]

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openNotes } from '../../../test/postgres/notes.ts'
+import { postgresPlace, withoutPostgres } from '../../../test/postgres/test-postgres.ts'
+import { StoreUnavailableError } from '../../core/store-unavailable.ts'
+import { statement } from './database.ts'
+
+const skip = withoutPostgres
+const INSERT = statement('insert', 'INSERT INTO notes VALUES ($1)')
+const LOCK = statement('lock', 'SELECT 1 FROM notes WHERE text = $1 FOR UPDATE')
+
+async function withNotes(run: (notes: ReturnType<typeof openNotes>) => Promise<void>): Promise<void> {
+  const place = postgresPlace()
+  const notes = openNotes(place.address)
+  try {
+    await run(notes)
+  } finally {
+    await notes.close()
+    await place.remove()
+  }
+}
+
+test('a commit that the server answers with a rollback is a failure', { skip }, () =>
+  withNotes(async (notes) => {
+    await notes.put('a')
+    const writing = notes.database.write(async (tx) => {
+      await tx.run(INSERT, ['b'])
+      // Whoever overlooks a failure does not make a success of it.
+      await tx.run(INSERT, ['a']).catch(() => {})
+    })
+    await assert.rejects(writing, /duplicate key/)
+    assert.deepEqual(await notes.all(), ['a'])
+    await notes.put('c')
+  }),
+)
+
+test('of two writes that wait for each other one is unavailable and can be repeated', { skip }, () =>
+  withNotes(async (notes) => {
+    await notes.put('a')
+    await notes.put('b')
+    let arrived = 0
+    let meet = () => {}
+    const both = new Promise<void>((resolve) => {
+      meet = resolve
+    })
+    const lock = (first: string, second: string) =>
+      notes.database.write(async (tx) => {
+        await tx.rows(LOCK, [first])
+        if (++arrived === 2) meet()
+        await both
+        await tx.rows(LOCK, [second])
+      })
+    const outcomes = await Promise.allSettled([lock('a', 'b'), lock('b', 'a')])
+    const [failed, ...others] = outcomes.filter(({ status }) => status === 'rejected')
+    assert.equal(others.length, 0)
+    const { reason } = failed as PromiseRejectedResult
+    assert.ok(reason instanceof StoreUnavailableError && !reason.mayBeDone, String(reason))
+  }),
+)
