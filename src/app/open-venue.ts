@@ -5,13 +5,12 @@ import { chooseRecorder, type RecorderParts } from '../ingest/choose-recorder.ts
 import type { Recorder } from '../ingest/shared/recorder.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { ChainlinkOptions } from '../venues/chainlink/venue.ts'
-import type { DeadLetter } from '../venues/dead-letter.ts'
 import type { KalshiOptions } from '../venues/kalshi/venue.ts'
 import { VENUES, type VenueName } from '../venues/list.ts'
 import { MAX_FIRST_FILL_DAYS, withinDays } from '../venues/plan.ts'
 import type { PolymarketHosts } from '../venues/polymarket/describe.ts'
 import type { PolymarketOptions } from '../venues/polymarket/venue.ts'
-import type { Venue } from '../venues/venue.ts'
+import type { Venue, VenueDependencies } from '../venues/venue.ts'
 
 export interface VenueSetting {
   readonly name: VenueName
@@ -25,9 +24,9 @@ export interface VenueSetting {
 export function openVenue(
   { name, ...settings }: VenueSetting,
   clock: Clock,
-  onDeadLetter?: (letter: DeadLetter) => void,
+  more: Pick<VenueDependencies, 'fetch' | 'onDeadLetter'> = {},
 ): Venue {
-  return VENUES[name].create({ clock, ...settings, ...(onDeadLetter === undefined ? {} : { onDeadLetter }) })
+  return VENUES[name].create({ clock, ...settings, ...more })
 }
 
 export function recorderOf(

@@ -2,6 +2,7 @@
  * Recorders of one environment as a thread of their own, so that recording never holds up the API. Takes
  * `RecordOptions` as `workerData`, posts its status four times a second, ends on the message `close`.
  */
+import { uptime } from 'node:os'
 import { join } from 'node:path'
 import { workerData } from 'node:worker_threads'
 import type { Environment } from '../core/environment.ts'
@@ -9,6 +10,7 @@ import type { RetentionRule } from '../core/retention.ts'
 import { sampleFile } from '../ingest/audit/sample-file.ts'
 import { createBackfillPace, whileThereIsRoom } from '../ingest/shared/backfill-pace.ts'
 import { openDeadLetterFile } from '../ingest/shared/dead-letter-file.ts'
+import { keepTime } from '../ingest/shared/keep-time.ts'
 import { letterFilesOnDisk } from '../ingest/shared/letter-files.ts'
 import { createVenueNotices } from '../ingest/shared/venue-notices.ts'
 import { type SourceStatus, supervise } from '../ingest/supervise.ts'
@@ -22,6 +24,8 @@ import { serveCalls } from '../kit/thread-calls.ts'
 import type { Fence } from '../store/leases.ts'
 import { openStores, type StoreAddress } from '../store/open-stores.ts'
 import { VENUES } from '../venues/list.ts'
+import { fetchOverHttp } from '../venues/rest/fetch-over-http.ts'
+import { createVenueClock } from '../venues/venue-clock.ts'
 import { answerBackfills } from './backfill-requests.ts'
 import { backfillVenue, venueOfSource } from './backfill-venue.ts'
 import { openVenue, recorderOf, type VenueSetting } from './open-venue.ts'
@@ -76,20 +80,18 @@ const notices = createVenueNotices(log)
 const pace = createBackfillPace(clock)
 // The disk of a store on another server is not this one.
 const patient = whileThereIsRoom(pace, clock, () => !stores.isShared && room.isLow())
-const venues = options.venues.map((setting) => ({
-  setting,
-  venue: openVenue(setting, clock, letters.add),
-}))
-const recorders = venues.map(({ setting, venue }) => {
+const venues = options.venues.map((setting) => {
+  const time = createVenueClock({ clock, uptime: () => uptime() * 1_000 })
+  const fetch = time.through(fetchOverHttp)
+  return { setting, time, venue: openVenue(setting, time, { fetch, onDeadLetter: letters.add }) }
+})
+const recorders = venues.map(({ setting, time, venue }) => {
   notices.add(venue)
   const samples = sampleFile(join(options.dataFolder, 'audit', `${options.environment}-${setting.name}.json`))
   // Prediction markets restore their state at the same pace: that must not wait for room.
   const own = VENUES[setting.name].plan.kind === 'exchange' ? patient : pace
-  return recorderOf(
-    setting.name,
-    { venue, store, clock, random: Math.random, log, pace: own, audit: { samples } },
-    options,
-  )
+  const parts = { venue, store, clock: time, random: Math.random, log, pace: own, audit: { samples } }
+  return keepTime(recorderOf(setting.name, parts, options), { time, venue, random: Math.random, log })
 })
 const supervisor = supervise({ recorders, coverage: store.coverage, clock, random: Math.random, log })
 const backfills = options.fence === undefined ? undefined : answerCommands(options.fence)
@@ -118,13 +120,13 @@ function answerCommands({ part }: Fence) {
     async run(order, progress) {
       const found = venues.find(({ setting }) => setting.name === venueOfSource(order.source))
       if (found === undefined) throw new Error(`${order.source} is not recorded.`)
-      const { setting, venue } = found
+      const { setting, time, venue } = found
       return backfillVenue(setting.name, {
         ...order,
         ...progress,
         venue,
         store,
-        clock,
+        clock: time,
         random: Math.random,
         log,
       })

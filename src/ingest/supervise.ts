@@ -29,7 +29,7 @@
 import type { Feed } from '../core/feed.ts'
 import type { Source } from '../core/source.ts'
 import { backoffMs } from '../kit/backoff.ts'
-import type { Clock } from '../kit/clock.ts'
+import { type Clock, elapsedMs } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { CoverageStore, Span } from '../store/coverage.ts'
 import type { Recorder, RecorderStatus } from './shared/recorder.ts'
@@ -75,10 +75,11 @@ export function supervise(options: {
   /** Since this process runs. */
   const observed = new Set<Feed>()
   const running = new Set<string>()
+  const timeOf = (recorder: Recorder) => (recorder.clock ?? clock).now()
 
   async function keep(recorder: Recorder): Promise<void> {
     for (let attempt = 0; !signal.aborted; attempt++) {
-      const startedMs = clock.now()
+      const startedMs = elapsedMs(clock)
       running.add(recorder.name)
       try {
         await recorder.run(signal)
@@ -86,7 +87,7 @@ export function supervise(options: {
         if (!signal.aborted) log.error({ venue: recorder.name, err: error }, 'a recorder failed')
       }
       running.delete(recorder.name)
-      if (clock.now() - startedMs > STEADY_AFTER_MS) attempt = 0
+      if (elapsedMs(clock) - startedMs > STEADY_AFTER_MS) attempt = 0
       if (!signal.aborted) await clock.sleep(backoffMs(RESTART, attempt, random), signal)
     }
   }
@@ -103,7 +104,7 @@ export function supervise(options: {
   }
 
   async function gapsOf(recorder: Recorder): Promise<{ count: number; ms: number; openMs: number }> {
-    const nowMs = clock.now()
+    const nowMs = timeOf(recorder)
     let count = 0
     let ms = 0
     let openMs = 0
@@ -128,7 +129,7 @@ export function supervise(options: {
 
   function stateOf(recorder: Recorder, status: RecorderStatus): SourceStatus['state'] {
     if (!running.has(recorder.name) || status.channelsUp === 0 || status.storeFailure !== null) return 'down'
-    const isFresh = status.lastEventMs !== null && clock.now() - status.lastEventMs < STALE_AFTER_MS
+    const isFresh = status.lastEventMs !== null && timeOf(recorder) - status.lastEventMs < STALE_AFTER_MS
     return status.channelsUp === status.channels && isFresh ? 'healthy' : 'stale'
   }
 

@@ -8,6 +8,11 @@ export interface Clock {
   after?(ms: number, run: () => void): () => void
   /** Milliseconds from any beginning; unlike `now` it never jumps when the system's time is set. See `elapsedMs`. */
   elapsed?(): number
+  /**
+   * Calls the listener before anybody reads a time after this process stood still for `ms`: data that its sockets hold is
+   * older than it seems. The function ends that. Left out where nobody looks for it.
+   */
+  onStandstill?(listener: (ms: number) => void): () => void
 }
 
 /** For durations and time limits. A clock that has no such reading, as in tests, gives its time. */

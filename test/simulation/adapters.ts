@@ -9,7 +9,10 @@ export interface Adapter {
   readonly why: string
 }
 
-/** The composition and the shells around it: they choose the adapters, and no simulation loads them. */
+/**
+ * The composition and the shells around it: they choose the adapters, and no simulation loads them, but for
+ * `src/app/lead.ts`, which the guard of the simulation watches while it runs.
+ */
 export const OUTSIDE: readonly string[] = [
   'src/app/',
   'src/app.ts',

@@ -9,6 +9,7 @@ import type { VirtualTime } from './virtual-time.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
+const MAX_CLOCK_ERROR_MS = 3_500
 
 export const NETWORK_FAULTS: readonly FaultKind[] = [
   { kind: 'cut', weight: 3, durationMs: [50, 10 * MINUTE_MS] },
@@ -61,9 +62,31 @@ export const PROCESS_FAULTS: readonly FaultKind[] = [
     kind: 'our-skew',
     weight: 1,
     durationMs: [SECOND_MS, 10 * MINUTE_MS],
-    settings: (random) => ({ offsetMs: random.int(-1_000, 1_000) }),
+    settings: (random) => ({ offsetMs: stepOf(random.int(-1_000, 1_000) / 1_000) }),
   },
 ]
+
+/** Those of recorders: a process that stands still for a while. */
+export const RECORDER_FAULTS: readonly FaultKind[] = [
+  ...PROCESS_FAULTS,
+  { kind: 'pause', weight: 2, durationMs: [SECOND_MS, 10 * MINUTE_MS] },
+]
+
+/** Half of all steps of the clock are corrections of up to a second, the others reach ten minutes, either way. */
+function stepOf(drawn: number): number {
+  const size = Math.abs(drawn)
+  if (size <= 0.5) return Math.round(drawn * 2 * SECOND_MS)
+  return Math.round(Math.sign(drawn) * SECOND_MS * ((10 * MINUTE_MS) / SECOND_MS) ** (2 * size - 1))
+}
+
+/**
+ * How far a recorder's time may be from the true one. It follows its venue, by dates of whole seconds, and a wall clock
+ * that is at most some seconds off.
+ */
+export function clockErrorOf({ kind, settings }: ScheduledFault): number {
+  if (kind !== 'skew' && kind !== 'our-skew') return 0
+  return Math.min(Math.abs(Number(settings.offsetMs)), MAX_CLOCK_ERROR_MS)
+}
 
 export function beginNetworkFault(
   network: Network,

@@ -9,9 +9,11 @@ import type { CandleInterval } from '../../src/core/interval.ts'
 import type { AssetSymbol } from '../../src/core/symbol.ts'
 import { recordExchange } from '../../src/ingest/exchange/record-exchange.ts'
 import { trackedFeeds } from '../../src/ingest/shared/feeds.ts'
+import { keepTime } from '../../src/ingest/shared/keep-time.ts'
 import { ASK_QUIET_AGAIN } from '../../src/ingest/shared/watch-silence.ts'
 import { VENUES } from '../../src/venues/list.ts'
 import type { VenueDescription } from '../../src/venues/venue.ts'
+import { MAX_STANDSTILL_MS } from '../../src/venues/venue-clock.ts'
 import { compareAll, type Subject } from '../ingest/compare.ts'
 import { EXCHANGES, type SandboxVenue } from '../ingest/recording.ts'
 import { startTestExchanges } from '../sandbox/start.ts'
@@ -20,9 +22,10 @@ import {
   beginDiskFault,
   beginNetworkFault,
   beginVenueFault,
+  clockErrorOf,
   DISK_FAULTS,
   NETWORK_FAULTS,
-  PROCESS_FAULTS,
+  RECORDER_FAULTS,
 } from './common-faults.ts'
 import { createLeakWatch } from './leaks.ts'
 import type { Random } from './random.ts'
@@ -121,7 +124,7 @@ const FAULTS_OF: Record<SandboxVenue, readonly FaultKind[]> = {
 export function exchangeKind(venue: SandboxVenue): PartKind {
   return {
     name: venue,
-    faults: [...FAULTS_OF[venue], ...NETWORK_FAULTS, ...DISK_FAULTS, ...PROCESS_FAULTS],
+    faults: [...FAULTS_OF[venue], ...NETWORK_FAULTS, ...DISK_FAULTS, ...RECORDER_FAULTS],
     start: (surroundings) => startExchange(venue, surroundings),
   }
 }
@@ -183,19 +186,22 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
     name: venue,
     outside,
     onChange: () => void restarts.push(time.nowMs),
-    createRecorder({ process, store, log, audit }) {
-      const { clock, random } = process
-      return recordExchange({
-        ...{ plan, clock, random, log, store, audit, symbols: world.symbols },
-        venue: VENUES[name].create({
-          clock,
-          random,
-          dial: network.dialFor(process),
-          fetch: budget.fetchFor(process),
-          hosts: { rest: sandbox[venue].restUrl, stream: sandbox[venue].wsUrl },
-        }),
+    createRecorder({ process, time, store, log, audit }) {
+      const { random } = process
+      const recorded = VENUES[name].create({
+        clock: time,
+        random,
+        dial: network.dialFor(process),
+        fetch: time.through(budget.fetchFor(process)),
+        hosts: { rest: sandbox[venue].restUrl, stream: sandbox[venue].wsUrl },
+      })
+      const recorder = recordExchange({
+        ...{ plan, random, log, store, audit, symbols: world.symbols },
+        clock: time,
+        venue: recorded,
         backfillFromMs: startedMs - world.pastMs,
       })
+      return keepTime(recorder, { time, random, log, venue: recorded })
     },
   })
   const { reader } = recording
@@ -256,8 +262,8 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
       if (fault.kind === 'reorder') lateMs = Math.max(lateMs, SECOND_MS)
       if (fault.kind === 'late') lateMs = Math.max(lateMs, Number(fault.settings.delayMs))
       if (fault.kind === 'slow') lateMs = Math.max(lateMs, Number(fault.settings.slowMs))
-      if (fault.kind === 'skew' || fault.kind === 'our-skew')
-        skewMs = Math.max(skewMs, Math.abs(Number(fault.settings.offsetMs)))
+      if (fault.kind === 'pause') lateMs = Math.max(lateMs, Math.min(fault.durationMs, MAX_STANDSTILL_MS))
+      skewMs = Math.max(skewMs, clockErrorOf(fault))
       return (
         recording.begin(fault) ??
         beginNetworkFault(network, venue, fault) ??

@@ -8,10 +8,11 @@ import { sandboxPredictions } from '../../src/app/sandbox-venues.ts'
 import type { AssetSymbol } from '../../src/core/symbol.ts'
 import { trackedMarketFeeds } from '../../src/ingest/prediction/market-feeds.ts'
 import { recordPredictions } from '../../src/ingest/prediction/record-predictions.ts'
+import { keepTime } from '../../src/ingest/shared/keep-time.ts'
 import { kalshiDescription } from '../../src/venues/kalshi/describe.ts'
 import { VENUES } from '../../src/venues/list.ts'
 import { POLYMARKET_TIMES, polymarketDescription } from '../../src/venues/polymarket/describe.ts'
-import { beginDiskFault, DISK_FAULTS, PROCESS_FAULTS } from './common-faults.ts'
+import { beginDiskFault, DISK_FAULTS, RECORDER_FAULTS } from './common-faults.ts'
 import { createLeakWatch } from './leaks.ts'
 import { createMarketLaws } from './market-laws.ts'
 import { networkFaultsOf, startPredictionWorld, venueFault } from './prediction-world.ts'
@@ -109,7 +110,7 @@ function faultsOf(venue: MarketVenue): FaultKind[] {
 export function marketsKind(venue: MarketVenue): PartKind {
   return {
     name: venue,
-    faults: [...faultsOf(venue), ...networkFaultsOf(HOSTS[venue]), ...DISK_FAULTS, ...PROCESS_FAULTS],
+    faults: [...faultsOf(venue), ...networkFaultsOf(HOSTS[venue]), ...DISK_FAULTS, ...RECORDER_FAULTS],
     start: (surroundings) => startMarkets(venue, surroundings),
   }
 }
@@ -158,16 +159,18 @@ async function startMarkets(venue: MarketVenue, surroundings: Surroundings): Pro
   const recording = await startRecording(surroundings, {
     name: venue,
     outside,
-    createRecorder: ({ process, store, log, audit }) => {
-      const { clock, random } = process
-      return recordPredictions({
-        ...{ plan, store, clock, random, log, audit, symbols: [symbol] },
-        venue: VENUES[venue].create({
-          ...{ clock, random, ...setting },
-          dial: network.dialFor(process),
-          fetch: world.fetchFor(process),
-        }),
+    createRecorder: ({ process, time, store, log, audit }) => {
+      const { random } = process
+      const recorded = VENUES[venue].create({
+        ...{ clock: time, random, ...setting },
+        dial: network.dialFor(process),
+        fetch: time.through(world.fetchFor(process)),
       })
+      const recorder = recordPredictions({
+        ...{ plan, store, clock: time, random, log, audit, symbols: [symbol] },
+        venue: recorded,
+      })
+      return keepTime(recorder, { time, random, log, venue: recorded })
     },
   })
   const { reader } = recording

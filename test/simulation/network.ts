@@ -76,7 +76,7 @@ export function createNetwork(time: VirtualTime, random: Random) {
   function direction(connection: () => Connection, isUp: boolean) {
     let lastMs = 0
     const carry = (arrive: () => void) => {
-      const { server, client, remote, dead, cut } = connection()
+      const { server, process, client, remote, dead, cut } = connection()
       if (isUp ? dead.up : dead.down) return
       const atMs = Math.max(lastMs, time.nowMs + latencyMs(server))
       lastMs = atMs
@@ -86,7 +86,8 @@ export function createNetwork(time: VirtualTime, random: Random) {
         const target = isUp ? remote : client
         // An end that is gone answers with a reset: so does a half-open connection end.
         if (target.readyState === target.CLOSED) cut()
-        else arrive()
+        else if (isUp) arrive()
+        else process.reach(arrive)
       })
     }
     return carry
@@ -106,7 +107,7 @@ export function createNetwork(time: VirtualTime, random: Random) {
       cut() {
         if (!connections.delete(connection)) return
         forget()
-        client.reset()
+        process.reach(() => client.reset())
         remote.reset()
       },
     }
@@ -172,10 +173,14 @@ export function createNetwork(time: VirtualTime, random: Random) {
         if (process.isDead || client.readyState !== client.CONNECTING) return
         if (has('unanswered', name) || has('stall', name)) return
         const now = serverAt(url)
-        if (now === undefined || has('cut', name)) return client.fail(new Error('connect ECONNREFUSED'))
+        const fail = (text: string) => process.reach(() => client.fail(new Error(text)))
+        if (now === undefined || has('cut', name)) return fail('connect ECONNREFUSED')
         const decision = now.endpoint.upgrade?.({ url: new URL(url), headers: lowerCase(headers) }) ?? 'cut'
-        if (decision === 'cut') return client.fail(new Error('socket hang up'))
-        if ('refuse' in decision) return client.refuse(Number(decision.refuse.slice(0, 3)))
+        if (decision === 'cut') return fail('socket hang up')
+        if ('refuse' in decision) {
+          const status = Number(decision.refuse.slice(0, 3))
+          return process.reach(() => client.refuse(status))
+        }
         connect(process, client, name, decision.accept)
       })
       return client as unknown as ReturnType<Dial>
@@ -196,7 +201,7 @@ export function createNetwork(time: VirtualTime, random: Random) {
           open--
           forget()
           init.signal.removeEventListener('abort', onAbort)
-          if (!process.isDead) settle()
+          process.reach(settle)
         }
         const fail = (cause: unknown) => end(() => reject(new TypeError('fetch failed', { cause })))
         const onAbort = () => fail(init.signal.reason)

@@ -11,12 +11,13 @@ import type { AssetSymbol } from '../../src/core/symbol.ts'
 import { ORACLE_INTERVALS } from '../../src/ingest/oracle/close-oracle-candles.ts'
 import { recordOracle } from '../../src/ingest/oracle/record-oracle.ts'
 import { candleFeed } from '../../src/ingest/shared/feeds.ts'
+import { keepTime } from '../../src/ingest/shared/keep-time.ts'
 import { uncovered } from '../../src/ingest/shared/uncovered.ts'
 import { chainlinkDescription } from '../../src/venues/chainlink/describe.ts'
 import { VENUES } from '../../src/venues/list.ts'
 import { compareOracle, trueOracleCandles } from '../predictions/compare-oracle.ts'
 import { HEARTBEAT_MS } from '../predictions/recording.ts'
-import { beginDiskFault, DISK_FAULTS, PROCESS_FAULTS } from './common-faults.ts'
+import { beginDiskFault, DISK_FAULTS, RECORDER_FAULTS } from './common-faults.ts'
 import { createLeakWatch } from './leaks.ts'
 import { networkFaultsOf, PROVIDERS, startPredictionWorld, venueFault } from './prediction-world.ts'
 import type { Random } from './random.ts'
@@ -85,7 +86,7 @@ const VENUE_FAULTS: readonly FaultKind[] = [
 
 export const oracleKind: PartKind = {
   name: NAME,
-  faults: [...VENUE_FAULTS, ...networkFaultsOf(HOSTS), ...DISK_FAULTS, ...PROCESS_FAULTS],
+  faults: [...VENUE_FAULTS, ...networkFaultsOf(HOSTS), ...DISK_FAULTS, ...RECORDER_FAULTS],
   start: startOracle,
 }
 
@@ -116,18 +117,21 @@ async function startOracle(surroundings: Surroundings): Promise<Part> {
   const recording = await startRecording(surroundings, {
     name: NAME,
     outside,
-    createRecorder: ({ process, store, log, audit }) =>
-      recordOracle({
-        ...{ store, log, audit, symbols, backMs, clock: process.clock, random: process.random },
-        venue: VENUES[NAME].create({
-          clock: process.clock,
-          random: process.random,
-          dial: network.dialFor(process),
-          fetch: world.fetchFor(process),
-          chainlink: { providers: sandbox.ethereum.urls, proxies: sandbox.ethereum.proxies },
-        }),
+    createRecorder: ({ process, time, store, log, audit }) => {
+      const { random } = process
+      const recorded = VENUES[NAME].create({
+        ...{ clock: time, random },
+        dial: network.dialFor(process),
+        fetch: time.through(world.fetchFor(process)),
+        chainlink: { providers: sandbox.ethereum.urls, proxies: sandbox.ethereum.proxies },
+      })
+      const recorder = recordOracle({
+        ...{ store, log, audit, symbols, backMs, random, clock: time },
+        venue: recorded,
         heartbeatMs: HEARTBEAT_MS,
-      }),
+      })
+      return keepTime(recorder, { time, random, log, venue: recorded })
+    },
   })
   const { reader } = recording
   const feeds = symbols.flatMap((symbol) =>

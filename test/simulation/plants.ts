@@ -173,4 +173,15 @@ export const PLANTS: readonly Plant[] = [
       ),
     ],
   },
+  {
+    name: 'writer without a fence',
+    parts: RECORDED,
+    edits: [
+      edit(
+        'test/simulation/leases.ts',
+        'if (!(await isOurs())) throw',
+        'if (!(await isOurs()) && fence.term < 0) throw',
+      ),
+    ],
+  },
 ]

@@ -1,10 +1,13 @@
 /**
  * A simulated process: what the parts of the service inside it get of the world. After its death none of it calls back
- * or resolves again, so that whatever its code still awaits stays unfinished for ever, as with a real `kill -9`.
+ * or resolves again, so that whatever its code still awaits stays unfinished for ever, as with a real `kill -9`. While it
+ * is stopped (`SIGSTOP`), what reaches it waits; its clocks go on.
  */
 import type { Clock } from '../../src/kit/clock.ts'
 import type { Random } from './random.ts'
 import type { VirtualTime } from './virtual-time.ts'
+
+type Arrival = 'timer' | 'data'
 
 export class SimulatedProcess {
   readonly name: string
@@ -15,6 +18,10 @@ export class SimulatedProcess {
   readonly #endings = new Set<() => void>()
   #skewMs = 0
   #isDead = false
+  /** Faults that stop it. */
+  #stops = 0
+  /** What has reached it since it was stopped and was not handled yet. */
+  #held: { readonly kind: Arrival; readonly run: () => void }[] = []
   #timers = 0
 
   constructor(name: string, time: VirtualTime, random: Random) {
@@ -32,6 +39,10 @@ export class SimulatedProcess {
 
   get isDead(): boolean {
     return this.#isDead
+  }
+
+  get isStopped(): boolean {
+    return this.#stops > 0
   }
 
   /** Timers that wait: a process at rest has the same number again. */
@@ -53,16 +64,50 @@ export class SimulatedProcess {
   kill(): void {
     if (this.#isDead) return
     this.#isDead = true
+    this.#held = []
     for (const end of [...this.#endings]) end()
     this.#endings.clear()
+  }
+
+  /** Until as many calls of `goOn`. */
+  stop(): void {
+    this.#stops += 1
+  }
+
+  /** Handles what has come meanwhile: either the sockets first, or the timers. */
+  goOn(): void {
+    if (this.#stops === 0 || --this.#stops > 0) return
+    const first = this.random.pick<Arrival>(['timer', 'data'])
+    const [early, late] = [true, false].map((isFirst) =>
+      this.#held.filter(({ kind }) => (kind === first) === isFirst),
+    )
+    this.#held = [...(early ?? []), ...(late ?? [])]
+    this.#handleNext()
+  }
+
+  /** Something from outside reaches the process. */
+  reach(run: () => void, kind: Arrival = 'data'): void {
+    if (this.#isDead) return
+    if (this.#stops > 0 || this.#held.length > 0) this.#held.push({ kind, run })
+    else run()
+  }
+
+  /** One after another, each with everything that follows from it. */
+  #handleNext(): void {
+    if (this.#stops > 0 || this.#isDead || this.#held.length === 0) return
+    this.#time.after(0, () => {
+      if (this.#stops > 0 || this.#isDead) return
+      this.#held.shift()?.run()
+      this.#handleNext()
+    })
   }
 
   /** The promise of something outside: it stays open for ever when the process is dead by then. */
   outside<T>(promise: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       promise.then(
-        (value) => this.#isDead || resolve(value),
-        (error) => this.#isDead || reject(error),
+        (value) => this.reach(() => resolve(value)),
+        (error) => this.reach(() => reject(error)),
       )
     })
   }
@@ -77,10 +122,13 @@ export class SimulatedProcess {
       this.#timers--
       this.#endings.delete(cancel)
     }
-    const cancelTimer = this.#time.after(ms, () => {
-      end()
-      run()
-    })
+    const cancelTimer = this.#time.after(ms, () =>
+      this.reach(() => {
+        if (isOver) return
+        end()
+        run()
+      }, 'timer'),
+    )
     const cancel = () => {
       cancelTimer()
       end()

@@ -1,30 +1,50 @@
 /**
- * A recorder in a simulated process of its own, which faults kill, end and start again. Whatever overlaps: there is never
- * more than one, and there is one again when the last fault that kept it down is over.
+ * A recorder in simulated processes, which faults kill, end, stop and start again. Some worlds have two processes, of
+ * which the real `leadPart` lets one record:
+ *
+ *   member ──lease──▶ leads ──▶ recorder ──▶ fenced store
+ *   member ──waits for the lease
+ *
+ * Whatever overlaps: a member is never there twice, and it is there again when the last fault that kept it down is over.
  */
 import { mkdirSync } from 'node:fs'
+import { type Leader, type LedPart, leadPart } from '../../src/app/lead.ts'
 import { type AuditOptions, sumAudits } from '../../src/ingest/audit/audit.ts'
 import type { Recorder } from '../../src/ingest/shared/recorder.ts'
 import { type Supervisor, supervise } from '../../src/ingest/supervise.ts'
 import type { Logger } from '../../src/kit/log.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
 import { openStores, type SqliteAddress } from '../../src/store/open-stores.ts'
+import { createVenueClock, type VenueClock } from '../../src/venues/venue-clock.ts'
 import { beginStrike } from './common-faults.ts'
+import { behindFence, leasesOf } from './leases.ts'
 import type { SimulatedProcess } from './process.ts'
 import type { ScheduledFault } from './schedule.ts'
 import type { Surroundings } from './simulation.ts'
 
+/** A place where a process runs, one after another. */
+interface Member {
+  readonly name: string
+  incarnations: number
+  skewMs: number
+  /** Faults that keep it down. */
+  holds: number
+  running: Running | undefined
+}
+
 interface Running {
   readonly process: SimulatedProcess
-  readonly supervisor: Supervisor
-  readonly store: EnvironmentStore
+  readonly leader: Promise<Leader>
   readonly gone: PromiseWithResolvers<void>
+  supervisor: Supervisor | undefined
+  store: EnvironmentStore | undefined
+  isEnding: boolean
 }
 
 export interface SimulatedRecording {
   /** What a reader in another process sees. */
   readonly reader: EnvironmentStore
-  /** Timers of the process that runs now. */
+  /** Timers of the processes that run now. */
   readonly timers: number
   /** What the service's own checks of laws 2, 3 and 5 have found wrong. */
   judge(): string[]
@@ -33,6 +53,10 @@ export interface SimulatedRecording {
   /** Ends it as a signal would. */
   end(): Promise<void>
 }
+
+/** The share of worlds in which two processes share the store. */
+const SHARED_WORLDS = 0.3
+const PART = 'record/simulated'
 
 export async function startRecording(
   surroundings: Surroundings,
@@ -44,6 +68,7 @@ export async function startRecording(
     readonly onChange?: () => void
     readonly createRecorder: (parts: {
       process: SimulatedProcess
+      time: VenueClock
       store: EnvironmentStore
       log: Logger
       audit: AuditOptions
@@ -51,13 +76,16 @@ export async function startRecording(
   },
 ): Promise<SimulatedRecording> {
   const { folder, disk, note } = surroundings
+  const { outside } = options
   mkdirSync(folder, { recursive: true })
   const address: SqliteAddress = { engine: 'sqlite', folder, cacheMb: 8, writes: 'inline', sync: 'off' }
-  let running: Running | undefined
-  let incarnation = 0
-  let skewMs = 0
-  /** Faults that keep it down. */
-  let holds = 0
+  const isShared = surroundings.random.stream('processes').chance(SHARED_WORLDS)
+  const leases = isShared ? openStores(address, outside.clock).leases() : undefined
+  const members: Member[] = (isShared ? [' a', ' b'] : ['']).map((suffix) => ({
+    name: `${options.name} recorder${suffix}`,
+    ...{ incarnations: 0, skewMs: 0, holds: 0, running: undefined },
+  }))
+  if (isShared) note(`${options.name}: two processes`)
   /** Of the processes before. */
   let differences = 0
   let samples: string | undefined
@@ -70,89 +98,144 @@ export async function startRecording(
     },
   }
   const differencesOf = ({ supervisor }: Running) =>
-    supervisor.status().reduce((sum, { detail }) => sum + sumAudits(detail.audits).differences, 0)
+    (supervisor?.status() ?? []).reduce((sum, { detail }) => sum + sumAudits(detail.audits).differences, 0)
 
-  async function start(): Promise<void> {
-    if (holds > 0 || running !== undefined) return
-    const process = surroundings.startProcess(`${options.name} recorder ${++incarnation}`)
-    process.setSkew(skewMs)
+  function start(member: Member): void {
+    if (member.holds > 0 || member.running !== undefined) return
+    const process = surroundings.startProcess(`${member.name} ${++member.incarnations}`)
+    process.setSkew(member.skewMs)
     const log = surroundings.logOf(process)
     const { clock, random } = process
-    const store = await openStores(address, clock).environment('test', { use: 'recorder' })
-    if (holds > 0 || running !== undefined) return store.close()
-    const behindDisk = disk.behind(store, process, (operation) => operation === 'write')
-    const recorder = options.createRecorder({ process, store: behindDisk, log, audit })
-    const supervisor = supervise({ recorders: [recorder], coverage: behindDisk.coverage, clock, random, log })
-    running = { process, supervisor, store, gone: Promise.withResolvers() }
-    options.onChange?.()
+    const own: Running = {
+      ...{ process, gone: Promise.withResolvers<void>(), supervisor: undefined, store: undefined },
+      isEnding: false,
+      leader: leadPart(
+        PART,
+        { leases: leases && leasesOf(process, leases, surroundings.time), holder: process.name, clock, log },
+        async (fence): Promise<LedPart> => {
+          const opening = openStores(address, clock).environment('test', { use: 'recorder' })
+          void opening.then((store) => {
+            if (process.isDead) void store.close()
+            else own.store = store
+          })
+          const opened = await process.outside(opening)
+          const fenced = fence === undefined ? opened : behindFence(opened, leases, fence)
+          const store = disk.behind(fenced, process, (operation) => operation === 'write')
+          const time = createVenueClock({ clock })
+          const recorder = options.createRecorder({ process, time, store, log, audit })
+          const supervisor = supervise({
+            ...{ recorders: [recorder], coverage: store.coverage, clock, random, log },
+          })
+          own.supervisor = supervisor
+          options.onChange?.()
+          return {
+            async close() {
+              await supervisor.close()
+              if (process.isDead) return
+              differences += differencesOf(own)
+              own.supervisor = undefined
+              own.store = undefined
+              await opened.close()
+            },
+          }
+        },
+      ),
+    }
+    member.running = own
   }
 
-  async function kill(own: Running): Promise<void> {
-    const { process, store, gone } = own
+  async function kill(member: Member, own: Running): Promise<void> {
+    const { process, gone } = own
     if (process.isDead) return
     differences += differencesOf(own)
     process.kill()
     options.onChange?.()
     surroundings.lookSoon()
-    await store.close()
-    running = undefined
+    await own.store?.close()
+    member.running = undefined
     gone.resolve()
   }
 
-  async function endCleanly(own: Running): Promise<void> {
-    const { process, supervisor, store, gone } = own
-    await supervisor.close()
-    if (process.isDead) return
-    differences += differencesOf(own)
-    await store.close()
-    running = undefined
-    gone.resolve()
+  async function endCleanly(member: Member, own: Running): Promise<void> {
+    if (own.isEnding) return
+    own.isEnding = true
+    const leader = await own.leader
+    await leader.close()
+    if (own.process.isDead) return
+    member.running = undefined
+    own.gone.resolve()
   }
 
-  function keepDown(end: (running: Running) => Promise<void>): () => void {
-    holds++
+  function keepDown(member: Member, end: typeof kill): () => void {
+    const { running } = member
+    member.holds++
     const gone = running?.gone.promise ?? Promise.resolve()
-    if (running !== undefined) void end(running)
+    if (running !== undefined) void end(member, running)
     return () => {
-      holds--
-      void gone.then(start)
+      member.holds--
+      void gone.then(() => start(member))
     }
   }
 
-  await start()
-  const reader = await openStores(address, options.outside.clock).environment('test')
+  /** The one that records, or the first. */
+  const leading = () =>
+    members.find(({ running }) => running?.supervisor !== undefined) ?? (members[0] as Member)
+
+  for (const member of members) start(member)
+  await members[0]?.running?.leader
+  const reader = await openStores(address, outside.clock).environment('test')
   return {
     reader,
     get timers() {
-      return running?.process.timers ?? 0
+      return members.reduce((sum, { running }) => sum + (running?.process.timers ?? 0), 0)
     },
     judge() {
-      const found = differences + (running === undefined ? 0 : differencesOf(running))
+      const found = members.reduce(
+        (sum, { running }) => sum + (running === undefined ? 0 : differencesOf(running)),
+        differences,
+      )
       return found === 0
         ? []
         : [`2 the service itself found ${found} differences between what it says and what is`]
     },
     begin(fault) {
       const { kind, settings } = fault
-      if (kind === 'strike')
-        return beginStrike(surroundings, fault, () => {
-          note('killed at a write')
-          return keepDown(kill)
-        })
-      if (kind === 'kill') return keepDown(kill)
-      if (kind === 'restart') return keepDown(endCleanly)
-      if (kind !== 'our-skew') return undefined
-      const offsetMs = Number(settings.offsetMs)
-      skewMs += offsetMs
-      running?.process.setSkew(skewMs)
-      return () => {
-        skewMs -= offsetMs
-        running?.process.setSkew(skewMs)
+      const member = leading()
+      switch (kind) {
+        case 'strike':
+          return beginStrike(surroundings, fault, (process) => {
+            note('killed at a write')
+            return keepDown(members.find(({ running }) => running?.process === process) ?? member, kill)
+          })
+        case 'kill':
+          return keepDown(member, kill)
+        case 'restart':
+          return keepDown(member, endCleanly)
+        case 'pause': {
+          const process = member.running?.process
+          process?.stop()
+          return () => process?.goOn()
+        }
+        case 'our-skew': {
+          const change = (offsetMs: number) => {
+            member.skewMs += offsetMs
+            member.running?.process.setSkew(member.skewMs)
+          }
+          const offsetMs = Number(settings.offsetMs)
+          change(offsetMs)
+          return () => change(-offsetMs)
+        }
       }
+      return undefined
     },
     async end() {
-      holds++
-      if (running !== undefined) await endCleanly(running)
+      for (const member of members) {
+        member.holds++
+        // A law that was broken ends the simulation in the middle of a fault.
+        while (member.running?.process.isStopped) member.running.process.goOn()
+        if (member.running !== undefined) await endCleanly(member, member.running)
+      }
+      await leases?.close()
       await reader.close()
     },
   }

@@ -2,7 +2,9 @@
  * How far a row may lie from its instant, because a fault made frames late or moved a clock. Only while the fault has an
  * effect: a wrong row at any other time is wrong.
  */
+import { MAX_STANDSTILL_MS } from '../../src/venues/venue-clock.ts'
 import type { Slack } from '../predictions/compare.ts'
+import { clockErrorOf } from './common-faults.ts'
 import type { ScheduledFault } from './schedule.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
@@ -26,7 +28,8 @@ export function createSlack(
 ) {
   const disturbed: (Slack & { fromMs: number; toMs: number })[] = []
   return {
-    begin({ kind, durationMs, settings }: ScheduledFault): void {
+    begin(fault: ScheduledFault): void {
+      const { kind, durationMs, settings } = fault
       const { provenWithinMs } = options
       if (provenWithinMs !== undefined && LOSSES.includes(kind) && LOST_CHANNELS.includes(settings.channel))
         disturbed.push({
@@ -35,7 +38,7 @@ export function createSlack(
           ...{ behindMs: 0, aheadMs: 0, isUnproven: true },
         })
       const lateMs = latenessOf(kind, durationMs, settings)
-      const skewMs = kind === 'skew' || kind === 'our-skew' ? Math.abs(Number(settings.offsetMs)) : 0
+      const skewMs = clockErrorOf(fault)
       if (lateMs === 0 && skewMs === 0) return
       disturbed.push({
         fromMs: time.nowMs - BEFORE_MS,
@@ -62,6 +65,7 @@ export function createSlack(
 
 function latenessOf(kind: string, durationMs: number, settings: ScheduledFault['settings']): number {
   if (kind === 'stall') return durationMs
+  if (kind === 'pause') return Math.min(durationMs, MAX_STANDSTILL_MS)
   if (kind === 'slow') return Number(settings.slowMs)
   return kind === 'late' ? Number(settings.delayMs) : 0
 }

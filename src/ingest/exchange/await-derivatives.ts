@@ -78,7 +78,9 @@ export class DerivativesProgress {
       this.fundingToMs = await requestFunding(this.parts, { fromMs: this.fundingToMs, toMs: nowMs }, true)
       if (this.fundingToMs <= hourMs && nowMs - toMs <= PATIENCE_MS) return 0
     }
-    return plan.openInterest === 'requested' ? Math.min(toMs, this.interestLimit(nowMs)) : toMs
+    if (plan.openInterest === 'requested') return Math.min(toMs, this.interestLimit(nowMs))
+    // Of a sample that is due it is decided within a second or two whether it is known.
+    return this.sampler.nextMs <= toMs ? this.sampler.nextMs - MINUTE_MS : toMs
   }
 
   /** When the first sample that is not known was due, or will be. */

@@ -9,7 +9,7 @@ const FRESH_MS = 30_000
 
 export class OpenInterestSampler {
   private latest: { receivedMs: number; openInterest: string; valueUsd: string } | undefined
-  private nextMs: number | undefined
+  private awaitedMs: number | undefined
 
   /** Gives the sample of a grid point that passed before this observation. */
   receive({ receivedMs, openInterest, valueUsd }: OpenInterestObservation): OpenInterestInput | undefined {
@@ -23,17 +23,22 @@ export class OpenInterestSampler {
   pass(receivedToMs: number): OpenInterestInput | undefined {
     const { latest } = this
     if (latest === undefined) return undefined
-    this.nextMs ??= Math.ceil(latest.receivedMs / OPEN_INTEREST_GRID_MS) * OPEN_INTEREST_GRID_MS
-    const gridMs = this.nextMs
+    this.awaitedMs ??= Math.ceil(latest.receivedMs / OPEN_INTEREST_GRID_MS) * OPEN_INTEREST_GRID_MS
+    const gridMs = this.awaitedMs
     if (gridMs > receivedToMs) return undefined
-    this.nextMs =
+    this.awaitedMs =
       Math.floor(receivedToMs / OPEN_INTEREST_GRID_MS) * OPEN_INTEREST_GRID_MS + OPEN_INTEREST_GRID_MS
     if (latest.receivedMs > gridMs || gridMs - latest.receivedMs > FRESH_MS) return undefined
     return { time: gridMs, openInterest: latest.openInterest, openInterestUsd: latest.valueUsd }
   }
 
+  /** The grid point of the sample that is not decided yet. */
+  get nextMs(): number {
+    return this.awaitedMs ?? Number.POSITIVE_INFINITY
+  }
+
   /** Whether the sample of a grid point is decided. */
   hasPassed(gridMs: number): boolean {
-    return this.nextMs !== undefined && this.nextMs > gridMs
+    return this.awaitedMs !== undefined && this.awaitedMs > gridMs
   }
 }

@@ -31,7 +31,7 @@ const LIQUIDATION_TRANSIT_MS = 1_000
 /** An unreadable frame may have carried anything of this much time before it. */
 const DAMAGE_MS = 1_000
 /** Disconnects that we caused; all others count as the venue's. */
-const OWN_REASONS = /consumer too slow|replaced/
+const OWN_REASONS = /consumer too slow|replaced|stood still/
 
 interface DispatchParts {
   readonly recorders: ReadonlyMap<AssetSymbol, LiveRecorder>

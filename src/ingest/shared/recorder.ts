@@ -1,11 +1,14 @@
 /** What the supervisor runs: something that records one venue until it is stopped. */
 import type { Feed } from '../../core/feed.ts'
 import type { Source } from '../../core/source.ts'
+import type { Clock } from '../../kit/clock.ts'
 import type { AuditCounts } from '../audit/audit.ts'
 
 export interface Recorder {
   readonly name: string
   readonly source: Source
+  /** The clock of its data, where that is not the one of the process. */
+  readonly clock?: Clock
   /** Records until the signal; rejects on a fault that it cannot recover from. May be called again. */
   run(signal: AbortSignal): Promise<void>
   status(): RecorderStatus

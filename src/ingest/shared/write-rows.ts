@@ -17,6 +17,7 @@ import type { Clock } from '../../kit/clock.ts'
 import type { Logger } from '../../kit/log.ts'
 import { type GapReason, gap, observed, retracted } from '../../store/coverage.ts'
 import { type EnvironmentStore, RowsRefusedError, StoreClosedError } from '../../store/environment.ts'
+import { LeaseLostError } from '../../store/leases.ts'
 import { batchChanges } from './batch-changes.ts'
 import { createRefusedRows } from './refused-rows.ts'
 import { type CoverageDecision, type RefusedRow, RowBatch } from './row-batch.ts'
@@ -88,6 +89,8 @@ export function createRowWriter(options: {
       } catch (error) {
         if (error instanceof StoreClosedError || error instanceof RowsRefusedError || closed) throw error
         failure = error instanceof Error ? error.message : String(error)
+        // Another process records: what it does not know of is a gap there.
+        if (error instanceof LeaseLostError) throw error
         log.error({ err: error }, 'rows could not be written')
         await clock.sleep(backoffMs(RETRY, attempt, random), stop.signal)
       }

@@ -73,12 +73,15 @@ export function listenToRounds(options: {
     return found.sort((a, b) => Number(roundOf(a.roundId) - roundOf(b.roundId)))
   }
 
-  function tellConnection(io: SessionIo, answered: boolean): void {
+  function tellConnection(
+    io: SessionIo,
+    answered: boolean,
+    reason = `fewer than ${quorum.needed} nodes answer`,
+  ): void {
     const nowMs = clock.now()
     const about = { source: 'oracle' as const, receivedMs: nowMs, route: ROUTE, channels }
     if (answered && !isUp) io.report({ kind: 'connected', ...about })
     if (!answered && isUp) {
-      const reason = `fewer than ${quorum.needed} nodes answer`
       io.report({ kind: 'disconnected', ...about, reason, sinceMs: answeredMs })
     }
     isUp = answered
@@ -88,6 +91,7 @@ export function listenToRounds(options: {
   return {
     channels,
     async run(io) {
+      const forget = clock.onStandstill?.(() => tellConnection(io, false, 'stood still'))
       while (!io.signal.aborted) {
         const startedMs = clock.now()
         try {
@@ -98,6 +102,7 @@ export function listenToRounds(options: {
         const restMs = (options.pollEveryMs ?? CHAINLINK_TIMES.pollEveryMs) - (clock.now() - startedMs)
         await clock.sleep(Math.max(1, restMs), io.signal).catch(() => {})
       }
+      forget?.()
     },
   }
 }

@@ -73,7 +73,7 @@ class RunningSession implements LiveSession {
   }
 
   start(): void {
-    const { routes, polls, tasks } = this.#options
+    const { routes, polls, tasks, clock } = this.#options
     for (const route of routes) this.#connections.push(this.#startRoute(route))
     const polling = polls.map((poll) => this.#startPoll(poll))
     for (const channel of tasks?.channels ?? []) {
@@ -81,12 +81,16 @@ class RunningSession implements LiveSession {
       const isPolled = channel.topic === 'markets' || tasks?.polled?.includes(channel.topic)
       if (isPolled !== true) this.#intake.subscribed(channelKey(channel))
     }
+    const forget = clock.onStandstill?.((ms) => this.#stoodStill(ms))
     this.#finished = Promise.all([
       ...this.#connections.map((connection) => connection.stopped),
       ...polling,
       tasks?.run(this.#ioOfTasks()).catch(() => {}),
       this.#watchSilence().catch(() => {}),
-    ]).then(() => this.#intake.queue.end())
+    ]).then(() => {
+      forget?.()
+      this.#intake.queue.end()
+    })
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Observation> {
@@ -143,6 +147,12 @@ class RunningSession implements LiveSession {
       this.#intake.watch.forgive(now - this.#pausedSinceMs)
     }
     for (const connection of this.#connections) connection.setPaused(paused)
+  }
+
+  /** What the sockets hold is older than it would seem: it is not read. */
+  #stoodStill(ms: number): void {
+    const seconds = Math.round(ms / 1_000)
+    for (const connection of this.#connections) connection.cut(`stood still for ${seconds} s`)
   }
 
   #startRoute(route: SocketRoute): Connection {

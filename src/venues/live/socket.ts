@@ -204,7 +204,7 @@ export class VenueSocket {
       this.#endReason ??= reasonOf(error)
     })
     this.#socket.on('open', () => this.#onOpen())
-    this.#socket.on('ping', () => this.#liveness.onTraffic(this.#options.clock.now()))
+    this.#socket.on('ping', () => this.#onPing())
     this.#socket.on('message', (data, isBinary) => this.#onMessage(data, isBinary))
     this.#socket.on('close', (code, reason) => this.#end(closeText(code, reason.toString())))
     this.#watch().catch(() => {})
@@ -236,10 +236,17 @@ export class VenueSocket {
     this.#reportReady()
   }
 
+  #onPing(): void {
+    const nowMs = this.#options.clock.now()
+    if (!this.#life.signal.aborted) this.#liveness.onTraffic(nowMs)
+  }
+
   #onMessage(data: RawData, isBinary: boolean): void {
     if (this.#life.signal.aborted) return
     const { protocol, clock, events } = this.#options
     const nowMs = clock.now()
+    // Reading the time may have shown that this process stood still.
+    if (this.#life.signal.aborted) return
     this.#liveness.onTraffic(nowMs)
     const text = data.toString()
     const isUnreadable = isBinary || (Buffer.isBuffer(data) && hasTooManyValues(data))

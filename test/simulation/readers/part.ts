@@ -61,18 +61,6 @@ const READER_FAULTS: readonly FaultKind[] = [
 const NOTICED_WITHIN_MS = SECOND_MS
 const NOTICED_STEP_MS = 30 * SECOND_MS
 
-/** Half of all steps of the clock are corrections of up to a second, the others reach ten minutes, either way. */
-const withClockSteps = (fault: FaultKind): FaultKind =>
-  fault.kind === 'our-skew'
-    ? { ...fault, settings: (random) => ({ offsetMs: stepOf(random.int(-1_000, 1_000) / 1_000) }) }
-    : fault
-
-function stepOf(drawn: number): number {
-  const size = Math.abs(drawn)
-  if (size <= 0.5) return Math.round(drawn * 2 * SECOND_MS)
-  return Math.round(Math.sign(drawn) * SECOND_MS * ((10 * MINUTE_MS) / SECOND_MS) ** (2 * size - 1))
-}
-
 /** The log has a writer of its own. */
 const atSomeStore = (fault: FaultKind): FaultKind =>
   fault.kind === 'strike'
@@ -84,12 +72,7 @@ const atSomeStore = (fault: FaultKind): FaultKind =>
 
 export const readersKind: PartKind = {
   name: 'readers',
-  faults: [
-    ...READER_FAULTS,
-    ...NETWORK_FAULTS,
-    ...DISK_FAULTS,
-    ...PROCESS_FAULTS.map(atSomeStore).map(withClockSteps),
-  ],
+  faults: [...READER_FAULTS, ...NETWORK_FAULTS, ...DISK_FAULTS, ...PROCESS_FAULTS.map(atSomeStore)],
   start: startReaders,
 }
 

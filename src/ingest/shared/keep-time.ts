@@ -1,0 +1,70 @@
+/**
+ * Lets a recorder run on its venue's time:
+ *
+ *   any answer of the venue ──▶ the time is known ──▶ the recorder runs, and the venue is asked again when it was quiet
+ *
+ * Before that nothing is recorded: it would have a time that nobody knows.
+ */
+import { backoffMs } from '../../kit/backoff.ts'
+import type { Logger } from '../../kit/log.ts'
+import type { Venue } from '../../venues/venue.ts'
+import type { VenueClock } from '../../venues/venue-clock.ts'
+import type { Recorder } from './recorder.ts'
+
+const ASK_AGAIN = { baseMs: 1_000, capMs: 15_000 }
+/** Without any other answer of the venue for so long, it is asked. */
+const ASK_AFTER_MS = 300_000
+const LOOK_EVERY_MS = 30_000
+
+export function keepTime(
+  recorder: Recorder,
+  parts: {
+    readonly time: VenueClock
+    readonly venue: Pick<Venue, 'check'>
+    readonly random: () => number
+    readonly log: Logger
+  },
+): Recorder {
+  const { time, venue, random, log } = parts
+
+  /** Until the venue has answered anything at all. */
+  async function ask(signal: AbortSignal): Promise<void> {
+    for (let attempt = 0; !time.isKnown; attempt++) {
+      const enough = new AbortController()
+      await Promise.race([venue.check({ signal: AbortSignal.any([signal, enough.signal]) }), time.whenKnown])
+      enough.abort()
+      signal.throwIfAborted()
+      if (time.isKnown) return
+      if (attempt === 0) log.warn({ venue: recorder.name }, 'the time of a venue is not known yet')
+      await time.sleep(backoffMs(ASK_AGAIN, attempt, random), signal)
+    }
+  }
+
+  async function askAgain(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await time.sleep(LOOK_EVERY_MS, signal)
+      if (time.elapsed() - time.setAtMs >= ASK_AFTER_MS) await venue.check({ signal })
+    }
+  }
+
+  return {
+    ...recorder,
+    clock: time,
+    async run(stopped) {
+      const endWatch = time.watch()
+      const end = new AbortController()
+      const signal = AbortSignal.any([stopped, end.signal])
+      try {
+        await ask(stopped)
+        const asking = askAgain(signal).catch(() => {})
+        await recorder.run(stopped).finally(() => end.abort())
+        await asking
+      } catch (error) {
+        if (!stopped.aborted) throw error
+      } finally {
+        end.abort()
+        endWatch()
+      }
+    },
+  }
+}
