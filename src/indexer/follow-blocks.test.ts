@@ -13,7 +13,7 @@ import { createIndexer } from './indexer.ts'
 const hash = (digit: string) => digit.repeat(64)
 
 /** One fill from a block that no node knows; the node's oldest block has that blue score. */
-async function fillOver(oldestBlueScore: number) {
+async function fillOver(oldestBlueScore: number, answerFrom?: (from: string) => string) {
   const { chain, events, close } = storesIn(':memory:').chain('test')
   const now = () => 9_000
   const indexer = await createIndexer({ chain, events, network: 'testnet-10', now, dropAfterMs: 1 })
@@ -32,6 +32,7 @@ async function fillOver(oldestBlueScore: number) {
     chainFrom: unknown,
     blocksFrom: async (from) => {
       asked.push(from)
+      if (answerFrom !== undefined) return { kind: 'bytes', bytes: Buffer.from(answerFrom(from)), node: 'n' }
       return from === oldest.hash ? { kind: 'bytes', bytes, node: 'n' } : { kind: 'unknown_block' }
     },
     mempool: unknown,
@@ -87,5 +88,21 @@ test('a node that is behind, or a gap of the chain itself, is no gap of blocks',
     const { written, troubles } = await fillOver(score)
     assert.deepEqual(written, [])
     assert.equal(troubles.length, 1)
+  }
+})
+
+test('a node whose answers go round in circles, or have no scores, is not asked without end', async () => {
+  const answer = (name: string, blueScore: unknown) => {
+    const header = { hash: hash(name), blueScore, daaScore: 9, timestamp: 9_000 }
+    const verboseData = { transactionIds: [], isChainBlock: true }
+    return JSON.stringify({ blocks: [{ header, verboseData, transactions: [] }] })
+  }
+  const circle = await fillOver(20, (from) => answer(from === hash('a') ? 'b' : 'a', 60))
+  assert.ok(circle.asked.length < 10, `${circle.asked.length} questions`)
+  assert.match(circle.troubles.join(), /not above it/)
+  for (const blueScore of [null, undefined, 'x', -1, 1.5]) {
+    const { asked, troubles } = await fillOver(20, () => answer('a', blueScore))
+    assert.ok(asked.length < 10, `${asked.length} questions`)
+    assert.match(troubles.join(), /no score/)
   }
 })

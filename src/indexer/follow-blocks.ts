@@ -107,6 +107,8 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
 
   async function fill(from: ChainPlace): Promise<void> {
     let low = from.hash
+    /** Of the last answer; each goes on above the one before. */
+    let reached = -1
     for (let round = 0; round < MAX_ROUNDS && !signal.aborted; round++) {
       const answer = await options.queries.blocksFrom(low, options.prefer())
       if (answer.kind === 'unavailable') throw new Error(answer.detail)
@@ -122,15 +124,20 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
           if (oldest.hash === low) throw new Error(`the oldest block ${low} is not known`)
           await noteGap(older, oldest)
           low = oldest.hash
+          reached = -1
           continue
         }
         low = older.hash
+        reached = -1
         continue
       }
       const { newestSeq, lastChainBlock } = await indexer.applyBlocks(answer.bytes)
       if (newestSeq !== undefined) options.onWritten(newestSeq)
       if (lastChainBlock === undefined || lastChainBlock.hash === low) return
+      if (lastChainBlock.blueScore <= reached)
+        throw new Error(`the blocks after ${low} end with ${lastChainBlock.hash}, which is not above it`)
       low = lastChainBlock.hash
+      reached = lastChainBlock.blueScore
     }
   }
 }

@@ -1,5 +1,6 @@
 /** Answers of the node about its chain and its blocks, as far as the index needs them. */
 
+import { scoreOf } from '../core/chain/score.ts'
 import { isCoinbase, type SpentOutput, type Transaction } from '../core/chain/transaction.ts'
 import { readSpentOutputs, readTransaction } from '../core/chain/transaction-json.ts'
 import { parseExact } from '../kit/exact-json.ts'
@@ -65,9 +66,9 @@ export function readDagBlock(block: unknown): ReadDagBlock {
   const { header, verboseData } = block as { header: Members; verboseData: Members }
   return {
     hash: String(header.hash),
-    daaScore: Number(header.daaScore),
-    blueScore: Number(header.blueScore),
-    timeMs: Number(header.timestamp),
+    daaScore: score(header, 'daaScore'),
+    blueScore: score(header, 'blueScore'),
+    timeMs: score(header, 'timestamp'),
     transactionIds: hashes(verboseData.transactionIds, 'transactionIds'),
     isChainBlock: verboseData.isChainBlock === true,
   }
@@ -93,6 +94,13 @@ export function parse(bytes: Uint8Array): Members {
   const read = parseExact(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'))
   if (!read.ok) throw new UnreadableAnswerError(read.message)
   return read.value as Members
+}
+
+/** A range that is asked for by its scores would never end where they are no numbers. */
+function score(header: Members, name: 'blueScore' | 'daaScore' | 'timestamp'): number {
+  const value = scoreOf(header[name])
+  if (value === undefined) throw new UnreadableAnswerError(`${name} of a block is no score`)
+  return value
 }
 
 function hashes(value: unknown, name: string): string[] {
@@ -128,9 +136,9 @@ function readBlock(item: Members, hash: string): ReadChainBlock {
   return {
     hash,
     parents: directParents(header.parentsByLevel),
-    blueScore: Number(header.blueScore),
-    daaScore: Number(header.daaScore),
-    timeMs: Number(header.timestamp),
+    blueScore: score(header, 'blueScore'),
+    daaScore: score(header, 'daaScore'),
+    timeMs: score(header, 'timestamp'),
     transactions,
     acceptedIds,
     unreadable,

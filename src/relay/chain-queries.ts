@@ -1,4 +1,5 @@
 /** Queries about the chain after a known block. Answers stay bytes, which the code that applies them parses. */
+import { scoreOf } from '../core/chain/score.ts'
 import { parseExact } from '../kit/exact-json.ts'
 import type { CallFailure } from '../upstreams/call-outcome.ts'
 import type { Upstreams } from '../upstreams/pool.ts'
@@ -58,30 +59,35 @@ export function createChainQueries(upstreams: Upstreams, signal: AbortSignal): C
   async function blockFacts(hash: string, prefer: string | undefined): Promise<BlockFacts | undefined> {
     const outcome = await askBlock(hash, prefer)
     if (!outcome.ok) return undefined
-    const { header } = readBlock(outcome.value)
-    return {
-      hash,
-      blueScore: Number(header.blueScore),
-      daaScore: Number(header.daaScore),
-      timeMs: Number(header.timestamp),
-    }
+    const block = readBlock(outcome.value)
+    if (block === undefined) return undefined
+    const { blueScore, daaScore, timeMs } = block
+    return { hash, blueScore, daaScore, timeMs }
   }
 
   /** The chain block that many blue scores below, by the blocks' selected parents: a node cannot be asked for it. */
   async function blockBelow(hash: string, depth: number, prefer: string | undefined) {
     let found: { hash: string; node: string } | undefined
     let top: number | undefined
+    let lowest = Number.POSITIVE_INFINITY
     for (let next = hash; ; ) {
       const outcome = await askBlock(next, found?.node ?? prefer)
       if (!outcome.ok) {
         const answer = answerOf(outcome.failure)
         return found !== undefined && answer.kind === 'unknown_block' ? found : answer
       }
-      const { header, verboseData } = readBlock(outcome.value)
+      const block = readBlock(outcome.value)
+      // A parent is below its child: a walk over blocks that are not would never end.
+      if (block === undefined || block.blueScore >= lowest)
+        return {
+          kind: 'unavailable',
+          detail: `${outcome.node} answers block ${next} without a lower score`,
+        } as const
       found = { hash: next, node: outcome.node }
-      top ??= Number(header.blueScore)
-      if (Number(header.blueScore) <= top - depth) return found
-      next = String(verboseData.selectedParentHash)
+      lowest = block.blueScore
+      top ??= lowest
+      if (lowest <= top - depth) return found
+      next = block.selectedParent
     }
   }
 
@@ -139,9 +145,15 @@ function answerOf(failure: CallFailure): ChainAnswer {
   return { kind: 'unavailable', detail: describe(failure) }
 }
 
+/** Undefined for a block without scores that can be counted with. */
 function readBlock(value: unknown) {
   type Members = Record<string, unknown>
-  return (value as { block: { header: Members; verboseData: Members } }).block
+  const { block } = value as { block?: { header?: Members; verboseData?: Members } }
+  const blueScore = scoreOf(block?.header?.blueScore)
+  const daaScore = scoreOf(block?.header?.daaScore)
+  const timeMs = scoreOf(block?.header?.timestamp)
+  if (blueScore === undefined || daaScore === undefined || timeMs === undefined) return undefined
+  return { blueScore, daaScore, timeMs, selectedParent: String(block?.verboseData?.selectedParentHash) }
 }
 
 function isWithoutAddress(failure: CallFailure): boolean {

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Upstreams } from '../upstreams/pool.ts'
+import { createChainQueries } from './chain-queries.ts'
+
+/** A node with these headers, by hash; each block's parent is the next number down. */
+function nodeWith(headerOf: (place: number) => unknown) {
+  const asked: string[] = []
+  const upstreams = {
+    async call(_method: string, { hash }: { hash: string }) {
+      asked.push(hash)
+      const block = {
+        header: headerOf(Number(hash)),
+        verboseData: { selectedParentHash: String(Number(hash) - 1) },
+      }
+      return { ok: true, value: { block }, node: 'a' }
+    },
+    callRaw: async () => ({ ok: true, bytes: Buffer.from('{}'), node: 'a' }),
+  } as unknown as Upstreams
+  return { asked, queries: createChainQueries(upstreams, new AbortController().signal) }
+}
+
+const header = (blueScore: unknown) => ({ blueScore, daaScore: 7, timestamp: 1_000 })
+
+test('the chain is walked down by its scores', async () => {
+  const { queries, asked } = nodeWith((place) => header(place))
+  assert.equal((await queries.acceptedFromBelow('100', 10, undefined)).kind, 'bytes')
+  assert.equal(asked.at(-1), '90')
+})
+
+test('a node whose scores stand still, or are none, is asked no further', { timeout: 60_000 }, async () => {
+  const odd = [5, Number.NaN, undefined, null, -1, 1.5, 2 ** 60, '', 'x', {}, [3]]
+  for (const score of odd) {
+    const { queries, asked } = nodeWith(() => header(score))
+    const answer = await queries.acceptedFromBelow('100', 10, undefined)
+    assert.equal(answer.kind, 'unavailable', String(score))
+    assert.ok(asked.length <= 2, `${asked.length} questions`)
+  }
+  const { queries } = nodeWith(() => undefined)
+  assert.equal(await queries.block('1', undefined), undefined)
+})
