@@ -12,4 +12,5 @@ test('the preferred format wins, the first of equals, and JSON where none is nam
   assert.equal(acceptedFormat('text/csv;q=0.5, application/x-ndjson;q=0.9'), 'ndjson')
   assert.equal(acceptedFormat('text/csv;q=0'), 'json')
   assert.equal(acceptedFormat('Application/X-NDJSON; charset=utf-8'), 'ndjson')
+  for (const word of ['constructor', '__proto__', 'toString']) assert.equal(acceptedFormat(word), 'json')
 })

@@ -43,13 +43,13 @@ function fault(param: string, allowed: readonly (string | number)[]): InputFault
   return { param, error: 'invalid_param', message: `${param} must be one of ${allowed.join(', ')}.`, allowed }
 }
 
-const MEDIA_TYPES: Readonly<Record<string, Format>> = {
-  'application/json': 'json',
-  'application/*': 'json',
-  '*/*': 'json',
-  'application/x-ndjson': 'ndjson',
-  'text/csv': 'csv',
-}
+const MEDIA_TYPES: ReadonlyMap<string, Format> = new Map([
+  ['application/json', 'json'],
+  ['application/*', 'json'],
+  ['*/*', 'json'],
+  ['application/x-ndjson', 'ndjson'],
+  ['text/csv', 'csv'],
+])
 
 /** The format with the highest weight, the first one among equals; JSON where none matches. */
 export function acceptedFormat(accept: string | undefined): Format {
@@ -58,7 +58,7 @@ export function acceptedFormat(accept: string | undefined): Format {
   let bestWeight = 0
   for (const part of accept.split(',')) {
     const [type = '', ...options] = part.split(';').map((piece) => piece.trim().toLowerCase())
-    const format = MEDIA_TYPES[type]
+    const format = MEDIA_TYPES.get(type)
     const q = options.find((option) => option.startsWith('q='))
     const weight = q === undefined ? 1 : Number(q.slice(2)) || 0
     if (format === undefined || weight <= bestWeight) continue

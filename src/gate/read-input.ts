@@ -1,3 +1,4 @@
+import { ownName } from '../contract/other-names.ts'
 import { type Param, ParamRefusal, type Params } from '../contract/params.ts'
 import { type InputFault, MAX_FAULTS } from '../core/errors.ts'
 import { MAX_SUGGESTIONS, nearest } from '../core/nearest.ts'
@@ -150,8 +151,10 @@ function ignoredParams(params: Params, input: Record<string, unknown>, given: Re
 
 /** Only the first few carry the list of allowed names and a suggestion. */
 function unknownParam(name: string, known: readonly string[], helps: boolean): InputFault {
-  const near = helps ? nearest(name, known) : undefined
-  const hint = near === undefined ? '' : ` Did you mean ${near}?`
+  const own = helps && name.length <= MAX_SHOWN_CHARS ? ownName(name, known) : undefined
+  const near = own ?? (helps ? nearest(name, known) : undefined)
+  const hint =
+    own !== undefined ? ` It is called ${own} here.` : near === undefined ? '' : ` Did you mean ${near}?`
   const shown = name.slice(0, MAX_SHOWN_CHARS)
   return {
     param: shown,

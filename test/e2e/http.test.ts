@@ -73,6 +73,16 @@ test('two Host headers, or none, are 400 in our form, with an upgrade too', asyn
   assert.equal((await sendRaw('GET /health HTTP/1.0\r\n\r\n')).status, 200)
 })
 
+test('an upgrade to another version of WebSocket is 426 and names the one there is', async () => {
+  for (const version of ['Sec-WebSocket-Version: 8\r\n', 'Sec-WebSocket-Version: 14\r\n', '']) {
+    const head = `GET /v1/ws HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${version}Sec-WebSocket-Key: ${'A'.repeat(22)}==\r\n\r\n`
+    const answer = await askRaw(service.url, head)
+    assert.match(answer, /^HTTP\/1\.1 426 /, version)
+    assert.match(answer, /\r\nsec-websocket-version: 13\r\n/i, version)
+    assert.match(answer, /"error":"upgrade_required"/, version)
+  }
+})
+
 /** Sends these bytes and reads to the end of the connection. */
 async function sendRaw(bytes: string): Promise<{ status: number; text: string }> {
   const { hostname, port } = new URL(service.url)

@@ -384,6 +384,18 @@ test('an unknown parameter is 422 and names the nearest one; a repeated one is 4
   ])
 })
 
+test('the name that another service has for a parameter is refused with the name here', async () => {
+  const own = { from: 'start', until: 'end', cursor: 'after', exchange: 'source', pair: 'symbol' }
+  for (const [other, name] of Object.entries(own)) {
+    const body = assertError(await service.get(`/v1/candles?symbol=BTC&${other}=x`), 422, 'invalid_param')
+    assert.equal(body.message, `${other} is not a parameter of this endpoint. It is called ${name} here.`)
+    assert.equal(body.suggestion, name)
+  }
+  // An operation without such a parameter suggests none.
+  const body = assertError(await service.get('/v1/sources?exchange=x'), 422, 'invalid_param')
+  assert.doesNotMatch(String(body.message), /source here/)
+})
+
 test('what a path fixes may be repeated with the same value and with no other', async () => {
   for (const route of SCOPED) {
     for (const [name, value] of Object.entries(route.bound)) {

@@ -41,7 +41,7 @@ import { routeServer } from './route-server.ts'
 import { sendReply } from './send.ts'
 import { splitTarget } from './target.ts'
 import { VARY, type Vary } from './vary.ts'
-import { acceptStreams, type StreamOptions, WEBSOCKET_PATH } from './websocket.ts'
+import { acceptStreams, type StreamOptions, WEBSOCKET_PATH, WEBSOCKET_VERSION } from './websocket.ts'
 
 export interface HttpOptions<Services> {
   readonly host: string
@@ -290,7 +290,10 @@ function pagesOf<Services>(options: HttpOptions<Services>): Map<string, Page> {
 
 function upgradeRequired(): ApiError {
   const text = 'This is the stream: connect with a WebSocket client. GET /asyncapi.json describes it.'
-  return new ApiError('upgrade_required', text, {}, [['Upgrade', 'websocket']])
+  return new ApiError('upgrade_required', text, {}, [
+    ['Upgrade', 'websocket'],
+    ['Sec-WebSocket-Version', WEBSOCKET_VERSION],
+  ])
 }
 
 function createApp<Services>(

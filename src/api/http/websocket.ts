@@ -46,6 +46,8 @@ const MORE_LIMITS = { closeTimeout: 5_000, maxFragments: 1_024 }
 const GOODBYE_MS = 500
 const MAX_DROPPED_BYTES = 256 * 1024
 const MAX_REASON_BYTES = 120
+/** The only one that there is; `ws` would also take 8, a draft of it. */
+export const WEBSOCKET_VERSION = '13'
 const TOO_MANY = 'HTTP/1.1 429 Too Many Requests\r\nConnection: close\r\nContent-Length: 0\r\n\r\n'
 
 export function acceptStreams(server: Server, options: StreamOptions): { close(): Promise<void> } {
@@ -107,7 +109,7 @@ interface UpgradeChoice {
 function asksForWebSocket(request: IncomingMessage): boolean {
   const { method, headers } = request
   if (method !== 'GET' || headers.upgrade?.toLowerCase() !== 'websocket') return false
-  if (hostFault(request) !== undefined) return false
+  if (hostFault(request) !== undefined || headers['sec-websocket-version'] !== WEBSOCKET_VERSION) return false
   return headers['content-length'] === undefined && headers['transfer-encoding'] === undefined
 }
 
