@@ -21,6 +21,8 @@ export type DeadLetterReason =
   | 'wrong_shape'
   /** an answer to another request: other times, another unit, symbol, interval or order, rows twice */
   | 'misfit'
+  /** a time or a number that cannot be right, though its shape is */
+  | 'implausible'
   /** a candle that does not start on its grid */
   | 'off_grid'
   /** the venue answered with an error message */

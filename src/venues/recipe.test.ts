@@ -26,15 +26,16 @@ const HOUR_MS = 60 * MINUTE_MS
 const line: VenueEntry = { create: createToy, plan: toyPlan, sandbox: null }
 
 test('a toy venue made after the recipe streams, answers and is checked like the others', async () => {
+  const t = Date.now()
   const sockets = await scriptedVenue({
     onMessage(visit, text) {
       if (text !== 'listen XBT') return
       const frames = [
-        { n: 1, coin: 'XBT', px: '5.5', t: 7 },
-        { n: 1, coin: 'XBT', px: '5.5', t: 7 },
-        { n: 2, coin: 'DOGE', px: '1', t: 8 },
+        { n: 1, coin: 'XBT', px: '5.5', t },
+        { n: 1, coin: 'XBT', px: '5.5', t },
+        { n: 2, coin: 'DOGE', px: '1', t },
         { odd: 1 },
-        { n: 3, coin: 'XBT', px: '5.6', t: 9 },
+        { n: 3, coin: 'XBT', px: '5.6', t },
       ]
       for (const frame of frames) visit.socket.send(JSON.stringify(frame))
     },

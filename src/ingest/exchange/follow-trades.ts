@@ -12,7 +12,7 @@
  */
 import type { Clock } from '../../kit/clock.ts'
 import type { AggregateTradeObservation } from '../../venues/observation.ts'
-import type { HistoryRequest, Venue } from '../../venues/venue.ts'
+import type { HistoryRange, HistoryRequest, Venue } from '../../venues/venue.ts'
 import { OUT_OF_ORDER_MS, TradeSequence } from './trade-sequence.ts'
 
 export const MAX_WAITING_TRADES = 50_000
@@ -123,14 +123,18 @@ export function followTrades(options: {
 
   function giveUp(): void {
     const gap = sequence.skipGap()
-    if (gap === undefined) return
+    if (gap !== undefined) report(gap)
+  }
+
+  function report({ fromMs, toMs }: HistoryRange): void {
     counts.lost += 1
     asking.abort()
-    options.onGap(gap.fromMs, gap.toMs)
+    options.onGap(fromMs, toMs)
   }
 
   return {
     push(trade: AggregateTradeObservation) {
+      if (sequence.isFarBelow(trade)) report(sequence.restartAt(trade))
       sequence.push(trade, clock.now())
       if (sequence.waiting <= MAX_WAITING_TRADES) return
       giveUp()

@@ -111,3 +111,16 @@ test('after a long pause every grid point is judged that books were received for
   assert.equal(rows.length, 64)
   assert.equal(sampler.takeLost(), undefined)
 })
+
+test('a book of 1970, or a clock that is years ahead, is no reason to look at every point in between', () => {
+  const nowMs = Date.parse('2026-11-10T12:00:00Z')
+  const startedMs = performance.now()
+  const sampler = sampleBook(options)
+  sampler.receive(book(nowMs / 1_000, '100'))
+  assert.equal(sampler.sample(nowMs).length, 1)
+  sampler.receive(book(nowMs, '101'))
+  assert.deepEqual(times(sampler.sample(nowMs + 5 * 365 * 86_400_000)), [nowMs])
+  sampler.receive(book(nowMs + 10_000, '102'))
+  assert.deepEqual(times(sampler.cut(nowMs + 20_000)), [])
+  assert.ok(performance.now() - startedMs < 5_000)
+})

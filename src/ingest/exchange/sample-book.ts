@@ -41,6 +41,15 @@ export function sampleBook(options: { staleAfterMs: number; graceMs: number }) {
     return found !== undefined && gridMs - found.timeMs <= options.staleAfterMs ? found : undefined
   }
 
+  /** Of a time without a book no point is looked at: a wrong clock, ours or the venue's, can make it years. */
+  function beforeNextBook(gridMs: number, dueMs: number): number {
+    const nextMs = received.reduce(
+      (least, { timeMs }) => (timeMs > gridMs ? Math.min(least, timeMs) : least),
+      dueMs + 1,
+    )
+    return (Math.ceil(nextMs / GRID_MS) - 1) * GRID_MS
+  }
+
   const isKnown = (book: BookState) => lastRow !== undefined && isSameBook(lastRow.book, book)
 
   /** Whether the sample of a grid point that was judged already would have been another one. */
@@ -93,7 +102,10 @@ export function sampleBook(options: { staleAfterMs: number; graceMs: number }) {
     }
     for (; nextMs <= dueMs; nextMs += GRID_MS) {
       const book = bookAt(nextMs)
-      if (book === undefined) continue
+      if (book === undefined) {
+        nextMs = beforeNextBook(nextMs, dueMs)
+        continue
+      }
       const isDue = lastRow === undefined || nextMs - lastRow.timeMs >= CARRY_FORWARD_MS
       const isWrong = againMs < nextMs && written.includes(nextMs)
       if (!isDue && !isWrong && isKnown(book)) continue

@@ -2,11 +2,13 @@
  * Aggregate trades carry numbers that grow by one: what comes out of here is every trade, once, in order.
  *
  *   next number ──▶ out
- *   older       ──▶ a repeat, dropped
+ *   older       ──▶ a repeat, dropped; far older: the number before was wrong (`restartAt`)
  *   newer       ──▶ waits for the numbers in between: they come late, are requested (`append`), or are skipped
  *                   (`skipGap`)
  */
+
 import type { AggregateTradeObservation } from '../../venues/observation.ts'
+import { MAX_NUMBER_STEP } from '../../venues/plausible-bounds.ts'
 import type { HistoryRange } from '../../venues/venue.ts'
 
 /** Numbers grow almost in the order of time: a trade proves that those this long before it are there. */
@@ -118,6 +120,18 @@ export class TradeSequence {
     this.startMs ??= toMs
     this.lastId = next.id - 1
     return { fromMs, toMs }
+  }
+
+  /** Whether the number is so far below the last one that the last one was wrong. */
+  isFarBelow({ id }: AggregateTradeObservation): boolean {
+    return this.lastId !== undefined && this.lastId - id > MAX_NUMBER_STEP
+  }
+
+  /** Goes on with a trade that is far below; gives the time in which trades are missing. */
+  restartAt({ id, venueTimeMs }: AggregateTradeObservation): HistoryRange {
+    this.later.clear()
+    this.lastId = id - 1
+    return { fromMs: Math.min(this.lastMs, venueTimeMs), toMs: venueTimeMs }
   }
 
   private out(trade: AggregateTradeObservation): void {

@@ -15,6 +15,7 @@ import {
   isControl,
   type Observation,
 } from '../../venues/observation.ts'
+import { MAX_AHEAD_MS } from '../../venues/plausible-bounds.ts'
 import { channelOf, isSignOfLife } from './channel-of.ts'
 import type { LiveRecorder } from './live-recorder.ts'
 import type { CoverageTracker } from './track-coverage.ts'
@@ -24,8 +25,6 @@ import type { SilenceWatch } from './watch-silence.ts'
 export const COVERAGE_MARGIN_MS = 2_000
 /** Data arrives at most this long after its own time. */
 const MAX_TRANSIT_MS = 15_000
-/** A time that is further ahead of our clock is a wrong time, not a wrong clock. */
-const MAX_AHEAD_MS = 15_000
 /** The venue collects liquidations for this long before it sends the last one. */
 const LIQUIDATION_TRANSIT_MS = 1_000
 /** An unreadable frame may have carried anything of this much time before it. */

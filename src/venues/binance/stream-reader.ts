@@ -13,6 +13,7 @@ import {
   ignored,
   parseObject,
   refused,
+  type TimeCheck,
 } from '../live/frame.ts'
 import type { BestBidAskObservation } from '../observation.ts'
 import { createQuoteDater } from './date-quotes.ts'
@@ -50,7 +51,7 @@ export function createStreamReader(options: {
   const { source, symbolOf, readOwnEvent } = options
   const dater = createQuoteDater()
 
-  function read(text: string, receivedMs: number): FrameOutcome {
+  function read(text: string, receivedMs: number, isTime?: TimeCheck): FrameOutcome {
     const message = parseObject(text)
     if (message === undefined) return refused('malformed')
     const event: StreamEvent = Envelope.is(message) ? message.data : message
@@ -60,7 +61,9 @@ export function createStreamReader(options: {
     }
     const outcome = readOwnEvent?.(event, lookUp) ?? readShared(event, lookUp)
     if (outcome.kind !== 'data' && outcome.kind !== 'ignored') return outcome
-    if (typeof event.E === 'number') {
+    if (isInteger(event.E)) {
+      if (isTime?.(event.E, receivedMs) === false)
+        return outcome.kind === 'data' ? refused('implausible') : outcome
       const quotes = dater.dated(event.E, receivedMs).map(itemOf)
       if (quotes.length === 0) return outcome
       return outcome.kind === 'data'
@@ -75,6 +78,8 @@ export function createStreamReader(options: {
 
   return { read, accepts: false, heartbeat: null, greetingPaceMs: 0 }
 }
+
+const isInteger = (value: unknown): value is number => Number.isSafeInteger(value)
 
 const itemOf = (quote: BestBidAskObservation): FrameItem => ({
   channel: `best_bid_ask:${quote.symbol}`,

@@ -10,6 +10,7 @@ import { mayFollow } from '../../core/oracle-candles.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { Channel } from '../channel.ts'
+import { isPlausibleAnswer } from '../live/plausible.ts'
 import type { SessionIo, VenueTasks } from '../live/venue-tasks.ts'
 import type { OracleRoundObservation } from '../observation.ts'
 import { phaseOf, type Round, roundIdOf, roundOf } from './abi.ts'
@@ -48,7 +49,8 @@ export function listenToRounds(options: {
       const observation = mapRound(round, feed, clock.now())
       const before = last.get(feed.symbol)
       if (before !== undefined && !mayFollow(before, observation)) continue
-      last.set(feed.symbol, observation)
+      // A round of the future is refused where it is emitted, and hides none of those that follow.
+      if (isPlausibleAnswer(observation)) last.set(feed.symbol, observation)
       io.emit(`oracle_rounds:${feed.symbol}`, observation)
     }
   }

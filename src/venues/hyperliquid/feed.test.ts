@@ -12,7 +12,9 @@ import { createHyperliquid } from './venue.ts'
 
 afterEach(endAll)
 
-const trade = (tid: number, time = 1_790_000_000_000 + tid) => ({
+const FIRST_MS = Date.now() - 60_000
+
+const trade = (tid: number, time = FIRST_MS + tid) => ({
   coin: 'BTC',
   side: 'B',
   px: '84143.0',

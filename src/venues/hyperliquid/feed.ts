@@ -85,7 +85,7 @@ export function createHyperliquidReader(symbols: Pick<SymbolMap, 'fromVenue'>): 
       case 'pong':
         return { kind: 'pong' }
       case 'error':
-        return String(message.data).startsWith('Already subscribed')
+        return typeof message.data === 'string' && message.data.startsWith('Already subscribed')
           ? ignored('already subscribed')
           : refused('venue_error')
     }

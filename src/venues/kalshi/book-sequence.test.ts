@@ -31,3 +31,12 @@ test('after a gap the books are requested again; a second gap within a minute co
   assert.equal(afterGap(0, 59_999), 'drop socket')
   assert.equal(afterGap(0, 60_000), 'request books')
 })
+
+test('a number far ahead, or subscriptions without end, cannot be right', () => {
+  const sequence = createBookSequence()
+  assert.equal(sequence(1, 1), 'first')
+  assert.equal(sequence(1, 2 ** 40), 'implausible')
+  assert.equal(sequence(1, 2), 'next')
+  const verdicts = Array.from({ length: 20_000 }, (_, sid) => sequence(sid + 2, 1))
+  assert.equal(verdicts.at(-1), 'implausible')
+})

@@ -65,7 +65,8 @@ export function createContractFeed(
     /** Called for every new socket. */
     openReader(): FrameProtocol {
       Object.assign(feed, freshSocket())
-      const read = (text: string, receivedMs: number) => readFrame(feed, text, receivedMs)
+      const read: FrameProtocol['read'] = (text, receivedMs, isTime) =>
+        readFrame(feed, text, receivedMs, isTime)
       return { read, accepts: false, heartbeat: null, greetingPaceMs: 0 }
     },
     /** Read at the opening of a socket. */

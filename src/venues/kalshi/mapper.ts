@@ -114,23 +114,23 @@ export function mapOpenInterest(openInterest: string, timeMs: number, about: Abo
   }
 }
 
-const STATUSES: Record<string, VenueStatus> = {
-  initialized: 'open',
-  active: 'open',
-  inactive: 'open',
-  closed: 'closed',
-  determined: 'closed',
-  disputed: 'closed',
-  amended: 'closed',
-  finalized: 'resolved',
-  settled: 'resolved',
-}
+const STATUSES: ReadonlyMap<string, VenueStatus> = new Map([
+  ['initialized', 'open'],
+  ['active', 'open'],
+  ['inactive', 'open'],
+  ['closed', 'closed'],
+  ['determined', 'closed'],
+  ['disputed', 'closed'],
+  ['amended', 'closed'],
+  ['finalized', 'resolved'],
+  ['settled', 'resolved'],
+])
 
 /** Undefined for an unknown status, or times that cannot be parsed. */
 export function mapMarket(wire: MarketWire, series: Series): MarketInput | undefined {
   const startTime = Date.parse(wire.open_time)
   const endTime = Date.parse(wire.close_time)
-  const status = STATUSES[wire.status]
+  const status = STATUSES.get(wire.status)
   if (status === undefined || !(endTime > startTime)) return undefined
   const isResolved = status === 'resolved'
   const result = wire.result ?? ''

@@ -3,7 +3,15 @@
  * observations; a book frame that cannot be read, or that is missing, costs the books that it may have changed.
  */
 import type { AssetSymbol } from '../../core/symbol.ts'
-import { data, type FrameItem, type FrameOutcome, ignored, parseObject, refused } from '../live/frame.ts'
+import {
+  data,
+  type FrameItem,
+  type FrameOutcome,
+  ignored,
+  parseObject,
+  refused,
+  type TimeCheck,
+} from '../live/frame.ts'
 import type { DataObservation } from '../observation.ts'
 import { afterGap, type BookSequence } from './book-sequence.ts'
 import type { ContractBooks } from './contract-books.ts'
@@ -77,7 +85,12 @@ function onGap(feed: FeedState, sid: number, nowMs: number): FrameItem[] {
   return bookItems(feed, lost)
 }
 
-export function readFrame(feed: FeedState, text: string, receivedMs: number): FrameOutcome {
+export function readFrame(
+  feed: FeedState,
+  text: string,
+  receivedMs: number,
+  isTime?: TimeCheck,
+): FrameOutcome {
   const frame = parseObject(text)
   if (frame === undefined) return refused('malformed')
   if (!ReplyFrame.is(frame)) return onUnreadable(feed, frame, refused('unknown_kind'), receivedMs)
@@ -86,9 +99,17 @@ export function readFrame(feed: FeedState, text: string, receivedMs: number): Fr
   const isNumbered = sid !== undefined && seq !== undefined
   const continuity = isNumbered ? feed.sequence(sid, seq) : 'next'
   if (continuity === 'old') return ignored('seen before')
+  if (continuity === 'implausible') {
+    // Whatever follows it would count as seen before: only another socket, with numbers from 1 on, can be read.
+    feed.actions.cut('a sequence number that cannot be right')
+    return refused('implausible')
+  }
   const lost = isNumbered && continuity === 'gap' ? onGap(feed, sid, receivedMs) : []
-  const outcome = onUnreadable(feed, frame, readKind(feed, frame, receivedMs), receivedMs)
-  if (isNumbered) feed.provenMs = Math.max(feed.provenMs, timeOf(frame.msg) ?? receivedMs)
+  const timeMs = timeOf(frame.msg)
+  const isWrongTime = timeMs !== undefined && isTime?.(timeMs, receivedMs) === false
+  const read = isWrongTime ? refused('implausible') : readKind(feed, frame, receivedMs)
+  const outcome = onUnreadable(feed, frame, read, receivedMs)
+  if (isNumbered && !isWrongTime) feed.provenMs = Math.max(feed.provenMs, timeMs ?? receivedMs)
   return withLost(lost, outcome)
 }
 

@@ -1,6 +1,7 @@
 /** What is remembered of each channel of a session: when it last sent data, and which trades it already sent. */
 import { type Channel, channelKey } from '../channel.ts'
 import type { DataObservation } from '../observation.ts'
+import { ChannelProgress } from './plausible.ts'
 import { createRecentKeys, createSeenNumbers, type RecentKeys, type SeenNumbers } from './repeats.ts'
 
 export type ChannelWatch = ReturnType<typeof createChannelWatch>
@@ -11,7 +12,8 @@ interface State {
   readonly isUp: () => boolean
   readonly seen: RecentKeys<string>
   /** Aggregate trades, which are many, are numbered. */
-  readonly numbers: SeenNumbers
+  numbers: SeenNumbers
+  readonly progress: ChannelProgress
   lastReceivedMs: number
   isStale: boolean
 }
@@ -33,6 +35,7 @@ export function createChannelWatch(options: {
         silenceMs: options.silenceOf(channel),
         seen: createRecentKeys(options.keysRemembered),
         numbers: createSeenNumbers(options.keysRemembered),
+        progress: new ChannelProgress(),
         lastReceivedMs: options.nowMs(),
         isStale: false,
       })
@@ -57,11 +60,17 @@ export function createChannelWatch(options: {
       state.lastReceivedMs = nowMs
       state.isStale = false
     },
-    /** Whether it is new, a repeat, or of a channel that was not requested. */
-    admit(key: string, observation: DataObservation): 'new' | 'repeat' | 'unasked' {
+    /** Whether it is new, a repeat, of a channel that was not requested, or cannot follow what the channel sent. */
+    admit(key: string, observation: DataObservation): 'new' | 'repeat' | 'unasked' | 'implausible' {
       const state = states.get(key)
       if (state === undefined) return 'unasked'
+      const { progress } = state
+      const verdict = progress.judgeNumber(observation)
+      if (verdict === 'implausible') return verdict
+      if (verdict === 'restart') state.numbers = createSeenNumbers(options.keysRemembered)
       if (isRepeat(state, observation)) return 'repeat'
+      if (!progress.isInTime(observation)) return 'implausible'
+      progress.take(observation)
       if (observation.kind === 'reference_price' && observation.isPartial === true) return 'new'
       state.lastReceivedMs = observation.receivedMs
       state.isStale = false

@@ -13,7 +13,7 @@ export type FrameOutcome =
   | { readonly kind: 'ignored'; readonly reason: string }
   | { readonly kind: 'refused'; readonly reason: DeadLetterReason }
 
-interface DataFrame {
+export interface DataFrame {
   readonly kind: 'data'
   readonly items: readonly FrameItem[]
   /** Part of the frame could not be read. */
@@ -26,9 +26,13 @@ export interface FrameItem {
   readonly observation: DataObservation
 }
 
+/** Whether a message received at an instant can be of that time. */
+export type TimeCheck = (timeMs: number, receivedMs: number) => boolean
+
 /** How a venue's frames are read, and what the venue expects of a connected client. */
 export interface FrameProtocol {
-  read(text: string, receivedMs: number): FrameOutcome
+  /** A reader with a state refuses a time that fails the check before it changes anything; left out: any time is taken. */
+  read(text: string, receivedMs: number, isTime?: TimeCheck): FrameOutcome
   /** Whether every channel gets an acceptance of its own. */
   readonly accepts: boolean
   /** Pings that the venue expects from us; protocol pings are answered by the socket itself. */

@@ -13,10 +13,14 @@ import { type Channel, channelKey } from '../channel.ts'
 import type { DeadLetterReason, DeadLetters } from '../dead-letter.ts'
 import type { DataObservation, Observation } from '../observation.ts'
 import { type ChannelWatch, createChannelWatch } from './channel-watch.ts'
-import type { FrameOutcome } from './frame.ts'
+import type { DataFrame, FrameOutcome } from './frame.ts'
 import type { LiveLimits } from './live-limits.ts'
 import { createObservationQueue, type ObservationQueue } from './observation-queue.ts'
+import { isPlausibleAnswer } from './plausible.ts'
 import type { SocketRoute } from './socket.ts'
+
+/** What was in such a frame is missing. */
+const MAY_HAVE_LOST: ReadonlySet<DeadLetterReason> = new Set(['malformed', 'wrong_shape', 'implausible'])
 
 interface IntakeOptions {
   readonly source: Source
@@ -68,15 +72,13 @@ export class Intake {
     this.queue.push(observation)
   }
 
-  /** `route`: the route of the socket that it came from; left out for what was requested. */
-  observe(key: string, observation: DataObservation, route?: SocketRoute): void {
-    const admitted = this.watch.admit(key, observation)
-    if (admitted === 'repeat') this.counts.repeats += 1
-    if (admitted !== 'new') return
-    if (route !== undefined) this.#prove(route)
-    this.counts.observations += 1
-    this.#options.onData(key)
-    this.queue.push(observation)
+  /** An answer to a request. */
+  observe(key: string, observation: DataObservation): void {
+    const channel = this.watch.channelOf(key)
+    if (channel === undefined) return
+    if (isPlausibleAnswer(observation) && this.#admit(key, observation) !== 'implausible') return
+    const { kind, instrument, venueTimeMs } = observation
+    this.#refuse({ name: key, channels: [channel] }, 'implausible', `${kind} ${instrument} ${venueTimeMs}`)
   }
 
   subscribed(key: string): void {
@@ -110,8 +112,7 @@ export class Intake {
     this.counts.frames += 1
     switch (outcome.kind) {
       case 'data':
-        for (const item of outcome.items) this.observe(item.channel, item.observation, route)
-        if (outcome.refused !== undefined) this.#refuse(route, outcome.refused, text)
+        this.#takeItems(route, outcome, text)
         return
       case 'accepted':
         this.accepted(route, outcome.channels)
@@ -155,6 +156,27 @@ export class Intake {
       this.queue.push({ kind: 'stale', source, receivedMs: nowMs, ...silent })
   }
 
+  #takeItems(route: SocketRoute, { items, refused }: DataFrame, text: string): void {
+    let reason = refused
+    for (const { channel, observation } of items) {
+      const admitted = this.#admit(channel, observation, route)
+      if (admitted === 'implausible') reason ??= admitted
+    }
+    if (reason !== undefined) this.#refuse(route, reason, text)
+  }
+
+  /** `route`: of the socket that it came from; left out for what was requested. */
+  #admit(key: string, observation: DataObservation, route?: SocketRoute): ReturnType<ChannelWatch['admit']> {
+    const admitted = this.watch.admit(key, observation)
+    if (admitted === 'repeat') this.counts.repeats += 1
+    if (admitted !== 'new') return admitted
+    if (route !== undefined) this.#prove(route)
+    this.counts.observations += 1
+    this.#options.onData(key)
+    this.queue.push(observation)
+    return admitted
+  }
+
   #prove(route: SocketRoute): void {
     const held = this.#unproven.get(route.name)
     if (held === undefined) return
@@ -162,10 +184,10 @@ export class Intake {
     for (const key of held) this.subscribed(key)
   }
 
-  #refuse(route: SocketRoute, reason: DeadLetterReason, text: string): void {
+  #refuse(route: Pick<SocketRoute, 'name' | 'channels'>, reason: DeadLetterReason, text: string): void {
     const receivedMs = this.#options.clock.now()
     this.#options.deadLetters.add({ receivedMs, reason, origin: route.name, text })
-    if (reason !== 'malformed' && reason !== 'wrong_shape') return
+    if (!MAY_HAVE_LOST.has(reason)) return
     this.counts.malformed += 1
     this.queue.push({ kind: 'damaged', ...this.#about(route) })
   }
@@ -174,7 +196,7 @@ export class Intake {
     return { source: this.#options.source, receivedMs: this.#options.clock.now() }
   }
 
-  #about(route: SocketRoute) {
+  #about(route: Pick<SocketRoute, 'name' | 'channels'>) {
     return { ...this.#head(), route: route.name, channels: route.channels }
   }
 }

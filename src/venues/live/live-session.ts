@@ -3,7 +3,7 @@
  * one bounded queue that one consumer reads.
  */
 import type { Source } from '../../core/source.ts'
-import type { Clock } from '../../kit/clock.ts'
+import { type Clock, elapsedMs } from '../../kit/clock.ts'
 import { afterReading } from '../../kit/reading-time.ts'
 import { type Channel, channelKey } from '../channel.ts'
 import type { DeadLetters } from '../dead-letter.ts'
@@ -113,7 +113,7 @@ class RunningSession implements LiveSession {
     const key = channelKey(channel)
     for (const [index, connection] of this.#connections.entries()) {
       if (!connection.route.channels.some((each) => channelKey(each) === key)) continue
-      if (this.#silentSockets[index]?.mayReplace(key, this.#options.clock.now()) !== true) continue
+      if (this.#silentSockets[index]?.mayReplace(key, elapsedMs(this.#options.clock)) !== true) continue
       // A reader with a state of its own cannot read two sockets: the old one is closed before the next one opens.
       if (this.#options.protocolOf === undefined) connection.renew(reason)
       else connection.cut(reason)

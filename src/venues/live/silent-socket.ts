@@ -11,11 +11,10 @@ export function createSilentSocket(policy: BackoffPolicy) {
   let attempt = 0
   let notBeforeMs = Number.NEGATIVE_INFINITY
   return {
-    /** Whether it may be replaced for this channel now; if so, the next pause begins. */
+    /** Whether it may be replaced for this channel now, by a clock that is never set; if so, the next pause begins. */
     mayReplace(key: string, nowMs: number) {
       silent.add(key)
-      // A clock that was set back does not make the pause longer.
-      if (nowMs < notBeforeMs && notBeforeMs - nowMs <= policy.capMs) return false
+      if (nowMs < notBeforeMs) return false
       notBeforeMs = nowMs + backoffCeilingMs(policy, attempt++)
       return true
     },

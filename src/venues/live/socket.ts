@@ -13,6 +13,7 @@ import { type Channel, channelKey } from '../channel.ts'
 import { hasTooManyValues } from '../json-values.ts'
 import type { Dial } from '../venue.ts'
 import { type FrameOutcome, type FrameProtocol, refused } from './frame.ts'
+import { isPlausibleTime, withoutImplausible } from './plausible.ts'
 import { type SilenceLimits, SocketLiveness } from './socket-liveness.ts'
 
 export interface SocketRoute {
@@ -243,14 +244,19 @@ export class VenueSocket {
 
   #onMessage(data: RawData, isBinary: boolean): void {
     if (this.#life.signal.aborted) return
-    const { protocol, clock, events } = this.#options
+    const { clock, events } = this.#options
     const nowMs = clock.now()
     // Reading the time may have shown that this process stood still.
     if (this.#life.signal.aborted) return
     this.#liveness.onTraffic(nowMs)
     const text = data.toString()
     const isUnreadable = isBinary || (Buffer.isBuffer(data) && hasTooManyValues(data))
-    const outcome = isUnreadable ? refused('malformed') : protocol.read(text, nowMs)
+    const outcome = isUnreadable ? refused('malformed') : this.#read(text, nowMs)
+    if (outcome === undefined) {
+      events.frame(refused('malformed'), text)
+      this.cut('a frame that its reader failed at')
+      return
+    }
     if (outcome.kind === 'data') {
       this.#hasData = true
       this.#liveness.onData(nowMs)
@@ -261,6 +267,15 @@ export class VenueSocket {
     }
     events.frame(outcome, text)
     this.#reportReady()
+  }
+
+  /** Undefined where the reader fails: a defect of ours, whose state may be wrong now. It costs this socket alone. */
+  #read(text: string, nowMs: number): FrameOutcome | undefined {
+    try {
+      return withoutImplausible(this.#options.protocol.read(text, nowMs, isPlausibleTime))
+    } catch {
+      return undefined
+    }
   }
 
   #reportReady(): void {

@@ -13,6 +13,7 @@ import {
   ignored,
   parseObject,
   refused,
+  type TimeCheck,
 } from '../live/frame.ts'
 import type { SocketRoute } from '../live/socket.ts'
 import type { VenueNotice } from '../venue.ts'
@@ -61,7 +62,7 @@ export function boltRoute(channels: readonly Channel[], host: string, auth: Bolt
 export function createBoltReader(): FrameProtocol {
   const lastMs = new Map<AssetSymbol, number>()
 
-  function read(text: string, receivedMs: number): FrameOutcome {
+  function read(text: string, receivedMs: number, isTime?: TimeCheck): FrameOutcome {
     const message = parseObject(text)
     if (message === undefined) return refused('malformed')
     if (BoltReply.is(message)) {
@@ -75,6 +76,8 @@ export function createBoltReader(): FrameProtocol {
     const symbol = SYMBOLS.find((each) => feedSymbol(each) === payload.symbol)
     if (symbol === undefined) return ignored('symbol not recorded')
     const ticks = 'data' in payload ? payload.data : [payload]
+    if (isTime !== undefined && !ticks.every(({ timestamp }) => isTime(timestamp, receivedMs)))
+      return refused('implausible')
     const items: FrameItem[] = []
     for (const tick of ticks) {
       if (tick.timestamp <= (lastMs.get(symbol) ?? 0)) continue

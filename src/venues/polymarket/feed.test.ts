@@ -290,7 +290,7 @@ test('a crossed book and a wrong hash are lost and repaired; an empty side is re
     changeOf(baseMs + 3, { side: 'SELL', price: '0.99', size: '0', best_bid: '', best_ask: '1' }),
   )
   await received.until(() => received.of('book_delta').length === 4, 'four changes')
-  world.books.set(first.up, bookOf(first, baseMs + 60_000))
+  world.books.set(first.up, bookOf(first, baseMs + 9_000))
   sendMarket(world, {
     ...changeOf(baseMs + 4, {}),
     price_changes: [
@@ -306,10 +306,10 @@ test('a crossed book and a wrong hash are lost and repaired; an empty side is re
 
   // A hash that was never right proves nothing; once one was right, a wrong one does.
   const hashed = (hash: string, timeMs: number) => ({ ...bookOf(first, timeMs), hash })
-  sendMarket(world, hashed('0'.repeat(40), baseMs + 70_000))
+  sendMarket(world, hashed('0'.repeat(40), baseMs + 9_100))
   const right = bookHash(bookOf(first, 0), HASH_KEYS['2024'])
-  sendMarket(world, hashed(right, baseMs + 70_001))
-  sendMarket(world, hashed('1'.repeat(40), baseMs + 70_002))
+  sendMarket(world, hashed(right, baseMs + 9_101))
+  sendMarket(world, hashed('1'.repeat(40), baseMs + 9_102))
   await received.until(
     () => received.last('book_lost', first.up)?.reason === 'hash_mismatch',
     'the wrong hash',
@@ -375,7 +375,7 @@ test('a frame that cannot be read loses every book of its socket, and levels bel
   )
   t.after(() => received.close())
   await received.until(() => received.last('book_snapshot', second.up) !== undefined, 'books')
-  for (const market of [first, second]) world.books.set(market.up, bookOf(market, world.clock.now() + 60_000))
+  for (const market of [first, second]) world.books.set(market.up, bookOf(market, world.clock.now() + 9_000))
   for (const visit of marketVisits(world)) visit.socket.send('{"event_type":"price_change","market":"0x')
   await received.until(() => received.of('book_lost').length === 2, 'both losses')
   assert.deepEqual(
@@ -388,9 +388,9 @@ test('a frame that cannot be read loses every book of its socket, and levels bel
     'repairs',
   )
   // A level far from the top was missed; the venue sends the same hash for another book.
-  const beat = setInterval(() => sendMarket(world, bookOf(second, world.clock.now() + 90_000)), 30)
+  const beat = setInterval(() => sendMarket(world, bookOf(second, world.clock.now() + 12_000)), 30)
   t.after(() => clearInterval(beat))
-  const timeMs = world.clock.now() + 90_000
+  const timeMs = world.clock.now() + 12_000
   world.books.set(
     first.up,
     bookOf(first, timeMs, { hash: 'same', bids: [level('0.02', '1'), level('0.4', '8')] }),

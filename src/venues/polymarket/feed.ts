@@ -5,7 +5,8 @@
  *   follow ──▶ subscribed, book awaited ──book──▶ live ──lost frame, wrong hash, new tick size──▶ repair by REST
  */
 import type { AssetSymbol } from '../../core/symbol.ts'
-import { type FrameOutcome, type FrameProtocol, ignored, refused } from '../live/frame.ts'
+import { type FrameOutcome, type FrameProtocol, ignored, refused, type TimeCheck } from '../live/frame.ts'
+import { isPlausibleTime } from '../live/plausible.ts'
 import type { DataObservation } from '../observation.ts'
 import { TokenBook, type TokenObservation } from './book.ts'
 import { POLYMARKET_TIMES as TIMES } from './describe.ts'
@@ -64,7 +65,7 @@ export class TokenFeed {
     this.#isGreeted = false
     this.#dataMs = undefined
     return {
-      read: (text, receivedMs) => this.#read(text, receivedMs),
+      read: (text, receivedMs, isTime) => this.#read(text, receivedMs, isTime),
       accepts: false,
       heartbeat: { everyMs: 10_000, frame: 'PING', answerWithinMs: 10_000 },
       greetingPaceMs: 0,
@@ -113,6 +114,8 @@ export class TokenFeed {
   repair(wire: BookWire, receivedMs: number): TokenObservation | undefined {
     const token = this.#tokens.get(wire.asset_id)
     if (token === undefined || token.book.isLive || token.isSilentSinceSubscribed) return undefined
+    const timeMs = timeOf(wire)
+    if (timeMs !== undefined && !isPlausibleTime(timeMs, receivedMs)) return undefined
     return token.book.repair(wire, receivedMs)
   }
 
@@ -133,7 +136,7 @@ export class TokenFeed {
     return { hashMatches: matches, hashMismatches: mismatches, lost: { ...this.#lostCounts } }
   }
 
-  #read(text: string, receivedMs: number): FrameOutcome {
+  #read(text: string, receivedMs: number, isTime?: TimeCheck): FrameOutcome {
     if (text === 'PONG') return { kind: 'pong' }
     if (text.trim() === '') return ignored('empty frame')
     const silentMs = receivedMs - (this.#dataMs ?? receivedMs)
@@ -149,18 +152,24 @@ export class TokenFeed {
     const reading: Reading = { items: [] }
     if (silentMs > TIMES.socketSilenceMs) this.#loseAll(reading, 'silence', receivedMs)
     const messages: readonly unknown[] = Array.isArray(parsed) ? parsed : [parsed]
-    for (const message of messages) this.#readMessage(message, receivedMs, reading)
+    for (const message of messages) this.#readMessage(message, receivedMs, reading, isTime)
     if (reading.refused === undefined) this.#sentMs = Math.max(this.#sentMs, newestOf(messages))
-    if (reading.refused === 'wrong_shape') this.#loseAll(reading, 'damaged', receivedMs)
+    if (reading.refused === 'wrong_shape' || reading.refused === 'implausible')
+      this.#loseAll(reading, 'damaged', receivedMs)
     return outcomeOf(reading)
   }
 
-  #readMessage(message: unknown, receivedMs: number, reading: Reading): void {
+  #readMessage(message: unknown, receivedMs: number, reading: Reading, isTime?: TimeCheck): void {
     if (!AnyMessage.is(message)) {
       reading.refused = 'wrong_shape'
       return
     }
-    const isRead = READERS[message.event_type ?? 'book']?.(this.#context, message, receivedMs, reading)
+    const timeMs = timeOf(message)
+    if (timeMs !== undefined && isTime?.(timeMs, receivedMs) === false) {
+      reading.refused = 'implausible'
+      return
+    }
+    const isRead = READERS.get(message.event_type ?? 'book')?.(this.#context, message, receivedMs, reading)
     if (isRead === undefined) reading.refused = 'unknown_kind'
     else if (!isRead) reading.refused = 'wrong_shape'
   }
@@ -225,11 +234,16 @@ function outcomeOf({ items, refused: reason }: Reading): FrameOutcome {
 /** The newest venue time in a frame that was read. */
 function newestOf(messages: readonly unknown[]): number {
   let newestMs = 0
-  for (const message of messages) {
-    const timeMs = Number((message as { timestamp?: unknown }).timestamp)
-    if (Number.isFinite(timeMs)) newestMs = Math.max(newestMs, timeMs)
-  }
+  for (const message of messages) newestMs = Math.max(newestMs, timeOf(message) ?? 0)
   return newestMs
+}
+
+function timeOf(message: unknown): number | undefined {
+  if (typeof message !== 'object' || message === null || !('timestamp' in message)) return undefined
+  const { timestamp } = message
+  const timeMs =
+    typeof timestamp === 'string' || typeof timestamp === 'number' ? Number(timestamp) : Number.NaN
+  return Number.isFinite(timeMs) ? timeMs : undefined
 }
 
 function greetingFrame(tokenIds: readonly string[]): string {

@@ -67,7 +67,7 @@ export interface MessageContext {
 type ReadMessage = (feed: MessageContext, message: unknown, receivedMs: number, reading: Reading) => boolean
 
 /** Each returns whether the message had the shape of its kind. */
-export const READERS: Readonly<Record<string, ReadMessage>> = {
+const READ_KIND: Readonly<Record<string, ReadMessage>> = {
   book(feed, message, receivedMs, reading) {
     if (!BookMessage.is(message)) return false
     const token = feed.noteReceived(message.asset_id, receivedMs)
@@ -129,6 +129,8 @@ export const READERS: Readonly<Record<string, ReadMessage>> = {
     return true
   },
 }
+/** By the kind that a message says it is, which may be any text. */
+export const READERS: ReadonlyMap<string, ReadMessage> = new Map(Object.entries(READ_KIND))
 
 function change(
   feed: MessageContext,

@@ -15,6 +15,7 @@ import {
   ignored,
   parseObject,
   refused,
+  type TimeCheck,
 } from '../live/frame.ts'
 import type { SocketRoute } from '../live/socket.ts'
 import { ReferenceMessage } from './wire.ts'
@@ -68,7 +69,7 @@ export function createReferenceReader(topics: readonly string[] = []): FrameProt
   const isArriving = (topic: string, symbol: AssetSymbol, nowMs: number) =>
     nowMs - (lastReceivedMs.get(`${topic}:${symbol}`) ?? Number.NEGATIVE_INFINITY) <= MAX_SILENCE_MS
 
-  function read(text: string, receivedMs: number): FrameOutcome {
+  function read(text: string, receivedMs: number, isTime?: TimeCheck): FrameOutcome {
     if (text === 'PONG' || text === 'pong') return { kind: 'pong' }
     if (text.trim() === '') return ignored('empty frame')
     const message = parseObject(text)
@@ -80,6 +81,8 @@ export function createReferenceReader(topics: readonly string[] = []): FrameProt
     const symbol = SYMBOLS.find((each) => feedSymbol(each, topic) === payload.symbol)
     if (symbol === undefined) return ignored('symbol not recorded')
     const ticks = 'data' in payload ? payload.data : [payload]
+    if (isTime !== undefined && !ticks.every(({ timestamp }) => isTime(timestamp, receivedMs)))
+      return refused('implausible')
     const key = `${topic}:${symbol}`
     const items: FrameItem[] = []
     for (const tick of ticks) {

@@ -7,27 +7,29 @@ import { namelessTradeId, tradeId } from './mapper.ts'
 import type { LastTradeWire } from './wire.ts'
 
 const TRADES_REMEMBERED = 65_536
-/** Of trades without a transaction, which share one group. */
-const MAX_NAMELESS_FILLS = 256
+/** Of one transaction and token; trades without a transaction share one group. */
+const MAX_FILLS = 256
+
+interface Fills {
+  /** The newest ones. */
+  readonly known: readonly string[]
+  readonly count: number
+}
 
 export type TradeIds = ReturnType<typeof createTradeIds>
 
 export function createTradeIds() {
-  const fillsOf = new Lru<string, string[]>({ maxEntries: TRADES_REMEMBERED })
+  const fillsOf = new Lru<string, Fills>({ maxEntries: TRADES_REMEMBERED })
   return {
     /** Undefined for a trade that was sent before. */
     newId(wire: LastTradeWire): string | undefined {
       const hash = wire.transaction_hash ?? ''
       const group = `${hash}:${wire.asset_id}`
       const fill = [wire.side, wire.price, wire.size, wire.timestamp].join()
-      const known = fillsOf.get(group) ?? []
+      const { known, count } = fillsOf.get(group) ?? { known: [], count: 0 }
       if (known.includes(fill)) return undefined
-      if (hash === '') {
-        fillsOf.set(group, [...known.slice(-MAX_NAMELESS_FILLS), fill])
-        return namelessTradeId(wire, 0)
-      }
-      fillsOf.set(group, [...known, fill])
-      return tradeId(hash, wire.asset_id, known.length)
+      fillsOf.set(group, { known: [...known.slice(-MAX_FILLS), fill], count: count + 1 })
+      return hash === '' ? namelessTradeId(wire, 0) : tradeId(hash, wire.asset_id, count)
     },
     /** Whether a trade of this transaction and token was streamed. */
     has: (hash: string, tokenId: string) => fillsOf.get(`${hash}:${tokenId}`) !== undefined,
