@@ -9,7 +9,9 @@ import { join } from 'node:path'
 import { bundle, madeOnce, ROOT, USE } from './bundle.ts'
 
 const NAMES = ['typebox', 'typebox/value', 'typebox/compile', 'undici', 'fastify', 'prom-client']
-const fileOf = (name: string) => `${name.replaceAll('/', '-')}.mjs`
+/** Imported as it is, every property of it is read, also those for which Node loads a whole client of HTTP. */
+const BUILTINS = ['node:http']
+const fileOf = (name: string) => `${name.replaceAll(/[/:]/g, '-')}.mjs`
 
 /** The address of a module that makes its process use them, for `--import`. */
 export function bundledPackages(): Promise<string> {
@@ -27,7 +29,8 @@ async function bundlePackages(folder: string): Promise<void> {
     input[fileOf(name)] = entry
   }
   await bundle(folder, { input, external: ['pino-pretty'] })
-  const files = JSON.stringify(NAMES.map((name) => [name, fileOf(name)]))
+  for (const name of BUILTINS) writeFileSync(join(folder, fileOf(name)), withoutGetters(name))
+  const files = JSON.stringify([...NAMES, ...BUILTINS].map((name) => [name, fileOf(name)]))
   writeFileSync(
     join(folder, USE),
     `import * as modules from 'node:module'
@@ -45,6 +48,13 @@ modules.registerHooks?.({
 })
 `,
   )
+}
+
+/** A module of Node without the properties that are found when they are asked for. */
+function withoutGetters(name: string): string {
+  const properties = Object.getOwnPropertyDescriptors(process.getBuiltinModule(name))
+  const names = Object.keys(properties).filter((each) => 'value' in (properties[each] ?? {}))
+  return `const all = process.getBuiltinModule(${JSON.stringify(name)})\nexport default all\nexport const { ${names.join(', ')} } = all\n`
 }
 
 /** Named exports of a CommonJS package have to be written out: a bundler does not know them. */

@@ -44,6 +44,8 @@ const shared = share<SandboxService>(async () => {
       TAPELINE_DATA: data,
       TAPELINE_SANDBOX: 'on',
       TAPELINE_LOG_LEVEL: 'info',
+      // As many as the tests of it need.
+      TAPELINE_SANDBOX_TRADES: '1',
       TAPELINE_METRICS_TOKEN: METRICS_TOKEN,
       // The whole disk has less room than the usual floor.
       TAPELINE_MIN_FREE: '32MB',

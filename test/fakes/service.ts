@@ -12,6 +12,7 @@ import { type Service, startService } from '../../src/app.ts'
 import { loadConfig } from '../../src/config/config.ts'
 import { type Clock, systemClock } from '../../src/kit/clock.ts'
 import { createLogger, type Logger } from '../../src/kit/log.ts'
+import { ROOMY } from '../roomy.ts'
 import type { KeyRequest } from './keys.ts'
 import { makeAccount, makeKey } from './keys.ts'
 import { storeEnv } from './stores.ts'
@@ -114,7 +115,7 @@ export async function spawnService(
 ): Promise<ChildService> {
   const [command = process.execPath, ...args] = [
     ...(options.wrap ?? []),
-    ...[process.execPath, 'src/main.ts', 'serve'],
+    ...[process.execPath, ...ROOMY, 'src/main.ts', 'serve'],
   ]
   const child = spawn(command, args, {
     cwd: ROOT,
@@ -213,7 +214,7 @@ interface CliResult {
 export async function cli(folder: string, args: readonly string[], env: Record<string, string> = {}) {
   const options = { cwd: ROOT, env: childEnv(folder, env) }
   try {
-    const { stdout, stderr } = await run(process.execPath, ['src/main.ts', ...args], options)
+    const { stdout, stderr } = await run(process.execPath, [...ROOMY, 'src/main.ts', ...args], options)
     return { code: 0, stdout, stderr } satisfies CliResult
   } catch (error) {
     const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string }
