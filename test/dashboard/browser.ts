@@ -13,7 +13,11 @@ export const skip = existsSync(CHROMIUM)
 export function startBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath: CHROMIUM,
-    args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
+    args: [
+      ...['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
+      // All pages are of one service: one process for them costs less than one for each.
+      ...['--renderer-process-limit=1', '--disable-site-isolation-trials'],
+    ],
   })
 }
 
