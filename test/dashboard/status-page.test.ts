@@ -66,6 +66,8 @@ describe('the status of a fresh install', { skip }, () => {
 
   test('what was never recorded is grey and labelled, in the page and in /v1/status', async () => {
     await page.goto('/#/explorer?environment=live')
+    // The page has read its address.
+    await page.locator('[aria-label="Environment"] label.on', { hasText: 'live' }).waitFor()
     await page.goto('/#/status')
     const perpdex = page.getByRole('region', { name: 'perpdex' })
     await until('the recorder has tried', async () => (await statusOf('live')).ingestion.length > 0)
