@@ -100,7 +100,7 @@ export function createAccounts(deps: {
   }
   const period = (account: AccountRecord) => billingPeriod(clock.now(), account.billingDay)
 
-  const createKey = async (input: NewKeyInput) => {
+  const newKey = async (input: NewKeyInput) => {
     await mustFind(input.accountId)
     checkKeyInput(input, clock.now())
     const key = formatKey(input.environment, randomBytes)
@@ -117,11 +117,12 @@ export function createAccounts(deps: {
       createdAtMs: clock.now(),
       expiresAtMs: input.expiresAtMs ?? null,
     }
-    const record = await store.createKey(made, KEY_LIMITS).catch((error) => {
+    return { key, made }
+  }
+  const orRefused = <R>(making: Promise<R>): Promise<R> =>
+    making.catch((error) => {
       throw error instanceof ConflictError ? new AccountsError(error.message) : error
     })
-    return { key, record }
-  }
 
   return {
     async create({ email, plan, billingDay }) {
@@ -169,7 +170,10 @@ export function createAccounts(deps: {
       const used = state?.used ?? 0
       return { used, limit, remaining: Math.max(0, limit - used), resetsAtMs: endMs }
     },
-    createKey,
+    async createKey(input) {
+      const { key, made } = await newKey(input)
+      return { key, record: await orRefused(store.createKey(made, KEY_LIMITS)) }
+    },
     listKeys: (accountId) => store.listKeys(accountId),
     getKey: mustFindKey,
     async revokeKey(keyId) {
@@ -179,9 +183,10 @@ export function createAccounts(deps: {
     },
     async rotateKey(keyId, overlapMs) {
       const old = await mustFindKey(keyId)
-      if (old.revokedAtMs !== null) throw new AccountsError(`Key ${keyId} is revoked.`)
+      const revoked = () => new AccountsError(`Key ${keyId} is revoked.`)
+      if (old.revokedAtMs !== null) throw revoked()
       const { accountId, environment, name, scopes, allowedCidrs, creditCap, expiresAtMs } = old
-      const created = await createKey({
+      const { key, made } = await newKey({
         accountId,
         environment,
         name,
@@ -191,8 +196,11 @@ export function createAccounts(deps: {
         expiresAtMs,
       })
       const oldExpiresAtMs = Math.min(clock.now() + overlapMs, expiresAtMs ?? Number.POSITIVE_INFINITY)
-      await store.replaceKey(keyId, { keyId: created.record.id, oldExpiresAtMs })
-      return { ...created, oldExpiresAtMs }
+      const record = await orRefused(
+        store.rotateKey(keyId, { key: made, limits: KEY_LIMITS, oldExpiresAtMs }),
+      )
+      if (record === undefined) throw revoked()
+      return { key, record, oldExpiresAtMs }
     },
     usage: (accountId, fromMs, toMs) => store.usage({ accountId, fromMs, toMs }),
   }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { manualClock } from '../../test/fakes/manual-clock.ts'
 import { StoreUnavailableError } from '../core/store-unavailable.ts'
 import { createSecretBox } from '../kit/secret-box.ts'
-import type { AccountsStore, IdempotencyClaim } from '../store/accounts.ts'
+import type { AccountsStore, HeldClaim, IdempotencyClaim } from '../store/accounts.ts'
 import { createIdempotency } from './idempotency.ts'
 import { planBook } from './plans.ts'
 import { STORE_PATIENCE_MS } from './store-patience.ts'
@@ -19,12 +19,12 @@ const turn = () => new Promise((resolve) => setImmediate(resolve))
 function hangingStore() {
   const clock = manualClock(0)
   const claims: { id: string; answer: (claim: IdempotencyClaim) => void }[] = []
-  const released: string[] = []
+  const released: HeldClaim[] = []
   const store = {
     claimIdempotency: ({ id }: { id: string }) =>
       new Promise<IdempotencyClaim>((resolve) => claims.push({ id, answer: resolve })),
     finishIdempotency: () => new Promise<void>(() => {}),
-    releaseIdempotency: async (id: string) => void released.push(id),
+    releaseIdempotency: async (held: HeldClaim) => void released.push(held),
   } as unknown as AccountsStore
   const box = createSecretBox(Buffer.alloc(32, 1), (count) => Buffer.alloc(count, 2))
   return { clock, claims, released, idempotency: createIdempotency({ store, box, clock }) }
@@ -37,35 +37,35 @@ test('a store that hangs: callers are told, no more claims are queued, a late cl
   await first
   await assert.rejects(idempotency.begin(scopeOf('second')), StoreUnavailableError)
   assert.equal(claims.length, 1)
-  claims[0]?.answer({ state: 'fresh' })
+  claims[0]?.answer({ state: 'fresh', claim: 7 })
   await turn()
-  assert.deepEqual(released, [claims[0]?.id])
+  assert.deepEqual(released, [{ id: claims[0]?.id, claim: 7 }])
   // It answers again: so do we.
   const third = idempotency.begin(scopeOf('third'))
-  claims[1]?.answer({ state: 'fresh' })
-  assert.equal(await third, undefined)
+  claims[1]?.answer({ state: 'fresh', claim: 8 })
+  assert.deepEqual(await third, { held: { id: claims[1]?.id, claim: 8 } })
   await turn()
   assert.equal(released.length, 1)
 })
 
-test('a claim that is answered after it may have run out is left to run out', async () => {
+test('a claim that is answered after it may have run out is given back under its own number', async () => {
   const { clock, claims, released, idempotency } = hangingStore()
   const refused = assert.rejects(idempotency.begin(scopeOf('key')), StoreUnavailableError)
   clock.advance(STORE_PATIENCE_MS)
   await refused
   clock.advance(60_000)
-  claims[0]?.answer({ state: 'fresh' })
+  claims[0]?.answer({ state: 'fresh', claim: 7 })
   await turn()
-  assert.deepEqual(released, [])
+  assert.deepEqual(released, [{ id: claims[0]?.id, claim: 7 }])
 })
 
 test('an answer is given although it cannot be kept yet', async () => {
   const { clock, claims, idempotency } = hangingStore()
   const begun = idempotency.begin(scopeOf('key'))
-  claims[0]?.answer({ state: 'fresh' })
-  await begun
+  claims[0]?.answer({ state: 'fresh', claim: 7 })
+  const { held } = (await begun) as { held: HeldClaim }
   const reply = { status: 200, headers: [], bytes: 2, body: () => '{}' }
-  const finished = idempotency.finish(scopeOf('key'), reply, (error) => assert.fail(String(error)))
+  const finished = idempotency.finish(held, plan, reply, (error) => assert.fail(String(error)))
   clock.advance(STORE_PATIENCE_MS)
   await finished
 })

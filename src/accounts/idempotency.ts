@@ -5,7 +5,7 @@ import type { Plan } from '../core/plan.ts'
 import { StoreUnavailableError } from '../core/store-unavailable.ts'
 import { type Clock, elapsedMs } from '../kit/clock.ts'
 import type { SecretBox } from '../kit/secret-box.ts'
-import type { AccountsStore, IdempotencyClaim, StoredReply } from '../store/accounts.ts'
+import type { AccountsStore, HeldClaim, IdempotencyClaim, StoredReply } from '../store/accounts.ts'
 import { inTime, STORE_PATIENCE_MS } from './store-patience.ts'
 
 /**
@@ -59,7 +59,7 @@ export function createIdempotency(deps: { store: AccountsStore; box: SecretBox; 
 
   /**
    * Behind a store that is too slow no more claims are put: each would wait for all before it. One that is answered
-   * after its caller has left is given back, as long as it is certainly the same one.
+   * after its caller has left is given back.
    */
   async function claimInTime(claim: Parameters<AccountsStore['claimIdempotency']>[0]) {
     const sinceMs = elapsedMs(clock)
@@ -70,9 +70,9 @@ export function createIdempotency(deps: { store: AccountsStore; box: SecretBox; 
     asked.add(entry)
     const call = store.claimIdempotency(claim).finally(() => asked.delete(entry))
     let hasLeft = false
-    const giveBack = async ({ state }: IdempotencyClaim) => {
-      if (hasLeft && state === 'fresh' && elapsedMs(clock) - sinceMs < CLAIM_MS / 2)
-        await store.releaseIdempotency(claim.id)
+    const giveBack = async (answer: IdempotencyClaim) => {
+      if (hasLeft && answer.state === 'fresh')
+        await store.releaseIdempotency({ id: claim.id, claim: answer.claim })
     }
     // Otherwise it runs out.
     call.then(giveBack).catch(() => {})
@@ -107,15 +107,18 @@ export function createIdempotency(deps: { store: AccountsStore; box: SecretBox; 
     hash('sha256', JSON.stringify([`${scope.accountId}/${scope.environment}`, scope.route, scope.key]), 'hex')
   const opened = (body: string) => (body.startsWith(SEALED) ? box.open(body.slice(SEALED.length)) : body)
   return {
-    /** The stored answer, or undefined when the caller now holds the claim and has to settle it. */
-    async begin(scope: IdempotencyScope): Promise<StoredReply | undefined> {
+    /** The stored answer, or the claim that the caller now holds and has to settle. */
+    async begin(
+      scope: IdempotencyScope,
+    ): Promise<{ readonly stored: StoredReply } | { readonly stored?: never; readonly held: HeldClaim }> {
       if (!KEY_FORM.test(scope.key)) {
         throw new ApiError('invalid_param', 'Idempotency-Key must have 1 to 255 visible ASCII characters.', {
           param: 'Idempotency-Key',
         })
       }
+      const id = idOf(scope)
       const claim = await claimInTime({
-        id: idOf(scope),
+        id,
         accountId: scope.accountId,
         maxEntries: MAX_ENTRIES_PER_RATE * scope.plan.requestsPerSecond,
         bodyHash: hash('sha256', scope.body, 'hex'),
@@ -124,7 +127,7 @@ export function createIdempotency(deps: { store: AccountsStore; box: SecretBox; 
       })
       if (claim.state === 'done') {
         if (claim.reply.omitted !== undefined) throw notKept(claim.reply.omitted)
-        return { ...claim.reply, body: opened(claim.reply.body) }
+        return { stored: { ...claim.reply, body: opened(claim.reply.body) } }
       }
       if (claim.state === 'full') throw tooMany()
       if (claim.state === 'in_progress') {
@@ -133,7 +136,7 @@ export function createIdempotency(deps: { store: AccountsStore; box: SecretBox; 
       if (claim.state === 'other_body') {
         throw new ApiError('idempotency_conflict', 'This Idempotency-Key was used with another body.')
       }
-      return undefined
+      return { held: { id, claim: claim.claim } }
     },
     /**
      * Stores the answer, or why it cannot be repeated: in both cases the request does not run a second time. Resolves
@@ -141,7 +144,8 @@ export function createIdempotency(deps: { store: AccountsStore; box: SecretBox; 
      * @param onLost it was carried out and charged, but the claim stays until it runs out
      */
     async finish(
-      scope: IdempotencyScope,
+      held: HeldClaim,
+      plan: Plan,
       { status, headers, bytes, body }: FinishedReply,
       onLost: (error: unknown) => void,
     ): Promise<void> {
@@ -149,13 +153,13 @@ export function createIdempotency(deps: { store: AccountsStore; box: SecretBox; 
       const reply: StoredReply = isTooLarge
         ? { status, headers: [], body: '', omitted: 'too_large' }
         : { status, headers, body: SEALED + box.seal(body()) }
-      const maxBytes = MAX_BYTES_PER_RATE * scope.plan.requestsPerSecond
-      const written = write(() => store.finishIdempotency(idOf(scope), reply, maxBytes)).catch(onLost)
+      const maxBytes = MAX_BYTES_PER_RATE * plan.requestsPerSecond
+      const written = write(() => store.finishIdempotency(held, reply, maxBytes)).catch(onLost)
       await inTime(clock, written).catch(() => {})
     },
     /** Resolves when it is written, or when the caller should wait no longer. */
-    async release(scope: IdempotencyScope): Promise<void> {
-      const written = write(() => store.releaseIdempotency(idOf(scope)))
+    async release(held: HeldClaim): Promise<void> {
+      const written = write(() => store.releaseIdempotency(held))
       await inTime(clock, written).catch((error: unknown) => {
         if (!(error instanceof StoreUnavailableError)) throw error
       })

@@ -232,18 +232,20 @@ export class Meter<Services> {
       key,
       body: request.body ?? Buffer.alloc(0),
     }
-    const stored = await idempotency.begin(scope)
-    if (stored !== undefined) {
+    const begun = await idempotency.begin(scope)
+    if (begun.stored !== undefined) {
+      const { stored } = begun
       ledger.count(credential, route.name, 'free')
       const headers = meterHeaders(credential, task.nowMs, { charged: 0, remaining: remainingOf(credential) })
       headers.push(...stored.headers.flat(), 'Idempotent-Replayed', 'true')
       return { status: stored.status, headers, body: stored.body }
     }
+    const { held } = begun
     let reply: GateReply | undefined
     try {
       reply = await this.#runReserved(task)
       const { body } = reply
-      if (reply.status >= 500) await idempotency.release(scope)
+      if (reply.status >= 500) await idempotency.release(held)
       else {
         const kept = {
           status: reply.status,
@@ -251,7 +253,7 @@ export class Meter<Services> {
           bytes: lengthOf(body),
           body: () => textOf(body),
         }
-        await idempotency.finish(scope, kept, (err) =>
+        await idempotency.finish(held, credential.plan, kept, (err) =>
           log.error({ err, request: request.id }, 'an answer could not be kept for its key'),
         )
       }
@@ -259,7 +261,7 @@ export class Meter<Services> {
     } catch (error) {
       reply?.onSent?.()
       // What may have been carried out must not run again at once.
-      if (!(error instanceof StoreUnavailableError && error.mayBeDone)) await idempotency.release(scope)
+      if (!(error instanceof StoreUnavailableError && error.mayBeDone)) await idempotency.release(held)
       throw error
     }
   }

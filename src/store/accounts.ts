@@ -147,8 +147,15 @@ export interface StoredReply {
   omitted?: 'too_large' | 'quota'
 }
 
+/** Only who holds the claim ends it: a slow request must not end that of the next one with the same key. */
+export interface HeldClaim {
+  readonly id: string
+  /** Given once for each id. */
+  readonly claim: number
+}
+
 export type IdempotencyClaim =
-  | { state: 'fresh' }
+  | { state: 'fresh'; claim: number }
   | { state: 'in_progress' }
   | { state: 'other_body' }
   | { state: 'done'; reply: StoredReply }
@@ -177,8 +184,14 @@ export interface AccountsStore {
   getKey(id: string): Promise<KeyRecord | undefined>
   listKeys(accountId?: string): Promise<KeyRecord[]>
   revokeKey(id: string, atMs: number): Promise<boolean>
-  /** Ends a key at that time in favour of another one, which takes over what the old one made. */
-  replaceKey(id: string, by: { keyId: string; oldExpiresAtMs: number }): Promise<boolean>
+  /**
+   * Makes a key and ends the old one at that time in favour of it: it takes over what the old one made. Undefined when
+   * the old one is not there or revoked: then none is made.
+   */
+  rotateKey(
+    id: string,
+    by: { key: NewKey; limits?: KeyLimits; oldExpiresAtMs: number },
+  ): Promise<KeyRecord | undefined>
 
   settle(batch: SettleBatch): Promise<CreditLeaseGrant[]>
   budget(ref: BudgetRef): Promise<BudgetState | undefined>
@@ -197,9 +210,12 @@ export interface AccountsStore {
     /** How long the key is remembered. */
     rememberedMs: number
   }): Promise<IdempotencyClaim>
-  /** Stores the reply, or only that there was one where the replies of the account would take up more than that. */
-  finishIdempotency(id: string, reply: StoredReply, maxBytesOfAccount: number): Promise<void>
-  releaseIdempotency(id: string): Promise<void>
+  /**
+   * Stores the reply, or only that there was one where the replies of the account would take up more than that. Nothing
+   * where the claim has run out and another request has it.
+   */
+  finishIdempotency(held: HeldClaim, reply: StoredReply, maxBytesOfAccount: number): Promise<void>
+  releaseIdempotency(held: HeldClaim): Promise<void>
 
   /** Credits' worth that was viewed in the dashboard on a day (`2026-03-14`). */
   viewsOf(accountId: string, day: string): Promise<number>

@@ -106,8 +106,9 @@ async function fillAccounts(stores: Stores, random: SeededRandom, clock: ManualC
       claimMs: 1_000,
       rememberedMs: DAY_MS,
     }
-    await store.claimIdempotency(claim)
-    await store.finishIdempotency(claim.id, { status: 200, headers: [], body: text(random) }, 10_000)
+    const claimed = await store.claimIdempotency(claim)
+    const held = { id: claim.id, claim: claimed.state === 'fresh' ? claimed.claim : 0 }
+    await store.finishIdempotency(held, { status: 200, headers: [], body: text(random) }, 10_000)
     await store.takeView({ accountId: id, day: '2026-02-28', credits: 3, limit: 10 })
   }
   for (const endsAtMs of [null, clock.now()]) {

@@ -4,7 +4,14 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ManualClock } from '../../../test/fakes/manual-clock.ts'
 import { DAY_MS } from '../../core/time.ts'
-import { type AccountsStore, ConflictError, type KeyLimits, type NewKey } from '../accounts.ts'
+import {
+  type AccountsStore,
+  ConflictError,
+  type HeldClaim,
+  type IdempotencyClaim,
+  type KeyLimits,
+  type NewKey,
+} from '../accounts.ts'
 import { StoreClosedError } from '../environment.ts'
 import { seeded } from './engine.ts'
 import { ENGINES, type StoreEngine, withFreshStore } from './engines.ts'
@@ -27,6 +34,11 @@ const KEY: NewKey = {
   creditCap: 5,
   createdAtMs: 2_000,
   expiresAtMs: null,
+}
+
+function heldOf(id: string, claim: IdempotencyClaim): HeldClaim {
+  assert.ok(claim.state === 'fresh', claim.state)
+  return { id, claim: claim.claim }
 }
 
 for (const engine of ENGINES) {
@@ -85,7 +97,10 @@ for (const engine of ENGINES) {
       assert.equal(await store.revokeKey('key_1', 5_000), true)
       assert.equal(await store.revokeKey('key_1', 6_000), false)
       assert.equal((await store.getKey('key_1'))?.revokedAtMs, 5_000)
-      assert.equal(await store.replaceKey('key_1', { keyId: 'key_2', oldExpiresAtMs: 9_000 }), false)
+      const rotation = { key: { ...KEY, id: 'key_2', hash: 'h2' }, oldExpiresAtMs: 9_000 }
+      assert.equal(await store.rotateKey('key_1', rotation), undefined)
+      assert.equal(await store.rotateKey('key_9', rotation), undefined)
+      assert.equal(await store.getKey('key_2'), undefined, 'none is made')
       assert.equal(await store.revokeKey('key_9', 1), false)
       assert.equal(await store.setPlan('acc_9', 'free', []), false)
       assert.equal(await store.setPaused('acc_9', 'operator'), false)
@@ -171,13 +186,40 @@ for (const engine of ENGINES) {
       }
       assert.equal((await claim(0)).state, 'fresh')
       assert.equal((await claim(59)).state, 'in_progress')
-      assert.equal((await claim(60)).state, 'fresh')
-      await store.finishIdempotency('i', { status: 201, headers: [], body: 'b' }, 1_000)
+      await store.finishIdempotency(
+        heldOf('i', await claim(60)),
+        { status: 201, headers: [], body: 'b' },
+        1_000,
+      )
       assert.deepEqual(await claim(200), { state: 'done', reply: { status: 201, headers: [], body: 'b' } })
       assert.equal((await claim(200, 'y')).state, 'other_body')
-      await store.releaseIdempotency('i')
-      assert.equal((await claim(201)).state, 'done', 'an answer is not released')
+      assert.equal((await claim(201)).state, 'done')
       assert.equal((await claim(1_060)).state, 'fresh')
+    })
+  })
+
+  test(`${engine.name}: a request whose claim has run out ends neither the claim nor the answer of the next one`, async () => {
+    await withAccounts(engine, async (store, { clock }) => {
+      const claim = (nowMs: number) => {
+        clock.set(nowMs)
+        const entry = { id: 'i', accountId: 'acc_1', maxEntries: 10, bodyHash: 'x' }
+        return store.claimIdempotency({ ...entry, claimMs: 60, rememberedMs: 1_000 })
+      }
+      const reply = (body: string) => ({ status: 201, headers: [], body })
+      const slow = heldOf('i', await claim(0))
+      const next = heldOf('i', await claim(60))
+      await store.releaseIdempotency(slow)
+      assert.equal((await claim(61)).state, 'in_progress', 'the next one still has it')
+      await store.finishIdempotency(slow, reply('slow'), 1_000)
+      assert.equal((await claim(62)).state, 'in_progress')
+      await store.releaseIdempotency(next)
+      const third = heldOf('i', await claim(63))
+      await store.finishIdempotency(next, reply('next'), 1_000)
+      await store.finishIdempotency(third, reply('third'), 1_000)
+      await store.finishIdempotency(slow, reply('slow'), 1_000)
+      await store.releaseIdempotency(third)
+      assert.deepEqual(await claim(64), { state: 'done', reply: reply('third') }, 'an answer is not released')
+      assert.equal(new Set([slow.claim, next.claim, third.claim]).size, 3)
     })
   })
 
@@ -190,8 +232,7 @@ for (const engine of ENGINES) {
       }
       const reply = { status: 200, headers: [], body: 'b'.repeat(400) }
       for (let i = 0; i < 4; i++) {
-        assert.equal((await claim(`i${i}`, i)).state, 'fresh')
-        await store.finishIdempotency(`i${i}`, reply, 1_000)
+        await store.finishIdempotency(heldOf(`i${i}`, await claim(`i${i}`, i)), reply, 1_000)
       }
       assert.deepEqual(await claim('i1', 10), { state: 'done', reply })
       const over = await claim('i2', 10)
@@ -200,13 +241,13 @@ for (const engine of ENGINES) {
         'quota',
         'the third would be above 1,000 bytes',
       )
-      assert.equal((await claim('i4', 10)).state, 'fresh')
+      const fifth = heldOf('i4', await claim('i4', 10))
       assert.equal((await claim('i5', 10)).state, 'full')
       assert.equal((await claim('j0', 10, 'acc_2')).state, 'fresh', 'another account has its own')
-      await store.releaseIdempotency('i4')
+      await store.releaseIdempotency(fifth)
       assert.equal((await claim('i5', 11)).state, 'fresh', 'what was released counts no more')
-      assert.equal((await claim('i6', 1_005)).state, 'fresh', 'nor what has expired')
-      await store.finishIdempotency('i6', reply, 1_000)
+      // Nor what has expired.
+      await store.finishIdempotency(heldOf('i6', await claim('i6', 1_005)), reply, 1_000)
       assert.deepEqual(await claim('i6', 1_006), { state: 'done', reply })
     })
   })
@@ -336,7 +377,14 @@ for (const engine of ENGINES) {
       assert.equal((await store.listAccounts())[0]?.plan, 'business')
       assert.equal((await store.budget(ref))?.limit, 900)
       assert.equal(await store.budget({ ...ref, periodStartMs: 1 }), undefined)
-      assert.equal(await store.replaceKey('key_1', { keyId: 'key_2', oldExpiresAtMs: 9_000 }), true)
+      const rotation = { key: { ...KEY, id: 'key_2', hash: 'h2' }, oldExpiresAtMs: 9_000 }
+      await assert.rejects(
+        store.rotateKey('key_1', { ...rotation, limits: { usable: 0, newPerDay: 9 } }),
+        ConflictError,
+      )
+      assert.equal((await store.getKey('key_1'))?.replacedBy, null, 'both or none')
+      assert.equal((await store.rotateKey('key_1', rotation))?.id, 'key_2')
+      assert.equal((await store.findKey('h2'))?.key.id, 'key_2')
       const key = await store.getKey('key_1')
       assert.deepEqual([key?.replacedBy, key?.expiresAtMs], ['key_2', 9_000])
     })

@@ -1,6 +1,6 @@
 import { StoreUnavailableError } from '../../core/store-unavailable.ts'
 import { claimOf, storedForm } from '../accounts/idempotency-rules.ts'
-import type { AccountsStore, IdempotencyClaim } from '../accounts.ts'
+import type { AccountsStore, HeldClaim, IdempotencyClaim } from '../accounts.ts'
 import { type Database, type Queries, statement } from './database.ts'
 
 /** A claim waits while old entries of its account are deleted, so that is done a little at a time. */
@@ -15,7 +15,7 @@ const LOCK_ACCOUNT = statement(
 const LOCK_ACCOUNT_OF = statement(
   'idempotency_lock_account_of',
   `SELECT t.bytes FROM idempotency i JOIN idempotency_totals t ON t.account_id = i.account_id
-   WHERE i.id = $1 FOR UPDATE OF t`,
+   WHERE i.id = $1 AND i.claim = $2 FOR UPDATE OF t`,
 )
 const FORGET = statement(
   'idempotency_forget',
@@ -38,26 +38,27 @@ const REMOVE = statement(
    UPDATE idempotency_totals t SET entries = t.entries - 1, bytes = t.bytes - gone.bytes FROM gone
    WHERE t.account_id = gone.account_id`,
 )
-/** Changes no row when the account has as many as it may have. */
+/** Returns nothing when the account has as many as it may have. */
 const PUT = statement(
   'idempotency_put',
   `WITH put AS (
-     INSERT INTO idempotency (id, account_id, body_hash, claimed_until, expires_at)
-     SELECT $1, t.account_id, $3, now_ms() + $4::bigint, now_ms() + $5::bigint FROM idempotency_totals t
-     WHERE t.account_id = $2 AND t.entries < $6::bigint
-     RETURNING 1)
-   UPDATE idempotency_totals SET entries = entries + 1 WHERE account_id = $2 AND EXISTS (SELECT FROM put)`,
+     INSERT INTO idempotency (id, account_id, body_hash, claimed_until, expires_at, claim)
+     SELECT $1, t.account_id, $3, now_ms() + $4::bigint, now_ms() + $5::bigint, next_number('idempotency_claims')
+     FROM idempotency_totals t WHERE t.account_id = $2 AND t.entries < $6::bigint
+     RETURNING claim)
+   UPDATE idempotency_totals t SET entries = t.entries + 1 FROM put WHERE t.account_id = $2 RETURNING put.claim`,
 )
 const FINISH = statement(
   'idempotency_finish',
-  `WITH before AS (SELECT account_id, bytes FROM idempotency WHERE id = $1),
-   finished AS (UPDATE idempotency SET reply = $2, bytes = $3::bigint WHERE id = $1)
-   UPDATE idempotency_totals t SET bytes = t.bytes + $3::bigint - before.bytes FROM before
+  `WITH before AS (SELECT account_id, bytes FROM idempotency WHERE id = $1 AND claim = $2),
+   finished AS (UPDATE idempotency SET reply = $3, bytes = $4::bigint WHERE id = $1 AND claim = $2)
+   UPDATE idempotency_totals t SET bytes = t.bytes + $4::bigint - before.bytes FROM before
    WHERE t.account_id = before.account_id`,
 )
 const RELEASE = statement(
   'idempotency_release',
-  `WITH gone AS (DELETE FROM idempotency WHERE id = $1 AND reply IS NULL RETURNING account_id, bytes)
+  `WITH gone AS (
+     DELETE FROM idempotency WHERE id = $1 AND claim = $2 AND reply IS NULL RETURNING account_id, bytes)
    UPDATE idempotency_totals t SET entries = t.entries - 1, bytes = t.bytes - gone.bytes FROM gone
    WHERE t.account_id = gone.account_id`,
 )
@@ -104,10 +105,10 @@ function turns() {
 export function idempotencyEntries(db: Database): Idempotency {
   const inTurn = turns()
   /** Of the claims that this process has to finish or release. */
-  const accountOf = new Map<string, string>()
-  const settle = <R>(id: string, run: () => Promise<R>): Promise<R> => {
-    const accountId = accountOf.get(id)
-    accountOf.delete(id)
+  const accountOf = new Map<number, string>()
+  const settle = <R>({ claim }: HeldClaim, run: () => Promise<R>): Promise<R> => {
+    const accountId = accountOf.get(claim)
+    accountOf.delete(claim)
     return accountId === undefined ? run() : inTurn(accountId, run)
   }
   const forget = (tx: Queries, accountId: string, limit: number) =>
@@ -121,29 +122,31 @@ export function idempotencyEntries(db: Database): Idempotency {
         ])
         const answer = row && claimOf(row, bodyHash, row.nowMs)
         if (answer !== undefined) return answer
-        const [, claimed] = await Promise.all([
+        const [, [put]] = await Promise.all([
           tx.run(REMOVE, [id]),
-          tx.run(PUT, [id, accountId, bodyHash, claimMs, rememberedMs, maxEntries]),
+          tx.rows<{ claim: number }>(PUT, [id, accountId, bodyHash, claimMs, rememberedMs, maxEntries]),
         ])
-        return claimed === 1 ? { state: 'fresh' } : { state: 'full' }
+        return put === undefined ? { state: 'full' } : { state: 'fresh', claim: put.claim }
       }
       const claim = await inTurn(accountId, () => db.write(claimIn))
-      if (claim.state === 'fresh') accountOf.set(id, accountId)
+      if (claim.state === 'fresh') accountOf.set(claim.claim, accountId)
       return claim
     },
-    finishIdempotency: (id, reply, maxBytes) =>
-      settle(id, () =>
+    finishIdempotency: (held, reply, maxBytes) =>
+      settle(held, () =>
         db.write(async (tx) => {
-          const [totals] = await tx.rows<{ bytes: number }>(LOCK_ACCOUNT_OF, [id])
+          const place = [held.id, held.claim]
+          const [totals] = await tx.rows<{ bytes: number }>(LOCK_ACCOUNT_OF, place)
           if (totals === undefined) return
           const { text, bytes } = storedForm(reply, { usedBytes: totals.bytes, maxBytes })
-          await tx.run(FINISH, [id, text, bytes])
+          await tx.run(FINISH, [...place, text, bytes])
         }),
       ),
-    releaseIdempotency: (id) =>
-      settle(id, () =>
+    releaseIdempotency: (held) =>
+      settle(held, () =>
         db.write(async (tx) => {
-          await Promise.all([tx.rows(LOCK_ACCOUNT_OF, [id]), tx.run(RELEASE, [id])])
+          const place = [held.id, held.claim]
+          await Promise.all([tx.rows(LOCK_ACCOUNT_OF, place), tx.run(RELEASE, place)])
         }),
       ),
     async pruneIdempotency() {

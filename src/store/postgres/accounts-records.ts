@@ -90,7 +90,7 @@ type AccountRecords = Pick<
   | 'getKey'
   | 'listKeys'
   | 'revokeKey'
-  | 'replaceKey'
+  | 'rotateKey'
 >
 
 export function accountRecords(db: Database, channel: string): AccountRecords {
@@ -143,32 +143,7 @@ export function accountRecords(db: Database, channel: string): AccountRecords {
           tx.run(NOTE_CHANGE, [accountId]),
         ])
       }),
-    createKey: (key: NewKey, limits?: KeyLimits) =>
-      change(async (tx) => {
-        // No other key is made meanwhile: the counter is locked.
-        if (limits !== undefined) {
-          const [counts] = await tx.rows<KeyCounts>(COUNT_KEYS, [key.accountId, key.createdAtMs])
-          checkKeyLimits(counts, limits)
-        }
-        const values = [
-          key.id,
-          key.accountId,
-          key.environment,
-          storable(key.name),
-          key.hash,
-          key.hint,
-          key.scopes && JSON.stringify(key.scopes),
-          key.allowedCidrs && JSON.stringify(key.allowedCidrs),
-          key.creditCap,
-          key.createdAtMs,
-          key.expiresAtMs,
-        ]
-        const [rows] = await Promise.all([
-          tx.rows<KeyRow>(INSERT_KEY, values),
-          tx.run(NOTE_CHANGE, [key.accountId]),
-        ])
-        return toKey(written(rows))
-      }),
+    createKey: (key, limits) => change((tx) => insertKey(tx, key, limits)),
     async findKey(hash) {
       const [row] = await db.rows<KeyRow & OwnerRow>(KEY_BY_HASH, [hash])
       if (row === undefined) return undefined
@@ -195,9 +170,38 @@ export function accountRecords(db: Database, channel: string): AccountRecords {
       return rows.map(toKey)
     },
     revokeKey: (id, atMs) => changeOne(REVOKE_KEY, [storable(id), atMs]),
-    replaceKey: (id, { keyId, oldExpiresAtMs }) =>
-      changeOne(REPLACE_KEY, [storable(id), oldExpiresAtMs, keyId]),
+    rotateKey: (id, { key, limits, oldExpiresAtMs }) =>
+      change(async (tx) => {
+        const replaced = await tx.run(REPLACE_KEY, [storable(id), oldExpiresAtMs, key.id])
+        return replaced === 0 ? undefined : insertKey(tx, key, limits)
+      }),
   }
+}
+
+/** In a change: no other key is made meanwhile. */
+async function insertKey(tx: Queries, key: NewKey, limits?: KeyLimits): Promise<KeyRecord> {
+  if (limits !== undefined) {
+    const [counts] = await tx.rows<KeyCounts>(COUNT_KEYS, [key.accountId, key.createdAtMs])
+    checkKeyLimits(counts, limits)
+  }
+  const values = [
+    key.id,
+    key.accountId,
+    key.environment,
+    storable(key.name),
+    key.hash,
+    key.hint,
+    key.scopes && JSON.stringify(key.scopes),
+    key.allowedCidrs && JSON.stringify(key.allowedCidrs),
+    key.creditCap,
+    key.createdAtMs,
+    key.expiresAtMs,
+  ]
+  const [rows] = await Promise.all([
+    tx.rows<KeyRow>(INSERT_KEY, values),
+    tx.run(NOTE_CHANGE, [key.accountId]),
+  ])
+  return toKey(written(rows))
 }
 
 type KeyRow = Omit<KeyRecord, 'scopes' | 'allowedCidrs'> & {

@@ -182,4 +182,12 @@ export const ACCOUNTS_MIGRATIONS: readonly Migration[] = [
       CREATE TABLE uptime (slot bigint PRIMARY KEY, minutes bigint NOT NULL);
     `,
   },
+  {
+    version: 3,
+    name: 'idempotency claims',
+    sql: `
+      ALTER TABLE idempotency ADD COLUMN claim bigint NOT NULL DEFAULT 0;
+      CREATE SEQUENCE idempotency_claims;
+    `,
+  },
 ]

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { claimOf, storedForm } from '../accounts/idempotency-rules.ts'
-import type { AccountsStore, IdempotencyClaim, StoredReply } from '../accounts.ts'
+import type { AccountsStore, HeldClaim, IdempotencyClaim, StoredReply } from '../accounts.ts'
 
 /** Claims wait while old entries are deleted, so that is done a little at a time. */
 const FORGOTTEN_AT_ONCE = 200
@@ -15,15 +15,17 @@ export function idempotencyWriters(db: DatabaseSync) {
   )
   const remove = db.prepare('DELETE FROM idempotency WHERE id = ?')
   const put = db.prepare(
-    `INSERT INTO idempotency (id, body_hash, claimed_until, expires_at, reply, account_id)
-     VALUES (?, ?, ?, ?, NULL, ?)`,
+    `INSERT INTO idempotency (id, body_hash, claimed_until, expires_at, reply, account_id, claim)
+     VALUES (?, ?, ?, ?, NULL, ?, ?)`,
   )
+  const next = db.prepare('UPDATE idempotency_claims SET newest = newest + 1 RETURNING newest')
   const totals = db.prepare('SELECT entries FROM idempotency_totals WHERE account_id = ?')
   const totalsOf = db.prepare(
-    `SELECT t.bytes FROM idempotency i JOIN idempotency_totals t ON t.account_id = i.account_id WHERE i.id = ?`,
+    `SELECT t.bytes FROM idempotency i JOIN idempotency_totals t ON t.account_id = i.account_id
+     WHERE i.id = ? AND i.claim = ?`,
   )
-  const finish = db.prepare('UPDATE idempotency SET reply = ?, bytes = ? WHERE id = ?')
-  const release = db.prepare('DELETE FROM idempotency WHERE id = ? AND reply IS NULL')
+  const finish = db.prepare('UPDATE idempotency SET reply = ?, bytes = ? WHERE id = ? AND claim = ?')
+  const release = db.prepare('DELETE FROM idempotency WHERE id = ? AND claim = ? AND reply IS NULL')
 
   return {
     claimIdempotency(
@@ -42,14 +44,15 @@ export function idempotencyWriters(db: DatabaseSync) {
       if (answer !== undefined) return answer
       remove.run(id)
       if (Number(totals.get(accountId)?.entries ?? 0) >= claim.maxEntries) return { state: 'full' }
-      put.run(id, bodyHash, nowMs + claim.claimMs, nowMs + claim.rememberedMs, accountId)
-      return { state: 'fresh' }
+      const number = Number(next.get()?.newest)
+      put.run(id, bodyHash, nowMs + claim.claimMs, nowMs + claim.rememberedMs, accountId, number)
+      return { state: 'fresh', claim: number }
     },
-    finishIdempotency(id: string, reply: StoredReply, maxBytes: number): void {
-      const usedBytes = Number(totalsOf.get(id)?.bytes ?? 0)
+    finishIdempotency({ id, claim }: HeldClaim, reply: StoredReply, maxBytes: number): void {
+      const usedBytes = Number(totalsOf.get(id, claim)?.bytes ?? 0)
       const { text, bytes } = storedForm(reply, { usedBytes, maxBytes })
-      finish.run(text, bytes, id)
+      finish.run(text, bytes, id, claim)
     },
-    releaseIdempotency: (id: string) => void release.run(id),
+    releaseIdempotency: ({ id, claim }: HeldClaim) => void release.run(id, claim),
   }
 }

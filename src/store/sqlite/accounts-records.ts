@@ -62,6 +62,29 @@ export function accountWriters(db: DatabaseSync) {
     return true
   }
 
+  const createKey = (key: NewKey, limits?: KeyLimits): KeyRecord => {
+    if (limits !== undefined)
+      checkKeyLimits(
+        countKeys.get({ account: key.accountId, now: key.createdAtMs }) as KeyCounts | undefined,
+        limits,
+      )
+    insertKey.run(
+      key.id,
+      key.accountId,
+      key.environment,
+      key.name,
+      key.hash,
+      key.hint,
+      key.scopes && JSON.stringify(key.scopes),
+      key.allowedCidrs && JSON.stringify(key.allowedCidrs),
+      key.creditCap,
+      key.createdAtMs,
+      key.expiresAtMs,
+    )
+    mark.run(key.accountId)
+    return present(getKey(key.id))
+  }
+
   return {
     createAccount: (account: NewAccount): AccountRecord => {
       const { id, email, plan, billingDay, createdAtMs } = account
@@ -70,28 +93,7 @@ export function accountWriters(db: DatabaseSync) {
       )
       return present(getAccount(id))
     },
-    createKey: (key: NewKey, limits?: KeyLimits): KeyRecord => {
-      if (limits !== undefined)
-        checkKeyLimits(
-          countKeys.get({ account: key.accountId, now: key.createdAtMs }) as KeyCounts | undefined,
-          limits,
-        )
-      insertKey.run(
-        key.id,
-        key.accountId,
-        key.environment,
-        key.name,
-        key.hash,
-        key.hint,
-        key.scopes && JSON.stringify(key.scopes),
-        key.allowedCidrs && JSON.stringify(key.allowedCidrs),
-        key.creditCap,
-        key.createdAtMs,
-        key.expiresAtMs,
-      )
-      mark.run(key.accountId)
-      return present(getKey(key.id))
-    },
+    createKey,
     setPlan: (...[id, plan, limits]: Parameters<AccountsStore['setPlan']>) => {
       if (setPlan.run(plan, id).changes === 0) return false
       for (const budget of limits) setLimit.run(budget.limit, budget.id, budget.periodStartMs)
@@ -108,8 +110,8 @@ export function accountWriters(db: DatabaseSync) {
       mark.run(accountId)
     },
     revokeKey: (id: string, atMs: number) => onKey(id, () => revoke.run(atMs, id).changes),
-    replaceKey: (...[id, { keyId, oldExpiresAtMs }]: Parameters<AccountsStore['replaceKey']>) =>
-      onKey(id, () => replace.run(oldExpiresAtMs, keyId, id).changes),
+    rotateKey: (...[id, { key, limits, oldExpiresAtMs }]: Parameters<AccountsStore['rotateKey']>) =>
+      onKey(id, () => replace.run(oldExpiresAtMs, key.id, id).changes) ? createKey(key, limits) : undefined,
   }
 }
 

@@ -234,4 +234,14 @@ export const ACCOUNTS_MIGRATIONS: readonly Migration[] = [
       CREATE TABLE uptime (slot INTEGER PRIMARY KEY, minutes INTEGER NOT NULL) STRICT;
     `,
   },
+  {
+    version: 5,
+    name: 'idempotency claims',
+    sql: `
+      ALTER TABLE idempotency ADD COLUMN claim INTEGER NOT NULL DEFAULT 0;
+      -- The newest claim that was given.
+      CREATE TABLE idempotency_claims (newest INTEGER NOT NULL) STRICT;
+      INSERT INTO idempotency_claims VALUES (0);
+    `,
+  },
 ]

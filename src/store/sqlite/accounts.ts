@@ -78,7 +78,7 @@ const ACCOUNTS_WRITES = [
   'setRemaining',
   'createKey',
   'revokeKey',
-  'replaceKey',
+  'rotateKey',
   'finishIdempotency',
   'releaseIdempotency',
   'takeView',

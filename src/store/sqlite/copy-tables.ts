@@ -7,6 +7,7 @@ import { MARKS_TABLE } from '../copy/copy-side.ts'
 const NOT_COPIED: Record<string, string> = {
   changes: 'tells other processes of what they have in memory',
   leases: 'of processes on this store',
+  idempotency_claims: 'of processes on this store',
   shared_counts: 'of processes on this store',
   count_holders: 'of processes on this store',
   heartbeats: 'of processes on this store',
