@@ -8,9 +8,15 @@ const RUN = new URL('./run.ts', import.meta.url).pathname
 const HOOK = new URL('./planted.ts', import.meta.url).href
 const MAX_SEEDS = 500
 
+interface Where {
+  readonly hours: number
+  readonly venue: string | undefined
+  readonly fault: string | undefined
+}
+
 /** Returns how many defects were not found. */
 export async function plantAll(
-  options: { first: number; hours: number; venue?: string | undefined; only?: string | undefined },
+  options: Where & { first: number; only?: string | undefined },
   print: (line: string) => void,
 ): Promise<number> {
   const plants = PLANTS.filter(({ name }) => options.only === undefined || name.includes(options.only))
@@ -34,7 +40,7 @@ export async function plantAll(
 /** A seed that breaks a law without the defect too has not found it: the search goes on after it. */
 async function search(
   plant: string,
-  { first, ...about }: { first: number; hours: number; venue?: string | undefined; only: string | undefined },
+  { first, ...about }: Where & { first: number; only: string | undefined },
 ) {
   for (let seeds = 0; ; ) {
     const left = MAX_SEEDS - seeds
@@ -47,10 +53,7 @@ async function search(
   }
 }
 
-async function run(
-  seeds: { seed: number; many: number; hours: number; venue?: string | undefined; only: string | undefined },
-  plant?: string,
-) {
+async function run(seeds: Where & { seed: number; many: number; only: string | undefined }, plant?: string) {
   const hook = plant === undefined ? [] : ['--import', HOOK]
   const args = Object.entries(seeds).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name}`, `${value}`],

@@ -96,7 +96,10 @@ if (values.help) {
   process.exit(0)
 }
 if (values.plant) {
-  const missed = await plantAll({ first, hours, venue: values.venue, only: positionals[0] }, print)
+  const missed = await plantAll(
+    { first, hours, venue: values.venue, fault: values.fault, only: positionals[0] },
+    print,
+  )
   process.exit(missed === 0 ? 0 : 1)
 }
 let held = 0

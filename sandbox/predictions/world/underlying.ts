@@ -54,8 +54,18 @@ function createReader(seed: number, symbol: AssetSymbol): Reader {
   function load(chunk: number): Float64Array {
     const known = chunks.get(chunk)
     if (known !== undefined) return known
-    const made = Float64Array.from({ length: CHUNK_BLOCKS + 1 }, (_, i) => read(chunk * CHUNK_BLOCKS + i))
+    // Filled as it is read: a search through months of rounds reads one price of each chunk.
+    const made = new Float64Array(CHUNK_BLOCKS + 1).fill(Number.NaN)
     chunks.set(chunk, made)
+    return made
+  }
+
+  /** Of a block of the chunk that is near. */
+  function at(block: number): number {
+    const known = near[block] as number
+    if (!Number.isNaN(known)) return known
+    const made = read(nearChunk * CHUNK_BLOCKS + block)
+    near[block] = made
     return made
   }
 
@@ -75,9 +85,9 @@ function createReader(seed: number, symbol: AssetSymbol): Reader {
       }
       const inChunk = timeMs - chunk * CHUNK_MS
       const block = Math.floor(inChunk / BLOCK_MS)
-      const from = near[block] as number
+      const from = at(block)
       const part = (inChunk - block * BLOCK_MS) / BLOCK_MS
-      return part === 0 ? from : from + ((near[block + 1] as number) - from) * part
+      return part === 0 ? from : from + (at(block + 1) - from) * part
     },
   }
 }
