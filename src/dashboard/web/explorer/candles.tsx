@@ -161,10 +161,11 @@ function useSeenTime(asked: Place) {
   // Another series or another time starts where its address says.
   const basis = JSON.stringify(asked)
   useEffect(() => setSeen(undefined), [basis])
+  // What was seen of one address is never noted in the next.
   useEffect(() => {
     const timer = setTimeout(() => noteTime(latest.current, seen ?? latest.current.time), SETTLE_MS)
     return () => clearTimeout(timer)
-  }, [seen])
+  }, [seen, basis])
   return { seen, see: setSeen }
 }
 
