@@ -9,7 +9,7 @@ import { type LadderBook, Ladders } from './ladders.tsx'
 import { MarketSelect, stageOf, useMarkets } from './market-select.tsx'
 import type { MarketRecord, MarketTabProps } from './opened-market.ts'
 import { BOOK_SOURCES } from './paths.ts'
-import { go, noteTime, useAddress } from './use-place.ts'
+import { go, useAddress, useNoteTime } from './use-place.ts'
 
 interface Snapshot {
   timestamp: string
@@ -42,7 +42,7 @@ export function Books({ asked, place, symbol, opened }: MarketTabProps) {
   const series = `source=${source}&symbol=${symbol}${market === undefined ? '' : `&market_id=${market.market_id}`}`
   const time = useBookTime(environment, series, {
     start: asked.time ?? lastLookOf(market),
-    onRest: (moment) => noteTime(asked, moment),
+    onRest: useNoteTime(asked),
   })
   const books = isPrediction ? '&include_orderbook=true' : ''
   const path = `/v1/snapshots/at?${series}&time=${new Date(time.at).toISOString()}${books}`

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { SOURCES } from '../../../core/source.ts'
 import { dateTime } from '../format.ts'
 import { useSession } from '../session.ts'
@@ -14,7 +14,7 @@ import { candlesPath, FIRST_CHART, fundingPath, intervalsOf, PREDICTION_SOURCES 
 import type { Place } from './place.ts'
 import { Quote } from './quote.tsx'
 import { TimeField } from './time-field.tsx'
-import { go, noteTime, useAddress } from './use-place.ts'
+import { go, useAddress, useNoteTime } from './use-place.ts'
 
 const NO_FUNDING: ChartFunding[] = []
 /** The address follows the chart once it rests. */
@@ -156,14 +156,13 @@ export function CandlesTab({ asked, place, symbol, opened }: MarketTabProps) {
 /** Where the chart was moved to: shown at once, in the address once it rests. */
 function useSeenTime(asked: Place) {
   const [seen, setSeen] = useState<number>()
-  const latest = useRef(asked)
-  latest.current = asked
+  const note = useNoteTime(asked)
   // Another series or another time starts where its address says.
   const basis = JSON.stringify(asked)
   useEffect(() => setSeen(undefined), [basis])
   // What was seen of one address is never noted in the next.
   useEffect(() => {
-    const timer = setTimeout(() => noteTime(latest.current, seen ?? latest.current.time), SETTLE_MS)
+    const timer = setTimeout(() => note(seen ?? asked.time), SETTLE_MS)
     return () => clearTimeout(timer)
   }, [seen, basis])
   return { seen, see: setSeen }

@@ -1,4 +1,4 @@
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { navigate, notePath, readPath } from '../navigate.ts'
 import { type Place, placePath, readPlace } from './place.ts'
 
@@ -7,9 +7,21 @@ export function go(change: Partial<Place>): void {
   navigate(placePath({ ...readPlace(readPath()), ...change }))
 }
 
-/** Notes in the address which moment is shown, without a new entry in the history for every step. */
-export function noteTime(asked: Place, time: number | undefined): void {
-  if (isStill(asked)) notePath(placePath({ ...readPlace(readPath()), time }))
+/**
+ * Notes in the address which moment is shown, without a new entry in the history for every step. Not where the reader
+ * has moved on already: the address is then another one than this view was drawn for or has noted.
+ */
+export function useNoteTime(asked: Place): (time: number | undefined) => void {
+  const basis = placePath(asked)
+  const own = useRef({ basis, noted: basis })
+  if (own.current.basis !== basis) own.current = { basis, noted: basis }
+  return (time) => {
+    const path = readPath()
+    const here = path === '' || path.startsWith('explorer') ? placePath(readPlace(path)) : undefined
+    if (here !== own.current.basis && here !== own.current.noted) return
+    own.current.noted = placePath({ ...asked, time })
+    notePath(own.current.noted)
+  }
 }
 
 /** Writes what a view has chosen by itself into the address, so that the address opens just this again. */
