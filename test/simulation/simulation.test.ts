@@ -62,6 +62,22 @@ test('two runs of one seed have the same tables and the same log', async () => {
   )
 })
 
+test('a recorder that was stopped while another process took its lease leaves the truth or a gap', async () => {
+  const args = ['--venue', 'perp', '--fault', 'pause', '--seed', '11', '--hours', `${HOURS}`, '--log']
+  const { code, lines } = await simulate(args)
+  assert.equal(code, 0, lines.join('\n'))
+  // The world of this seed has two processes, and both of them are stopped for longer than a lease.
+  const lost = lines.filter((line) => line.includes('this process does not lead any more'))
+  assert.ok(
+    lost.some((line) => line.includes('perp recorder a')),
+    lines.join('\n'),
+  )
+  assert.ok(
+    lost.some((line) => line.includes('perp recorder b')),
+    lines.join('\n'),
+  )
+})
+
 test('a planted defect is found', async (t) => {
   const { code, lines } = await simulate([
     '--plant',
