@@ -17,6 +17,7 @@ const COMMON_FAULTS = {
   duplicate: 'every frame is sent twice',
   malformed: 'frames are cut in the middle; REST: bodies are',
   'unfit-value': 'the first price of the next frame is negative (count: how many); REST: of every body',
+  'wrong-time': 'the times of the next frame are wrong by offsetMs, a day by default (count: how many)',
   skip: 'the next frame is lost (count: how many)',
   late: 'frames come delayMs later; those after the fault overtake them',
   'unknown-message': 'a message of a kind that nobody knows comes before the next frame (count: how many)',
@@ -92,6 +93,7 @@ export type FaultSwitches = ReturnType<typeof createFaults>
 
 const ONCE: readonly FaultKind[] = [
   'unfit-value',
+  'wrong-time',
   'skip',
   'unknown-message',
   'zero-fill',

@@ -8,6 +8,7 @@ import type { AssetSymbol } from '../../src/core/symbol.ts'
 import type { Clock } from '../../src/kit/clock.ts'
 import type { Fault, FaultSwitches, FaultVenue } from './faults.ts'
 import { unfitValue } from './unfit-value.ts'
+import { wrongTime } from './wrong-time.ts'
 
 export interface VenueFrame {
   /** Frames of the same stream keep their order. */
@@ -49,10 +50,16 @@ export function createFrameFaults<F extends VenueFrame>(options: {
     )
   }
 
-  /** Hit only by a frame with a price. */
+  /** Hit only by a frame with a price, or with a time. */
   function spoil(frame: F): F {
-    const fault = faults.find('unfit-value', venue, frame)
-    const text = fault === undefined ? undefined : unfitValue(frame.text)
+    const unfit = faults.find('unfit-value', venue, frame)
+    const wrong = faults.find('wrong-time', venue, frame)
+    const price = spoiled(frame, unfit, unfitValue)
+    return spoiled(price, wrong, (text) => wrongTime(text, wrong?.offsetMs))
+  }
+
+  function spoiled(frame: F, fault: Fault | undefined, change: (text: string) => string | undefined): F {
+    const text = fault === undefined ? undefined : change(frame.text)
     if (fault === undefined || text === undefined) return frame
     fault.hits++
     return { ...frame, text }

@@ -3,9 +3,9 @@ const HOUR_MS = 3_600_000
 
 /** A time that is further ahead of our clock is a wrong time, not a wrong clock. */
 export const MAX_AHEAD_MS = 15_000
-/** What is sent as it happens; a network that stalled delivers late. */
+/** What is sent as it happens; a network that stalled delivers late, and a new subscriber gets the last trades again. */
 export const MAX_LATE_MS = HOUR_MS
-/** Books, figures and replayed trades have the time of their last change. */
+/** Books and figures have the time of their last change. */
 export const MAX_AGE_MS = 7 * 24 * HOUR_MS
 /** Frames overtake each other by no more than this. */
 export const MAX_OVERTAKEN_MS = 30_000

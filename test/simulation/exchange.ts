@@ -75,6 +75,10 @@ const VENUE_FAULTS: readonly FaultKind[] = [
     status: random.pick([400, 403, 404, 500, 502, 503]),
   })),
   venueFault('malformed', 1, [0, 0], (random) => ({ count: random.int(1, 6) })),
+  // Less far back a wrong time cannot be told from a late message.
+  venueFault('wrong-time', 1, [0, 0], (random) => ({
+    ...{ count: random.int(1, 6), offsetMs: random.pick([-24 * 60, 1, 60, 24 * 60]) * MINUTE_MS },
+  })),
   venueFault('unfit-value', 2, [0, 0], (random) => ({ count: random.int(1, 30) })),
   venueFault('unfit-value', 1, [SECOND_MS, 5 * MINUTE_MS], () => ({ channel: 'rest' })),
   venueFault('skew', 1, [5 * SECOND_MS, 10 * MINUTE_MS], (random) => ({
@@ -243,7 +247,7 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
     begin(fault) {
       if (OF_REQUESTS.includes(fault.kind))
         withoutRequests.push({ fromMs: time.nowMs, toMs: time.nowMs + fault.durationMs })
-      if (['mute', 'hang', 'skip', 'malformed', 'delisted'].includes(fault.kind)) {
+      if (['mute', 'hang', 'skip', 'malformed', 'wrong-time', 'delisted'].includes(fault.kind)) {
         // Which frames are lost by their number is a matter of chance.
         const lengthMs = fault.durationMs === 0 ? 0 : fault.durationMs
         const endMs = time.nowMs + (fault.durationMs === 0 ? MINUTE_MS : fault.durationMs)

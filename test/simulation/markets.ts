@@ -76,6 +76,10 @@ function faultsOf(venue: MarketVenue): FaultKind[] {
     venueFault('zero-fill', 1, [0, 0], (random) => ({ count: random.int(1, 5) })),
     venueFault('malformed', 1, [0, 0], some),
     venueFault('malformed', 1, [SECOND_MS, 2 * MINUTE_MS], onRequests),
+    venueFault('wrong-time', 1, [0, 0], (random) => ({
+      ...{ ...onStream(random), count: random.int(1, 6) },
+      offsetMs: random.pick([-24 * 60, 1, 60, 24 * 60]) * MINUTE_MS,
+    })),
     venueFault('unfit-value', 2, [0, 0], (random) => ({ ...onStream(random), count: random.int(1, 30) })),
     venueFault('unfit-value', 1, [SECOND_MS, 5 * MINUTE_MS], onRequests),
     venueFault('frozen-book', 2, [SECOND_MS, 10 * MINUTE_MS]),

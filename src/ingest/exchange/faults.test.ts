@@ -24,6 +24,7 @@ import { channelsOf, feedOf, trackedFeeds } from '../shared/feeds.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
+const DAY_MS = 86_400_000
 const isLong = process.env.TAPELINE_SOAK !== undefined
 /** The step of the clock, which waits for what happens in it. */
 const STEP_MS = 200
@@ -64,13 +65,15 @@ const SWITCHES = (venue: SandboxVenue): readonly Switch[] => [
   { kind: 'ban', durationMs: 15_000, retryAfterS: 15 },
   { kind: 'skew', durationMs: 20_000, offsetMs: SKEW_MS },
   { kind: 'malformed', count: 4 },
+  { kind: 'wrong-time', count: 4, offsetMs: DAY_MS },
+  { kind: 'wrong-time', count: 4, offsetMs: -DAY_MS },
 ]
 
 /** In the usual size each venue has some of them; together they are all. */
 const SOME: Record<SandboxVenue, readonly (readonly Switch['kind'][])[]> = {
   spot: [['drop'], ['mute'], ['reorder', 'missing-close'], ['skip', 'rate-limit'], ['malformed']],
-  futures: [['mute'], ['hang'], ['duplicate', 'late-close'], ['reorder', 'ban'], ['skew']],
-  perp: [['skip'], ['drop'], ['mute'], ['duplicate', 'rate-limit'], ['malformed', 'hang']],
+  futures: [['mute'], ['hang'], ['duplicate', 'late-close'], ['reorder', 'ban', 'wrong-time'], ['skew']],
+  perp: [['skip'], ['drop'], ['mute'], ['duplicate', 'rate-limit', 'wrong-time'], ['malformed', 'hang']],
 }
 const VENUE_NAMES = Object.keys(SOME) as SandboxVenue[]
 
@@ -190,7 +193,8 @@ function windowOf({ fault, fromMs, toMs }: Begun, feed: Feed): Window | undefine
       return { ...wide, reason: 'not_observed' }
     case 'mute':
       return { ...wide, toMs: toMs + earlyMs, reason: 'not_observed' }
-    case 'malformed': {
+    case 'malformed':
+    case 'wrong-time': {
       // Which socket's frames they were is a matter of chance.
       const damaged = { fromMs: fromMs - DAMAGE_MS - SLACK_MS, toMs: toMs + SLACK_MS, isSure: false }
       return { ...(isCounted ? minute : damaged), isSure: false, reason: 'not_observed' }

@@ -47,7 +47,7 @@ export function isPlausibleAnswer({ venueTimeMs, receivedMs }: DataObservation):
 function isPlausible(observation: DataObservation): boolean {
   const { kind, venueTimeMs, receivedMs } = observation
   if (!isPlausibleTime(venueTimeMs, receivedMs)) return false
-  if (!AS_IT_HAPPENS.has(kind)) return true
+  if (!isInOrder(observation)) return true
   if (venueTimeMs < receivedMs - MAX_LATE_MS) return false
   if (kind !== 'candle') return true
   const { openTimeMs, interval } = observation
