@@ -250,6 +250,18 @@ test('unfit-value makes a price negative, in as many frames as counted', async (
   client.close()
 })
 
+test('wrong-time moves the times of as many frames as counted', async () => {
+  const client = await spotStream('btcusdt@aggTrade')
+  await fault({ kind: 'wrong-time', venue: 'spot', channel: 'aggTrade', count: 2, offsetMs: 3_600_000 })
+  const times = () => rows(client, 'btcusdt@aggTrade').map((row) => Number(row.T))
+  const firstMs = () => Math.min(...times())
+  const isMoved = (timeMs: number) => timeMs > firstMs() + 1_800_000
+  const since = () => times().slice(times().findIndex(isMoved))
+  await client.waitFor(() => times().some(isMoved) && since().length > 4)
+  assert.deepEqual(since().slice(0, 4).map(isMoved), [true, true, false, false])
+  client.close()
+})
+
 test('unknown-message and zero-fill come before the next frame, which comes too', async () => {
   const client = await spotStream('btcusdt@aggTrade')
   await fault({ kind: 'unknown-message', venue: 'spot', channel: 'aggTrade', count: 2 })

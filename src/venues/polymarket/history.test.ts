@@ -105,3 +105,42 @@ test('midpoints: every page of them, none of the settlement; what is coarser or 
     [[null, 1]],
   )
 })
+
+test('pages that overlap give no trade twice: moved offsets are recognised, a cursor that goes back is refused', async (t) => {
+  const row = (index: number) => ({
+    ...{ side: 'BUY', size: 1, price: 0.5, timestamp: END - index },
+    ...{ asset: '1100000011', conditionId: CONDITION, transactionHash: `0x${index}` },
+    ...{ token_id: '1100000011', condition_id: CONDITION, transaction_hash: `0x${index}` },
+  })
+  const rows = (from: number, to: number) =>
+    Array.from({ length: to - from }, (_, index) => row(from + index))
+  const server = await startLoopback({
+    answer({ url }) {
+      if (url.pathname === '/markets') return url.searchParams.get('closed') === 'true' ? [MARKET] : []
+      if (url.pathname === '/v2/trades') {
+        const isSecond = url.searchParams.has('cursor')
+        const next = { has_more: !isSecond, next_cursor: isSecond ? null : 'c1' }
+        return { data: isSecond ? rows(9, 15) : rows(0, 10), pagination: next }
+      }
+      // Two trades have happened since the first page.
+      const offset = Number(url.searchParams.get('offset'))
+      return offset === 0 ? rows(0, 10) : offset === 10 ? rows(8, 15) : []
+    },
+  })
+  t.after(() => server.close())
+  const hosts = { rest: server.http, clob: server.http, data: server.http }
+  const range = { fromMs: WINDOW * 1_000, toMs: (END + 180) * 1_000 }
+  const walk = async (dataVersion: 'v1' | 'v2') => {
+    const clock = fastClock((END + 3_600) * 1_000, 5)
+    const venue = createPolymarket({ clock, hosts, polymarket: { dataVersion } })
+    const request = { topic: 'trades', symbol: 'BTC', market: CONDITION, range } as const
+    const ids: string[] = []
+    for await (const { observations } of venue.history(request, { signal: new AbortController().signal }))
+      for (const each of observations) if (each.kind === 'trade') ids.push(each.id)
+    return ids
+  }
+  const ids = await walk('v1')
+  assert.equal(ids.length, 15)
+  assert.equal(new Set(ids).size, 15)
+  await assert.rejects(walk('v2'), /rows of the page before it/)
+})

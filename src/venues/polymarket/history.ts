@@ -69,6 +69,8 @@ export async function askBook(
 ): Promise<{ book: BookWire; receivedMs: number }> {
   const question = { path: '/book', query: { token_id: tokenId }, weight: 1 }
   const { value, answer } = await requestTyped(rest.clob, question, BookMessage, signal)
+  if (value.asset_id !== tokenId)
+    throw misfit(`of ${value.asset_id}, asked for ${tokenId}`, question.path, answer, rest.clob.deadLetters)
   return { book: value, receivedMs: answer.receivedMs }
 }
 
@@ -146,12 +148,26 @@ async function askTradesV2(
     const about = { origin: question.path, receivedMs: answer.receivedMs }
     const rows = readEveryRow(rest.data, value.data, TradeV2, about)
     expectTrades(rest, rows, asked, found.at(-1), question.path, answer)
+    if (repeatedRows(found, rows) > 0)
+      throw misfit('rows of the page before it', question.path, answer, rest.data.deadLetters)
     found.push(...rows)
     const isKnown = (found.at(-1)?.timestamp ?? sinceS) < sinceS
     const more = value.pagination?.has_more !== false && !isKnown
     cursor = nextCursor(more ? value.pagination?.next_cursor : undefined, answer)
   } while (cursor !== undefined)
   return { listed: found, wholeFromS: sinceS }
+}
+
+/** How many rows at the beginning of a page are those at the end of the pages before it. */
+function repeatedRows(before: readonly TradeV2Wire[], rows: readonly TradeV2Wire[]): number {
+  const [old, young] = [before.slice(-rows.length), rows].map((list) =>
+    list.map((row) => `${row.timestamp},${row.side},${factsOf(row)}`),
+  ) as [string[], string[]]
+  for (let count = Math.min(old.length, young.length); count > 0; count--) {
+    if (old[old.length - count] !== young[0]) continue
+    if (young.slice(0, count).every((row, place) => row === old[old.length - count + place])) return count
+  }
+  return 0
 }
 
 /** No times are requested: the order proves that nothing newer follows, the present that the unit is right. */
@@ -191,19 +207,24 @@ async function askTradesV1(
   let wholeFromS = sinceS
   for (const marketId of asked.ids) {
     const one = { ...asked, ids: [marketId] }
+    const ofMarket: TradeV2Wire[] = []
     let before: string | undefined
     for (let offset = 0; ; ) {
-      const page = offset < DEEPEST_OFFSET ? await askPageV1(rest, one, offset, before, signal) : 'too deep'
+      const page =
+        offset < DEEPEST_OFFSET
+          ? await askPageV1(rest, one, { offset, before, known: ofMarket }, signal)
+          : 'too deep'
       if (page === 'too deep') {
         // The second of the oldest that was next may be next in part.
-        wholeFromS = Math.max(wholeFromS, (found.at(-1)?.timestamp ?? 0) + 1)
+        wholeFromS = Math.max(wholeFromS, (ofMarket.at(-1)?.timestamp ?? 0) + 1)
         break
       }
-      found.push(...page.rows)
+      ofMarket.push(...page.rows)
       before = page.text
       if (page.length === 0 || (page.rows.at(-1)?.timestamp ?? sinceS) < sinceS) break
       offset += page.length
     }
+    found.push(...ofMarket)
   }
   return { listed: found, wholeFromS }
 }
@@ -211,8 +232,7 @@ async function askTradesV1(
 async function askPageV1(
   rest: PolymarketRest,
   asked: AskedMarkets,
-  offset: number,
-  before: string | undefined,
+  { offset, before, known }: { offset: number; before: string | undefined; known: readonly TradeV2Wire[] },
   signal: AbortSignal,
 ): Promise<{ rows: TradeV2Wire[]; length: number; text: string } | 'too deep'> {
   const query = { market: asked.ids[0], limit: TRADES_PER_PAGE, offset, takerOnly: 'true' }
@@ -224,7 +244,10 @@ async function askPageV1(
     expectTrades(rest, rows, asked, undefined, question.path, answer)
     if (rows.length > 0 && answer.text === before)
       throw misfit('the page before it once more', question.path, answer, rest.data.deadLetters)
-    return { rows, length: value.length, text: answer.text }
+    // Trades that happened since the page before have moved its last rows into this one.
+    const fresh = rows.slice(repeatedRows(known, rows))
+    expectTrades(rest, fresh, asked, known.at(-1), question.path, answer)
+    return { rows: fresh, length: value.length, text: answer.text }
   } catch (error) {
     if (offset > 0 && error instanceof VenueError && error.isFinal) return 'too deep'
     throw error
