@@ -87,7 +87,8 @@ const BATCHES = [
   /^src\/ingest\/prediction\//,
   /^src\/ingest\//,
   /^test\/dashboard\/(explorer|user|status-page)/,
-  /^test\/dashboard\//,
+  // Share a browser.
+  /^test\/(dashboard\/|e2e\/cached-answers|clients\/scenarios)/,
   /^test\/e2e\/(chain|node|rpc|submit)/,
   /^test\/e2e\//,
 ]
@@ -103,6 +104,7 @@ const LONG = [
   'test/e2e/chain-balance',
   'test/e2e/add-a-venue',
   'test/dashboard/',
+  'test/clients/scenarios',
   'test/e2e/one-service',
   'src/ingest/prediction/',
   'src/ingest/',
@@ -126,6 +128,8 @@ const MIN_MEMORY_BYTES = 4 * 2 ** 30
 /** What node:test reports of each process at its end. */
 const TOTALS = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+$/
 
+// Compilers and others of Go end before a collection of their garbage is worth its time.
+process.env.GOGC ??= 'off'
 const failed = new Set<string>()
 const folder = dataFolder()
 process.env.TMPDIR = folder

@@ -10,7 +10,7 @@ import { stripTypeScriptTypes } from 'node:module'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
-import { skip as SKIP_BROWSER, startBrowser } from '../dashboard/browser.ts'
+import { skip as SKIP_BROWSER, useBrowser } from '../dashboard/browser.ts'
 import { exactText } from '../fakes/chain-service.ts'
 import { ask } from '../fakes/client.ts'
 import { openEventWriter } from '../fakes/event-writer.ts'
@@ -35,6 +35,7 @@ const SOURCES = join(import.meta.dirname, '../../clients/typescript/src')
 const RUNNER = join(PYTHON_CLIENT, 'tests/run_scenarios.py')
 const run = promisify(execFile)
 
+const browser = useBrowser()
 let service: MarketService
 let writer: ReturnType<typeof openEventWriter>
 before(async () => {
@@ -236,9 +237,8 @@ describe('against the service', { concurrency: true }, () => {
     }
     const server = serveSources()
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const browser = await startBrowser()
+    const page = await (await browser()).newPage()
     try {
-      const page = await browser.newPage()
       await page.goto(`http://127.0.0.1:${portOf(server)}/`)
       assert.deepEqual(await page.evaluate(useClient, input), {
         rows: 384,
@@ -249,7 +249,7 @@ describe('against the service', { concurrency: true }, () => {
         verified: 1,
       })
     } finally {
-      await browser.close()
+      await page.close()
       server.close()
     }
   })

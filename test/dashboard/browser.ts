@@ -81,6 +81,12 @@ const sharedBrowser = share(async () => {
   return { value, stop: () => value.close() }
 })
 
+/** For a file that opens pages itself: to be called where its tests are declared. */
+export function useBrowser(): () => Promise<Browser> {
+  stopSharedAfterFile()
+  return sharedBrowser
+}
+
 /** One browser for the files of a process. After each test no page may have a fault; after a file its pages are closed. */
 export function useChromium(): Chromium {
   let browser: Browser | undefined

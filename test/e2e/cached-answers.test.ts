@@ -4,12 +4,13 @@ import { after, before, test } from 'node:test'
 import { ENDPOINTS } from '../../src/api/endpoints/list.ts'
 import { publishedRoutes } from '../../src/api/publish/router.ts'
 import { formatKey } from '../../src/core/key-format.ts'
-import { openPage, skip, startBrowser } from '../dashboard/browser.ts'
+import { openPage, skip, useBrowser } from '../dashboard/browser.ts'
 import { ask, askRaw } from '../fakes/client.ts'
 import { type MarketService, startMarketService } from '../fakes/market-service.ts'
 import { BOOKS_LAST, DAY, FINAL, fillWorld, iso, MINUTE, NOW } from '../fakes/market-world.ts'
 import { storesIn } from '../fakes/stores.ts'
 
+const browser = useBrowser()
 let service: MarketService
 
 before(async () => {
@@ -138,9 +139,8 @@ async function revokedKey(): Promise<string> {
 }
 
 test("a browser's cache gives one key's sealed page to no other key", { skip }, async (t) => {
-  const browser = await startBrowser()
-  t.after(() => browser.close())
-  const { page } = await openPage(browser, service.url)
+  const { page, context } = await openPage(await browser(), service.url)
+  t.after(() => context.close())
   await page.goto('/docs/errors')
   const read = (headers: Record<string, string>) =>
     page.evaluate(

@@ -21,6 +21,8 @@ import { type ChildService, dataFolder, spawnService, WIDE_PLAN } from '../fakes
 import { type PostgresPlace, postgresPlace } from '../postgres/test-postgres.ts'
 import { startTestExchanges, type TestExchanges } from '../sandbox/start.ts'
 
+/** What happens to the processes is the same in a world with less in it. */
+const SOAK = process.env.TAPELINE_SOAK !== undefined
 const NETWORK = 'testnet-10'
 const SECRET = 'shared by all processes of a test'
 const TRANSACTIONS_PER_SECOND = 5
@@ -45,9 +47,10 @@ export interface Machines {
 }
 
 export async function startMachines(place: PostgresPlace = postgresPlace()): Promise<Machines> {
-  const exchanges = await startTestExchanges({ seed: 7 })
+  const exchanges = await startTestExchanges({ seed: 7, ...(SOAK ? {} : { tradesPerSecond: 1 }) })
   const chain = await startSandboxChain({
     ...{ seed: 41, network: NETWORK, keepBlocks: KEEP_BLOCKS, coinbaseMaturity: 50 },
+    ...(SOAK ? {} : { blocksPerSecond: 5 }),
     transactionsPerSecond: TRANSACTIONS_PER_SECOND,
   })
   const node = await startSandboxNode({ chain, name: 'node' })

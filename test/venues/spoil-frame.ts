@@ -2,6 +2,9 @@
 import type { SeededRandom } from '../seeded-random.ts'
 
 const DAY_MS = 86_400_000
+const MAX_LIST = 10_000
+/** A message above 16 MiB is not read at all. */
+const MAX_LIST_CHARS = 4 * 2 ** 20
 /** An object that cannot become a text or a number. */
 const UNPRINTABLE = { toString: 1, valueOf: 1 }
 
@@ -101,7 +104,7 @@ function spoilAt({ parent, key }: Place, random: SeededRandom): void {
       delete parent[key]
       return
     case 1:
-      parent[key] = Array.isArray(value) ? Array.from({ length: 10_000 }, () => value[0] ?? null) : [value]
+      parent[key] = Array.isArray(value) ? longList(value[0] ?? null) : [value]
       return
     case 2:
       parent[key] = deep(value, random.int(1, 500))
@@ -109,6 +112,14 @@ function spoilAt({ parent, key }: Place, random: SeededRandom): void {
     default:
       parent[key] = random.pick(ODD_VALUES)
   }
+}
+
+/** What is changed afterwards is changed in the first only, so that lists do not multiply. */
+function longList(value: unknown): unknown[] {
+  const copy: unknown = structuredClone(value)
+  const chars = JSON.stringify(copy).length + 1
+  const length = Math.min(MAX_LIST, Math.ceil(MAX_LIST_CHARS / chars))
+  return [value, ...Array.from({ length }, () => copy)]
 }
 
 function wrongNumber(number: number, random: SeededRandom): number {
