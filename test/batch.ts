@@ -37,7 +37,7 @@ process.on('unhandledRejection', (reason) => process.stderr.write(`${inspect(rea
  * the longest run of a soak is an hour with what comes before and after it.
  */
 const { TAPELINE_SOAK, TAPELINE_TEST_DISTRIBUTE } = process.env
-const LIMIT_MS = TAPELINE_SOAK === undefined && !TAPELINE_TEST_DISTRIBUTE ? 300_000 : 7_200_000
+const LIMIT_MS = TAPELINE_SOAK === undefined && !TAPELINE_TEST_DISTRIBUTE ? 900_000 : 7_200_000
 /** Ends the process when the limit of a file has passed and the loop did not turn to notice it. */
 const WATCH = `
   const { parentPort } = require('node:worker_threads')
