@@ -285,6 +285,58 @@ for (const { name, create } of ENGINES) {
   })
 }
 
+for (const { name, create } of ENGINES) {
+  test(`${name}: a character zero in an operation does not stop the index, and the operation does what it says otherwise`, async (t) => {
+    const place = create()
+    const stores = await place.open(manualClock(0)).chain('test')
+    t.after(async () => {
+      await stores.close()
+      await place.remove()
+    })
+    const { chain: store } = stores
+    const fee = 1_000n * KAS
+    const members: Record<string, string>[] = [
+      { op: 'deploy', tick: 'AAAA', max: '1000', lim: '300', pre: '0\0', to: 'nobody\0' },
+      { op: 'deploy', tick: 'AA\0A', max: '1000', lim: '300' },
+      { op: 'deploy', mod: 'issue', name: 'AAA\0', max: '1000' },
+      { op: 'mint', tick: 'AAAA', memo: 'a\0b' },
+      { op: 'mint', tick: 'AAAA', to: `${PEOPLE[1]?.address}\0` },
+      { op: 'burn', tick: 'AAAA', amt: '5', to: '\0' },
+      { op: 'burn', tick: 'BBBB', amt: '5', to: '\0' },
+      { op: 'transfer', ca: `${hash(1)}\0`, amt: '5', to: PEOPLE[1]?.address ?? '' },
+      { op: 'm\0int', tick: 'AAAA' },
+    ]
+    const transactions = [0, 3].flatMap((by) =>
+      members.map((each, at) => operation(10 + by * 100 + at, by, each, fee)),
+    )
+    const apply = await readTokens(transactions, { store, network: NETWORK, without: [] })
+    const written = transactions.map((transaction) => ({
+      ...payment(Number.parseInt(transaction.parsed.tx_id, 16), 1, 1n),
+      parsed: JSON.stringify(transaction.parsed, (_, value) =>
+        typeof value === 'bigint' ? String(value) : value,
+      ),
+      tokens: apply(transaction).changes,
+    }))
+    await store.write({ atMs: 0, expects: null, start: block(1) })
+    await store.write({ atMs: 1, expects: hash(1), added: [{ ...block(2), transactions: written }] })
+    const { tokens } = await store.tokens({ limit: 10 })
+    assert.deepEqual(
+      tokens.map(({ token, value }) => [token, (JSON.parse(value) as TokenFacts).krc20?.minted]),
+      [
+        ['AAAA', '600'],
+        ['BBBB', undefined],
+      ],
+    )
+    const stored = await store.transaction(hash(13))
+    assert.ok(stored?.parsed.includes('"memo":"a\\u0000b"'), String(stored?.parsed))
+    assert.equal(await store.token('AA\0A'), undefined)
+    assert.deepEqual((await store.tokenHolders({ token: 'AAAA\0', limit: 10 })).holders, [])
+    const after = { place: '~\0', key: '\0' }
+    assert.equal((await store.tokenHolders({ token: 'AAAA', limit: 10, after })).holders.length, 2)
+    assert.equal((await store.tokens({ limit: 10, after: 'AAAA\0' })).tokens.length, 1)
+  })
+}
+
 interface WorkedExample {
   covenant_id: string
   events: { txid: string; kind: string }[]

@@ -119,6 +119,33 @@ export function pagingSuite(engine: Engine, rounds: number): void {
       }
     }))
 
+  test(`${engine.name}: what no engine stores, a character zero, is not found and is no failure`, () =>
+    withStore(engine, async (store) => {
+      const feed = tradeFeed('predmkt_a')
+      const trade = {
+        time: START,
+        seq: 1,
+        tradeId: 't',
+        price: '0.5',
+        size: 1,
+        side: 'buy',
+        marketId: 'm',
+      } as const
+      await store.write({ rows: [{ feed, rows: [{ ...trade, tokenId: 'm' }] }] })
+      const range = { from: 0, to: START + SPAN_MS }
+      const query = { feeds: [feed], range, order: 'asc', limit: 5, separator: '\n' } as const
+      assert.equal((await store.series.page(query)).count, 1)
+      const filtered = await store.series.page({ ...query, filters: { instruments: ['m\0'] } })
+      assert.equal(filtered.count, 0)
+      const position = { ts: START, source: 'predmkt_a', instrument: 'm\0', seq: 1 } as const
+      await store.series.page({ ...query, position })
+      assert.equal(
+        await store.series.at({ feeds: [feed], time: START, notBefore: 0, instrument: '\0' }),
+        undefined,
+      )
+      assert.equal(await store.markets.get('m\0'), undefined)
+    }))
+
   test(`${engine.name}: has_more is true exactly when rows follow, and the page names its first and last row`, () =>
     withStore(engine, async (store) => {
       const feeds = [candleFeed('cexa'), candleFeed('perpdex')]

@@ -22,7 +22,10 @@ export function armsOf(query: SeriesQuery, feedId: (feed: Feed) => number | unde
     const rank = SOURCES.indexOf(feed.source)
     const wanted = query.filters?.instruments
     if (wanted === undefined) arms.push({ feed: id, rank, instrument: undefined })
-    else for (const instrument of new Set(wanted)) arms.push({ feed: id, rank, instrument })
+    // No row has one with a character zero (`checkKey`), and not every engine can be asked for it.
+    else
+      for (const instrument of new Set(wanted))
+        if (!instrument.includes('\0')) arms.push({ feed: id, rank, instrument })
   }
   if (arms.length > MAX_ARMS) throw new RangeError(`a page merges at most ${MAX_ARMS} feeds and instruments`)
   return arms

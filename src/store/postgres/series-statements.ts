@@ -12,6 +12,7 @@ import type { SeriesQuery } from '../series.ts'
 import { sizeFor, spansColumn, statesColumn } from './coverage-read.ts'
 import { type Statement, statement } from './database.ts'
 import { seriesTable } from './partitions.ts'
+import { storable } from './texts.ts'
 
 interface Shape {
   readonly dataset: Dataset
@@ -117,7 +118,8 @@ function bind(
   ]
   for (const arm of arms) {
     const edge = edgeOf(query, arm)
-    if (arm.instrument === undefined) values.push(arm.feed, arm.rank, edge.ts, edge.seq, edge.instrument)
+    if (arm.instrument === undefined)
+      values.push(arm.feed, arm.rank, edge.ts, edge.seq, storable(edge.instrument))
     else values.push(arm.feed, arm.rank, edge.ts, seqBeside(edge, arm.instrument), arm.instrument)
   }
   for (let i = arms.length; i < shape.arms; i++) values.push(-1, 0, 0, 0, '')

@@ -11,6 +11,7 @@ import {
 } from '../tokens.ts'
 import { bytea } from './bytea.ts'
 import { type Database, type Queries, statement } from './database.ts'
+import { storable } from './texts.ts'
 
 const PUT = statement(
   'token_put',
@@ -161,13 +162,15 @@ export function tokenReader(database: Database) {
       keys: readonly string[],
       without: readonly string[],
     ): Promise<Map<string, TokenEntry>> {
-      if (keys.length === 0) return new Map()
+      // An operation may name anything; what no rule lets through is not stored under such a key.
+      const known = keys.filter((key) => !key.includes('\0'))
+      if (known.length === 0) return new Map()
       return database.snapshot(async (queries) => {
         const from = await lowestRank(queries, without)
-        const rows = await queries.rows<TokenEntry & { key: string }>(ENTRIES, [keys])
+        const rows = await queries.rows<TokenEntry & { key: string }>(ENTRIES, [known])
         const found = new Map(rows.map(({ key, ...entry }) => [key, entry as TokenEntry]))
         if (from === undefined) return found
-        for (const { key, before } of await queries.rows<StoredUndo>(REPLACED, [keys, from])) {
+        for (const { key, before } of await queries.rows<StoredUndo>(REPLACED, [known, from])) {
           const entry = entryOf(before)
           if (entry === null) found.delete(key)
           else found.set(key, entry)
@@ -186,7 +189,7 @@ export function tokenReader(database: Database) {
       })
     },
     async token(token: string): Promise<string | undefined> {
-      return (await database.rows<{ value: string }>(ENTRIES, [[tokenKey(token)]]))[0]?.value
+      return (await database.rows<{ value: string }>(ENTRIES, [[tokenKey(storable(token))]]))[0]?.value
     },
     async tokens({
       limit,
@@ -195,7 +198,7 @@ export function tokenReader(database: Database) {
       limit: number
       after?: string
     }): Promise<{ tokens: StoredToken[]; hasMore: boolean }> {
-      const rows = await database.rows<StoredToken>(TOKENS, [after, limit + 1])
+      const rows = await database.rows<StoredToken>(TOKENS, [storable(after), limit + 1])
       return { tokens: rows.slice(0, limit), hasMore: rows.length > limit }
     },
     async tokenHolders(query: {
@@ -204,7 +207,12 @@ export function tokenReader(database: Database) {
       after?: { readonly place: string; readonly key: string }
     }): Promise<{ holders: TokenHolder[]; hasMore: boolean }> {
       const { token, limit, after = { place: '~', key: '' } } = query
-      const rows = await database.rows<TokenHolder>(HOLDERS, [token, after.place, after.key, limit + 1])
+      const rows = await database.rows<TokenHolder>(HOLDERS, [
+        storable(token),
+        storable(after.place),
+        storable(after.key),
+        limit + 1,
+      ])
       return { holders: rows.slice(0, limit), hasMore: rows.length > limit }
     },
   }
