@@ -18,13 +18,14 @@ const numbersOf = (levels: Levels) => levels.map(([price, size]) => [Number(pric
 
 /**
  * The row of a second is the last quote of that second. Futures stamp their quotes, so it is one of that very second;
- * spot quotes have the time of their arrival, which on a fast clock is some moments later.
+ * spot quotes are dated by the frames around them (src/venues/binance/date-quotes.ts), a moment early where the frame
+ * before took longer to arrive, and on a fast clock some moments later.
  */
 export async function compareTicker(subject: Subject): Promise<string[]> {
   const ticker = await read(subject, 'ticker')
   const { truth, venue, symbol, range } = subject
   const lateMs = venue === 'spot' ? SECOND_MS + subject.slackMs : 0
-  const aheadMs = venue === 'spot' ? (subject.aheadMs ?? 0) : 0
+  const aheadMs = venue === 'spot' ? SLOT_MS + (subject.aheadMs ?? 0) : 0
   const touchAt = (timeMs: number) => {
     const { bids, asks } = truth.book(venue, symbol, timeMs, 1)
     return [...(bids[0] ?? []), ...(asks[0] ?? [])].map(Number).join()
