@@ -51,6 +51,16 @@ export interface IdempotencyScope {
   body: Buffer
 }
 
+/** A name of the request that a repetition has, too. */
+export function keyedRequest({
+  accountId,
+  environment,
+  route,
+  key,
+}: Pick<IdempotencyScope, 'accountId' | 'environment' | 'route' | 'key'>): string {
+  return hash('sha256', JSON.stringify([`${accountId}/${environment}`, route, key]))
+}
+
 export function createIdempotency(deps: { store: AccountsStore; box: SecretBox; clock: Clock }) {
   const { store, box, clock } = deps
   let writtenLater = 0
@@ -103,8 +113,6 @@ export function createIdempotency(deps: { store: AccountsStore; box: SecretBox; 
     }
   }
 
-  const idOf = (scope: IdempotencyScope) =>
-    hash('sha256', JSON.stringify([`${scope.accountId}/${scope.environment}`, scope.route, scope.key]), 'hex')
   const opened = (body: string) => (body.startsWith(SEALED) ? box.open(body.slice(SEALED.length)) : body)
   return {
     /** The stored answer, or the claim that the caller now holds and has to settle. */
@@ -116,12 +124,12 @@ export function createIdempotency(deps: { store: AccountsStore; box: SecretBox; 
           param: 'Idempotency-Key',
         })
       }
-      const id = idOf(scope)
+      const id = keyedRequest(scope)
       const claim = await claimInTime({
         id,
         accountId: scope.accountId,
         maxEntries: MAX_ENTRIES_PER_RATE * scope.plan.requestsPerSecond,
-        bodyHash: hash('sha256', scope.body, 'hex'),
+        bodyHash: hash('sha256', scope.body),
         claimMs: CLAIM_MS,
         rememberedMs: REMEMBERED_MS,
       })

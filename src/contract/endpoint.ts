@@ -125,6 +125,8 @@ export interface EndpointContext<Input, Services> {
   readonly heavySlots: number
   readonly dryRun: boolean
   readonly requestId: string
+  /** The same for a repetition with the same idempotency key; undefined without a key. */
+  readonly once: string | undefined
   /**
    * Whether the caller has disconnected, so that work can be abandoned. Undefined for a request with an idempotency
    * key, which is completed in any case: it may be repeated.

@@ -24,6 +24,7 @@ export async function runOpen<Services>(
     services: deps.openServices,
     nowMs: deps.clock.now(),
     requestId: request.id,
+    once: undefined,
     isGone: undefined,
     path: request.path,
     ignored: [],

@@ -1,4 +1,6 @@
+import { hash } from 'node:crypto'
 import type { Budget } from '../accounts/budget.ts'
+import { keyedRequest } from '../accounts/idempotency.ts'
 import type { Credential } from '../accounts/key-ring.ts'
 import type {
   AdmittedRange,
@@ -60,10 +62,20 @@ export function runTask<Services>(
     heavySlots: options.heavySlots,
     dryRun: options.dryRun,
     requestId: request.id,
+    once: onceOf(task),
     isGone: request.headers['idempotency-key'] === undefined ? request.isGone : undefined,
     path: request.path,
   }
   return task.route.endpoint.run(context)
+}
+
+/** With the body: a key that was forgotten may be used for something else. */
+function onceOf<Services>({ request, credential }: Task<Services>): string | undefined {
+  const key = request.headers['idempotency-key']
+  if (typeof key !== 'string') return undefined
+  const { accountId, environment } = credential
+  const route = `${request.method} ${request.path}`
+  return keyedRequest({ accountId, environment, route, key }) + hash('sha256', request.body ?? '')
 }
 
 /** What is left in the tightest budget. */

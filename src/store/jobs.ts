@@ -194,8 +194,11 @@ export interface SubscriptionPageQuery {
 }
 
 export interface JobsStore {
-  /** False when the account has that many already. */
-  createSubscription(subscription: NewSubscription, maxOfAccount: number): Promise<boolean>
+  /** One with this id that was there before is left as it is. Undefined when the account has that many already. */
+  createSubscription(
+    subscription: NewSubscription,
+    maxOfAccount: number,
+  ): Promise<SubscriptionRecord | undefined>
   getSubscription(id: string): Promise<SubscriptionRecord | undefined>
   /**
    * Of all accounts, in the order of their ids. A page ends before the one whose addresses would make it longer than

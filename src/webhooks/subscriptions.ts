@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { Network } from '../core/chain/network.ts'
 import { ApiError, faultsError, type InputFault } from '../core/errors.ts'
 import type { Plan } from '../core/plan.ts'
@@ -6,14 +7,13 @@ import { parseSelection, type SelectionInput } from '../events/selection.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { RandomBytes } from '../kit/random.ts'
 import type { SecretBox } from '../kit/secret-box.ts'
-import {
-  type DeliveryRecord,
-  type JobsStore,
-  type NewSubscription,
-  type SubscriptionPatch,
-  type SubscriptionPlace,
-  type SubscriptionRecord,
-  UNUSED_SUBSCRIPTION,
+import type {
+  DeliveryRecord,
+  JobsStore,
+  NewSubscription,
+  SubscriptionPatch,
+  SubscriptionPlace,
+  SubscriptionRecord,
 } from '../store/jobs.ts'
 import { type DeliveryAttempt, deliver, signerOf } from './deliver.ts'
 import { isKeyEnd } from './disable.ts'
@@ -26,7 +26,12 @@ import { newSecret, ROTATION_OVERLAP_MS } from './sign.ts'
 
 /** What owners can do with their subscriptions. For any other account it does not exist. */
 export interface WebhookSubscriptions {
-  create(owner: SubscriptionOwner, asked: NewSubscriptionInput): Promise<SubscriptionWithSecret>
+  /** @param once what a repetition of the same request has in common with it: it finds what the first one has made */
+  create(
+    owner: SubscriptionOwner,
+    asked: NewSubscriptionInput,
+    once?: string,
+  ): Promise<SubscriptionWithSecret>
   /** Faults of those members of a body that have the right type. */
   faultsOf(plan: Plan, body: Readonly<Record<string, unknown>>): Promise<InputFault[]>
   /** Oldest first. A page ends early rather than hold very many addresses, but has at least one subscription. */
@@ -79,13 +84,14 @@ export interface WebhookSubscriptionsDeps extends ReplayDeps {
   readonly poster: Poster
   readonly box: SecretBox
   readonly randomBytes: RandomBytes
-  /** Subscriptions were changed here. */
+  /** Subscriptions were changed here. It never fails: what was done is done. */
   readonly onChange: () => Promise<void>
 }
 
 export function createWebhookSubscriptions(deps: WebhookSubscriptionsDeps): WebhookSubscriptions {
   const { store, network, guard, poster, box, clock, randomBytes } = deps
-  const newId = () => `wh_${randomBytes(ID_BYTES).toString('hex')}`
+  const newId = (once?: string) =>
+    `wh_${once === undefined ? randomBytes(ID_BYTES).toString('hex') : hash('sha256', once).slice(0, 2 * ID_BYTES)}`
 
   const mustFind = (accountId: string, id: string) => ownSubscription(store, accountId, id)
 
@@ -114,7 +120,7 @@ export function createWebhookSubscriptions(deps: WebhookSubscriptionsDeps): Webh
   }
 
   return {
-    async create(owner, asked) {
+    async create(owner, asked, once) {
       const [checked, target] = await Promise.all([
         parseSelection(asked, { network, maxAddresses: owner.plan.webhookAddresses }),
         checkTarget(asked.url),
@@ -127,7 +133,7 @@ export function createWebhookSubscriptions(deps: WebhookSubscriptionsDeps): Webh
       const secret = newSecret(randomBytes)
       const most = owner.plan.webhookSubscriptions
       const subscription: NewSubscription = {
-        id: newId(),
+        id: newId(once),
         accountId: owner.accountId,
         keyId: owner.keyId,
         url: target.href,
@@ -137,14 +143,15 @@ export function createWebhookSubscriptions(deps: WebhookSubscriptionsDeps): Webh
         createdAtMs: clock.now(),
         secret: box.seal(secret),
       }
-      if (!(await store.createSubscription(subscription, most))) {
+      // As the store has it: an earlier try may have been carried out without an answer.
+      const created = await store.createSubscription(subscription, most)
+      if (created === undefined) {
         throw new ApiError('tier_restricted', `The plan ${owner.plan.name} allows ${most} webhooks.`, {
           reason: 'too_many_webhooks',
         })
       }
       await deps.onChange()
-      // Not read back: a standby that answers reads after a failover may not have applied it yet.
-      return { subscription: { ...UNUSED_SUBSCRIPTION, ...subscription }, secret }
+      return { subscription: created, secret: box.open(created.secret) }
     },
     async faultsOf(plan, { url, kinds, addresses }) {
       const given = {

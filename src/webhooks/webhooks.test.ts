@@ -6,6 +6,7 @@ import { Webhook } from 'standardwebhooks'
 import { accept, hang, type Receiver, startReceiver, status } from '../../test/fakes/receiver.ts'
 import { type Rig, type RigOptions, startRig } from '../../test/fakes/webhook-rig.ts'
 import { until } from '../../test/until.ts'
+import { StoreUnavailableError } from '../core/store-unavailable.ts'
 import { systemClock } from '../kit/clock.ts'
 
 const QUICK = { retryDelaysMs: [50, 50, 50, 50, 50, 50, 50] }
@@ -44,6 +45,33 @@ test('every event arrives once over kept connections, signed both ways, and cost
   await until('history', async () => (await rig.webhooks.status()).pending === 0)
   assert.equal(await rig.creditsUsed(owner.accountId), 300)
   assert.deepEqual(new Set(await stateOf(rig, owner.accountId, subscription.id)), new Set(['delivered']))
+})
+
+test('a creation that is repeated finds the webhook of the first try, also where the store was away right after it', async (t) => {
+  const { rig, owner } = await setUp(t)
+  const receiver = await startReceiver()
+  t.after(() => receiver.close())
+  const { subscriptions } = rig.webhooks
+  const create = (once: string) =>
+    subscriptions.create(
+      owner,
+      { url: receiver.url, kinds: ['block_added'], addresses: [], batch: false },
+      once,
+    )
+  const away = t.mock.method(rig.jobs, 'subscriptionsVersion', () =>
+    Promise.reject(new StoreUnavailableError('away')),
+  )
+  const first = await create('a')
+  assert.ok(away.mock.callCount() > 0)
+  away.mock.restore()
+  assert.deepEqual(await create('a'), first)
+  const second = await create('b')
+  assert.notEqual(second.secret, first.secret)
+  const { records } = await subscriptions.list(owner.accountId, { limit: 10 })
+  assert.deepEqual(
+    records.map(({ id }) => id).sort(),
+    [first, second].map((one) => one.subscription.id).sort(),
+  )
 })
 
 for (const [name, answer, error] of [

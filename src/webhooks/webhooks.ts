@@ -150,7 +150,8 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
       randomBytes: deps.randomBytes,
       credits,
       plannedSeq: async () => planner?.position ?? (await store.position()) ?? 0,
-      onChange: reload,
+      // Otherwise they are read with the next refresh.
+      onChange: () => reload().catch((err) => log.error({ err }, 'webhooks could not be read again')),
       onPlanned: (id) => worker?.wake([id]),
     }),
     expected: createExpectedEvents({ events, clock }),

@@ -35,7 +35,7 @@ async function insert(accountId: string, count: number, createdAtMs: number): Pr
   const id = newId()
   const owned = { accountId, keyId: 'k', url: 'https://example.com/hook', secret: 's', batch: false }
   const selection = { kinds: ['utxos_changed'], addresses: addresses.slice(0, count), createdAtMs }
-  assert.equal(await store.createSubscription({ ...owned, ...selection, id }, 1_000), true)
+  assert.equal((await store.createSubscription({ ...owned, ...selection, id }, 1_000))?.id, id)
   await store.updateSubscription(id, { active: false })
   return id
 }

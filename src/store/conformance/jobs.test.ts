@@ -150,10 +150,14 @@ for (const engine of ENGINES) {
 
   test(`${engine.name}: the cap holds for each account, a deletion removes its jobs, and every change raises the version`, () =>
     withJobs(engine, async (store, _, clock) => {
-      assert.equal(await store.createSubscription(subscription('wh_a'), 1), true)
-      assert.equal(await store.createSubscription(subscription('wh_b'), 1), false)
-      assert.equal(await store.createSubscription(subscription('wh_c', 'other'), 1), true)
+      assert.equal((await store.createSubscription(subscription('wh_a'), 1))?.id, 'wh_a')
+      assert.equal(await store.createSubscription(subscription('wh_b'), 1), undefined)
+      assert.equal((await store.createSubscription(subscription('wh_c', 'other'), 1))?.id, 'wh_c')
       const before = await store.subscriptionsVersion()
+      const again = { ...subscription('wh_a'), url: 'https://other.example/hook' }
+      assert.deepEqual(await store.createSubscription(again, 1), await store.getSubscription('wh_a'))
+      assert.notEqual((await store.getSubscription('wh_a'))?.url, again.url)
+      assert.equal(await store.subscriptionsVersion(), before)
       await startAt(store, 'log', 0)
       await plan(store, 0, [1])
       assert.deepEqual(await store.due(), [{ id: 'wh_a', overdueMs: 0 }])

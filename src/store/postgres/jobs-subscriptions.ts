@@ -110,16 +110,16 @@ export function subscriptionRecords(db: Database): Subscriptions {
   return {
     createSubscription: (subscription, maxOfAccount) =>
       db.write(async (tx) => {
-        const [, [counted]] = await Promise.all([
+        const [, [counted], [before]] = await Promise.all([
           tx.rows(LOCK_VERSION),
           tx.rows<{ count: number }>(COUNT, [subscription.accountId]),
+          tx.rows<SubscriptionRow>(BY_ID, [subscription.id]),
         ])
-        if ((counted?.count ?? 0) >= maxOfAccount) return false
-        await Promise.all([
-          tx.run(INSERT, valuesOf({ ...UNUSED_SUBSCRIPTION, ...subscription })),
-          tx.run(RAISE_VERSION),
-        ])
-        return true
+        if (before !== undefined) return toSubscription(before)
+        if ((counted?.count ?? 0) >= maxOfAccount) return undefined
+        const created = { ...UNUSED_SUBSCRIPTION, ...subscription }
+        await Promise.all([tx.run(INSERT, valuesOf(created)), tx.run(RAISE_VERSION)])
+        return created
       }),
     async getSubscription(id) {
       const [row] = await db.rows<SubscriptionRow>(BY_ID, [storable(id)])

@@ -69,8 +69,10 @@ export function subscriptionWriters(db: DatabaseSync) {
   const changed = () => void bump.run(SUBSCRIPTIONS_VERSION)
 
   return {
-    createSubscription(sub: NewSubscription, maxOfAccount: number): boolean {
-      if (Number(count.get(sub.accountId)?.n) >= maxOfAccount) return false
+    createSubscription(sub: NewSubscription, maxOfAccount: number): SubscriptionRecord | undefined {
+      const before = read.getSubscription(sub.id)
+      if (before !== undefined) return before
+      if (Number(count.get(sub.accountId)?.n) >= maxOfAccount) return undefined
       const entries = Object.entries({ ...sub, active: true })
       const names = entries.map(([field]) => SUBSCRIPTION_COLUMNS[field as keyof SubscriptionRecord])
       const marks = names.map(() => '?')
@@ -78,7 +80,7 @@ export function subscriptionWriters(db: DatabaseSync) {
         ...entries.map(([, value]) => toColumn(value)),
       )
       changed()
-      return true
+      return read.getSubscription(sub.id)
     },
     updateSubscription(id: string, patch: SubscriptionPatch): SubscriptionRecord | undefined {
       const entries = Object.entries(patch) as [keyof SubscriptionPatch, unknown][]

@@ -60,14 +60,10 @@ export const createWebhook = endpoint({
     }),
     201,
   ),
-  run: async ({ services, caller, body }) => {
+  run: async ({ services, caller, body, once }) => {
     const { url, kinds, addresses = [], batch = false } = body as Static<typeof NewWebhook>
-    const created = await services.webhooks.subscriptions.create(ownerOf(caller), {
-      url,
-      kinds,
-      addresses,
-      batch,
-    })
+    const asked = { url, kinds, addresses, batch }
+    const created = await services.webhooks.subscriptions.create(ownerOf(caller), asked, once)
     return {
       kind: 'object',
       status: 201,
