@@ -8,10 +8,8 @@
  *   a number that the channel cannot have reached since the last one           ──▶ implausible
  *   a time or number far behind, and nothing else for half a minute            ──▶ what came before was wrong
  *
- * Such a message becomes a dead letter and a gap, and proves nothing. A wrong time that is none of these, up to half a
- * minute back, cannot be told from a late message and is believed.
- *
- * Times are compared with the clock of the session, which is ours as far as it is right about the venue's.
+ * Such a message becomes a dead letter and a gap, and proves nothing. A wrong time that is none of these (half a minute
+ * back, or an hour on a channel that was quiet) cannot be told from a late message and is believed.
  */
 import { INTERVAL_MS } from '../../core/interval.ts'
 import type { DataObservation } from '../observation.ts'
