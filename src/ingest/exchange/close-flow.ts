@@ -62,7 +62,7 @@ export function closeFlow(
   const rollUp = createRollUp({ intervals: COARSE_INTERVALS, fromMs })
   const builder = createCandleBuilder({ lengthMs: MINUTE_MS })
   const queue: Step[] = []
-  const gaps: { fromMs: number; toMs: number }[] = []
+  let gaps: { fromMs: number; toMs: number }[] = []
   let known: MinuteCounts | undefined
   let closedToMs = fromMs
   let beganMs = Number.POSITIVE_INFINITY
@@ -116,6 +116,7 @@ export function closeFlow(
       builder.take(step.toMs)
       prover.forget(step.toMs)
       closedToMs = step.toMs
+      gaps = gaps.filter(({ toMs }) => toMs >= closedToMs)
       for (const interval of COARSE_INTERVALS) {
         const feed = feedOf('flow', source, symbol, interval)
         for (const { range, reason } of step.missing) tracker.missing(feed, range.fromMs, range.toMs, reason)
