@@ -35,6 +35,7 @@ export function keepArchive(chain: Chain) {
   const blocks = new Map<string, ArchivedBlock>()
   const addresses = new Map<string, string | undefined>()
   const selected: string[] = []
+  const acceptedAt = new Map<string, number>()
   const { prefix } = NETWORKS[chain.options.network]
 
   const addressOf = (script: string) => {
@@ -70,6 +71,8 @@ export function keepArchive(chain: Chain) {
     const record = chain.ledger.record(hash)
     if (record === undefined) throw new Error(`chain block ${hash} is not known`)
     const { blueScore, daaScore, timestamp } = record.block.header
+    for (const { tx } of record.acceptance?.transactions ?? [])
+      if (!acceptedAt.has(tx.id)) acceptedAt.set(tx.id, Number(blueScore))
     blocks.set(hash, {
       hash,
       blueScore: Number(blueScore),
@@ -106,6 +109,8 @@ export function keepArchive(chain: Chain) {
   return {
     /** Any block that was in the selected chain once. */
     block: (hash: string) => blocks.get(hash),
+    /** The blue score of the block that first accepted it. */
+    acceptedAt: (txId: string) => acceptedAt.get(txId),
     /** The selected chain now, oldest first, from the start of the simulation on. */
     chain: (): ArchivedBlock[] => selected.map((hash) => blocks.get(hash) as ArchivedBlock),
     sink: () => selected.at(-1) ?? '',

@@ -34,7 +34,10 @@ export async function startChainPart(
   options: ChainSystemOptions = {},
 ): Promise<ChainPart> {
   const { time, random } = surroundings
-  const laws = createLogLaws()
+  const laws: LogLaws = createLogLaws({
+    acceptedAt: (txId) => system.world.archive.acceptedAt(txId),
+    block: (hash) => system.world.archive.block(hash),
+  })
   const found: string[] = []
   const draws = random.stream('judge')
   const system = await startChainSystem(surroundings, {
