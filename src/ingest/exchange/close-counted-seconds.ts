@@ -5,7 +5,11 @@
  *   more                                  ──▶ waits for `lateTradesMs`; then what of the minute has no other proof
  *                                             (prove-parts.ts) is a gap in trades and seconds
  *   not known                             ──▶ as if there were more
+ *
+ * Some venues count trades of size 0, some do not. One makes up for a trade that the venue counts and we lack only where
+ * our volume is the venue's: else the one that we lack was a real one.
  */
+import { add, compare, type Decimal, ZERO } from '../../core/decimal.ts'
 import type { Feed } from '../../core/feed.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
 import { BuiltSeconds } from './built-seconds.ts'
@@ -37,10 +41,11 @@ export function closeCountedSeconds(parts: SymbolParts, left?: UnclosedTrades): 
   function closeMinute(minute: WaitingMinute, nowMs: number): boolean {
     const { openMs, count } = minute
     const endMs = openMs + MINUTE_MS
+    const own = built.ofMinute(openMs)
     const verdict = judgeCount({
       count,
-      stored: built.ofMinute(openMs).reduce((sum, candle) => sum + candle.count, 0),
-      empty: empties.get(openMs) ?? 0,
+      stored: own.reduce((sum, candle) => sum + candle.count, 0),
+      empty: hasVolume(own, minute.volume) ? (empties.get(openMs) ?? 0) : 0,
       isInGap: built.inGap(openMs, endMs),
       isOverdue: nowMs >= endMs + plan.lateTradesMs,
     })
@@ -98,6 +103,11 @@ export function closeCountedSeconds(parts: SymbolParts, left?: UnclosedTrades): 
   }
 }
 
+function hasVolume(candles: readonly Candle[], volume: Decimal | undefined): boolean {
+  const own = candles.reduce((sum, candle) => add(sum, candle.volume), ZERO)
+  return volume !== undefined && compare(own, volume) === 0
+}
+
 type CountVerdict =
   | 'whole'
   /** More than the venue counts. */
@@ -113,7 +123,7 @@ export function judgeCount(minute: {
   /** Undefined where it is not known: nothing proves that the stored trades are all. */
   readonly count: number | undefined
   readonly stored: number
-  /** Empty trades, which the venue may or may not count. */
+  /** Empty trades, which the venue may or may not count; none where volume is missing. */
   readonly empty: number
   readonly isInGap: boolean
   /** Whether late trades are no longer waited for. */

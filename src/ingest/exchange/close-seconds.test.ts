@@ -100,11 +100,11 @@ test('a minute whose candle comes before its first trade is known to be the firs
   await end()
 })
 
-const minuteCandle = (count: number) => {
+const minuteCandle = (count: number, volume = count) => {
   const units = (value: bigint) => ({ units: value, scale: 0 })
   return {
     ...{ openMs: START_MS, open: '100', high: '100', low: '100', close: '100', buys: null, sells: null },
-    ...{ count, volume: units(BigInt(count)), quote: null, buyVolume: null, buyQuote: null },
+    ...{ count, volume: units(BigInt(volume)), quote: null, buyVolume: null, buyQuote: null },
   }
 }
 
@@ -179,9 +179,22 @@ test('trades without numbers: an empty trade is no row, though the venue counts 
   const { trade, closed, seconds, counts, end } = await start('hyperliquid', () => true)
   for (const ms of [100, 1_100, 9_000]) trade(ms)
   seconds.empty(START_MS + 2_000)
-  seconds.minutes([minuteCandle(4)], [], MINUTE)
+  seconds.minutes([minuteCandle(4, 3)], [], MINUTE)
   await seconds.close(START_MS + 64_000)
   assert.deepEqual([await closed(), counts.missedMinutes], [[0, 1, 9], 0])
+  await end()
+})
+
+test('trades without numbers: an empty trade does not stand for a lost one, whose volume is missing', async () => {
+  const { trade, closed, seconds, counts, end } = await start('hyperliquid', () => true)
+  for (const ms of [100, 1_100, 9_000]) trade(ms)
+  seconds.empty(START_MS + 2_000)
+  seconds.gap(START_MS + 2_000, START_MS + 3_000)
+  seconds.minutes([minuteCandle(4)], [], MINUTE)
+  await seconds.close(START_MS + 64_000)
+  assert.deepEqual([await closed(), counts.missedMinutes], [[], 0], 'it may come late')
+  await seconds.close(START_MS + 81_000)
+  assert.deepEqual([await closed(), counts.missedMinutes], [[], 1])
   await end()
 })
 
