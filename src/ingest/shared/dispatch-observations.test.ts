@@ -46,6 +46,7 @@ function start() {
         last = observation
       },
       stale: () => void done.push('stale'),
+      up: () => undefined,
       answered: () => void done.push('answered'),
     },
     log: createLogger({ level: 'silent' }),

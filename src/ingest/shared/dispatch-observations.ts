@@ -35,7 +35,7 @@ const OWN_REASONS = /consumer too slow|replaced|stood still/
 interface DispatchParts {
   readonly recorders: ReadonlyMap<AssetSymbol, LiveRecorder>
   readonly tracker: CoverageTracker
-  readonly silence: Pick<SilenceWatch, 'last' | 'receive' | 'stale' | 'answered'>
+  readonly silence: Pick<SilenceWatch, 'last' | 'receive' | 'stale' | 'up' | 'answered'>
   readonly log: Logger
   readonly signal: AbortSignal
   readonly startedMs: number
@@ -132,9 +132,10 @@ export class ObservationDispatch {
   }
 
   private up(channel: Channel, atMs: number): void {
-    const { tracker, recorders } = this.parts
+    const { tracker, silence, recorders } = this.parts
     const key = channelKey(channel)
     if (tracker.isUp(key)) return
+    silence.up(key, atMs)
     tracker.up(key, atMs)
     const recorder = recorders.get(channel.symbol)
     recorder?.gap(channel.topic, Number.NEGATIVE_INFINITY, atMs)

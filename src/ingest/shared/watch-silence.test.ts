@@ -31,6 +31,7 @@ function rig(answer: (channel: Channel) => Promise<Witness | undefined>) {
   const asked: { key: string; atMs: number }[] = []
   const replaced: number[] = []
   const faults: string[] = []
+  const faultsSince: { key: string; sinceMs: number }[] = []
   const watch = watchSilence({
     clock,
     signal: stop.signal,
@@ -42,11 +43,14 @@ function rig(answer: (channel: Channel) => Promise<Witness | undefined>) {
       },
     },
     session: { reconnect: () => void replaced.push(clock.now()) },
-    onFault: (channel, _sinceMs, reason) => void faults.push(`${channelKey(channel)} ${reason}`),
+    onFault(channel, sinceMs, reason) {
+      faults.push(`${channelKey(channel)} ${reason}`)
+      faultsSince.push({ key: channelKey(channel), sinceMs })
+    },
   })
   for (const channel of CHANNELS) watch.receive(channelKey(channel), trade(channel, START_MS))
   return {
-    ...{ clock, watch, asked, replaced, faults, stop },
+    ...{ clock, watch, asked, replaced, faults, faultsSince, stop },
     stale: (channel: Channel) =>
       watch.stale({
         ...{ kind: 'stale', source: 'cexa', receivedMs: clock.now(), channel, lastReceivedMs: START_MS },
@@ -156,6 +160,7 @@ test('where another channel of the symbol failed, quotes that ended with it are 
     ...{ kind: 'best_bid_ask', source: 'cexa', symbol, instrument: 'X', key: null, updateId: 1 },
     ...{ venueTimeMs: atMs, receivedMs: atMs, bid: ['1', '1'], ask: ['2', '1'] },
   })
+  for (const key of ['best_bid_ask:BTC', 'best_bid_ask:ETH', 'best_bid_ask:SOL']) watch.up(key, START_MS)
   watch.receive('best_bid_ask:BTC', quote('BTC', START_MS + 500))
   watch.receive('best_bid_ask:SOL', quote('SOL', START_MS))
   await pass(6_000)
@@ -168,4 +173,28 @@ test('where another channel of the symbol failed, quotes that ended with it are 
     'aggregate_trades:ETH venue_down',
     'best_bid_ask:BTC venue_down',
   ])
+})
+
+test('quotes that have sent nothing since they were subscribed are not trusted either, where another channel failed', async () => {
+  const { stale, pass, watch, faultsSince } = rig(aheadVenue)
+  const old: BestBidAskObservation = {
+    ...{ kind: 'best_bid_ask', source: 'cexa', symbol: 'ETH', instrument: 'X', key: null, updateId: 1 },
+    ...{ venueTimeMs: START_MS - MINUTE_MS, receivedMs: START_MS - MINUTE_MS },
+    ...{ bid: ['1', '1'], ask: ['2', '1'] },
+  }
+  // The first never sent a quote, the second none since its socket was lost; the third is not subscribed.
+  watch.receive('best_bid_ask:ETH', old)
+  watch.up('best_bid_ask:BTC', START_MS + 300)
+  watch.up('best_bid_ask:ETH', START_MS + 400)
+  await pass(6_000)
+  for (const channel of CHANNELS.slice(0, 3)) stale(channel)
+  await pass(0)
+  await pass(0)
+  assert.deepEqual(
+    faultsSince.filter(({ key }) => key.startsWith('best_bid_ask')),
+    [
+      { key: 'best_bid_ask:BTC', sinceMs: START_MS + 300 },
+      { key: 'best_bid_ask:ETH', sinceMs: START_MS + 400 },
+    ],
+  )
 })

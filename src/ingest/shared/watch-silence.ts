@@ -7,11 +7,12 @@
  *                 ╰── after a growing pause, until data arrives ──╯
  *
  * Quotes may be silent for long in a thin market, but where another channel of the symbol failed and they have been silent
- * since, the witness is requested for them at once.
+ * since, or since they were subscribed, the witness is requested for them at once.
  *
  * A channel is watched by one loop at most, however often its silence is reported, so the requests per minute are
  * bounded by the number of channels. Only data of the channel ends the loop and makes the pauses short again.
  */
+import type { Source } from '../../core/source.ts'
 import { type BackoffPolicy, backoffCeilingMs } from '../../kit/backoff.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { Logger } from '../../kit/log.ts'
@@ -34,6 +35,8 @@ export type SilenceWatch = ReturnType<typeof watchSilence>
 
 interface ChannelState {
   last: DataObservation | undefined
+  /** When the channel last came up. */
+  upMs: number | undefined
   /** Ends the loop that watches the silence; undefined while there is none. */
   watch: AbortController | undefined
 }
@@ -53,13 +56,13 @@ export function watchSilence(options: {
   function stateOf(key: string): ChannelState {
     const known = states.get(key)
     if (known !== undefined) return known
-    const state: ChannelState = { last: undefined, watch: undefined }
+    const state: ChannelState = { last: undefined, upMs: undefined, watch: undefined }
     states.set(key, state)
     return state
   }
 
   async function judge(
-    { channel, lastReceivedMs: lastDataMs }: StaleObservation,
+    { source, channel, lastReceivedMs: lastDataMs }: StaleObservation,
     last: DataObservation | undefined,
     watch: AbortSignal,
   ): Promise<void> {
@@ -81,7 +84,7 @@ export function watchSilence(options: {
           'a feed fell silent',
         )
         options.onFault(channel, lastDataMs, verdict)
-        suspectQuotes(channel, lastDataMs)
+        suspectQuotes(source, channel, lastDataMs)
       }
       options.session.reconnect(channel, 'silent')
       await clock.sleep(backoffCeilingMs(REPLACE_AGAIN, replaced++), watch)
@@ -112,11 +115,16 @@ export function watchSilence(options: {
     }
   }
 
-  function suspectQuotes({ symbol }: Channel, sinceMs: number): void {
+  function suspectQuotes(source: Source, { symbol }: Channel, sinceMs: number): void {
     const quotes: Channel = { topic: 'best_bid_ask', symbol }
-    const last = states.get(channelKey(quotes))?.last
-    if (last === undefined || Math.abs(last.receivedMs - sinceMs) > SAME_TIME_MS) return
-    const { source, receivedMs: lastReceivedMs } = last
+    const state = states.get(channelKey(quotes))
+    if (state === undefined) return
+    const { last, upMs } = state
+    // It never came up: nothing of it is claimed.
+    if (upMs === undefined) return
+    const hasSpoken = last !== undefined && last.receivedMs >= upMs
+    if (hasSpoken && Math.abs(last.receivedMs - sinceMs) > SAME_TIME_MS) return
+    const lastReceivedMs = hasSpoken ? last.receivedMs : upMs
     stale({ kind: 'stale', source, receivedMs: clock.now(), channel: quotes, lastReceivedMs })
   }
 
@@ -151,6 +159,10 @@ export function watchSilence(options: {
       const state = stateOf(key)
       state.last = observation
       spoke(state)
+    },
+    /** The channel is subscribed, for the first time or again. */
+    up(key: string, atMs: number) {
+      stateOf(key).upMs = atMs
     },
     /** A polled channel has answered, with or without new data. */
     answered: (key: string) => spoke(stateOf(key)),
