@@ -5,7 +5,7 @@
  */
 import type { FaultSpec } from '../../sandbox/server/faults.ts'
 import { feedName } from '../../src/core/feed.ts'
-import type { CandleInterval } from '../../src/core/interval.ts'
+import { type CandleInterval, candleStart, INTERVAL_MS } from '../../src/core/interval.ts'
 import type { AssetSymbol } from '../../src/core/symbol.ts'
 import { recordExchange } from '../../src/ingest/exchange/record-exchange.ts'
 import { trackedFeeds } from '../../src/ingest/shared/feeds.ts'
@@ -185,6 +185,7 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
   /** When the recorder ended and started. */
   const restarts: number[] = []
   const withoutRequests: { fromMs: number; toMs: number }[] = []
+  let hadUnfitAnswers = false
   const budget = watchBudget(network, sandbox.faults, time)
   const recording = await startRecording(surroundings, {
     name: venue,
@@ -265,6 +266,7 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
           lengthMs,
         })
       }
+      if (fault.kind === 'unfit-value' && fault.settings.channel === 'rest') hadUnfitAnswers = true
       if (fault.kind === 'stall') lateMs = Math.max(lateMs, fault.durationMs)
       if (fault.kind === 'late' || fault.kind === 'late-close')
         datedLateMs = Math.max(datedLateMs, Number(fault.settings.delayMs))
@@ -317,7 +319,13 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
       // What the venue keeps has no gap left.
       for (const feed of feeds) {
         if (isLostForGood(venue, feed.dataset, feed.interval)) continue
-        const { gaps } = await reader.coverage.read([feed], startedMs, toMs - 10 * MINUTE_MS)
+        const repairedMs = toMs - 10 * MINUTE_MS
+        // A minute that cannot be served is a gap in the longer candles that hold it, which are repaired after their end.
+        const isRepairedLater =
+          hadUnfitAnswers && feed.interval !== '' && INTERVAL_MS[feed.interval] > MINUTE_MS
+        const endMs = isRepairedLater ? candleStart(repairedMs, feed.interval) : repairedMs
+        if (endMs <= startedMs) continue
+        const { gaps } = await reader.coverage.read([feed], startedMs, endMs)
         // The time before the first row is no loss.
         for (const gap of gaps)
           if (gap.reason !== 'not_provided' && gap.reason !== 'before_start')
