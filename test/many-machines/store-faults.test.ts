@@ -7,7 +7,8 @@ import { after, before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { ask } from '../fakes/client.ts'
 import type { ChildService } from '../fakes/service.ts'
-import { type Cluster, startCluster, withoutPrograms } from '../postgres/cluster.ts'
+import { type Cluster, withoutPrograms } from '../postgres/cluster.ts'
+import { startSynchronousPair } from '../postgres/synchronous-pair.ts'
 import { seededRandom } from '../seeded-random.ts'
 import { until } from '../until.ts'
 import { type Machines, startMachines, WORKER } from './machines.ts'
@@ -37,14 +38,7 @@ let fromMs = 0
 before(
   async () => {
     if (skip !== false) return
-    primary = await startCluster()
-    standby = await startCluster({ from: primary })
-    await primary.query(`ALTER SYSTEM SET synchronous_standby_names = '*'`)
-    await primary.query('SELECT pg_reload_conf()')
-    await until('the standby is synchronous', async () => {
-      const rows = await primary.query(`SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'`)
-      return rows.length === 1
-    })
+    ;({ primary, standby } = await startSynchronousPair())
     const address = `postgres://postgres@127.0.0.1:${primary.port},127.0.0.1:${standby.port}/postgres`
     machines = await startMachines({ address, remove: async () => {} })
     ;[api] = await Promise.all([machines.start('api'), machines.start(WORKER)])

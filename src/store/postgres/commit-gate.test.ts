@@ -1,8 +1,9 @@
 /** With the synchronous standby gone nothing counts as written, further writes are refused, and reads go on. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type Cluster, startCluster, withoutPrograms } from '../../../test/postgres/cluster.ts'
+import { type Cluster, withoutPrograms } from '../../../test/postgres/cluster.ts'
 import { openNotes } from '../../../test/postgres/notes.ts'
+import { startSynchronousPair } from '../../../test/postgres/synchronous-pair.ts'
 import { until } from '../../../test/until.ts'
 import { StoreUnavailableError, WritesRefusedError } from '../../core/store-unavailable.ts'
 
@@ -15,14 +16,7 @@ let notes: ReturnType<typeof openNotes>
 
 before(async () => {
   if (skip !== false) return
-  primary = await startCluster()
-  standby = await startCluster({ from: primary })
-  await primary.query(`ALTER SYSTEM SET synchronous_standby_names = '*'`)
-  await primary.query('SELECT pg_reload_conf()')
-  await until('the standby is synchronous', async () => {
-    const rows = await primary.query(`SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'`)
-    return rows.length === 1
-  })
+  ;({ primary, standby } = await startSynchronousPair())
   notes = openNotes(primary.address)
   await notes.put('a')
 })
