@@ -59,16 +59,17 @@ export async function backfillMarkets(
     const lists = await Promise.all(
       symbols.map(async (symbol) => ({ symbol, listed: await listMarkets(run, symbol) })),
     )
-    const total = lists.reduce((sum, { listed }) => sum + listed.length, 0)
     let done = 0
-    let failures = 0
+    let failures = lists.reduce((sum, { listed }) => sum + listed.unread.length, 0)
+    const total = lists.reduce((sum, { listed }) => sum + listed.found.length, failures)
     const report = () => options.onProgress({ done: done + failures, total, step: 'markets' })
     report()
     await Promise.all(
       lists.map(async ({ symbol, listed }) => {
-        const failed: HistoryRange[] = []
+        // A market that cannot be read may have been traded in all the time before its end.
+        const failed = listed.unread.map(({ fromMs, toMs }) => ({ fromMs: fromMs - MAX_MS, toMs }))
         const interest = pastOpenInterest({ plan, symbol, series, writer, range })
-        for (const market of listed) {
+        for (const market of listed.found) {
           if (await backfillWithRetries(run, market, interest)) done += 1
           else {
             failures += 1
@@ -105,21 +106,27 @@ function tradedRange(plan: PredictionPlan, market: MarketInput): HistoryRange {
   return { fromMs: firstTradeMs(plan, window), toMs: lastTradeMs(plan, window) }
 }
 
-/** The markets that may have been traded in the range. */
+/** The markets that may have been traded in the range, and the times of ends of which not all could be read. */
 async function listMarkets(
   { plan, venue, range, signal }: MarketsBackfill,
   symbol: AssetSymbol,
-): Promise<MarketInput[]> {
-  if (range.toMs <= range.fromMs) return []
+): Promise<{ found: MarketInput[]; unread: HistoryRange[] }> {
+  if (range.toMs <= range.fromMs) return { found: [], unread: [] }
   const found: MarketInput[] = []
+  const read: HistoryRange[] = []
   const ends = { fromMs: range.fromMs - plan.followed.afterMs, toMs: range.toMs + MAX_MS }
-  for await (const page of venue.history({ topic: 'markets', symbol, range: ends }, { signal }))
+  for await (const page of venue.history({ topic: 'markets', symbol, range: ends }, { signal })) {
     for (const row of page.observations) if (row.kind === 'market') found.push(row.market)
-  return found.filter((market) => {
+    if (page.covered !== null) read.push(page.covered)
+  }
+  const wasTraded = (market: MarketInput) => {
     const traded = tradedRange(plan, market)
     return traded.fromMs < range.toMs && traded.toMs > range.fromMs
-  })
+  }
+  return { found: found.filter(wasTraded), unread: uncovered(ends, read).filter(hasLength) }
 }
+
+const hasLength = ({ fromMs, toMs }: HistoryRange) => toMs > fromMs
 
 /** False where the venue did not answer for the whole market. */
 async function backfillWithRetries(

@@ -14,7 +14,11 @@ const TRADES = feedOf('trades', 'predmkt_a', 'BTC')
 const CANDLES = candleFeed('predmkt_a', 'BTC', '5m')
 const WINDOW = { fromMs: GAP.from - 60_000, toMs: GAP.to + 60_000 }
 
-async function backfilled(nowMs: number, mids: (request: HistoryRequest) => HistoryPage): Promise<string[]> {
+async function backfilled(
+  nowMs: number,
+  mids: (request: HistoryRequest) => HistoryPage,
+  isListed = true,
+): Promise<string[]> {
   const store = await storesIn(':memory:', pacedClock(nowMs)).environment('test')
   for (const feed of [TRADES, CANDLES]) {
     await store.write({ coverage: [observed(feed, GAP.from - 600_000, GAP.from)] })
@@ -24,6 +28,7 @@ async function backfilled(nowMs: number, mids: (request: HistoryRequest) => Hist
   const closed: string[] = []
   async function* history(request: HistoryRequest): AsyncGenerator<HistoryPage> {
     if (request.topic === 'mids') yield mids(request)
+    else if (request.topic === 'markets' && !isListed) yield { observations: [], covered: null, missing: [] }
     else yield { observations: [], covered: request.range, missing: [] }
   }
   const market: BackfilledMarket = {
@@ -75,4 +80,9 @@ test('trades wait for midpoints that cannot be requested for an hour, not for ev
   }
   await assert.rejects(backfilled(SOON_MS, fail), /no answer/)
   assert.deepEqual(await backfilled(GAP.to + 3_700_000, fail), ['trades'])
+})
+
+test('a gap stays where the list of markets has one that cannot be read: it may have been traded', async () => {
+  const mids = ({ range }: HistoryRequest) => ({ observations: [], covered: range, missing: [] })
+  assert.deepEqual(await backfilled(SOON_MS, mids, false), [])
 })

@@ -88,8 +88,14 @@ export async function backfillTrades(options: BackfillTradesOptions): Promise<nu
 async function closeGap(options: BackfillTradesOptions, gap: Gap): Promise<boolean> {
   const { venue, symbol, nowMs, signal } = options
   const range = { fromMs: gap.from - ENDED_BEFORE_MS, toMs: nowMs + 1 }
-  for await (const { observations } of venue.history({ topic: 'markets', symbol, range }, { signal }))
+  const lists = venue.history({ topic: 'markets', symbol, range }, { signal })
+  let isListed = true
+  for await (const { observations, covered } of lists) {
     for (const row of observations) if (row.kind === 'market') options.onMarket(row.market)
+    // A market that the list has and nobody can read may have been traded in the gap.
+    if (covered === null) isListed = false
+  }
+  if (!isListed) return false
   const concerned = [...options.markets()].filter(
     ({ traded }) => traded.fromMs < gap.to && traded.toMs > gap.from,
   )

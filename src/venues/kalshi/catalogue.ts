@@ -7,17 +7,20 @@ import type { AssetSymbol } from '../../core/symbol.ts'
 import type { MarketObservation } from '../observation.ts'
 import { KnownMarkets } from '../prediction/known-markets.ts'
 import { createCursorTrail } from '../rest/cursor-trail.ts'
-import { expectRows } from '../rest/expect-fit.ts'
+import { expectRows, misfit } from '../rest/expect-fit.ts'
+import type { RestResponse } from '../rest/rest-client.ts'
 import { type RestAccess, readRows, requestTyped, unknownRow } from '../rest/typed-request.ts'
 import { KALSHI_TIMES, QUESTION_TOKENS, TICKERS_PER_SYMBOL } from './describe.ts'
 import { mapMarket, marketObservation } from './mapper.ts'
-import { type Series, seriesOfSymbol, seriesOfTicker } from './series.ts'
+import { expectSeries, isOfSeries, type Series, seriesOfSymbol } from './series.ts'
 import { LISTED_FIELDS, ListedContract, MarketList } from './wire.ts'
 
 const PAGE_ROWS = 1_000
 /** A series has hundreds of contracts at a time. */
 const MAX_PAGES = 20
 const TICKERS_PER_QUESTION = 50
+/** Ten times what a symbol has until its results are known. */
+const MAX_KNOWN = 50_000
 
 export interface KnownContract {
   readonly market: MarketInput
@@ -72,13 +75,16 @@ export function createKalshiCatalogue(asker: RestAccess) {
     return true
   }
 
-  function keep(row: unknown, series: Series, receivedMs: number): void {
+  function keep(row: unknown, series: Series, answer: RestResponse): void {
+    const { receivedMs } = answer
     if (isUnchanged(row, series, receivedMs)) return
     const [wire] = readRows(asker, [row], ListedContract, { origin: '/markets', receivedMs })
     const market = wire === undefined ? undefined : mapMarket(wire, series)
     if (wire !== undefined && market === undefined)
       unknownRow(asker, wire, { origin: '/markets', receivedMs })
-    if (wire === undefined || market === undefined) return
+    if (wire === undefined || market === undefined || !isOfSeries(wire, series)) return
+    if (known.get(market.marketId) === undefined && known.count(series.symbol) >= MAX_KNOWN)
+      throw misfit(`more than ${MAX_KNOWN} contracts`, '/markets', answer, asker.deadLetters)
     const lastPrice = Number(wire.last_price_dollars ?? 0) > 0 ? (wire.last_price_dollars ?? null) : null
     const before = known.get(market.marketId)
     const isSame = before !== undefined && JSON.stringify(before.market) === JSON.stringify(market)
@@ -102,7 +108,8 @@ export function createKalshiCatalogue(asker: RestAccess) {
       }
       const { value, answer } = await requestTyped(asker, question, MarketList, signal)
       expectRows(value.markets, PAGE_ROWS, '/markets', answer, asker.deadLetters)
-      for (const row of value.markets) keep(row, series, answer.receivedMs)
+      expectSeries(value.markets, series, '/markets', answer, asker.deadLetters)
+      for (const row of value.markets) keep(row, series, answer)
       cursor = nextCursor(value.cursor, answer)
     } while (cursor !== undefined)
   }
@@ -149,10 +156,11 @@ export function createKalshiCatalogue(asker: RestAccess) {
         const query = { tickers: tickers.join(','), limit: PAGE_ROWS }
         const question = { path: '/markets', query, weight: QUESTION_TOKENS }
         const { value, answer } = await requestTyped(asker, question, MarketList, signal)
+        expectRows(value.markets, PAGE_ROWS, '/markets', answer, asker.deadLetters)
         for (const row of value.markets) {
-          const ticker = ListedContract.is(row) ? row.ticker : ''
-          const series = known.get(ticker)?.series ?? seriesOfTicker(ticker)
-          if (series !== undefined) keep(row, series, answer.receivedMs)
+          const asked =
+            ListedContract.is(row) && tickers.includes(row.ticker) ? known.get(row.ticker) : undefined
+          if (asked !== undefined) keep(row, asked.series, answer)
         }
       }
     },

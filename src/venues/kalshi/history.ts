@@ -1,16 +1,17 @@
 /** Kalshi's REST side: books, trades and candles of a contract, and the two tiers of its history. */
 import { type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
+import { parseTime } from '../../core/time.ts'
 import type { ContractCandleObservation, TradeObservation } from '../observation.ts'
 import { createCursorTrail } from '../rest/cursor-trail.ts'
-import { expectFit, misfit } from '../rest/expect-fit.ts'
+import { expectFit, expectRows, misfit } from '../rest/expect-fit.ts'
 import { ceilTo, floorTo, notProvided, rangeOrNull } from '../rest/history-range.ts'
 import { VenueError } from '../rest/rest-client.ts'
 import { type RestAccess, readEveryRow, readRows, requestTyped, unknownRow } from '../rest/typed-request.ts'
 import type { HistoryPage, HistoryRange, HistoryRequest } from '../venue.ts'
 import { QUESTION_TOKENS } from './describe.ts'
 import { aboutOf, type CandleWire, mapCandle, mapMarket, mapRestTrade, marketObservation } from './mapper.ts'
-import { seriesOfSymbol, seriesOfTicker } from './series.ts'
+import { expectSeries, isOfSeries, seriesOfSymbol, seriesOfTicker } from './series.ts'
 import {
   CandleList,
   Cutoff,
@@ -34,6 +35,9 @@ const SETTLE_MS = 60_000
 /** A book that is requested with a depth is cut off silently. */
 const ALL_LEVELS = 0
 const CUTOFF_HOLDS_MS = 10 * 60_000
+/** Before the venue began, and after our clock by more than it can be wrong. */
+const FIRST_CONTRACT_MS = Date.UTC(2021, 0, 1)
+const MAX_AHEAD_MS = 24 * 3_600_000
 
 export interface KalshiRest extends RestAccess {
   now(): number
@@ -77,8 +81,14 @@ export function rememberCutoff(rest: RestAccess & { now(): number }): KalshiRest
 /** Where the live tier begins, for trades and for settled contracts. */
 async function askCutoff(rest: RestAccess, signal: AbortSignal): Promise<Cutoffs> {
   const question = { path: '/historical/cutoff', weight: QUESTION_TOKENS }
-  const { value } = await requestTyped(rest, question, Cutoff, signal)
-  const ms = (cutoff: string | number) => (typeof cutoff === 'number' ? cutoff * 1_000 : Date.parse(cutoff))
+  const { value, answer } = await requestTyped(rest, question, Cutoff, signal)
+  const ms = (cutoff: string | number) => {
+    const timeMs = typeof cutoff === 'number' ? cutoff * 1_000 : (parseTime(cutoff) ?? Number.NaN)
+    // With a wrong one everything is looked for where it is not.
+    if (!(timeMs >= FIRST_CONTRACT_MS && timeMs <= answer.receivedMs + MAX_AHEAD_MS))
+      throw misfit(`a cutoff of ${cutoff}`, question.path, answer, rest.deadLetters)
+    return timeMs
+  }
   return { tradesMs: ms(value.trades_created_ts), marketsMs: ms(value.market_settled_ts) }
 }
 
@@ -114,7 +124,7 @@ export async function askTrades(
     const fit = {
       origin,
       range: { fromMs: fromS * 1_000, toMs: (toS + 1) * 1_000 },
-      timeOf: (row: RestTradeWire) => Date.parse(row.created_time),
+      timeOf: (row: RestTradeWire) => parseTime(row.created_time) ?? Number.NaN,
       order: 'descending',
       maxRows: PAGE_ROWS,
       fault: (row: RestTradeWire) => tickerFault(row, contract.ticker),
@@ -163,6 +173,7 @@ async function* walkMarkets(
   for (const range of windows(request.range, MARKETS_WINDOW_MS)) {
     const tiers: Tier[] = range.fromMs < marketsMs ? ['historical', 'live'] : ['live']
     const byTicker = new Map<string, ReturnType<typeof marketObservation>>()
+    let isRead = true
     for (const tier of tiers) {
       for (const series of seriesOfSymbol(request.symbol)) {
         const nextCursor = createCursorTrail(PATHS[tier].markets, rest.deadLetters)
@@ -178,23 +189,28 @@ async function* walkMarkets(
           }
           const question = { path: PATHS[tier].markets, query, weight: QUESTION_TOKENS }
           const { value, answer } = await requestTyped(rest, question, MarketList, signal)
-          const { receivedMs } = answer
-          for (const row of readRows(rest, value.markets, ListedContract, {
-            origin: question.path,
-            receivedMs,
-          })) {
-            const isOurs = seriesOfTicker(row.ticker)?.ticker === series.ticker
-            const market = isOurs ? mapMarket(row, series) : undefined
-            if (isOurs && market === undefined) unknownRow(rest, row, { origin: question.path, receivedMs })
+          const about = { origin: question.path, receivedMs: answer.receivedMs }
+          expectRows(value.markets, PAGE_ROWS, question.path, answer, rest.deadLetters)
+          expectSeries(value.markets, series, question.path, answer, rest.deadLetters)
+          const rows = readRows(rest, value.markets, ListedContract, about)
+          if (rows.length < value.markets.length) isRead = false
+          for (const row of rows) {
+            if (!isOfSeries(row, series)) continue
+            const market = mapMarket(row, series)
+            if (market === undefined) {
+              isRead = false
+              unknownRow(rest, row, about)
+            }
             const endMs = market?.endTime ?? 0
             if (market === undefined || endMs < range.fromMs || endMs >= range.toMs) continue
-            byTicker.set(row.ticker, marketObservation(market, receivedMs))
+            byTicker.set(row.ticker, marketObservation(market, answer.receivedMs))
           }
           cursor = nextCursor(value.cursor, answer)
         } while (cursor !== undefined)
       }
     }
-    yield { observations: [...byTicker.values()], covered: range, missing: [] }
+    // A contract that cannot be read may have been traded like any other.
+    yield { observations: [...byTicker.values()], covered: isRead ? range : null, missing: [] }
   }
 }
 

@@ -75,8 +75,8 @@ export function mapTrade(wire: TradeFieldsWire, timeMs: number, about: About): T
 }
 
 export function mapRestTrade(wire: RestTradeWire, about: About): TradeObservation | undefined {
-  const timeMs = Date.parse(wire.created_time)
-  const trade = Number.isFinite(timeMs) ? mapTrade(wire, timeMs, about) : undefined
+  const timeMs = parseTime(wire.created_time)
+  const trade = timeMs === undefined ? undefined : mapTrade(wire, timeMs, about)
   return trade === undefined ? undefined : { ...trade, isSwept: true }
 }
 
@@ -128,13 +128,12 @@ const STATUSES: ReadonlyMap<string, VenueStatus> = new Map([
 
 /** Undefined for an unknown status, or times that cannot be parsed. */
 export function mapMarket(wire: MarketWire, series: Series): MarketInput | undefined {
-  const startTime = Date.parse(wire.open_time)
-  const endTime = Date.parse(wire.close_time)
+  const startTime = parseTime(wire.open_time) ?? Number.NaN
+  const endTime = parseTime(wire.close_time) ?? Number.NaN
   const status = STATUSES.get(wire.status)
   if (status === undefined || !(endTime > startTime)) return undefined
   const isResolved = status === 'resolved'
   const result = wire.result ?? ''
-  const settledMs = wire.settlement_ts == null ? Number.NaN : Date.parse(wire.settlement_ts)
   return {
     marketId: wire.ticker,
     source: 'predmkt_b',
@@ -151,7 +150,7 @@ export function mapMarket(wire: MarketWire, series: Series): MarketInput | undef
     active: wire.status === 'active',
     status,
     winner: isResolved && result !== '' ? result : null,
-    resolvedAt: isResolved && Number.isFinite(settledMs) ? settledMs : null,
+    resolvedAt: isResolved ? timeOrNull(wire.settlement_ts) : null,
     tokens: [],
     createdAt: timeOrNull(wire.created_time),
     updatedAt: timeOrNull(wire.updated_time),

@@ -1,6 +1,9 @@
 /** The recorded series of contracts. Others exist (weekly, monthly extremes) and are left out on purpose. */
 import type { MarketType } from '../../core/rows/market.ts'
 import { type AssetSymbol, SYMBOLS } from '../../core/symbol.ts'
+import type { DeadLetters } from '../dead-letter.ts'
+import { misfit } from '../rest/expect-fit.ts'
+import type { RestResponse } from '../rest/rest-client.ts'
 
 export type SeriesKind = 'quarter_hour' | 'above_below' | 'range'
 
@@ -33,6 +36,24 @@ export function seriesOfSymbol(symbol: AssetSymbol): readonly Series[] {
 export function seriesOfTicker(ticker: string): Series | undefined {
   const head = ticker.split('-')[0]
   return SERIES.find((series) => series.ticker === head)
+}
+
+/** Whether a row of a list is of the series that was listed. */
+export function isOfSeries(row: unknown, series: Series): boolean {
+  const ticker = typeof row === 'object' && row !== null && 'ticker' in row ? row.ticker : undefined
+  return typeof ticker === 'string' && seriesOfTicker(ticker) === series
+}
+
+/** A list of contracts of other series alone answers another request. */
+export function expectSeries(
+  rows: readonly unknown[],
+  series: Series,
+  origin: string,
+  answer: Pick<RestResponse, 'receivedMs' | 'text'>,
+  deadLetters: DeadLetters,
+): void {
+  if (rows.length > 0 && !rows.some((row) => isOfSeries(row, series)))
+    throw misfit(`no contract of ${series.ticker}`, origin, answer, deadLetters)
 }
 
 const HOUR_MS = 3_600_000

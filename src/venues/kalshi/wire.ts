@@ -89,19 +89,22 @@ export const ErrorMsg = wireType(
   Type.Object({ code: Type.Integer(), msg: Type.Optional(Text), market_ticker: Type.Optional(Text) }),
 )
 
+/** All of a series stay in memory. */
+const ShortText = Type.String({ maxLength: 512 })
+
 const marketSchema = Type.Object({
-  ticker: Text,
-  event_ticker: Text,
-  title: maybe(Text),
-  yes_sub_title: maybe(Text),
-  created_time: maybe(Text),
-  updated_time: maybe(Text),
-  open_time: Text,
-  close_time: Text,
-  status: Text,
-  result: maybe(Text),
-  settlement_ts: maybe(Text),
-  expiration_value: maybe(Type.Union([Text, Type.Number()])),
+  ticker: ShortText,
+  event_ticker: ShortText,
+  title: maybe(ShortText),
+  yes_sub_title: maybe(ShortText),
+  created_time: maybe(ShortText),
+  updated_time: maybe(ShortText),
+  open_time: ShortText,
+  close_time: ShortText,
+  status: ShortText,
+  result: maybe(ShortText),
+  settlement_ts: maybe(ShortText),
+  expiration_value: maybe(Type.Union([ShortText, Type.Number()])),
   floor_strike: maybe(Type.Union([Type.Number(), DecimalText])),
   cap_strike: maybe(Type.Union([Type.Number(), DecimalText])),
   last_price_dollars: MaybeDollars,

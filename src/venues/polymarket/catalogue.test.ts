@@ -93,7 +93,7 @@ test('a winner of the order book has no time of its own: the catalogue is asked 
         { token_id: '11', outcome: 'Up', winner: false },
         { token_id: '22', outcome: 'Down', winner: true },
       ]
-      return { closed: true, tokens }
+      return { condition_id: CONDITION, closed: true, tokens }
     }
     if (pathname === '/markets')
       return isKnown
@@ -140,4 +140,33 @@ test('tokens that a later list leaves out are not forgotten, and one that has no
   clobTokenIds = '[]'
   await received.until(() => received.last('market', CONDITION)?.market.volume === 12, 'the next list')
   assert.deepEqual(tokens(), ['11', '22'])
+})
+
+test('a record of another market, of other tokens or with two winners resolves nothing, nor do prices that are none', async (t) => {
+  const good = [
+    { token_id: '11', outcome: 'Up', winner: false },
+    { token_id: '22', outcome: 'Down', winner: true },
+  ]
+  const records = [
+    { condition_id: `0x${'b'.repeat(64)}`, closed: true, tokens: good },
+    { condition_id: CONDITION, closed: true, tokens: good.map((token) => ({ ...token, token_id: '33' })) },
+    { condition_id: CONDITION, closed: true, tokens: good.map((token) => ({ ...token, outcome: 'Yes' })) },
+    { condition_id: CONDITION, closed: true, tokens: good.map((token) => ({ ...token, winner: true })) },
+  ]
+  const prices = ['["1", ""]', '["1", " "]', '["0x1", "0"]', '["1e0", "0"]', '["1", "-0"]', '[1, 0]']
+  let asked = 0
+  const closed = { closed: true, acceptingOrders: false }
+  const { server, venue, listen } = await start(END - 20, 60, ({ url }) => {
+    if (url.pathname === `/markets/${CONDITION}`) return records[asked++ % records.length]
+    if (url.pathname === '/markets')
+      return [gammaMarket({ ...closed, outcomePrices: prices[asked++ % prices.length] })]
+    return url.pathname === '/v2/trades' ? { data: [] } : listed({ url } as Asked, [gammaMarket()])
+  })
+  t.after(() => server.close())
+  const received = listen()
+  t.after(() => received.close())
+  const needed = 6 * records.length + prices.length
+  await received.until(() => asked > needed, 'all of the answers', 60_000)
+  assert.notEqual(received.last('market', CONDITION)?.market.status, 'resolved')
+  assert.ok((venue.deadLetters.counts().misfit ?? 0) > 0)
 })

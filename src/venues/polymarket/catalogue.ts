@@ -2,9 +2,11 @@
  * The markets we know: listed by series around the present, followed from before their window begins until after
  * they have closed, and asked about until they have a winner.
  */
+import type { MarketInput } from '../../core/rows/market.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import { KnownMarkets } from '../prediction/known-markets.ts'
 import { expectRows, misfit } from '../rest/expect-fit.ts'
+import { VenueError } from '../rest/rest-client.ts'
 import { type RestAccess, readRows, requestTyped, unknownRow } from '../rest/typed-request.ts'
 import type { HistoryRange } from '../venue.ts'
 import { POLYMARKET_TIMES as TIMES, TOKENS_PER_SOCKET } from './describe.ts'
@@ -19,11 +21,13 @@ import {
 } from './known-market.ts'
 import { type Leg, mapMarket, type UpDownMarket } from './mapper.ts'
 import { type Series, seriesOf } from './slug.ts'
-import { ClobMarket, GammaEvents, GammaMarket, GammaMarkets } from './wire.ts'
+import { ClobMarket, type ClobMarketWire, GammaEvents, GammaMarket, GammaMarkets } from './wire.ts'
 
 const PAGE_ROWS = 100
 /** Ten times the windows of the longest range that is listed at once. */
 const MAX_PAGES = 200
+/** Ten times what a symbol has until the winners are known. */
+const MAX_KNOWN = 20_000
 /** Every so many questions about a winner one goes to the order book instead. */
 const OTHER_SOURCE_EVERY = 6
 
@@ -35,13 +39,21 @@ export interface PolymarketAskers {
   readonly data: RestAccess
 }
 
+interface ListedWindows {
+  readonly found: UpDownMarket[]
+  readonly receivedMs: number
+  /** Each window of the answers could be read. */
+  readonly isWhole: boolean
+}
+
 /** The events of a series whose windows end in the range. */
 export async function listSeries(
   askers: Pick<PolymarketAskers, 'gamma'>,
   series: Series,
   options: { range: HistoryRange; closed: boolean; nowMs: number; signal: AbortSignal },
-): Promise<{ found: UpDownMarket[]; receivedMs: number }> {
+): Promise<ListedWindows> {
   let receivedMs = options.nowMs
+  let isWhole = true
   for (const slug of series.slugs) {
     const found: UpDownMarket[] = []
     const events = new Set<string>()
@@ -63,24 +75,50 @@ export async function listSeries(
       if (page > MAX_PAGES)
         throw misfit(`more than ${MAX_PAGES} pages`, '/events', answer, askers.gamma.deadLetters)
       expectRows(value, PAGE_ROWS, '/events', answer, askers.gamma.deadLetters)
+      const listed: UpDownMarket[] = []
       for (const event of value) {
         const rows = event.markets ?? []
-        for (const row of readRows(askers.gamma, rows, GammaMarket, { origin: '/events', receivedMs })) {
+        const read = readRows(askers.gamma, rows, GammaMarket, { origin: '/events', receivedMs })
+        if (read.length < rows.length) isWhole = false
+        for (const row of read) {
           const market = mapMarket(row, options.nowMs, event)
-          if (market === undefined) unknownRow(askers.gamma, row, { origin: '/events', receivedMs })
-          const endMs = market?.market.endTime ?? 0
-          if (market?.market.marketType !== series.marketType) continue
-          if (endMs >= options.range.fromMs && endMs < options.range.toMs) found.push(market)
+          if (market !== undefined) listed.push(market)
+          else {
+            isWhole = false
+            unknownRow(askers.gamma, row, { origin: '/events', receivedMs })
+          }
         }
+      }
+      const ours = listed.filter(({ market }) => isOfSeries(market, series))
+      if (ours.length === 0 && listed.length > 0)
+        throw misfit(`only windows of other series than ${slug}`, '/events', answer, askers.gamma.deadLetters)
+      for (const each of ours) {
+        const endMs = each.market.endTime ?? 0
+        if (endMs >= options.range.fromMs && endMs < options.range.toMs) found.push(each)
       }
       const isNew = value.some(({ id }) => !events.has(id))
       if (!isNew) break
       for (const { id } of value) events.add(id)
       offset += value.length
     }
-    if (found.length > 0) return { found, receivedMs }
+    if (found.length > 0) return { found, receivedMs, isWhole }
   }
-  return { found: [], receivedMs }
+  return { found: [], receivedMs, isWhole }
+}
+
+const isOfSeries = ({ symbol, marketType }: MarketInput, series: Series) =>
+  symbol === series.symbol && marketType === series.marketType
+
+/** The record of another market, of other outcomes or with two winners names none of this one. */
+function recordFault(record: ClobMarketWire, { market, legs }: KnownMarket): string | undefined {
+  const { condition_id: id, tokens } = record
+  if (id.toLowerCase() !== market.marketId) return `of ${id}, asked for ${market.marketId}`
+  for (const { token_id: tokenId, outcome } of tokens) {
+    const isOurs = legs.some((leg) => leg.tokenId === tokenId && leg.outcome === outcome)
+    if (legs.length > 0 && !isOurs) return `the token ${tokenId} of ${outcome}, which is none of the market`
+  }
+  const winners = tokens.filter(({ winner }) => winner === true).length
+  return winners > 1 ? `${winners} winners` : undefined
 }
 
 export function createPolymarketCatalogue(askers: PolymarketAskers) {
@@ -88,6 +126,8 @@ export function createPolymarketCatalogue(askers: PolymarketAskers) {
 
   function keep(seen: UpDownMarket, receivedMs: number, isProvisional = false): void {
     const { marketId, symbol } = seen.market
+    if (known.get(marketId) === undefined && known.count(symbol) >= MAX_KNOWN)
+      throw new VenueError(`polymarket lists more than ${MAX_KNOWN} windows of ${symbol}`, { isFinal: false })
     known.set(symbol, marketId, mergeMarket(known.get(marketId), seen, receivedMs, isProvisional))
   }
 
@@ -100,7 +140,7 @@ export function createPolymarketCatalogue(askers: PolymarketAskers) {
     const { value, answer } = await requestTyped(askers.gamma, question, GammaMarkets, signal)
     const about = { origin: '/markets', receivedMs: answer.receivedMs }
     const rows = readRows(askers.gamma, value, GammaMarket, about)
-    const row = rows.find((each) => each.conditionId.toLowerCase() === marketId)
+    const row = rows.find((each) => each.conditionId.toLowerCase() === marketId && each.slug === slug)
     const seen = row === undefined ? undefined : mapMarket(row, nowMs)
     if (seen === undefined) return
     // Fetched alone, a market does not name its event.
@@ -116,6 +156,8 @@ export function createPolymarketCatalogue(askers: PolymarketAskers) {
   async function askOrderBook(market: KnownMarket, signal: AbortSignal): Promise<void> {
     const question = { path: `/markets/${market.market.marketId}`, weight: 1 }
     const { value, answer } = await requestTyped(askers.clob, question, ClobMarket, signal)
+    const fault = recordFault(value, market)
+    if (fault !== undefined) throw misfit(fault, question.path, answer, askers.clob.deadLetters)
     const winner = value.closed ? value.tokens.find((token) => token.winner === true)?.outcome : undefined
     if (winner === undefined) return
     // The order book does not report when it was resolved: that is left open until the catalogue does.

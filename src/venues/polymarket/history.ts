@@ -331,18 +331,21 @@ async function* walkMarkets(
   for (let fromMs = range.fromMs; fromMs < range.toMs; fromMs += spanMs) {
     const span = { fromMs, toMs: Math.min(range.toMs, fromMs + spanMs) }
     const observations: HistoryPage['observations'][number][] = []
+    let isRead = true
     for (const series of seriesOf(symbol)) {
       const stepMs = MARKETS_WINDOW_MS[series.marketType]
       for (let partMs = span.fromMs; partMs < span.toMs; partMs += stepMs) {
         const part = { fromMs: partMs, toMs: Math.min(span.toMs, partMs + stepMs) }
         for (const closed of [true, false]) {
           const options = { range: part, closed, nowMs: rest.now(), signal }
-          const { found, receivedMs } = await listSeries(rest, series, options)
+          const { found, receivedMs, isWhole } = await listSeries(rest, series, options)
+          isRead &&= isWhole
           observations.push(...found.map(({ market }) => marketObservation(market, receivedMs)))
         }
       }
     }
-    yield { observations, covered: span, missing: [] }
+    // A window that cannot be read may have been traded like any other.
+    yield { observations, covered: isRead ? span : null, missing: [] }
   }
 }
 

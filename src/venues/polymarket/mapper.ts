@@ -57,14 +57,17 @@ export function readVenueTime(text: string | null | undefined): number | null {
   return parseTime(text.replace(' ', 'T').replace(/([+-]\d{2})$/, '$1:00')) ?? null
 }
 
+const ONE = /^1(\.0*)?$/
+const NOTHING = /^0(\.0*)?$/
+
 /** The venue has no field for it: closed, and prices of exactly one and nothing. */
 function winnerOf(wire: GammaMarketWire, outcomes: readonly string[]): string | null {
   if (wire.closed !== true) return null
   if (wire.version === 'v2' && wire.resolutionStatus !== 'resolved') return null
-  const prices = readList(wire.outcomePrices)?.map(Number)
+  const prices = readList(wire.outcomePrices)
   if (prices?.length !== 2 || outcomes.length !== 2) return null
-  const won = prices.indexOf(1)
-  return won >= 0 && prices[1 - won] === 0 ? (outcomes[won] ?? null) : null
+  const won = prices.findIndex((price) => ONE.test(price))
+  return won >= 0 && NOTHING.test(prices[1 - won] ?? '') ? (outcomes[won] ?? null) : null
 }
 
 /** As the venue's order book writes them. */

@@ -15,7 +15,10 @@ const Numeric = Type.Union([Type.Number(), AmountText])
 const TradeSide = Type.Union([Type.Literal('BUY'), Type.Literal('SELL')])
 const Levels = Type.Array(Type.Object({ price: AmountText, size: AmountText }), { maxItems: MAX_LEVELS })
 /** A list, or its JSON inside a text. */
-const List = Type.Union([Text, Type.Array(Text)])
+const List = Type.Union([
+  Type.String({ maxLength: 4_096 }),
+  Type.Array(Type.String({ maxLength: 512 }), { maxItems: 16 }),
+])
 
 const MeanConfig = maybe(
   Type.Object({
@@ -24,37 +27,39 @@ const MeanConfig = maybe(
   }),
 )
 
+/** All windows of a day stay in memory. */
+const ShortText = Type.String({ maxLength: 512 })
 const Tags = maybe(Type.Array(Type.Object({ label: maybe(Text) })))
 
 const marketSchema = Type.Object({
-  id: Text,
-  conditionId: Text,
-  slug: Text,
-  question: maybe(Text),
+  id: ShortText,
+  conditionId: ShortText,
+  slug: ShortText,
+  question: maybe(ShortText),
   outcomes: List,
   clobTokenIds: maybe(List),
-  version: maybe(Text),
+  version: maybe(ShortText),
   positionIds: maybe(List),
   outcomePrices: maybe(List),
-  eventStartTime: maybe(Text),
-  endDate: Text,
+  eventStartTime: maybe(ShortText),
+  endDate: ShortText,
   closed: maybe(Type.Boolean()),
   acceptingOrders: maybe(Type.Boolean()),
-  closedTime: maybe(Text),
-  resolutionStatus: maybe(Text),
-  resolutionSource: maybe(Text),
+  closedTime: maybe(ShortText),
+  resolutionStatus: maybe(ShortText),
+  resolutionSource: maybe(ShortText),
   volumeNum: maybe(Type.Number()),
   volume: maybe(Numeric),
   liquidityNum: maybe(Type.Number()),
   orderMinSize: maybe(Type.Number()),
   orderPriceMinTickSize: maybe(Type.Number()),
   negRisk: maybe(Type.Boolean()),
-  createdAt: maybe(Text),
-  updatedAt: maybe(Text),
+  createdAt: maybe(ShortText),
+  updatedAt: maybe(ShortText),
   events: maybe(
     Type.Array(
       Type.Object({
-        id: maybe(Text),
+        id: maybe(ShortText),
         openInterest: maybe(Type.Number()),
         cryptoMarketConfig: MeanConfig,
         tags: Tags,
@@ -79,12 +84,13 @@ export const GammaEvents = wireType(
 )
 
 /** The fallback for a winner. */
-export const ClobMarket = wireType(
-  Type.Object({
-    closed: Type.Boolean(),
-    tokens: Type.Array(Type.Object({ token_id: Text, outcome: Text, winner: maybe(Type.Boolean()) })),
-  }),
-)
+const clobMarketSchema = Type.Object({
+  condition_id: Text,
+  closed: Type.Boolean(),
+  tokens: Type.Array(Type.Object({ token_id: Text, outcome: Text, winner: maybe(Type.Boolean()) })),
+})
+export const ClobMarket = wireType(clobMarketSchema)
+export type ClobMarketWire = Static<typeof clobMarketSchema>
 
 const bookSchema = Type.Object({
   asset_id: Text,

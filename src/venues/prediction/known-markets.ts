@@ -26,6 +26,10 @@ export class KnownMarkets<T> {
     this.#lists.delete(symbol)
   }
 
+  count(symbol: AssetSymbol): number {
+    return this.#of(symbol).size
+  }
+
   /** In the order in which they became known. */
   of(symbol: AssetSymbol): readonly T[] {
     const known = this.#lists.get(symbol)

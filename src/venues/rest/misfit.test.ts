@@ -241,7 +241,7 @@ const CASES: Case[] = [
       const cursor = from + 100 < all.length ? `c${from + 100}` : ''
       return { rows: all.slice(from, from + 100), wrap: (trades) => ({ trades, cursor }) }
     },
-    around: () => ({ market_settled_ts: 0, trades_created_ts: 0 }),
+    around: () => ({ market_settled_ts: '2025-12-01T00:00:00Z', trades_created_ts: '2025-12-01T00:00:00Z' }),
     foreign: [field('ticker', 'KXETH15M-26MAR141200-00'), field('taker_book_side', 7)],
     isDense: false,
   },
@@ -264,7 +264,7 @@ const CASES: Case[] = [
         wrap: (candlesticks) => ({ candlesticks }),
       }
     },
-    around: () => ({ market_settled_ts: 0, trades_created_ts: 0 }),
+    around: () => ({ market_settled_ts: '2025-12-01T00:00:00Z', trades_created_ts: '2025-12-01T00:00:00Z' }),
     foreign: [
       (row) => ({ ...row, end_period_ts: named('end_period_ts')(row) + 7 }) as Row,
       field('end_period_ts', 'noon'),

@@ -3,6 +3,7 @@
  * depends on theirs.
  */
 import type { Clock } from '../../kit/clock.ts'
+import { VenueError } from './rest-client.ts'
 
 interface ServerTime {
   readonly venueMs: number
@@ -12,6 +13,8 @@ interface ServerTime {
 }
 
 const VENUE_TIME_KEPT_MS = 60_000
+/** Further from our clock it is no time of now: with one in microseconds all of the past would be too old to request. */
+const MAX_OFFSET_MS = 3_600_000
 
 export type VenueTime = ReturnType<typeof createVenueTime>
 
@@ -25,9 +28,7 @@ export function createVenueTime(options: {
 
   async function ask(signal: AbortSignal): Promise<ServerTime> {
     const { venueMs, roundTripMs } = await options.askVenue(signal)
-    askedMs = clock.now()
-    offsetMs = Math.round(venueMs + roundTripMs / 2 - askedMs)
-    return { venueMs, offsetMs, roundTripMs }
+    return { venueMs, offsetMs: Math.round(venueMs + roundTripMs / 2 - clock.now()), roundTripMs }
   }
 
   return {
@@ -35,7 +36,13 @@ export function createVenueTime(options: {
     request: ask,
     /** The venue's present, from an answer of at most a minute ago. */
     async now(signal: AbortSignal): Promise<number> {
-      if (clock.now() - askedMs > VENUE_TIME_KEPT_MS) await ask(signal)
+      if (clock.now() - askedMs > VENUE_TIME_KEPT_MS) {
+        const reported = await ask(signal)
+        if (!(Math.abs(reported.offsetMs) <= MAX_OFFSET_MS))
+          throw new VenueError(`the venue's time is ${reported.offsetMs} ms from ours`, { isFinal: false })
+        askedMs = clock.now()
+        offsetMs = reported.offsetMs
+      }
       return clock.now() + offsetMs
     },
   }
