@@ -66,11 +66,10 @@ export const PROCESS_FAULTS: readonly FaultKind[] = [
   },
 ]
 
-/** Those of recorders: a process that stands still for a while. */
-export const RECORDER_FAULTS: readonly FaultKind[] = [
-  ...PROCESS_FAULTS,
-  { kind: 'pause', weight: 2, durationMs: [SECOND_MS, 10 * MINUTE_MS] },
-]
+/** A process that stands still for a while. */
+export const PAUSE_FAULT: FaultKind = { kind: 'pause', weight: 2, durationMs: [SECOND_MS, 10 * MINUTE_MS] }
+
+export const RECORDER_FAULTS: readonly FaultKind[] = [...PROCESS_FAULTS, PAUSE_FAULT]
 
 /** Half of all steps of the clock are corrections of up to a second, the others reach ten minutes, either way. */
 function stepOf(drawn: number): number {

@@ -29,7 +29,7 @@ export interface Strike {
 }
 
 /** Properties of a store that are ports themselves. */
-const PARTS = new Set(['series', 'coverage', 'markets', 'chain', 'events'])
+export const STORE_PARTS = new Set(['series', 'coverage', 'markets', 'chain', 'events'])
 
 /** SQLite's own codes and texts: what a caller would see. */
 const ERRORS = {
@@ -108,7 +108,7 @@ export function createDisk(time: VirtualTime, random: Random) {
       new Proxy(owner, {
         get(target, name) {
           const value: unknown = Reflect.get(target, name)
-          if (PARTS.has(String(name))) return wrap(value as object)
+          if (STORE_PARTS.has(String(name))) return wrap(value as object)
           if (typeof value !== 'function' || typeof name !== 'string') return value
           return (...args: unknown[]) => {
             if (process.isDead) return new Promise(() => {})

@@ -1,6 +1,6 @@
 /** Leases of simulated processes: those of the embedded engine, each call on its way for a while, and the fence. */
-import type { EnvironmentStore } from '../../src/store/environment.ts'
 import { type Fence, LeaseLostError, type LeaseStore } from '../../src/store/leases.ts'
+import { STORE_PARTS } from './disk.ts'
 import type { SimulatedProcess } from './process.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
@@ -24,18 +24,34 @@ export function leasesOf(process: SimulatedProcess, leases: LeaseStore, time: Vi
 }
 
 /** As in a store that several processes share: each write checks the lease, in one step with it. */
-export function behindFence(
-  store: EnvironmentStore,
+export function behindFence<S extends object>(
+  store: S,
   leases: LeaseStore | undefined,
   fence: Fence,
-): EnvironmentStore {
+  isWrite: (name: string) => boolean,
+): S {
   const isOurs = async () =>
     (await leases?.list())?.some(({ part, term }) => part === fence.part && term === fence.term)
-  const write: EnvironmentStore['write'] = async (changes) => {
+  return aroundWrites(store, isWrite, async (write) => {
     if (!(await isOurs())) throw new LeaseLostError(fence)
-    return store.write(changes)
-  }
-  return new Proxy(store, {
-    get: (target, name) => (name === 'write' ? write : Reflect.get(target, name)),
+    return write()
   })
+}
+
+/** Passes each write of a store to `run`, in place of doing it. */
+export function aroundWrites<S extends object>(
+  store: S,
+  isWrite: (name: string) => boolean,
+  run: (write: () => Promise<unknown>) => Promise<unknown>,
+): S {
+  const wrap = (owner: object): object =>
+    new Proxy(owner, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name)
+        if (STORE_PARTS.has(String(name))) return wrap(value as object)
+        if (typeof value !== 'function' || !isWrite(String(name))) return value
+        return (...args: unknown[]) => run(async () => value.apply(target, args))
+      },
+    })
+  return wrap(store) as S
 }

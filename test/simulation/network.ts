@@ -37,6 +37,7 @@ export interface NetworkFault {
 
 interface Connection {
   readonly server: string
+  readonly port: number
   readonly client: SimulatedSocket
   readonly remote: SimulatedSocket
   readonly process: SimulatedProcess
@@ -70,7 +71,8 @@ export function createNetwork(time: VirtualTime, random: Random) {
     const usual = MIN_LATENCY_MS + random() * 40
     return Math.ceil(usual + (random.chance(0.01) ? usual * 10 : 0) + slowMs)
   }
-  const serverAt = (url: string) => servers.get(Number(new URL(url).port))
+  const portOf = (url: string) => Number(new URL(url).port)
+  const serverAt = (url: string) => servers.get(portOf(url))
 
   /** Frames of one direction arrive in the order of their sending. */
   function direction(connection: () => Connection, isUp: boolean) {
@@ -96,14 +98,14 @@ export function createNetwork(time: VirtualTime, random: Random) {
   function connect(
     process: SimulatedProcess,
     client: SimulatedSocket,
-    server: string,
+    { server, port }: Pick<Connection, 'server' | 'port'>,
     accept: (socket: SimulatedSocket) => void,
   ): void {
     const remote = new SimulatedSocket()
     client.peer = remote
     remote.peer = client
     const connection: Connection = {
-      ...{ server, client, remote, process, dead: { up: false, down: false } },
+      ...{ server, port, client, remote, process, dead: { up: false, down: false } },
       cut() {
         if (!connections.delete(connection)) return
         forget()
@@ -153,7 +155,7 @@ export function createNetwork(time: VirtualTime, random: Random) {
         port,
         async close() {
           servers.delete(port)
-          for (const connection of [...connections]) if (connection.server === name) connection.cut()
+          for (const connection of [...connections]) if (connection.port === port) connection.cut()
         },
       }
     }
@@ -181,7 +183,7 @@ export function createNetwork(time: VirtualTime, random: Random) {
           const status = Number(decision.refuse.slice(0, 3))
           return process.reach(() => client.refuse(status))
         }
-        connect(process, client, name, decision.accept)
+        connect(process, client, { server: name, port: portOf(url) }, decision.accept)
       })
       return client as unknown as ReturnType<Dial>
     }

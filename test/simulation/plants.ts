@@ -175,12 +175,23 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'writer without a fence',
-    parts: RECORDED,
+    parts: [...RECORDED, 'chain', 'chain-readers'],
     edits: [
       edit(
         'test/simulation/leases.ts',
         'if (!(await isOurs())) throw',
         'if (!(await isOurs()) && fence.term < 0) throw',
+      ),
+    ],
+  },
+  {
+    name: 'two planners of one position',
+    parts: ['readers', 'chain-readers'],
+    edits: [
+      edit(
+        'src/store/sqlite/jobs-operations.ts',
+        'if (position() !== after) return false',
+        'if (position() !== after && upTo < 0) return false',
       ),
     ],
   },

@@ -23,11 +23,13 @@ export class SimulatedProcess {
   /** What has reached it since it was stopped and was not handled yet. */
   #held: { readonly kind: Arrival; readonly run: () => void }[] = []
   #timers = 0
+  #awakeSinceMs: number
 
   constructor(name: string, time: VirtualTime, random: Random) {
     this.name = name
     this.#time = time
     this.#startedMs = time.nowMs
+    this.#awakeSinceMs = time.nowMs
     this.random = random
     this.clock = {
       now: () => this.#time.nowMs + this.#skewMs,
@@ -43,6 +45,11 @@ export class SimulatedProcess {
 
   get isStopped(): boolean {
     return this.#stops > 0
+  }
+
+  /** When it started, or last went on. */
+  get awakeSinceMs(): number {
+    return this.#awakeSinceMs
   }
 
   /** Timers that wait: a process at rest has the same number again. */
@@ -77,6 +84,7 @@ export class SimulatedProcess {
   /** Handles what has come meanwhile: either the sockets first, or the timers. */
   goOn(): void {
     if (this.#stops === 0 || --this.#stops > 0) return
+    this.#awakeSinceMs = this.#time.nowMs
     const first = this.random.pick<Arrival>(['timer', 'data'])
     const [early, late] = [true, false].map((isFirst) =>
       this.#held.filter(({ kind }) => (kind === first) === isFirst),

@@ -119,8 +119,9 @@ export async function startRecording(
             else own.store = store
           })
           const opened = await process.outside(opening)
-          const fenced = fence === undefined ? opened : behindFence(opened, leases, fence)
-          const store = disk.behind(fenced, process, (operation) => operation === 'write')
+          const isWrite = (operation: string) => operation === 'write'
+          const fenced = fence === undefined ? opened : behindFence(opened, leases, fence, isWrite)
+          const store = disk.behind(fenced, process, isWrite)
           const time = createVenueClock({ clock })
           const recorder = options.createRecorder({ process, time, store, log, audit })
           const supervisor = supervise({

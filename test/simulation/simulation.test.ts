@@ -62,21 +62,22 @@ test('two runs of one seed have the same tables and the same log', async () => {
   )
 })
 
-test('a recorder that was stopped while another process took its lease leaves the truth or a gap', async () => {
-  const args = ['--venue', 'perp', '--fault', 'pause', '--seed', '11', '--hours', `${HOURS}`, '--log']
-  const { code, lines } = await simulate(args)
-  assert.equal(code, 0, lines.join('\n'))
-  // The world of this seed has two processes, and both of them are stopped for longer than a lease.
-  const lost = lines.filter((line) => line.includes('this process does not lead any more'))
-  assert.ok(
-    lost.some((line) => line.includes('perp recorder a')),
-    lines.join('\n'),
-  )
-  assert.ok(
-    lost.some((line) => line.includes('perp recorder b')),
-    lines.join('\n'),
-  )
-})
+/** In the worlds of these seeds two processes are stopped for longer than a lease, one after the other. */
+for (const { what, venue, seed, names } of [
+  { what: 'a recorder', venue: 'perp', seed: 11, names: ['perp recorder a', 'perp recorder b'] },
+  { what: 'an indexer', venue: 'chain', seed: 5, names: ['service a', 'service b'] },
+])
+  test(`${what} that was stopped while another process took its lease leaves the truth or a gap`, async () => {
+    const args = ['--venue', venue, '--fault', 'pause', '--seed', `${seed}`, '--hours', `${HOURS}`, '--log']
+    const { code, lines } = await simulate(args)
+    assert.equal(code, 0, lines.join('\n'))
+    const lost = lines.filter((line) => line.includes('this process does not lead any more'))
+    for (const name of names)
+      assert.ok(
+        lost.some((line) => line.includes(name)),
+        lines.join('\n'),
+      )
+  })
 
 test('a planted defect is found', async (t) => {
   const { code, lines } = await simulate([

@@ -6,6 +6,7 @@ import {
   beginStrike,
   DISK_FAULTS,
   NETWORK_FAULTS,
+  PAUSE_FAULT,
   PROCESS_FAULTS,
 } from '../common-faults.ts'
 import type { Random } from '../random.ts'
@@ -78,6 +79,7 @@ export const CHAIN_FAULTS: readonly FaultKind[] = [
   },
   ...DISK_FAULTS,
   ...PROCESS_FAULTS.filter(({ kind }) => kind !== 'our-skew'),
+  PAUSE_FAULT,
   {
     kind: 'our-skew',
     weight: 1,
@@ -138,19 +140,20 @@ export function beginChainFault(
     case 'kill':
       return system.kill()
     case 'strike':
-      return beginStrike(surroundings, fault, () => {
+      return beginStrike(surroundings, fault, (process) => {
         surroundings.note('killed at a write')
         surroundings.lookSoon()
-        return system.kill()
+        return system.kill(process)
       })
     case 'restart':
       return system.stopCleanly()
     case 'index-thread-dies':
-      system.up?.killIndexThread()
+      system.killIndexThread()
       return undefined
+    case 'pause':
+      return system.pause()
     case 'our-skew':
-      system.process?.setSkew(Number(settings.offsetMs))
-      return () => system.process?.setSkew(0)
+      return system.skew(Number(settings.offsetMs))
     case 'reorganise':
       world.chain.reorganize(Number(settings.depth), settings.doubleSpend === true)
       return undefined

@@ -43,6 +43,7 @@ export async function startChainPart(
   const system = await startChainSystem(surroundings, {
     ...options,
     onLeak: (text) => found.push(`5 ${text}`),
+    onUnfenced: (text) => found.push(text),
     onGap: (gap) => {
       found.push(...unfoundedGap(system, gap))
       options.onGap?.(gap)
@@ -115,12 +116,11 @@ export async function startChainPart(
 }
 
 /** Whoever listens to the tail gets every event after its beginning, once and in order. */
-function listen({ tail, number }: ChainIncarnation, laws: LogLaws, found: string[]): string[] {
+function listen({ tail, process }: ChainIncarnation, laws: LogLaws, found: string[]): string[] {
   let last = tail.seq
   tail.listen((events: readonly StoredEvent[]) => {
     for (const event of events) {
-      if (event.seq !== last + 1)
-        found.push(`6 the tail of process ${number} gives ${event.seq} after ${last}`)
+      if (event.seq !== last + 1) found.push(`6 the tail of ${process.name} gives ${event.seq} after ${last}`)
       last = event.seq
       found.push(...laws.same(event))
     }

@@ -1,23 +1,25 @@
 /**
  * The chain half of one process of the service, in one thread: the pool of nodes, the followed chain, the index and
- * the tail of the event log. The thread of the indexer is a process of its own that can die alone.
+ * the tail of the event log. The thread of the indexer is a process of its own that can die alone. Where two processes
+ * share the index, the one that leads writes it, and both read the log.
  */
+import { leadPart } from '../../../src/app/lead.ts'
+import { lookAtLog } from '../../../src/events/look-at-log.ts'
 import { createEventTail, type EventTail } from '../../../src/events/publish.ts'
 import { startFollowing } from '../../../src/indexer/follow.ts'
 import { createIndexer, type Indexer } from '../../../src/indexer/indexer.ts'
-import {
-  type Indexing,
-  type SupervisedIndexing,
-  superviseIndexing,
-} from '../../../src/indexer/supervise-indexing.ts'
+import { type Indexing, superviseIndexing } from '../../../src/indexer/supervise-indexing.ts'
 import { ThreadEndedError } from '../../../src/kit/thread-calls.ts'
 import { createWatchedAddresses, type WatchedAddresses } from '../../../src/relay/addresses.ts'
 import type { ChainGap, ChainStores } from '../../../src/store/chain.ts'
+import type { Fence } from '../../../src/store/leases.ts'
 import { openStores, type SqliteAddress } from '../../../src/store/open-stores.ts'
 import { createUpstreams, type Upstreams } from '../../../src/upstreams/pool.ts'
+import { leasesOf } from '../leases.ts'
 import type { SimulatedProcess } from '../process.ts'
 import type { Surroundings } from '../simulation.ts'
 import { nodeDial } from './dial.ts'
+import { INDEX_PART, isIndexWrite, type SharedIndex } from './shared-index.ts'
 import { CHAIN_NETWORK, type WorldNode } from './world.ts'
 
 /** Fewer sockets and questions than in production, and a lag that a chain of slow blocks can have. */
@@ -27,8 +29,6 @@ const DROP_AFTER_MS = 60_000
 const WARN_EVERY_MS = 60_000
 const KEEP = { eventDays: 365, eventBytes: 1e12, indexDays: null }
 
-const WRITES = new Set(['write', 'prune', 'numberAbove', 'retain'])
-
 export interface ChainServiceOptions {
   readonly surroundings: Surroundings
   readonly process: SimulatedProcess
@@ -36,6 +36,8 @@ export interface ChainServiceOptions {
   readonly nodes: readonly WorldNode[]
   /** The highest number of an event that readers are known to have. */
   readonly knownSeq?: number
+  /** Given: another process may index, too. */
+  readonly shared?: SharedIndex | undefined
   readonly onGap?: (gap: ChainGap) => void
 }
 
@@ -45,29 +47,29 @@ export interface ChainService {
   /** As the API reads them. */
   readonly stores: ChainStores
   readonly tail: EventTail
-  readonly indexing: SupervisedIndexing
-  killIndexThread(): void
+  /** Whether it writes the index. */
+  isLeading(): boolean
   /** As after a signal. */
   stop(): Promise<void>
-  /** The files of a process that was killed. */
-  closeFiles(): Promise<void>
 }
 
 /** Starts at once; what it opens is known before it is ready, so that it can be killed in between. */
 export function startChainService(options: ChainServiceOptions) {
-  const { surroundings, process, address } = options
+  const { surroundings, process, address, shared } = options
   const { clock, random } = process
   const log = surroundings.logOf(process)
   const files = new Set<ChainStores>()
   let thread: SimulatedProcess | undefined
   let warnedAtMs = Number.NEGATIVE_INFINITY
 
-  function open(owner: SimulatedProcess, inline: boolean): ChainStores {
+  function open(owner: SimulatedProcess, inline: boolean, fence?: Fence): ChainStores {
     const stores = openStores(address, clock).chain('test', { inline })
     files.add(stores)
-    const behind = surroundings.disk.behind(stores, owner, (name) => WRITES.has(name))
+    const fenced = (fence && shared?.fenced(stores, fence)) ?? stores
+    const { chain, events } = surroundings.disk.behind(fenced, owner, isIndexWrite)
     return {
-      ...behind,
+      chain,
+      events: shared?.noticed(events, owner) ?? events,
       async close() {
         files.delete(stores)
         await stores.close()
@@ -86,11 +88,11 @@ export function startChainService(options: ChainServiceOptions) {
   const watched = createWatchedAddresses({ network: CHAIN_NETWORK, cap: 1_000 })
   const stores = open(process, false)
 
-  async function startIndexing(tail: EventTail): Promise<Indexing> {
+  async function startIndexing(tail: EventTail, fence: Fence | undefined): Promise<Indexing> {
     const own = surroundings.startProcess(`${process.name} indexer`)
     thread = own
     process.onDeath(() => own.kill())
-    const written = open(own, true)
+    const written = open(own, true, fence)
     const ended = Promise.withResolvers<Error | undefined>()
     own.onDeath(() => ended.resolve(new ThreadEndedError('the indexer has ended')))
     const indexer = createIndexer({
@@ -132,31 +134,31 @@ export function startChainService(options: ChainServiceOptions) {
   async function start(): Promise<ChainService> {
     const { newestSeq } = await stores.events.bounds()
     if (newestSeq < (options.knownSeq ?? 0)) await stores.events.numberAbove(options.knownSeq ?? 0)
-    const tail = await createEventTail({
-      store: stores.events,
-      clock,
-      onError: (err) => log.error({ err }, 'the event log could not be read'),
-    })
-    const indexing = await superviseIndexing({
-      start: () => startIndexing(tail),
-      clock,
-      random,
-      onEnd: (err) => log.error({ err }, 'the indexer has ended and is started again'),
-    })
+    const onError = (err: unknown) => log.error({ err }, 'the event log could not be read')
+    const tail = await createEventTail({ store: stores.events, clock, onError })
+    const stopLooking = shared && lookAtLog({ events: stores.events, tail, clock, onError })
+    const leases = shared && leasesOf(process, shared.leases, surroundings.time)
+    const leader = await leadPart(INDEX_PART, { leases, holder: process.name, clock, log }, (fence) =>
+      superviseIndexing({
+        start: () => startIndexing(tail, fence),
+        clock,
+        random,
+        onEnd: (err) => log.error({ err }, 'the indexer has ended and is started again'),
+      }),
+    )
     return {
       upstreams,
       watched,
       stores,
       tail,
-      indexing,
-      killIndexThread: () => thread?.kill(),
+      isLeading: () => leader.isLeading,
       async stop() {
-        await indexing.close()
+        await leader.close()
+        stopLooking?.()
         await tail.close()
         await upstreams.close()
         await stores.close()
       },
-      closeFiles,
     }
   }
 
@@ -165,7 +167,14 @@ export function startChainService(options: ChainServiceOptions) {
     files.clear()
   }
 
-  return { ready: start(), closeFiles }
+  return {
+    ready: start(),
+    /** The files of a process that was killed. */
+    closeFiles,
+    killIndexThread: () => thread?.kill(),
+    /** Both threads: a signal stops the whole process. */
+    processes: () => [process, ...(thread === undefined ? [] : [thread])],
+  }
 }
 
 /** Calls into a thread: after its death they fail, and with the process of the caller they never return. */

@@ -5,8 +5,10 @@
  *
  *   up ──kill / stop──▶ down ──every reason is over──▶ up: the next incarnation, on the same files
  *
+ * Some worlds have two such processes, of which the real `leadPart` lets one write the index.
+ *
  * `startChainSystem` is the entrance for everything that runs on top of the event log: an extension is started with
- * every incarnation of the process, and ends with it.
+ * every incarnation of a process, and ends with it.
  */
 import { createHash } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
@@ -17,13 +19,12 @@ import { openStores, type SqliteAddress } from '../../../src/store/open-stores.t
 import type { SimulatedProcess } from '../process.ts'
 import type { Surroundings } from '../simulation.ts'
 import { type ChainService, startChainService } from './service.ts'
+import { shareIndex } from './shared-index.ts'
 import { type ChainWorld, type ChainWorldSettings, drawChainWorld, startChainWorld } from './world.ts'
 
 /** A running process with its chain half. */
 export interface ChainIncarnation extends ChainService {
   readonly process: SimulatedProcess
-  /** From 1 on. */
-  readonly number: number
   readonly address: SqliteAddress
 }
 
@@ -36,163 +37,218 @@ export interface ChainSystemOptions {
   readonly settings?: Partial<ChainWorldSettings>
   /** Started with every incarnation, after its chain half. */
   readonly extend?: (incarnation: ChainIncarnation) => Promise<ChainExtension>
-  /** The process was killed or has stopped: files that an extension opened itself can be closed. */
-  readonly onDown?: () => Promise<void>
+  /** The process was killed or has stopped: files that its extension opened itself can be closed. */
+  readonly onDown?: (process: SimulatedProcess) => Promise<void>
   /** The highest number of an event that readers are known to have, read at every start. */
   readonly knownSeq?: () => Promise<number>
   readonly onGap?: (gap: ChainGap) => void
   /** Something of a process was left when it had stopped. */
   readonly onLeak?: (text: string) => void
+  /** A process has written what another one leads. */
+  readonly onUnfenced?: (text: string) => void
 }
 
 const START_AGAIN_MS = 5_000
+/** The share of worlds in which two processes share the index. */
+const SHARED_WORLDS = 0.3
 
 export interface ChainSystem {
   readonly world: ChainWorld
   readonly address: SqliteAddress
   /** The judge's own, without faults. */
   readonly reader: ChainStores
-  /** Undefined while the process is down or starting. */
-  readonly up: ChainIncarnation | undefined
-  readonly process: SimulatedProcess | undefined
-  /** The returned function ends the reason why it is down; with the last one the next incarnation starts. */
-  kill(): () => void
+  /**
+   * Faults of the process that indexes, or of the one that is given. The returned function ends the reason why it is
+   * down; with the last one the next incarnation starts.
+   */
+  kill(process?: SimulatedProcess): () => void
   stopCleanly(): () => void
-  /** Stops the process for good, then the world. */
+  /** Stands still until the returned function is called. */
+  pause(): () => void
+  /** Its clock is wrong until the returned function is called. */
+  skew(offsetMs: number): () => void
+  killIndexThread(): void
+  /** Stops the processes for good, then the world. */
   close(): Promise<void>
 }
+
+/** A place where a process runs, one after another. */
+interface Member {
+  readonly name: string
+  count: number
+  skewMs: number
+  /** Why it is down. */
+  readonly reasons: Set<object>
+  running: Running | undefined
+}
+
+interface Running {
+  readonly process: SimulatedProcess
+  service: ReturnType<typeof startChainService> | undefined
+  up: ChainIncarnation | undefined
+  extension: ChainExtension | undefined
+  /** Set while it stops cleanly. */
+  isStopping: boolean
+  isGone: boolean
+}
+
+const processesOf = ({ process, service }: Running) => service?.processes() ?? [process]
 
 export async function startChainSystem(
   surroundings: Surroundings,
   options: ChainSystemOptions = {},
 ): Promise<ChainSystem> {
-  const { folder, random, note } = surroundings
+  const { folder, random, note, time } = surroundings
   const settings = { ...drawChainWorld(random.stream('chain world')), ...options.settings }
-  note(`chain: ${JSON.stringify(settings)}`)
+  const isShared = random.stream('processes').chance(SHARED_WORLDS)
+  note(`chain: ${JSON.stringify(settings)}${isShared ? ', two processes' : ''}`)
   mkdirSync(folder, { recursive: true })
   const address: SqliteAddress = { engine: 'sqlite', folder, cacheMb: 8, writes: 'inline', sync: 'off' }
   const world = await startChainWorld(surroundings, settings)
   const outside = surroundings.startProcess('judge')
   await nameLog(address, settings.seed, outside)
   const reader = openStores(address, outside.clock).chain('test')
+  const shared = isShared
+    ? shareIndex({
+        leases: openStores(address, outside.clock).leases(),
+        ...{ reader, time, random: random.stream('notices') },
+        onBroken: (text) => options.onUnfenced?.(text),
+      })
+    : undefined
+  const members: Member[] = (isShared ? [' a', ' b'] : ['']).map((suffix) => ({
+    name: `service${suffix}`,
+    ...{ count: 0, skewMs: 0, reasons: new Set<object>(), running: undefined },
+  }))
 
-  interface Running {
-    readonly process: SimulatedProcess
-    closeFiles(): Promise<void>
-    up: ChainIncarnation | undefined
-    extension: ChainExtension | undefined
-    /** Set while it stops cleanly. */
-    isStopping: boolean
-    isGone: boolean
-  }
-  let running: Running | undefined
-  let count = 0
-  const reasons = new Set<object>()
-
-  function startAgain(): void {
-    if (running !== undefined || reasons.size > 0) return
-    startOne().catch((error: unknown) => {
+  function startAgain(member: Member): void {
+    if (member.running !== undefined || member.reasons.size > 0) return
+    startOne(member).catch((error: unknown) => {
       // As a service that could not start: it ends, and whoever looks after it starts it again.
       note(`the service could not start: ${error instanceof Error ? error.message : String(error)}`)
-      const end = kill()
-      surroundings.time.after(START_AGAIN_MS, end)
+      const end = kill(member)
+      time.after(START_AGAIN_MS, end)
     })
   }
 
-  async function startOne(): Promise<void> {
-    const number = ++count
-    const process = surroundings.startProcess(`service ${number}`)
+  async function startOne(member: Member): Promise<void> {
+    const number = ++member.count
+    const process = surroundings.startProcess(`${member.name} ${number}`)
+    process.setSkew(member.skewMs)
     const own: Running = {
-      process,
-      closeFiles: async () => {},
-      up: undefined,
-      extension: undefined,
+      ...{ process, service: undefined, up: undefined, extension: undefined },
       isStopping: false,
       isGone: false,
     }
-    running = own
+    member.running = own
     const knownSeq = (await options.knownSeq?.()) ?? 0
     if (process.isDead) return
     const onGap = options.onGap
-    const { ready, closeFiles } = startChainService({
-      ...{ surroundings, process, address, nodes: world.nodes, knownSeq },
+    own.service = startChainService({
+      ...{ surroundings, process, address, nodes: world.nodes, knownSeq, shared },
       ...(onGap === undefined ? {} : { onGap }),
     })
-    own.closeFiles = closeFiles
-    const service = await ready
-    const up: ChainIncarnation = { ...service, process, number, address }
+    const up: ChainIncarnation = { ...(await own.service.ready), process, address }
     own.extension = await options.extend?.(up)
     own.up = up
-    if (own.isStopping) await stopOne(own)
+    if (own.isStopping) await stopOne(member, own)
   }
 
-  async function stopOne(own: Running): Promise<void> {
+  async function stopOne(member: Member, own: Running): Promise<void> {
     const { up, extension } = own
     own.up = undefined
     await extension?.stop()
     await up?.stop()
     const { timers } = own.process
     if (timers > 0 && !own.process.isDead) options.onLeak?.(`${timers} timers are left after a clean stop`)
-    await isDown(own)
+    await isDown(member, own)
   }
 
-  async function isDown(own: Running): Promise<void> {
+  async function isDown(member: Member, own: Running): Promise<void> {
     if (own.isGone) return
     own.isGone = true
     own.process.kill()
-    await own.closeFiles()
-    await options.onDown?.()
-    if (running === own) running = undefined
-    startAgain()
+    await own.service?.closeFiles()
+    await options.onDown?.(own.process)
+    if (member.running === own) member.running = undefined
+    startAgain(member)
   }
 
-  const endOf = (reason: object) => () => {
-    reasons.delete(reason)
-    startAgain()
+  const endOf = (member: Member, reason: object) => () => {
+    member.reasons.delete(reason)
+    startAgain(member)
   }
 
-  function kill(): () => void {
+  function kill(member: Member): () => void {
     const reason = {}
-    reasons.add(reason)
-    const own = running
+    member.reasons.add(reason)
+    const own = member.running
     if (own !== undefined) {
       own.up = undefined
       own.process.kill()
-      void isDown(own)
+      void isDown(member, own)
     }
-    return endOf(reason)
+    return endOf(member, reason)
   }
 
-  await startOne()
+  const ownerOf = (process: SimulatedProcess) =>
+    members.find(({ running }) => running !== undefined && processesOf(running).includes(process))
+  /** The one that indexes, or the first that runs. */
+  const leading = (): Member =>
+    members.find(({ running }) => running?.up?.isLeading()) ??
+    members.find(({ running }) => running !== undefined) ??
+    (members[0] as Member)
+
+  for (const member of members) await startOne(member)
   return {
     world,
     address,
     reader,
-    get up() {
-      return running?.up
-    },
-    get process() {
-      return running?.process
-    },
-    kill,
+    kill: (process) => kill((process && ownerOf(process)) ?? leading()),
     stopCleanly() {
       const reason = {}
-      reasons.add(reason)
-      const own = running
+      const member = leading()
+      member.reasons.add(reason)
+      const own = member.running
       if (own !== undefined && !own.isStopping) {
         own.isStopping = true
-        // One that is still starting stops when it is up.
-        if (own.up !== undefined) void stopOne(own)
+        // One that is still starting stops when it is up; a signal waits as long as the process stands still.
+        own.process.reach(() => {
+          if (own.up !== undefined) void stopOne(member, own)
+        })
       }
-      return endOf(reason)
+      return endOf(member, reason)
     },
+    pause() {
+      const { running } = leading()
+      const stopped = running === undefined ? [] : processesOf(running)
+      for (const process of stopped) process.stop()
+      return () => {
+        for (const process of stopped) process.goOn()
+      }
+    },
+    skew(offsetMs) {
+      const member = leading()
+      const change = (byMs: number) => {
+        member.skewMs += byMs
+        member.running?.process.setSkew(member.skewMs)
+      }
+      change(offsetMs)
+      return () => change(-offsetMs)
+    },
+    killIndexThread: () => leading().running?.service?.killIndexThread(),
     async close() {
-      reasons.add({})
-      const own = running
-      if (own?.up !== undefined && !own.isStopping) {
-        own.isStopping = true
-        await stopOne(own)
-      } else if (own !== undefined) await isDown(own)
+      for (const member of members) {
+        member.reasons.add({})
+        const own = member.running
+        if (own === undefined) continue
+        // A law that was broken ends the simulation in the middle of a fault.
+        for (const process of processesOf(own)) while (process.isStopped) process.goOn()
+        if (own.up !== undefined && !own.isStopping) {
+          own.isStopping = true
+          await stopOne(member, own)
+        } else await isDown(member, own)
+      }
+      await shared?.close()
       await reader.close()
       await world.close()
     },

@@ -142,16 +142,18 @@ export class Callers {
       address: '203.0.113.9',
       body,
     }
-    const reply = service.gate.handle(request, route)
-    if (reply instanceof Promise)
-      reply.then(answered, (error: unknown) =>
-        this.found.push(`10 ${receipt.route} failed: ${String(error)}`),
-      )
-    else answered(reply)
+    service.process.reach(() => {
+      const reply = service.gate.handle(request, route)
+      if (reply instanceof Promise)
+        reply.then(answered, (error: unknown) =>
+          this.found.push(`10 ${receipt.route} failed: ${String(error)}`),
+        )
+      else answered(reply)
+    })
     this.#time.after(ANSWER_WITHIN_MS, () => this.#expect(receipt, done))
   }
 
-  /** A process that is killed answers nobody; every other answers in time, whatever the disk does. */
+  /** A process that is killed answers nobody, and one that stands still when it goes on; every other in time. */
   #expect(receipt: Receipt, done: (receipt: Receipt | undefined) => void): void {
     if (receipt.answeredMs !== undefined) return
     if (receipt.service.process.isDead) {
@@ -159,7 +161,8 @@ export class Callers {
       return
     }
     const lateMs = this.#slowMs()
-    const waitedMs = this.#time.nowMs - receipt.askedMs
+    const { isStopped, awakeSinceMs } = receipt.service.process
+    const waitedMs = isStopped ? 0 : this.#time.nowMs - Math.max(receipt.askedMs, awakeSinceMs)
     if (waitedMs < ANSWER_WITHIN_MS + lateMs) {
       this.#time.after(ANSWER_WITHIN_MS + lateMs - waitedMs, () => this.#expect(receipt, done))
       return

@@ -59,19 +59,36 @@ export class Keeper<S extends { stop(): Promise<boolean> }> {
     if (own?.up === undefined || own.isEnding) return () => this.#resume(reason)
     own.isEnding = true
     const { up, starting } = own
-    const ending = up.stop().then(async (isWritten) => {
-      if (starting.process.isDead) return
+    const { process } = starting
+    const ended = Promise.withResolvers<void>()
+    const forget = process.onDeath(() => ended.resolve())
+    const stop = async () => {
+      const isWritten = await up.stop()
+      if (process.isDead) return
       if (!isWritten) this.#options.onDeath()
-      starting.process.kill()
+      forget()
+      process.kill()
       await starting.closeFiles()
       if (this.#running === own) this.#running = undefined
-    })
-    return () => void ending.then(() => this.#resume(reason))
+      ended.resolve()
+    }
+    // A signal waits as long as the process stands still.
+    process.reach(() => void stop())
+    return () => void ended.promise.then(() => this.#resume(reason))
+  }
+
+  /** Stands still until the returned function is called. */
+  pause(): () => void {
+    const process = this.process
+    process?.stop()
+    return () => process?.goOn()
   }
 
   async end(): Promise<void> {
     this.#reasons.add({})
     const own = this.#running
+    // A law that was broken ends the simulation in the middle of a fault.
+    while (own?.starting.process.isStopped) own.starting.process.goOn()
     if (own?.up !== undefined && !own.isEnding) {
       own.isEnding = true
       await own.up.stop()

@@ -8,6 +8,7 @@ import type { EventKind } from '../../../src/events/kinds.ts'
 import { openStores, type SqliteAddress } from '../../../src/store/open-stores.ts'
 import { CHAIN_FAULTS } from '../chain/faults.ts'
 import { startChainPart } from '../chain/part.ts'
+import type { SimulatedProcess } from '../process.ts'
 import type { Part, PartKind, Surroundings } from '../simulation.ts'
 import { overdrawn } from './judge-credits.ts'
 import { judgeDeliveries, type WebhookFacts } from './judge-deliveries.ts'
@@ -18,8 +19,11 @@ import { StreamClient } from './stream-clients.ts'
 import { LogTruth } from './truth.ts'
 import { PLANS, type Selection } from './world.ts'
 
+/** Its readers cost as much as the rest of it. */
+const SMALL_CHAIN = { nodes: 2, blocksPerSecond: 0.1 }
 const READ_WITHIN_MS = 90_000
 const OWNER_MS = 30_000
+const NOWHERE = 'ws://127.0.0.1:1/'
 
 /** 410 switches a webhook off; what is delivered then is the subject of the other part. */
 const FAULTS = RECEIVER_FAULTS.filter(({ kind }) => kind !== 'receiver-status')
@@ -44,11 +48,13 @@ async function startChainReaders(surroundings: Surroundings): Promise<Part> {
   await accountsStore.close()
   const jobs = plain.jobs('test')
   const receivers = new Receivers(time, random.stream('receivers'))
-  let streamUrl = 'ws://127.0.0.1:1/'
+  const streamUrls = new Map<SimulatedProcess, string>()
+  const streamDraws = random.stream('streams')
   let current: ReaderService | undefined
-  let closeFiles = async () => {}
+  const files = new Map<SimulatedProcess, () => Promise<void>>()
 
   const chain = await startChainPart(surroundings, {
+    settings: { ...SMALL_CHAIN, transactionsPerSecond: random.stream('chain').pick([0.03, 0.05]) },
     knownSeq: () => jobs.highestSeq(),
     async extend({ process, stores, tail, watched }) {
       const inner = startReaderService({
@@ -59,17 +65,21 @@ async function startChainReaders(surroundings: Surroundings): Promise<Part> {
           receivers,
           async listen(endpoint, port) {
             const listener = await network.listenAs('stream')(endpoint, port)
-            streamUrl = `ws://127.0.0.1:${listener.port}/?api_key=${ownerKey.key}`
+            streamUrls.set(process, `ws://127.0.0.1:${listener.port}/?api_key=${ownerKey.key}`)
+            process.onDeath(() => streamUrls.delete(process))
             return listener
           },
         },
       })
-      closeFiles = inner.closeFiles
+      files.set(process, inner.closeFiles)
       current = await inner.ready
       const service = current
       return { stop: async () => void (await service.stop()) }
     },
-    onDown: () => closeFiles(),
+    async onDown(process) {
+      await files.get(process)?.()
+      files.delete(process)
+    },
   })
   const truth = new LogTruth(chain.system.reader)
   const wallets = chain.system.world.wallets.map((wallet) => wallet.address)
@@ -82,6 +92,7 @@ async function startChainReaders(surroundings: Surroundings): Promise<Part> {
     ])
     return { kinds, addresses: kinds.includes('utxos_changed') ? [random.pick(wallets)] : [] }
   }
+  const pickStream = () => (streamUrls.size === 0 ? NOWHERE : streamDraws.pick([...streamUrls.values()]))
   const facts: WebhookFacts[] = []
   const ownerOf = { accountId: owner.id, keyId: ownerKey.record.id, plan: PLANS.get('reader') }
   for (let index = 0; index < random.int(1, 2); index++) {
@@ -102,7 +113,7 @@ async function startChainReaders(surroundings: Surroundings): Promise<Part> {
   const clients = Array.from({ length: random.int(1, 2) }, (_, index) => {
     const process = surroundings.startProcess(`client ${index}`)
     const dial = network.dialFor(process)
-    const parts = { process, dial, url: () => streamUrl, random: random.stream(`client ${index}`) }
+    const parts = { process, dial, url: pickStream, random: random.stream(`client ${index}`) }
     return new StreamClient(`client ${index}`, selection(), parts)
   })
 

@@ -4,10 +4,13 @@
  *   writer ─▶ event log ─▶ service: webhooks ─▶ receivers      callers ─▶ gate and ledger of one or two processes
  *                              └─▶ stream ─▶ network ─▶ clients
  *
+ * In three of ten worlds two processes deliver: they share the position in the log and claim the jobs.
+ *
  * Laws: (6) what a client of the stream receives over all its connections is what the log has for it; (8) every delivery
  * at least once, none to a wrong receiver; (9) charges are answers given; (10) every request is answered in time.
  */
 import { mkdirSync } from 'node:fs'
+import type { Listen } from '../../../sandbox/server/transport.ts'
 import { createAccounts } from '../../../src/accounts/accounts.ts'
 import { lookAtLog } from '../../../src/events/look-at-log.ts'
 import { createEventTail } from '../../../src/events/publish.ts'
@@ -18,9 +21,12 @@ import {
   beginStrike,
   DISK_FAULTS,
   NETWORK_FAULTS,
+  PAUSE_FAULT,
   PROCESS_FAULTS,
 } from '../common-faults.ts'
 import { createLeakWatch } from '../leaks.ts'
+import { createLogNotices } from '../log-notices.ts'
+import type { SimulatedProcess } from '../process.ts'
 import type { FaultKind, ScheduledFault } from '../schedule.ts'
 import type { Part, PartKind, Surroundings } from '../simulation.ts'
 import { Callers } from './callers.ts'
@@ -38,6 +44,7 @@ import { drawReaderWorld, PLANS } from './world.ts'
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
 const STREAM = 'stream'
+const NOWHERE = 'ws://127.0.0.1:1/'
 /** Charges are at most 250 ms behind; writing them takes a few operations of the disk. */
 const CHARGED_WITHIN_MS = 1_500
 /** What a disk that is slow adds to an answer: the service waits 10 s for each of four calls, and reads in between. */
@@ -55,6 +62,7 @@ const READER_FAULTS: readonly FaultKind[] = [
     settings: (random) => ({ keepMs: random.int(0, 120_000) }),
   },
   { kind: 'kill-second', weight: 2, durationMs: [100, 5 * MINUTE_MS] },
+  { ...PAUSE_FAULT, settings: (random) => ({ second: random.chance(0.5) }) },
 ]
 
 /** The longest until the service notices that its clock was set, and the least by which it must be: see `watchClock`. */
@@ -91,12 +99,14 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
   const jobs = plain.jobs('test')
   const truth = new LogTruth(chain)
   const receivers = new Receivers(time, random.stream('receivers'))
-  /** From when to when the disk failed or was slow. */
-  const diskFaults: { fromMs: number; toMs: number; isSlow: boolean }[] = []
+  /** From when to when the disk failed or was slow, or a process stood still. */
+  const standstills: { fromMs: number; toMs: number; isSlow: boolean }[] = []
   const deaths: number[] = []
   /** By how much the machine's clock is wrong. */
   let skewMs = 0
-  let streamUrl = 'ws://127.0.0.1:1/'
+  /** Where the stream is, by the processes that have it. */
+  const streamUrls = new Map<SimulatedProcess, string>()
+  const streamDraws = random.stream('streams')
 
   // Accounts, before anything goes wrong.
   const accountsStore = plain.accounts()
@@ -120,81 +130,69 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
 
   const isWrite = (name: string) => ['write', 'prune', 'numberAbove', 'retain'].includes(name)
 
-  /** The process that has everything. */
-  const first = new Keeper<ReaderService>({
-    start(number) {
-      const process = surroundings.startProcess(`service ${number}`)
-      process.setSkew(skewMs)
-      const stores = openStores(address, process.clock).chain('test')
-      const events = disk.behind(stores, process, isWrite).events
-      let inner: ReturnType<typeof startReaderService> | undefined
-      let tail: Awaited<ReturnType<typeof createEventTail>> | undefined
-      let stopLooking = () => {}
-      const start = async () => {
-        const log = surroundings.logOf(process)
-        const onError = (err: unknown) => log.error({ err }, 'the event log could not be read')
-        tail = await createEventTail({ store: events, clock: process.clock, onError })
-        stopLooking = lookAtLog({ events, tail, clock: process.clock, onError })
-        inner = startReaderService({
-          ...{ surroundings, process, address, events },
-          log: {
-            tail,
-            watch: () => () => {},
-            receivers,
-            async listen(endpoint, port) {
-              const listener = await network.listenAs(STREAM)(endpoint, port)
-              streamUrl = `ws://127.0.0.1:${listener.port}/?api_key=${ownerKey.key}`
-              return listener
-            },
-          },
-        })
-        const service = await inner.ready
-        return {
-          ...service,
-          async stop() {
-            const isWritten = await service.stop()
-            stopLooking()
-            await tail?.close()
-            return isWritten
-          },
-        }
+  /** Of a store for several processes; one process looks at its log itself. */
+  const notices =
+    world.hasSecond && world.doesSecondDeliver ? createLogNotices(time, random.stream('notices')) : undefined
+  /** With webhooks and stream, or without: then it only answers requests. */
+  function startProcess(name: string, doesDeliver: boolean) {
+    const process = surroundings.startProcess(name)
+    process.setSkew(skewMs)
+    const stores = openStores(address, process.clock).chain('test')
+    const behind = disk.behind(stores, process, isWrite).events
+    const events = notices?.to(process, behind) ?? behind
+    let inner: ReturnType<typeof startReaderService> | undefined
+    const common = { surroundings, process, address, events }
+    const start = async () => {
+      if (!doesDeliver) {
+        inner = startReaderService(common)
+        return inner.ready
       }
-      return {
-        process,
-        ready: start(),
-        async closeFiles() {
-          await inner?.closeFiles()
-          await stores.close()
-        },
-      }
-    },
-    time,
-    onDeath: () => deaths.push(time.nowMs),
-    note,
-  })
-  /** Another one, which only answers requests of the same accounts. */
-  const second = world.hasSecond
-    ? new Keeper<ReaderService>({
-        start(number) {
-          const process = surroundings.startProcess(`second ${number}`)
-          process.setSkew(skewMs)
-          const stores = openStores(address, process.clock).chain('test')
-          const { events } = disk.behind(stores, process, isWrite)
-          const inner = startReaderService({ surroundings, process, address, events })
-          return {
-            process,
-            ready: inner.ready,
-            async closeFiles() {
-              await inner.closeFiles()
-              await stores.close()
-            },
-          }
-        },
-        time,
-        onDeath: () => deaths.push(time.nowMs),
-        note,
+      const log = surroundings.logOf(process)
+      const onError = (err: unknown) => log.error({ err }, 'the event log could not be read')
+      const tail = await createEventTail({ store: events, clock: process.clock, onError })
+      const stopLooking = lookAtLog({ events, tail, clock: process.clock, onError })
+      inner = startReaderService({
+        ...common,
+        log: { tail, watch: () => () => {}, receivers, listen: listenTo(process) },
       })
-    : undefined
+      const service = await inner.ready
+      return {
+        ...service,
+        async stop() {
+          const isWritten = await service.stop()
+          stopLooking()
+          await tail.close()
+          return isWritten
+        },
+      }
+    }
+    return {
+      process,
+      ready: start(),
+      async closeFiles() {
+        await inner?.closeFiles()
+        await stores.close()
+      },
+    }
+  }
+  const listenTo =
+    (process: SimulatedProcess): Listen =>
+    async (endpoint, port) => {
+      const listener = await network.listenAs(STREAM)(endpoint, port)
+      streamUrls.set(process, `ws://127.0.0.1:${listener.port}/?api_key=${ownerKey.key}`)
+      process.onDeath(() => streamUrls.delete(process))
+      return listener
+    }
+  const keep = (title: string, doesDeliver: boolean) =>
+    new Keeper<ReaderService>({
+      start: (number) => startProcess(`${title} ${number}`, doesDeliver),
+      time,
+      onDeath: () => deaths.push(time.nowMs),
+      note,
+    })
+  const first = keep('service', true)
+  /** Another one for the same accounts, and perhaps for the same webhooks. */
+  const second = world.hasSecond ? keep('second', world.doesSecondDeliver) : undefined
   const keepers = second === undefined ? [first] : [first, second]
   for (const keeper of keepers) await keeper.begin()
 
@@ -218,14 +216,14 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
     random: random.stream('writer'),
     stores: disk.behind(writerStores, writerProcess, isWrite),
     gapMs: world.eventGapMs,
-    onWritten: () => {},
+    onWritten: (seq) => notices?.send(seq),
   })
   const clients = world.streams.map((selection, index) => {
     const process = surroundings.startProcess(`client ${index}`)
     const parts = {
       process,
       dial: network.dialFor(process),
-      url: () => streamUrl,
+      url: () => (streamUrls.size === 0 ? NOWHERE : streamDraws.pick([...streamUrls.values()])),
       random: random.stream(`client ${index}`),
     }
     return new StreamClient(`client ${index}`, selection, parts)
@@ -235,7 +233,7 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
     random: random.stream('callers'),
     services: () => keepers.flatMap(({ up }) => (up === undefined ? [] : [up])),
     slowMs: () =>
-      diskFaults.some(({ isSlow, toMs }) => isSlow && toMs > time.nowMs - SLOW_ANSWER_MS)
+      standstills.some(({ isSlow, toMs }) => isSlow && toMs > time.nowMs - SLOW_ANSWER_MS)
         ? SLOW_ANSWER_MS
         : 0,
   })
@@ -291,9 +289,9 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
       (deathMs) =>
         deathMs >= atMs &&
         (deathMs - atMs <= CHARGED_WITHIN_MS ||
-          diskFaults.some(
+          standstills.some(
             ({ fromMs, toMs }) =>
-              fromMs <= deathMs && toMs + 10 * SECOND_MS >= atMs && isHeldUp(atMs, deathMs, diskFaults),
+              fromMs <= deathMs && toMs + 10 * SECOND_MS >= atMs && isHeldUp(atMs, deathMs, standstills),
           )),
     )
 
@@ -355,9 +353,12 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
 
   function beginDisk(fault: ScheduledFault): (() => void) | undefined {
     const end = beginDiskFault(disk, fault)
-    if (end === undefined) return undefined
-    const entry = { fromMs: time.nowMs, toMs: Number.POSITIVE_INFINITY, isSlow: fault.kind === 'disk-slow' }
-    diskFaults.push(entry)
+    return end && standStill(end, fault.kind === 'disk-slow')
+  }
+
+  function standStill(end: () => void, isSlow: boolean): () => void {
+    const entry = { fromMs: time.nowMs, toMs: Number.POSITIVE_INFINITY, isSlow }
+    standstills.push(entry)
     return () => {
       end()
       entry.toMs = time.nowMs
@@ -383,6 +384,8 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
         return second?.kill() ?? (() => {})
       case 'restart':
         return (second !== undefined && random.chance(0.5) ? second : first).stopCleanly()
+      case 'pause':
+        return standStill(((settings.second === true && second) || first).pause(), false)
       case 'our-skew': {
         const offsetMs = Number(settings.offsetMs)
         stepClock(offsetMs)
@@ -405,7 +408,7 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
   }
 }
 
-/** A disk fault between a charge and a death that kept it from being written: only an unbroken row of faults can. */
+/** What kept a charge from being written until a death: only an unbroken row of standstills can. */
 function isHeldUp(
   atMs: number,
   deathMs: number,

@@ -116,7 +116,8 @@ export class Receivers {
             const cancel =
               process.clock.after?.(ANSWER_LIMIT_MS, () => end(failed('no answer within 15 s', 0))) ??
               (() => {})
-            this.#time.after(this.#random.int(1, 120), () => this.#receive(url, headers, body, end))
+            const answer = (result: Omit<PostResult, 'durationMs'>) => process.reach(() => end(result))
+            this.#time.after(this.#random.int(1, 120), () => this.#receive(url, headers, body, answer))
           }),
         close: () => {
           isClosed = true

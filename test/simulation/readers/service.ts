@@ -166,44 +166,49 @@ function streamEndpoint(
         if (process.isDead) return socket.terminate()
         const early: Buffer[] = []
         let receive: (data: Buffer) => void = (data) => early.push(data)
-        socket.on('message', (data) => receive(data))
-        gate.admit({ headers, search: url.search.slice(1), address: '203.0.113.7' }).then(
-          ({ credential, recheck }) => {
-            if (process.isDead || socket.readyState !== 1) return
-            const { accountId, plan } = credential
-            const client = hub.open(connectionOf(process, socket), {
-              ...{ accountId, plan },
-              recheck: async () => {
-                const error = await recheck()
-                return error && { code: CLOSE_CODES.forbidden, reason: error.message }
-              },
-            })
-            if (client === undefined) return
-            const alive =
-              <A extends unknown[]>(run: (...args: A) => void) =>
-              (...args: A) => {
-                if (!process.isDead) run(...args)
-              }
-            receive = alive((data: Buffer) => {
-              client.alive()
-              client.receive(data.toString('utf8'))
-            })
-            socket.on(
-              'ping',
-              alive((data) => client.ping(data)),
-            )
-            socket.on(
-              'pong',
-              alive(() => client.pong()),
-            )
-            socket.on(
-              'close',
-              alive(() => client.closed()),
-            )
-            for (const data of early.splice(0)) receive(data)
-          },
-          () => socket.close(CLOSE_CODES.tryLater, 'not now'),
+        const reached =
+          <A extends unknown[]>(run: (...args: A) => void) =>
+          (...args: A) =>
+            process.reach(() => run(...args))
+        socket.on(
+          'message',
+          reached((data: Buffer) => receive(data)),
         )
+        const admit = async () => {
+          const { credential, recheck } = await gate.admit({
+            headers,
+            search: url.search.slice(1),
+            address: '203.0.113.7',
+          })
+          if (process.isDead || socket.readyState !== 1) return
+          const { accountId, plan } = credential
+          const client = hub.open(connectionOf(process, socket), {
+            ...{ accountId, plan },
+            recheck: async () => {
+              const error = await recheck()
+              return error && { code: CLOSE_CODES.forbidden, reason: error.message }
+            },
+          })
+          if (client === undefined) return
+          receive = (data) => {
+            client.alive()
+            client.receive(data.toString('utf8'))
+          }
+          socket.on(
+            'ping',
+            reached((data) => client.ping(data)),
+          )
+          socket.on(
+            'pong',
+            reached(() => client.pong()),
+          )
+          socket.on(
+            'close',
+            reached(() => client.closed()),
+          )
+          for (const data of early.splice(0)) receive(data)
+        }
+        process.reach(() => void admit().catch(() => socket.close(CLOSE_CODES.tryLater, 'not now')))
       },
     }),
   }

@@ -42,6 +42,8 @@ export interface ReaderWorld {
   }[]
   /** A second process that serves requests of the same accounts. */
   readonly hasSecond: boolean
+  /** It also delivers to the webhooks and has clients of the stream, as the first does. */
+  readonly doesSecondDeliver: boolean
 }
 
 export const ADDRESSES: readonly string[] = [1, 2, 3, 4].map((number) => {
@@ -75,6 +77,7 @@ export function drawReaderWorld(random: Random): ReaderWorld {
       cap: random.chance(0.3) ? random.int(50, 3_000) : null,
     })),
     hasSecond: random.chance(0.5),
+    doesSecondDeliver: random.chance(0.6),
   }
 }
 
