@@ -35,7 +35,6 @@ before(async () => {
   await until(
     'some history',
     async () => ((await get(`/v1/addresses/${users[0]}/transactions`)).json.items as unknown[]).length >= 3,
-    30_000,
   )
 })
 
@@ -152,7 +151,7 @@ test('a covenant is served with its lineage, its unspent outputs and to the addr
       one = founded(Date.parse(coverage_from) + 1_000).at(0)
       return one !== undefined && (await get(`/v1/covenants/${one.id}`)).status === 200
     },
-    40_000,
+    120_000,
   )
   const { id = '', txId = '' } = one ?? {}
   const answer = await get(`/v1/covenants/${id.toUpperCase()}?limit=200`)

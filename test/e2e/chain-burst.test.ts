@@ -28,7 +28,7 @@ test('reading, parsing and writing a burst keeps the main thread idle', async (t
     clock: systemClock,
     random: Math.random,
   })
-  await upstreams.ready(10_000)
+  await upstreams.ready(60_000)
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-burst-'))
   const worker = startIndexWorker({
     address: parseStoreAddress(folder),

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { after, before, type TestContext, test } from 'node:test'
 import { ENDPOINTS } from '../../src/api/endpoints/list.ts'
 import { openapiDocument } from '../../src/api/publish/openapi.ts'
@@ -11,10 +10,12 @@ import { hash, writeNext } from '../../src/store/conformance/chain-engine.ts'
 import { openDatabase } from '../../src/store/sqlite/open.ts'
 import { testAddress } from '../fakes/event-writer.ts'
 import type { KeyRequest } from '../fakes/keys.ts'
+import { watchTurns } from '../fakes/loop-hold.ts'
 import { hang, type Receiver, startReceiver } from '../fakes/receiver.ts'
 import { startTestService, type TestService, WIDE_PLAN } from '../fakes/service.ts'
 import { storesIn } from '../fakes/stores.ts'
 import { startFakeNode } from '../fakes/wrpc-node.ts'
+import { promisedMs } from '../promised-ms.ts'
 import { until } from '../until.ts'
 
 interface Path {
@@ -119,7 +120,7 @@ let expired: string
 before(async () => {
   service = await startTestService({
     env: { TAPELINE_TRUSTED_PROXIES: '127.0.0.1' },
-    plans: [WIDE_PLAN, { ...WIDE_PLAN, name: 'slow', requestsPerSecond: 1, requestsPerMinute: 60 }],
+    plans: [WIDE_PLAN, { ...WIDE_PLAN, name: 'slow', requestsPerSecond: 1, requestsPerMinute: 1 }],
   })
   const accountId = await service.account()
   expired = await service.key({ accountId, expiresAtMs: Date.now() + 500 })
@@ -285,7 +286,7 @@ async function startLive(t: TestContext, env: Record<string, string> = {}) {
   }
   const isUp = async () =>
     ((await ask('/v1/status')).body.nodes as { synced: boolean }[]).every(({ synced }) => synced)
-  await until('the node', isUp, 20_000)
+  await until('the node', isUp)
   return { node, chain, ask }
 }
 
@@ -312,7 +313,7 @@ const WAITING = {
 }
 
 test('502 when the node gives no usable answer, 504 when it gives none, 503 when it is gone; none of it costs', async (t) => {
-  const { node, ask } = await startLive(t, { TAPELINE_NODE_WAIT_SECONDS: '1' })
+  const { node, ask } = await startLive(t, { TAPELINE_NODE_WAIT_SECONDS: '2' })
   const calls = [
     { path: LOOKUP, method: 'getMempoolEntry' },
     { path: ACTIVITY, method: 'getMempoolEntriesByAddresses' },
@@ -332,12 +333,12 @@ test('502 when the node gives no usable answer, 504 when it gives none, 503 when
     const beganMs = performance.now()
     refused(await ask(path), 504, 'upstream_timeout')
     const tookMs = performance.now() - beganMs
-    assert.ok(tookMs > 900 && tookMs < 5_000, `${method} was given up after ${tookMs} ms`)
+    assert.ok(tookMs > 1_900 && tookMs < promisedMs(6_000), `${method} was given up after ${tookMs} ms`)
   }
   good()
   await node.die()
   for (const path of [LOOKUP, ACTIVITY]) {
-    await until('503', async () => (await ask(path)).status === 503, 20_000)
+    await until('503', async () => (await ask(path)).status === 503)
     refused(await ask(path), 503, 'upstream_unavailable')
   }
   assert.equal((await ask(HISTORY)).status, 200, 'the index needs no node')
@@ -445,16 +446,16 @@ test('an address with thousands of waiting transactions does not hold up the ser
   const text = JSON.stringify({ entries })
   node.respond.set('getMempoolEntriesByAddresses', () => text)
   node.respond.set('getUtxosByAddresses', () => '{"entries":[]}')
-  await until('an answer', async () => (await ask(`/v1/addresses/${ADDRESS}/activity`)).ok, 20_000)
-  const delay = monitorEventLoopDelay({ resolution: 5 })
-  delay.enable()
+  await until('an answer', async () => (await ask(`/v1/addresses/${ADDRESS}/activity`)).ok)
+  // Processor time: what others take from the machine does not count.
+  const stop = watchTurns()
   const answer = await ask(`/v1/addresses/${ADDRESS}/activity?limit=5`)
-  delay.disable()
+  const holdMs = stop()
   const { items } = (await answer.json()) as { items: { kind: string; tx_id: string }[] }
   assert.deepEqual([items.length, new Set(items.map(({ tx_id }) => tx_id)).size], [5, 5])
   assert.ok(items.every(({ kind }) => kind === 'mempool'))
   assert.equal(answer.headers.get('x-credits-charged'), '25')
-  assert.ok(delay.max / 1e6 < 250, `the loop was held for ${delay.max / 1e6} ms`)
+  assert.ok(holdMs < 250, `the loop was held for ${holdMs} ms`)
 })
 
 test('a caller who has the page of an address already gets 304 and pays nothing', async (t) => {

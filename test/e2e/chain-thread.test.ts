@@ -11,6 +11,8 @@ import { storesIn } from '../fakes/stores.ts'
 import { until } from '../until.ts'
 
 const REORGANISED = 10
+/** As `supervise-indexing.ts` has it. */
+const RESTARTED_AFTER_MS = 250
 const DEATHS = process.env.TAPELINE_SOAK === undefined ? 2 : 30
 
 test('a thread that dies again and again comes back, and the log is as if nothing had happened', async (t) => {
@@ -46,29 +48,36 @@ test('a thread that dies again and again comes back, and the log is as if nothin
   }
   // A reorganisation that goes below the first block of the index brings blocks that are older than it.
   const indexed = async () => (await database.chain.checkpoint())?.blueScore ?? 0
-  await until('an index', async () => (await indexed()) > 0, 20_000)
+  await until('an index', async () => (await indexed()) > 0)
   const enough = (await indexed()) + 2 * REORGANISED
-  await until('a longer index', async () => (await indexed()) > enough, 20_000)
+  await until('a longer index', async () => (await indexed()) > enough)
   assert.deepEqual(await shownIndex(), { state: 'running', restarts: 0 })
 
-  for (let death = 1; death <= DEATHS; death++) {
+  for (let death = 1, seen = 0; seen < DEATHS; death++) {
+    assert.ok(death <= 10 * DEATHS, 'its absence is never seen in time')
     // Deep enough to undo what the index has accepted, however far behind it is.
     await node.reorganize(await depthOver(database.chain, node, REORGANISED), false)
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 300))
     const thread = threads.findLast(({ threadName }) => threadName === INDEX_THREAD)
     assert.ok(thread)
+    const endedMs = performance.now()
     await thread.terminate()
     const ready = await fetch(`${url}/ready`)
-    assert.equal(ready.status, 503)
-    assert.match(await ready.text(), /live indexer/)
-    assert.deepEqual(await shownIndex(), { state: 'restarting', restarts: death - 1 })
-    await until('a new thread', async () => (await shownIndex()).restarts === death, 20_000)
+    const [text, shown] = [await ready.text(), await shownIndex()]
+    // On a busy machine the answers may come when it is back.
+    if (performance.now() - endedMs < RESTARTED_AFTER_MS) {
+      assert.equal(ready.status, 503)
+      assert.match(text, /live indexer/)
+      assert.deepEqual(shown, { state: 'restarting', restarts: death - 1 })
+      seen++
+    }
+    await until('a new thread', async () => (await shownIndex()).restarts === death)
     assert.equal((await shownIndex()).state, 'running')
   }
-  assert.equal((await fetch(`${url}/ready`)).status, 200)
+  await until('ready', async () => (await fetch(`${url}/ready`)).status === 200)
 
   chain.chain.chain.skipTo(Date.now() + 3_600_000)
-  await caughtUp(database, () => node.truth.sink(), 20_000)
+  await caughtUp(database, () => node.truth.sink())
   await settled(database)
   const { retractions, startScore } = assertLog(await allEvents(database), node)
   assert.ok(retractions > 0)

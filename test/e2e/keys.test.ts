@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { ask, assertError } from '../fakes/client.ts'
 import { startTestService, type TestService } from '../fakes/service.ts'
+import { setClock } from '../fakes/set-clock.ts'
+import { promisedMs } from '../promised-ms.ts'
 import { until } from '../until.ts'
 
 let service: TestService
@@ -93,18 +95,26 @@ test('a revoked key is refused within one second, also while it is in use', asyn
   })
   assert.equal((await limits({ key })).status, 200, 'a new key works at once')
   await service.parts.accounts.revokeKey(record.id)
-  await until('401', async () => (await limits({ key })).status === 401, 1_000)
+  await until('401', async () => (await limits({ key })).status === 401, promisedMs(1_000))
   assert.equal(assertError(await limits({ key }), 401, 'unauthorized').reason, 'revoked')
 })
 
 test('an expired key is refused from the moment of its expiry on', async () => {
-  const expiresAtMs = Date.now() + 700
-  const key = await service.key({ expiresAtMs })
-  const before = await limits({ key })
-  assert.equal(before.status, 200)
-  assert.equal((before.json.key as Record<string, unknown>).expires_at, new Date(expiresAtMs).toISOString())
-  await new Promise((resolve) => setTimeout(resolve, expiresAtMs - Date.now() + 5))
-  assert.equal(assertError(await limits({ key }), 401, 'unauthorized').reason, 'expired')
+  const clock = setClock(Date.now())
+  const dated = await startTestService({ clock })
+  try {
+    const expiresAtMs = clock.now() + 700
+    const key = await dated.key({ expiresAtMs })
+    const asked = () => ask(`${dated.url}/v1/limits`, { key })
+    clock.set(expiresAtMs - 1)
+    const before = await asked()
+    assert.equal(before.status, 200)
+    assert.equal((before.json.key as Record<string, unknown>).expires_at, new Date(expiresAtMs).toISOString())
+    clock.set(expiresAtMs)
+    assert.equal(assertError(await asked(), 401, 'unauthorized').reason, 'expired')
+  } finally {
+    await dated.stop()
+  }
 })
 
 test('past due pauses the keys of an account, payment resumes them', async () => {
@@ -112,12 +122,12 @@ test('past due pauses the keys of an account, payment resumes them', async () =>
   const key = await service.key({ accountId })
   assert.equal((await limits({ key })).status, 200)
   await service.parts.accounts.pause(accountId, 'payment_past_due')
-  await until('403', async () => (await limits({ key })).status === 403, 1_000)
+  await until('403', async () => (await limits({ key })).status === 403, promisedMs(1_000))
   const body = assertError(await limits({ key }), 403, 'tier_restricted')
   assert.equal(body.reason, 'key_paused')
   assert.match(String(body.message), /past due/)
   await service.parts.accounts.resume(accountId)
-  await until('200', async () => (await limits({ key })).status === 200, 1_000)
+  await until('200', async () => (await limits({ key })).status === 200, promisedMs(1_000))
 })
 
 test('header wins over bearer, bearer over api-key, api-key over api_key', async () => {
@@ -220,10 +230,13 @@ test('repeated failed authentication from one address is answered ever more slow
     assert.ok(second.ms >= 195, `${second.ms} ms`)
     // The quickest of several: a busy machine delays single answers, the throttle would delay all of them.
     const quickest = async (status: number, asked: Parameters<typeof ask>[1]) => {
-      const answers = []
-      for (let i = 0; i < 5; i++) answers.push(await timed(asked))
-      for (const answer of answers) assert.equal(answer.status, status)
-      return Math.min(...answers.map(({ ms }) => ms))
+      let bestMs = Number.POSITIVE_INFINITY
+      for (let i = 0; i < 15 && bestMs >= 90; i++) {
+        const answer = await timed(asked)
+        assert.equal(answer.status, status)
+        bestMs = Math.min(bestMs, answer.ms)
+      }
+      return bestMs
     }
     assert.ok((await quickest(200, { ...bad, key })) < 90, 'a good key from the same address is not slowed')
     const neighbour = { ...bad, headers: { 'X-Forwarded-For': '198.51.100.10' } }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { exactText, type RpcReply } from '../fakes/chain-service.ts'
 import { type NodeTrial, pause, startNodeTrial } from '../fakes/node-trial.ts'
+import { promisedMs } from '../promised-ms.ts'
 
 let trial: NodeTrial
 before(async () => {
@@ -13,6 +14,8 @@ after(() => trial.chain.stop())
 test('dead at start: the others answer, and /v1/status and /ready tell the truth', async () => {
   await trial.readsSucceed(5)
   await trial.submitted()
+  // One that answers a probe late counts as down for a moment.
+  await trial.chain.healthy(2)
   const { nodes } = (await trial.chain.get('/v1/status', trial.key)).json as {
     nodes: { name: string; state: string }[]
   }
@@ -39,7 +42,7 @@ test('slow: answers come from the faster one', async () => {
   await trial.chain.call(trial.key, 'getSink')
   const startedMs = performance.now()
   await trial.readsSucceed(5)
-  assert.ok(performance.now() - startedMs < 5_000)
+  assert.ok(performance.now() - startedMs < promisedMs(5_000))
   await trial.submitted()
   trial.node(0).setFaults({ latencyMs: 0 })
   await trial.chain.healthy(2)
@@ -74,7 +77,7 @@ test('no node left: 503 and -32020 in time, for nothing; a submit says 503 too',
     ),
     trial.chain.get('/v1/fees/estimate', trial.key),
   ])
-  assert.ok(performance.now() - startedMs < 5_000)
+  assert.ok(performance.now() - startedMs < promisedMs(5_000))
   assert.equal(single.answer.status, 503)
   assert.equal(single.reply.error?.code, -32020)
   assert.equal(batch.status, 503)

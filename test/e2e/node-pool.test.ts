@@ -37,7 +37,7 @@ before(async () => {
     nodes: nodes.map(({ name, url }) => ({ name, url, tier: 'primary' })),
     settings: { probeEveryMs: 100, probeTimeoutMs: 500 },
   })
-  await until('all nodes healthy', () => pool.nodes().every(({ state }) => state === 'healthy'), 15_000)
+  await until('all nodes healthy', () => pool.nodes().every(({ state }) => state === 'healthy'))
 })
 
 after(async () => {
@@ -113,7 +113,7 @@ test('a transaction signed by the real client passes unchanged, also when the fi
     if (stopped !== undefined)
       assert.ok(outcome.inDoubt && outcome.attempts === 2 && outcome.node !== stopped.name)
   }
-  await until('all nodes healthy', () => pool.nodes().every(({ state }) => state === 'healthy'), 15_000)
+  await until('all nodes healthy', () => pool.nodes().every(({ state }) => state === 'healthy'))
 })
 
 test('notifications flow, and a killed node is left with a gap that is announced', async () => {
@@ -150,7 +150,7 @@ test('with one node killed and one stopped, every read succeeds; with none left 
   for (let i = 0; i < 30; i++) {
     const outcomes = await Promise.all(
       ['getSink', 'getBlockCount', 'getSinkBlueScore'].map((name) =>
-        pool.callRaw(name, {}, { deadlineMs: 5_000 }),
+        pool.callRaw(name, {}, { deadlineMs: 20_000 }),
       ),
     )
     for (const outcome of outcomes) assert.ok(outcome.ok, JSON.stringify(outcome))
@@ -162,6 +162,6 @@ test('with one node killed and one stopped, every read succeeds; with none left 
   assert.ok(performance.now() - startedMs < 10_000)
   stopped?.signal('SIGCONT')
   last?.signal('SIGCONT')
-  await until('both back', () => pool.nodes().filter(({ state }) => state === 'healthy').length === 2, 15_000)
+  await until('both back', () => pool.nodes().filter(({ state }) => state === 'healthy').length === 2)
   assert.ok((await pool.callRaw('getSink', {})).ok)
 })

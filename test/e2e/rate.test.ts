@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
-import { ask, assertError } from '../fakes/client.ts'
+import { type Answer, ask, assertError } from '../fakes/client.ts'
 import { TEST_ENDPOINTS, testServices } from '../fakes/endpoints.ts'
 import { startTestService, type TestService } from '../fakes/service.ts'
 import { setClock } from '../fakes/set-clock.ts'
@@ -83,9 +83,16 @@ test('all keys of an account and environment share one rate; the other environme
 })
 
 test('over a real socket, waiting for Retry-After works; /v1/sources answers rate_limit_exceeded', async () => {
-  const accountId = await real.account('free')
-  const key = await real.key({ accountId })
-  const burst = await Promise.all(Array.from({ length: 8 }, () => ask(`${real.url}/v1/sources`, { key })))
+  let [accountId, key] = ['', '']
+  let burst: Answer[] = []
+  // On a busy machine a burst may take longer than the second for which the limit is.
+  for (let tookMs = Number.POSITIVE_INFINITY; tookMs > 900; ) {
+    accountId = await real.account('free')
+    key = await real.key({ accountId })
+    const startedMs = performance.now()
+    burst = await Promise.all(Array.from({ length: 8 }, () => ask(`${real.url}/v1/sources`, { key })))
+    tookMs = performance.now() - startedMs
+  }
   const refused = burst.filter((answer) => answer.status === 429)
   assert.equal(burst.filter((answer) => answer.status === 200).length, 5)
   assert.equal(refused.length, 3)
@@ -104,7 +111,7 @@ test('over a real socket, waiting for Retry-After works; /v1/sources answers rat
     usage = await usageOf(real, accountId)
     return isDeepStrictEqual(usage, expected)
   }
-  await until('the usage is written', isSettled, 10_000).catch(() => {})
+  await until('the usage is written', isSettled).catch(() => {})
   assert.deepEqual(usage, expected)
 })
 

@@ -19,7 +19,7 @@ const skip =
       ? false
       : 'needs mount namespaces'
 const EXCHANGES = ['cexa', 'cexa_futures', 'perpdex']
-const WITHIN_MS = 45_000
+const WITHIN_MS = 120_000
 /** How soon is not promised: the recording itself goes before the past. */
 const FILLED_WITHIN_MS = 180_000
 const DAY_MS = 24 * 3_600_000
@@ -99,6 +99,8 @@ const lines = () =>
   service
     .printed()
     .split('\n')
+    // The last one may not be complete yet.
+    .slice(0, -1)
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line) as Record<string, unknown>)
 
@@ -137,10 +139,12 @@ test('the first backfill is reported in log lines where there is no terminal', a
 })
 
 test('a venue that cuts every line is down, and healthy again when it lets us back', async () => {
-  await setFault({ kind: 'drop', venue: 'spot', durationMs: 60_000 })
-  await becomes('spot is down', async () => (await statesOf())[0] === 'down')
+  await setFault({ kind: 'drop', venue: 'spot', durationMs: 600_000 })
+  await becomes(
+    'spot is down, and the others are not touched',
+    async () => (await statesOf()).join() === 'down,healthy,healthy',
+  )
   assert.match((await complaint()) ?? '', /^cexa is down \(0 of \d+ channels\)/)
-  assert.deepEqual((await statesOf()).slice(1), ['healthy', 'healthy'], 'the others are not touched')
   await clearFaults()
   await becomes('all is well', isWell)
 })
@@ -160,13 +164,17 @@ test('the past is filled as many days back as is set, and a request for more is 
   const path = `/v1/candles?source=cexa&symbol=BTC&interval=1h&start=${new Date(fromMs).toISOString()}`
   const page = async () => (await ask(`${service.url}${path}`, { key })).json
   const rowsOf = async () => (await page()).data as { timestamp: string }[]
-  await becomes('a day of hours is there', async () => (await rowsOf()).length >= 24, FILLED_WITHIN_MS)
+  // Whole days of UTC.
+  const isFilled = async () => {
+    const rows = await rowsOf()
+    return rows.length >= 24 && Date.parse(rows[0]?.timestamp ?? '') % DAY_MS === 0
+  }
+  await becomes('a day of hours is there', isFilled, FILLED_WITHIN_MS)
   const { data, meta } = (await page()) as {
     data: { timestamp: string }[]
     meta: { clamped_reason?: string; effective_start?: string }
   }
   const firstMs = Date.parse(data[0]?.timestamp ?? '')
-  // Whole days of UTC.
   assert.ok(firstMs >= fromMs + DAY_MS && firstMs % DAY_MS === 0, `${data[0]?.timestamp}`)
   assert.deepEqual([meta.clamped_reason, meta.effective_start], ['before_earliest_data', data[0]?.timestamp])
 })

@@ -168,6 +168,6 @@ test('curl --http2 gets its answer', async (t) => {
   const curl = promisify(execFile)
   const version = await curl('curl', ['--version']).catch(() => undefined)
   if (version === undefined || !/HTTP2/.test(version.stdout)) return t.skip('no curl that speaks HTTP/2')
-  const { stdout } = await curl('curl', ['-s', '--max-time', '5', '--http2', `${service.url}/health`])
+  const { stdout } = await curl('curl', ['-s', '--max-time', '60', '--http2', `${service.url}/health`])
   assert.equal(JSON.parse(stdout).status, 'ok')
 })

@@ -9,6 +9,9 @@ import { type SandboxService, useSandboxService } from '../fakes/sandbox-service
 import { cli, cliJson } from '../fakes/service.ts'
 import { until } from '../until.ts'
 
+/** The key allows 50 requests a second. */
+const ASK_EVERY_MS = 250
+
 const sandbox = useSandboxService()
 let used: SandboxService
 before(async () => {
@@ -26,7 +29,7 @@ async function payAndFind({ service, key, dataInside: folder }: SandboxService):
   const history = `${service.url}${String(paid.history).replace('GET ', '')}`
   const found = async () =>
     (await ask(history, { key })).json.items as { tx_id: string; amount_sompi: number; direction: string }[]
-  await until('the payment in the history', async () => (await found()).length === 1)
+  await until('the payment in the history', async () => (await found()).length === 1, 60_000, ASK_EVERY_MS)
   const [item] = await found()
   assert.equal(item?.tx_id, paid.transaction_id)
   assert.deepEqual([item?.direction, item?.amount_sompi], ['receive', 1_250_000_000])
@@ -49,11 +52,7 @@ test('two nodes run by default, take payments of test coins and continue their c
     ['sandbox-1', 'sandbox-2'],
   )
   // A node that did not answer two probes counts as down until it has answered three.
-  await until('both synced', async () => {
-    // The key allows 50 requests a second.
-    await new Promise((resolve) => setTimeout(resolve, 250))
-    return (await nodes()).every(({ synced }) => synced)
-  })
+  await until('both synced', async () => (await nodes()).every(({ synced }) => synced), 60_000, ASK_EVERY_MS)
   await payAndFind(used)
   const before = await chainScore(service.url, key)
   assert.ok(before > 0)
@@ -61,5 +60,10 @@ test('two nodes run by default, take payments of test coins and continue their c
   const [pid = 0] = nodeProcesses(data)
   process.kill(pid, 'SIGKILL')
   await until('started again', () => nodeProcesses(data).some((other) => other !== pid))
-  await until('the same chain goes on', async () => (await chainScore(service.url, key)) >= before)
+  await until(
+    'the same chain goes on',
+    async () => (await chainScore(service.url, key)) >= before,
+    60_000,
+    ASK_EVERY_MS,
+  )
 })

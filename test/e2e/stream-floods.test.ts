@@ -16,7 +16,7 @@ import { until } from '../until.ts'
 const PENDING = 8
 const PING_BYTES = 125
 const MAX_GROWTH_BYTES = 96 * 1024 * 1024
-const CUT_WITHIN_MS = 8_000
+const CUT_WITHIN_MS = 60_000
 
 const folder = dataFolder()
 let service: ChildService

@@ -20,7 +20,7 @@ import { connectStream, type StreamClient } from '../fakes/stream-client.ts'
 import { blockEvent, NETWORK } from '../fakes/webhook-rig.ts'
 import { until } from '../until.ts'
 
-const QUICK_PING_MS = 150
+const QUICK_PING_MS = 400
 
 /** The stream on a real port. The key is the name of a plan: each is an account of its own. */
 async function startStream(
@@ -64,6 +64,8 @@ function planOf(name: string): Plan {
   return plan
 }
 
+/** The check of a key that does not end before the test does. */
+const neverBefore = (t: TestContext) => new Promise<void>((resolve) => t.after(() => resolve()))
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 test('the server pings every 20 s: who answers stays, who leaves two unanswered is ended', async (t) => {
@@ -101,14 +103,15 @@ test('a client asks for signs of life in both forms, and its own messages count 
     await sleep(QUICK_PING_MS / 2)
   }
   assert.equal(mute.readyState, WebSocket.OPEN, 'it never answered a ping, but its messages count')
-  assert.ok(texts.includes('{"type":"pong","id":"p9"}'))
   const closed = new Promise((resolve) => mute.on('close', resolve))
+  await until('the last answer', () => texts.includes('{"type":"pong","id":"p9"}'))
   await closed
 })
 
 test('past events wait for a reader that has stopped, for 30 s without progress; then it is too slow', async (t) => {
+  const startedMs = Date.now()
   let shiftMs = 0
-  const clock: Clock = { now: () => Date.now() + shiftMs, sleep: systemClock.sleep }
+  const clock: Clock = { now: () => startedMs + shiftMs, sleep: systemClock.sleep }
   const { url, chain, tail, hub } = await startStream(t, { clock })
   const long = { ...blockEvent(1), tail: blockEvent(1).tail.replace('[]', `["${'a'.repeat(64_000)}"]`) }
   for (let batch = 0; batch < 40; batch++) tail.announce(await appendEvents(chain, new Array(10).fill(long)))
@@ -120,7 +123,7 @@ test('past events wait for a reader that has stopped, for 30 s without progress;
   for (const client of [stuck, quick]) {
     client.send({ op: 'subscribe', kinds: ['block_added'], resume_after: 0 })
   }
-  await quick.next('live', 20_000)
+  await quick.next('live')
   assert.equal(quick.events.length, 400)
   shiftMs = MAX_STALLED_MS - 2_000
   await sleep(200)
@@ -133,7 +136,7 @@ test('past events wait for a reader that has stopped, for 30 s without progress;
   const last = stuck.events.at(-1)?.seq ?? 0
   const again = connectStream(url, 'business')
   again.send({ op: 'subscribe', kinds: ['block_added'], resume_after: last })
-  await again.next('live', 20_000)
+  await again.next('live')
   assert.deepEqual(
     [...stuck.events, ...again.events].map(({ seq }) => seq),
     Array.from({ length: 400 }, (_, index) => index + 1),
@@ -178,7 +181,7 @@ for (const [what, flood] of [
   ['more than a megabyte', (socket: WebSocket) => [1, 2].map(() => socket.send('x'.repeat(600_000)))],
 ] as const) {
   test(`${what} before the key is accepted end the connection with 4429`, async (t) => {
-    const { url, hub } = await startStream(t, { beforeEntry: sleep(5_000) })
+    const { url, hub } = await startStream(t, { beforeEntry: neverBefore(t) })
     const { socket, got, closed } = await connectEarly(url)
     flood(socket)
     assert.equal(await closed, 4429)
@@ -188,7 +191,7 @@ for (const [what, flood] of [
 }
 
 test('a key that cannot be checked in time ends the connection with 1013', async (t) => {
-  const { url } = await startStream(t, { beforeEntry: sleep(2_000), checkWithinMs: 100 })
+  const { url } = await startStream(t, { beforeEntry: neverBefore(t), checkWithinMs: 100 })
   const { closed } = await connectEarly(url)
   assert.equal(await closed, 1013)
 })

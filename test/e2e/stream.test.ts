@@ -7,6 +7,7 @@ import { appendEvents } from '../../src/store/conformance/chain-engine.ts'
 import { openEventWriter, testAddress } from '../fakes/event-writer.ts'
 import { startTestService, type TestService } from '../fakes/service.ts'
 import { connectStream, type StreamClient } from '../fakes/stream-client.ts'
+import { promisedMs } from '../promised-ms.ts'
 import { until } from '../until.ts'
 
 const SOAK = process.env.TAPELINE_SOAK !== undefined
@@ -52,7 +53,7 @@ test('welcome, subscribed at once, live when in step, then events as they are in
 })
 
 test(`a client that is cut off ${CUTS} times and resumes sees exactly what one that never dropped sees`, {
-  timeout: SOAK ? 900_000 : 60_000,
+  timeout: SOAK ? 900_000 : 300_000,
 }, async () => {
   const random = seeded(42)
   const key = await service.key()
@@ -97,11 +98,7 @@ test(`a client that is cut off ${CUTS} times and resumes sees exactly what one t
   writing = false
   await writes
   const { newestSeq } = await writer.events.bounds()
-  await until(
-    'both have all',
-    () => steady.events.at(-1)?.seq === newestSeq && seen.at(-1) === newestSeq,
-    15_000,
-  )
+  await until('both have all', () => steady.events.at(-1)?.seq === newestSeq && seen.at(-1) === newestSeq)
   assert.deepEqual(
     seen,
     steady.events.map((event) => event.seq),
@@ -373,16 +370,16 @@ test('a revoked or paused key loses its connection within five seconds', async (
   await service.parts.accounts.pause(pausedAccount, 'operator')
   assert.equal((await revoked.closed).code, 4401)
   assert.equal((await paused.closed).code, 4403)
-  assert.ok(performance.now() - startedMs < 5_000)
+  assert.ok(performance.now() - startedMs < promisedMs(5_000))
 })
 
 test('a key that expires loses its connection within five seconds', async () => {
-  const expiresAtMs = Date.now() + 1_500
+  const expiresAtMs = Date.now() + 5_000
   const client = connectStream(service.url, await service.key({ expiresAtMs }))
   await client.next('welcome')
   assert.equal((await client.closed).code, 4401)
   const lateMs = Date.now() - expiresAtMs
-  assert.ok(lateMs >= 0 && lateMs < 5_000, `${lateMs} ms after its end`)
+  assert.ok(lateMs >= 0 && lateMs < promisedMs(5_000), `${lateMs} ms after its end`)
 })
 
 test('a client that does not read is closed as too slow, and another one misses nothing', async () => {
@@ -396,7 +393,7 @@ test('a client that does not read is closed as too slow, and another one misses 
   slow.socket.pause()
   const padding = 'a'.repeat(64_000)
   for (let batch = 0; batch < 30; batch++) await writer.utxos(new Array(10).fill(mine), padding)
-  await until('the quick one has all', () => quick.events.length === 300, 15_000)
+  await until('the quick one has all', () => quick.events.length === 300)
   slow.socket.resume()
   assert.equal((await slow.closed).code, 4408)
   assert.ok(slow.events.length < 300)

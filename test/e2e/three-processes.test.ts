@@ -115,14 +115,18 @@ test('the rate of an account holds for all processes together', { skip }, async 
   const startMs = performance.now()
   let admitted = 0
   let seconds = 0
+  let bursts = 0
   while (seconds < 5) {
     const { statuses } = await burst({ urls, key, count: 30, connections: 30 })
     admitted += statuses.get(200) ?? 0
+    bursts++
     seconds = (performance.now() - startMs) / 1_000
   }
   // In the first moment each may admit the whole limit.
   assert.ok(admitted <= (seconds + 3) * RATE, `${admitted} in ${seconds} s`)
-  assert.ok(admitted >= 0.6 * seconds * RATE, `only ${admitted} in ${seconds} s`)
+  // On a busy machine a burst may take longer than a second; it asks for more than a second allows.
+  const least = 0.6 * Math.min(seconds, bursts) * RATE
+  assert.ok(admitted >= least, `only ${admitted} in ${seconds} s and ${bursts} bursts`)
 })
 
 test('a request with an Idempotency-Key is carried out by one process only, and all give its answer', {

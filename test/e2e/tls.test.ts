@@ -3,7 +3,7 @@
  * cuts no open one; files that do not fit change nothing.
  */
 import assert from 'node:assert/strict'
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect as connectPlain, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -43,8 +43,14 @@ after(async () => {
 })
 
 function use(files: { cert: string; key: string }): void {
-  copyFileSync(files.cert, used.cert)
-  copyFileSync(files.key, used.key)
+  replace(used.cert, readFileSync(files.cert))
+  replace(used.key, readFileSync(files.key))
+}
+
+/** Nobody reads half of it. */
+function replace(file: string, content: Buffer | string): void {
+  writeFileSync(`${file}.new`, content)
+  renameSync(`${file}.new`, file)
 }
 
 interface Client {
@@ -173,10 +179,10 @@ test('a certificate without its key, or a broken file, is reported once and the 
   const faults: [string, () => void, RegExp][] = [
     [
       'another key',
-      () => copyFileSync(join(folder, 'first.key'), used.key),
+      () => replace(used.key, readFileSync(join(folder, 'first.key'))),
       /is not the one of the certificate/,
     ],
-    ['no certificate', () => writeFileSync(used.cert, 'broken'), /is not a certificate in PEM/],
+    ['no certificate', () => replace(used.cert, 'broken'), /is not a certificate in PEM/],
     ['no file', () => rmSync(used.cert), /TAPELINE_TLS_CERT names .* cannot be read/],
   ]
   use({ cert: join(folder, `${shown}.pem`), key: join(folder, `${shown}.key`) })

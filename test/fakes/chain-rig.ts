@@ -70,7 +70,7 @@ export async function startChainRig(
         random: Math.random,
         settings: FAST,
       })
-      await upstreams.ready(5_000)
+      await upstreams.ready(60_000)
       const database = storesIn(folder).chain('test', { inline: true })
       const troubles: string[] = []
       const gaps: ChainGap[] = []

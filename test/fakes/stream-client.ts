@@ -63,11 +63,12 @@ export function connectStream(
       if (socket.readyState === WebSocket.OPEN) socket.send(text)
       else waiting.push(text)
     },
-    async next(type, limitMs = 5_000) {
+    async next(type, limitMs = 60_000) {
       const find = () => frames.find((frame) => frame.type === type && !asked.has(frame))
-      await until(`a frame ${type}`, () => find() !== undefined, limitMs)
+      const isClosed = () => socket.readyState === WebSocket.CLOSED
+      await until(`a frame ${type}`, () => find() !== undefined || isClosed(), limitMs)
       const frame = find()
-      if (frame === undefined) throw new Error('no frame')
+      if (frame === undefined) throw new Error(`closed without a frame ${type}`)
       asked.add(frame)
       return frame
     },
