@@ -5,7 +5,7 @@ import { PASSWORD } from './session.ts'
 
 /** The one-time token that a service in a process of its own has printed. */
 export async function operatorToken(service: { printed(): string }): Promise<string> {
-  for (let tries = 0; tries < 200; tries++) {
+  for (let tries = 0; tries < 2_400; tries++) {
     const token = /welcome\/(\S+)\s/.exec(service.printed())?.[1]
     if (token !== undefined) return token
     await new Promise((resolve) => setTimeout(resolve, 50))

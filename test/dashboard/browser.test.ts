@@ -49,6 +49,7 @@ describe('the dashboard in Chromium', { skip }, () => {
     await holder.getByText('Copied', { exact: true }).waitFor()
     assert.equal(await holder.evaluate('navigator.clipboard.readText()'), key)
     await holder.getByRole('button', { name: 'I have copied it' }).click()
+    await holder.getByTestId('new-key').waitFor({ state: 'detached' })
     assert.ok(!(await holder.content()).includes(key), 'the key is not in the page any more')
     await holder.goto('/#/usage')
     await holder.getByTestId('credits-used').getByText('0', { exact: true }).waitFor()
@@ -147,9 +148,11 @@ describe('the dashboard in Chromium', { skip }, () => {
     await untilCandles(service.url, key, { source: 'cexa_futures', least: 40 })
     await holder.goto('/#/explorer')
     await holder.locator('.chart[data-candles]:not([data-candles="0"]) canvas').first().waitFor()
-    await holder.waitForTimeout(400)
-    const counts = countColors(await holder.locator('.chart').screenshot(), CANDLE_COLORS)
-    assert.ok(counts.up > 200 && counts.down > 200, JSON.stringify(counts))
+    // Drawn a moment after the data is there.
+    await until('pixels of both colours', async () => {
+      const counts = countColors(await holder.locator('.chart').screenshot(), CANDLE_COLORS)
+      return counts.up > 200 && counts.down > 200
+    })
   })
 
   test('every source has its chart, and each shows the call behind it with its price', async () => {
@@ -235,12 +238,13 @@ describe('the dashboard in Chromium', { skip }, () => {
     await context.addCookies(await holder.context().cookies())
     await page.goto('/#/account')
     await page.getByRole('button', { name: 'Dark theme' }).click()
-    assert.ok((await backgroundOf(page)) < 40)
+    await page.getByRole('button', { name: 'Light theme' }).waitFor()
+    await until('dark', async () => (await backgroundOf(page)) < 40)
     await page.reload()
     await page.getByRole('button', { name: 'Light theme' }).waitFor()
     assert.ok((await backgroundOf(page)) < 40)
     await page.getByRole('button', { name: 'Light theme' }).click()
-    assert.ok((await backgroundOf(page)) > 220)
+    await until('light', async () => (await backgroundOf(page)) > 220)
     await context.close()
   })
 
@@ -285,7 +289,7 @@ describe('the dashboard in Chromium', { skip }, () => {
     assert.equal(await holder.evaluate('navigator.clipboard.readText()'), typed)
     await holder.keyboard.press('Escape')
     await holder.getByRole('cell', { name: 'typed' }).waitFor()
-    assert.equal(await holder.locator('dialog').count(), 0)
+    await holder.locator('dialog').waitFor({ state: 'detached' })
   })
 
   test('the operator invites a customer and announces maintenance, which the customer and /status show until it is deleted', async () => {

@@ -52,8 +52,12 @@ describe('the dashboard with known data', { skip }, () => {
 
   test('the chart has funding in a pane below the candles, and shades the candles that were not recorded', async () => {
     await page.goto('/#/explorer')
-    const btc = await drawnColors()
-    assert.ok(btc.all.funding > 500, `${btc.all.funding} pixels of funding`)
+    // Rates and gaps are drawn when they have come, after the candles.
+    let btc = await drawnColors()
+    await until('funding and gaps', async () => {
+      btc = await drawnColors()
+      return btc.all.funding > 500 && btc.all.gap > 0 && btc.pane.funding === btc.all.funding
+    })
     // The label of the last rate is in the same pane.
     assert.equal(btc.pane.funding, btc.all.funding, 'nothing of it among the candles')
     // Ten of the 120 candles over the whole height of the candles, less what is drawn on top of them.
@@ -65,6 +69,9 @@ describe('the dashboard with known data', { skip }, () => {
     )
     await page.getByLabel('Symbol', { exact: true }).selectOption('ETH')
     await page.locator('.api-call', { hasText: 'symbol=ETH' }).first().waitFor()
+    // The chart of before is there until the new one is.
+    const isPlain = ({ all }: typeof btc) => all.gap === 0 && all.funding === 0
+    await until('another chart', async () => isPlain(await drawnColors()))
     const eth = await drawnColors()
     assert.equal(eth.all.gap, 0, 'a whole series has no shade')
     assert.equal(eth.all.funding, 0, 'no rates, no pane')

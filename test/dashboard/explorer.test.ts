@@ -132,7 +132,10 @@ describe('the explorer and its address', { skip }, () => {
     )
     await page.getByLabel('Symbol', { exact: true }).selectOption('ETH')
     await page.getByText('1h', { exact: true }).click()
-    assert.equal(address(), '#/explorer/candles?symbol=ETH&source=cexa_futures&interval=1h')
+    await until(
+      'the address of what was chosen',
+      () => address() === '#/explorer/candles?symbol=ETH&source=cexa_futures&interval=1h',
+    )
     await page.getByText('15m', { exact: true }).click()
     const at = new Date(Math.floor(Date.now() / 900_000 - 40) * 900_000).toISOString()
     await page.getByLabel('Time of the chart (UTC)').fill(at.slice(0, 19))
@@ -188,12 +191,11 @@ describe('the explorer and its address', { skip }, () => {
     await page.goto(`/#/explorer/candles?market=${unlikely.id}`)
     await page.reload()
     await expectChart(unlikely)
-    await page.waitForTimeout(300)
-    const labels = (await drawnTexts()).filter((text) => /^[-−]?[\d.,]+$/.test(text)).map(Number)
-    assert.ok(
-      labels.some((value) => value > 0 && value < 0.02),
-      `${labels}`,
-    )
+    let labels: number[] = []
+    await until('the labels of the axis', async () => {
+      labels = (await drawnTexts()).filter((text) => /^[-−]?[\d.,]+$/.test(text)).map(Number)
+      return labels.some((value) => value > 0 && value < 0.02)
+    })
     assert.deepEqual(
       labels.filter((value) => !(value >= 0 && value <= 1) || Object.is(value, -0)),
       [],
@@ -205,16 +207,11 @@ describe('the explorer and its address', { skip }, () => {
     await page.goto('/#/explorer/candles?symbol=BTC&source=cexa_futures&interval=1s')
     await page.reload()
     await page.getByText(/\d\d:\d\d:\d\d UTC/).waitFor()
-    await page.waitForTimeout(300)
-    const texts = await drawnTexts()
-    assert.ok(
-      texts.some((text) => /^\d\d:\d\d:\d\d$/.test(text)),
-      `${texts}`,
-    )
-    assert.ok(
-      texts.some((text) => /^\d\d,\d{3}\.\d\d$/.test(text)),
-      `${texts}`,
-    )
+    let texts: string[] = []
+    await until('times with seconds and prices with thousands', async () => {
+      texts = await drawnTexts()
+      return [/^\d\d:\d\d:\d\d$/, /^\d\d,\d{3}\.\d\d$/].every((form) => texts.some((text) => form.test(text)))
+    })
     assert.deepEqual(
       texts.filter((text) => /^\d{4,}(\.\d+)?$/.test(text) && Number(text) > 3_000),
       [],

@@ -204,6 +204,8 @@ describe('a person with the dashboard', { skip }, () => {
     await signUp(other, 'second@example.com')
     await page.locator('.side', { hasText: 'second@example.com' }).waitFor()
     await other.close()
+    // What was asked for before one of them knew.
+    await refused(401, async () => {})
   })
 
   test('a change is not made as another user who has signed in meanwhile', async () => {

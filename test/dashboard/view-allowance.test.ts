@@ -70,8 +70,10 @@ test('views are free up to the allowance, then charged to the account like reque
   assert.equal(refused.status, 402)
   assert.equal(refused.json.error, 'credits_exhausted')
   assert.equal((await ann.call('GET', 'view/test/v1/limits')).status, 200, 'what costs nothing still works')
-  const usage = await ann.call<UsageView>('GET', 'usage')
-  assert.ok(usage.json.rows.some((row) => row.key_id === 'dashboard' && row.credits >= PRICE))
+  await until('the usage', async () => {
+    const { json } = await ann.call<UsageView>('GET', 'usage')
+    return json.rows.some((row) => row.key_id === 'dashboard' && row.credits >= PRICE)
+  })
 })
 
 async function operatorOf({ url, operatorToken }: MarketService): Promise<Session> {

@@ -62,6 +62,8 @@ async function complaint(): Promise<string | undefined> {
   return parts.find(({ name }) => name === 'test recorders')?.detail
 }
 
+const complains = async (of: RegExp) => of.test((await complaint()) ?? '')
+
 async function becomes(what: string, isSo: () => Promise<boolean>, withinMs = WITHIN_MS): Promise<void> {
   const endsAt = performance.now() + withinMs
   while (!(await isSo())) {
@@ -142,9 +144,10 @@ test('a venue that cuts every line is down, and healthy again when it lets us ba
   await setFault({ kind: 'drop', venue: 'spot', durationMs: 600_000 })
   await becomes(
     'spot is down, and the others are not touched',
-    async () => (await statesOf()).join() === 'down,healthy,healthy',
+    async () =>
+      (await statesOf()).join() === 'down,healthy,healthy' &&
+      (await complains(/^cexa is down \(0 of \d+ channels\)/)),
   )
-  assert.match((await complaint()) ?? '', /^cexa is down \(0 of \d+ channels\)/)
   await clearFaults()
   await becomes('all is well', isWell)
 })
@@ -152,8 +155,11 @@ test('a venue that cuts every line is down, and healthy again when it lets us ba
 test('a feed that falls silent makes its source stale, and healthy when it sends again', async () => {
   // Candles of a second are missed after 5 s of silence, sooner than any other channel.
   await setFault({ kind: 'mute', venue: 'spot', symbol: 'BTC', channel: 'kline' })
-  await becomes('cexa is stale', async () => (await statesOf())[0] === 'stale')
-  assert.match((await complaint()) ?? '', /^cexa is stale \(\d+ of \d+ channels\)/)
+  await becomes(
+    'cexa is stale',
+    async () =>
+      (await statesOf())[0] === 'stale' && (await complains(/^cexa is stale \(\d+ of \d+ channels\)/)),
+  )
   await clearFaults()
   await becomes('all is well', isWell)
 })
@@ -185,8 +191,12 @@ test('a full disk: nothing is recorded and everybody sees it; with room again it
   const ballast = join(used.dataInside, 'ballast')
   fillDisk(ballast)
   try {
-    await becomes('the store is full', async () => (await statesOf()).every((state) => state === 'down'))
-    assert.match((await complaint()) ?? '', /cexa cannot be written: .*full/)
+    await becomes(
+      'the store is full',
+      async () =>
+        (await statesOf()).every((state) => state === 'down') &&
+        (await complains(/cexa cannot be written: .*full/)),
+    )
   } finally {
     // The files after this one use the same service.
     rmSync(ballast)

@@ -44,7 +44,7 @@ async function payAndFind({ service, key, dataInside: folder }: SandboxService):
 
 test('two nodes run by default, take payments of test coins and continue their chain after a kill', async () => {
   const { service, key, data } = used
-  await until('ready', async () => (await ask(`${service.url}/ready`)).status === 200)
+  await until('ready', async () => (await ask(`${service.url}/ready`)).status === 200, 180_000, ASK_EVERY_MS)
   type Node = { name: string; synced: boolean }
   const nodes = async () => (await ask(`${service.url}/v1/status`, { key })).json.nodes as Node[]
   assert.deepEqual(
@@ -52,7 +52,7 @@ test('two nodes run by default, take payments of test coins and continue their c
     ['sandbox-1', 'sandbox-2'],
   )
   // A node that did not answer two probes counts as down until it has answered three.
-  await until('both synced', async () => (await nodes()).every(({ synced }) => synced), 60_000, ASK_EVERY_MS)
+  await until('both synced', async () => (await nodes()).every(({ synced }) => synced), 180_000, ASK_EVERY_MS)
   await payAndFind(used)
   const before = await chainScore(service.url, key)
   assert.ok(before > 0)

@@ -54,10 +54,11 @@ before(
         const answers = await Promise.all(apis.map(({ url }) => ask(`${url}${path}`, { key })))
         return answers.every(({ json }) => (json.data as unknown[] | undefined)?.length === WALKED_MINUTES)
       },
-      90_000,
+      240_000,
+      100,
     )
   },
-  { timeout: 180_000 },
+  { timeout: 480_000 },
 )
 after(() => machines?.close())
 

@@ -64,7 +64,7 @@ test('while a process records, it is asked, and the command shows its result', {
     (await machines.leases()).some(
       ({ part, holder, leftMs }) => part === PART && leftMs > 0 && holder.endsWith(`:${worker.pid}`),
     )
-  await until('it leads', leads, 90_000)
+  await until('it leads', leads, 180_000, 100)
   const { rowsInserted, failed } = await backfill(SECOND, 1)
   assert.equal(failed, 0)
   assert.ok(rowsInserted > 1_440)

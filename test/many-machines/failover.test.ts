@@ -55,7 +55,7 @@ before(
     log = await logWrites(new URL(place.address).searchParams.get('schema') ?? '')
     fromMs = Math.ceil((Date.now() + 2_000) / 1_000) * 1_000
   },
-  { timeout: 300_000 },
+  { timeout: 480_000 },
 )
 after(async () => {
   await witness?.close()
@@ -77,7 +77,13 @@ async function areLed(among: readonly ChildService[]): Promise<boolean> {
 /** The process that leads a part, at any moment of its work. */
 async function victim(random: SeededRandom): Promise<{ leader: ChildService; rest: ChildService[] }> {
   await wait(random.int(0, 1_500))
-  const leader = await leaderOf(machines, random.pick(PARTS), workers)
+  const part = random.pick(PARTS)
+  let leader: ChildService | undefined
+  const isLed = async () => {
+    leader = await leaderOf(machines, part, workers)
+    return leader !== undefined
+  }
+  await until(`${part} is led`, isLed, 60_000, LOOK_MS)
   assert.ok(leader !== undefined)
   return { leader, rest: workers.filter((worker) => worker !== leader) }
 }
@@ -115,7 +121,7 @@ async function pause(random: SeededRandom): Promise<string> {
   const heard = leader.printed().length
   leader.child.kill('SIGSTOP')
   await wait(PAUSE_MS)
-  assert.ok(await areLed(rest))
+  await until('the other leads', () => areLed(rest), promisedMs(0), LOOK_MS)
   leader.child.kill('SIGCONT')
   await until('it notices', () => leader.printed().slice(heard).includes('does not lead any more'), 60_000)
   await rowsArrive()

@@ -11,6 +11,7 @@ import { makeKey } from '../fakes/keys.ts'
 import { type ChildService, dataFolder, spawnService } from '../fakes/service.ts'
 import { type HoldingProxy, startHoldingProxy } from '../postgres/holding-proxy.ts'
 import { type PostgresPlace, postgresPlace, withoutPostgres } from '../postgres/test-postgres.ts'
+import { promisedMs } from '../promised-ms.ts'
 import { seededRandom } from '../seeded-random.ts'
 import { until } from '../until.ts'
 
@@ -19,7 +20,7 @@ const STATEMENT_SECONDS = 2
 const GRACE_MS = 2_000
 const CONNECTION_MS = 5_000
 /** Of a machine that tests share. */
-const MACHINE_MS = 5_000
+const MACHINE_MS = promisedMs(5_000)
 const LIMIT_MS = CONNECTION_MS + STATEMENT_SECONDS * 1_000 + GRACE_MS + MACHINE_MS
 const ROUNDS = process.env.TAPELINE_SOAK === undefined ? 0 : 20
 /** The promise is that of the long size: tests share their machine. */
@@ -97,7 +98,7 @@ async function isWellAgain(limitMs: number): Promise<void> {
     async () => (await Promise.all(burst(24))).every(({ status }) => status === 200),
     limitMs,
   )
-  assert.equal((await timed('/ready')).status, 200)
+  await until('it is ready', async () => (await timed('/ready')).status === 200, limitMs, 100)
 }
 
 test('a connection that hangs: 503 with Retry-After in time, and the service goes on when it is back', {
@@ -121,29 +122,30 @@ test('a connection that hangs: 503 with Retry-After in time, and the service goe
   t.diagnostic(`well again after ${Math.round(performance.now() - backMs)} ms`)
 })
 
-/** Everything that looks at accounts waits meanwhile. */
-async function lockFor(ms: number): Promise<void> {
+/** Everything that looks at accounts waits from then on, until what it gives is called. */
+async function lock(): Promise<() => Promise<void>> {
   const blocker = new Client({ connectionString: place.address.replace(/\?.*/, '') })
   await blocker.connect()
   const schema = new URL(place.address).searchParams.get('schema')
   const tables = ['accounts', 'keys', 'budgets'].map((table) => `${schema}.${table}`)
   await blocker.query('BEGIN')
   await blocker.query(`LOCK TABLE ${tables.join(', ')} IN ACCESS EXCLUSIVE MODE`)
-  await wait(ms)
-  await blocker.query('ROLLBACK')
-  await blocker.end()
+  return async () => {
+    await blocker.query('ROLLBACK')
+    await blocker.end()
+  }
 }
 
 test('a full pool: a bounded wait, then 503; nothing collapses', { skip: withoutPostgres }, async (t) => {
-  await isWellAgain(5_000)
-  const locked = lockFor(STATEMENT_SECONDS * 1_000 + 3_000)
-  await wait(100)
+  await isWellAgain(WELL_AGAIN_MS)
+  const unlock = await lock()
+  const locked = wait(STATEMENT_SECONDS * 1_000 + 3_000).then(unlock)
   const answers = await Promise.all(burst(400))
   await locked
   const counts = assertHonest(answers, LIMIT_MS)
   assert.ok((counts[503] ?? 0) > 0)
   t.diagnostic(`${JSON.stringify(counts)}, slowest ${slowest(answers)} ms`)
-  await isWellAgain(5_000)
+  await isWellAgain(WELL_AGAIN_MS)
 })
 
 test(`${ROUNDS} drawn disturbances under load`, {
@@ -161,7 +163,11 @@ test(`${ROUNDS} drawn disturbances under load`, {
       await wait(ms / 10)
       proxy.cut()
     },
-    lock: lockFor,
+    async lock(ms: number) {
+      const unlock = await lock()
+      await wait(ms)
+      await unlock()
+    },
   }
   for (let round = 0; round < ROUNDS; round++) {
     const kind = random.pick(Object.keys(disturbances) as (keyof typeof disturbances)[])

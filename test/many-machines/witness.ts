@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { StoredEvent } from '../../src/store/events.ts'
-import { allEvents } from '../fakes/chain-rig.ts'
+import { allEvents, settled } from '../fakes/chain-rig.ts'
 import { acceptances, assertAddress, assertLog } from '../fakes/chain-truth.ts'
 import { type Answer, ask } from '../fakes/client.ts'
 import { testAddress } from '../fakes/event-writer.ts'
@@ -26,6 +26,8 @@ const PAY_EVERY_MS = SOAK ? 40 : 120
 const CREATE_EVERY_MS = SOAK ? 250 : 500
 /** A caller that heard nothing for so long has been left alone, also by a machine that tests share. */
 const MAX_ANSWER_MS = 60_000
+/** For what comes by itself; how soon is shown elsewhere. */
+const PATIENCE_MS = 180_000
 /** 409: an earlier request with the same idempotency key is not over yet. */
 const EXPECTED = [200, 201, 409, 503]
 const KINDS = ['block_added']
@@ -156,7 +158,8 @@ export async function startWitness(
       await until(
         'the index has reached the end of the chain',
         async () => (await chain.chain.checkpoint())?.hash === machines.node.truth.sink(),
-        60_000,
+        PATIENCE_MS,
+        100,
       )
       // Blocks are recorded beside the chain, on a busy machine after it.
       const last = machines.node.truth.chain().slice(-20)
@@ -166,14 +169,18 @@ export async function startWitness(
           const recorded = blocksOf(await allEvents(chain))
           return last.every(({ mergeSet }) => mergeSet.every((hash) => recorded.has(hash)))
         },
-        60_000,
+        PATIENCE_MS,
         // The whole log is read for it.
         500,
       )
-      await wait(1_500)
+      await settled(chain)
       const events = await allEvents(chain)
       const wanted = events.filter(({ kind }) => KINDS.includes(kind))
-      await until('the stream has brought all', () => streamed.at(-1)?.seq === wanted.at(-1)?.seq, 60_000)
+      await until(
+        'the stream has brought all',
+        () => streamed.at(-1)?.seq === wanted.at(-1)?.seq,
+        PATIENCE_MS,
+      )
       stop.abort()
       stream.close()
       await Promise.all(load)
@@ -211,7 +218,7 @@ export async function startWitness(
       'every event is delivered',
       () => due.every((id) => receiver.accepted.has(id)),
       // A claim of a worker that died runs out.
-      60_000,
+      PATIENCE_MS,
     )
     const byEvent = Map.groupBy(receiver.received, ({ events }) => events[0]?.id)
     for (const [id, attempts] of byEvent) {
@@ -240,7 +247,7 @@ export async function startWitness(
         wrong = all.filter((each) => !/^ticker .* no row at/.test(each))
         return wrong.length === 0
       },
-      60_000,
+      PATIENCE_MS,
       500,
     ).catch(() => assert.deepEqual(wrong, []))
   }
