@@ -11,7 +11,6 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -21,8 +20,8 @@ import { ask } from '../fakes/client.ts'
 import { testAddress } from '../fakes/event-writer.ts'
 import { type SandboxService, useSandboxService } from '../fakes/sandbox-service.ts'
 import { cliJson } from '../fakes/service.ts'
+import { freePort } from '../free-port.ts'
 import { until } from '../until.ts'
-import { portOf } from './port-of.ts'
 import { FULL_PYTHON, SKIP_FRAMES } from './pythons.ts'
 import { OTHER_RUNTIMES } from './runtimes.ts'
 import { signedDeliveries } from './signed-deliveries.ts'
@@ -134,10 +133,7 @@ async function runBlocks(
 }
 
 async function runReceiver(command: string, ...args: string[]): Promise<void> {
-  const probe = createServer()
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve))
-  const port = portOf(probe)
-  await new Promise((resolve) => probe.close(resolve))
+  const port = await freePort()
   const signed = signedDeliveries(Math.floor(Date.now() / 1_000))
   const child = spawn(command, args, {
     env: { ...env, PORT: String(port), WEBHOOK_SECRET: signed.current },

@@ -11,6 +11,7 @@ import { ask } from '../fakes/client.ts'
 import { cliJson, startTestService } from '../fakes/service.ts'
 import { storesIn } from '../fakes/stores.ts'
 import { connectStream, type Frame } from '../fakes/stream-client.ts'
+import { freePort } from '../free-port.ts'
 import { until } from '../until.ts'
 
 interface IndexStatus {
@@ -44,7 +45,8 @@ test('the node forgets while it cannot be reached: the gap is seen wherever the 
     coinbaseMaturity: 30,
   })
   t.after(() => chain.close())
-  let node = await startSandboxNode({ chain, name: 'a' })
+  const port = await freePort()
+  let node = await startSandboxNode({ chain, name: 'a', port })
   t.after(() => node.close())
   const address = node.wallets()[1]?.address ?? ''
   const service = await startTestService({
@@ -77,7 +79,6 @@ test('the node forgets while it cannot be reached: the gap is seen wherever the 
   await until('the first events', () => client.events.length > 0)
   const lastSeq = client.events.at(-1)?.seq ?? 0
 
-  const port = Number(new URL(node.url).port)
   await node.die()
   for (let i = 0; i < 500; i++) chain.chain.step()
   await node.close()

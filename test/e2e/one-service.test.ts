@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { ask } from '../fakes/client.ts'
 import { type ChildService, cliJson, dataFolder, spawnService } from '../fakes/service.ts'
+import { freePort } from '../free-port.ts'
 
 const folder = dataFolder()
 let service: ChildService
@@ -85,10 +85,7 @@ test('of two services that start within a random moment on one empty folder exac
 })
 
 test('while it starts, the port answers 503 with Retry-After; a connection from then does not hold up the stop', async () => {
-  const free = createServer()
-  await new Promise<void>((resolve) => free.listen(0, '127.0.0.1', resolve))
-  const { port } = free.address() as { port: number }
-  await new Promise((resolve) => free.close(resolve))
+  const port = await freePort()
   const fresh = dataFolder()
   const child = spawn(process.execPath, ['src/main.ts', 'serve'], {
     cwd: join(import.meta.dirname, '..', '..'),
