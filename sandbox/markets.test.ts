@@ -18,6 +18,7 @@ type Ready = Required<MarketsReady>
 
 const ENTRY = join(import.meta.dirname, 'markets.ts')
 const DAY_MS = 86_400_000
+const ENOUGH_FRAMES = 240
 const MEASURED_MS = process.env.TAPELINE_SOAK === undefined ? 3_000 : 60_000
 const noProc = existsSync('/proc/self/stat') ? false : 'needs /proc'
 
@@ -175,6 +176,10 @@ test('a client of every stream and every running market costs a small part of a 
   const counts = () => [stream, kalshi, prices, ...clients].map((client) => client.texts.length)
   const [cpu, before, started] = [cpuMs(child.pid), counts(), performance.now()]
   await wait(MEASURED_MS)
+  // However much of the machine it gets, both of them send.
+  await until('frames of both', () =>
+    [0, 1].every((i) => (counts()[i] as number) - (before[i] as number) > ENOUGH_FRAMES),
+  )
   const seconds = (performance.now() - started) / 1_000
   const share = (cpuMs(child.pid) - cpu) / 1_000 / seconds
   const rates = counts().map((count, i) => Math.round((count - (before[i] as number)) / seconds))
@@ -183,7 +188,6 @@ test('a client of every stream and every running market costs a small part of a 
   )
   // In the hour before the daily contracts close there are no hourly ones beside them.
   assert.ok(tickers.length >= 320, `${tickers.length} strikes`)
-  assert.ok((rates[0] as number) > 80 && (rates[1] as number) > 80)
   assert.ok(share < 0.25, `${share}`)
   for (const client of [stream, prices, kalshi, ...clients]) client.close()
 })

@@ -7,6 +7,8 @@ import { systemClock } from './clock.ts'
 import { createLogger } from './log.ts'
 import { superviseThread } from './supervise-thread.ts'
 
+/** Less than a thread that can end is given; where tests share their machine it may have to wait for its turn. */
+const AT_ONCE_MS = process.env.TAPELINE_SOAK === undefined ? 6_000 : 2_000
 const FAKES = join(import.meta.dirname, '..', '..', 'test', 'fakes')
 
 for (const kind of ['speaking', 'mute'])
@@ -17,7 +19,7 @@ for (const kind of ['speaking', 'mute'])
       timeout: 60_000,
     })
     assert.equal(status, 3)
-    assert.ok(Number(stdout) < 2_000, `closed after ${stdout} ms`)
+    assert.ok(Number(stdout) < AT_ONCE_MS, `closed after ${stdout} ms`)
     assert.ok(performance.now() - startedMs < 30_000)
   })
 

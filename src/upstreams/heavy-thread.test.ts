@@ -59,7 +59,7 @@ test('the queue is bounded, and a cancelled call leaves it', async (t) => {
 test('a call that outlives its limit is a fault and the next one gets a fresh socket', async (t) => {
   const { node, thread } = await started(t)
   node.hang()
-  const hung = await thread.call('a', 'getBlocks', PARAMS, { timeoutMs: 100 })
+  const hung = await thread.call('a', 'getBlocks', PARAMS, { timeoutMs: 1_000 })
   assert.ok(hung.kind === 'fault' && hung.fault === 'timeout' && hung.sent)
   node.resume()
   assert.equal((await thread.call('a', 'getBlocks', PARAMS, { timeoutMs })).kind, 'result')

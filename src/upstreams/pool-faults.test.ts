@@ -164,14 +164,14 @@ test('wrong network: it gets no calls, not even as the last node', async (t) => 
 test('slow: reads are answered by a fast node long before the slow one would have', async (t) => {
   const { nodes, pool } = await three(t)
   await readsSucceed(pool, 20)
-  nodes[0].delayMs = 6_000
+  nodes[0].delayMs = 20_000
   const tookMs: number[] = []
   for (let i = 0; i < 20; i++) {
     const startedMs = performance.now()
-    assert.equal(kind(await pool.callRaw('getSink', {}, { deadlineMs: 9_000 })), 'ok')
+    assert.equal(kind(await pool.callRaw('getSink', {}, { deadlineMs: 30_000 })), 'ok')
     tookMs.push(performance.now() - startedMs)
   }
-  assert.ok(Math.max(...tookMs) < 4_000, `slowest read ${Math.max(...tookMs)} ms`)
+  assert.ok(Math.max(...tookMs) < 15_000, `slowest read ${Math.max(...tookMs)} ms`)
 })
 
 test('when all nodes are unhealthy they are still used', async (t) => {
@@ -256,7 +256,7 @@ test('a submit that hung on one node and is known at the next is a success with 
       return undefined
     })
   }
-  const outcome = await submitTo(pool, 3_000)
+  const outcome = await submitTo(pool, 6_000)
   assert.ok(outcome.ok, JSON.stringify(outcome))
   assert.equal(outcome.bytes.toString(), `{"transactionId":"${HASH}"}`)
   assert.equal(outcome.inDoubt, true)

@@ -10,6 +10,8 @@ import { StoreUnavailableError } from '../core/store-unavailable.ts'
 import { systemClock } from '../kit/clock.ts'
 
 const QUICK = { retryDelaysMs: [50, 50, 50, 50, 50, 50, 50] }
+/** For an answer: so long that a machine that others share is quicker. */
+const PATIENT_MS = 40_000
 const IMPATIENT = { ...QUICK, answerLimitMs: 400 }
 
 async function setUp(t: TestContext, webhooks: RigOptions['webhooks'] = QUICK) {
@@ -143,7 +145,7 @@ test('410 disables the subscription with the reason; pending deliveries continue
 })
 
 test('a receiver that hangs does not delay another one', async (t) => {
-  const { rig, subscribe } = await setUp(t, { ...QUICK, answerLimitMs: 5_000 })
+  const { rig, subscribe } = await setUp(t, { ...QUICK, answerLimitMs: PATIENT_MS })
   const stuck = await startReceiver(hang)
   await subscribe(stuck)
   const quick = await startReceiver()
@@ -153,8 +155,8 @@ test('a receiver that hangs does not delay another one', async (t) => {
   const startedMs = performance.now()
   await rig.emitBlocks(200)
   await until('the quick one has all', () => quick.accepted.size === 250)
-  // Less than one answer of the stuck one may take, on a machine that tests share.
-  assert.ok(performance.now() - startedMs < 4_000, `${performance.now() - startedMs} ms`)
+  // Less than one answer of the stuck one may take.
+  assert.ok(performance.now() - startedMs < PATIENT_MS / 2, `${performance.now() - startedMs} ms`)
 })
 
 for (const [name, first] of [
@@ -162,7 +164,7 @@ for (const [name, first] of [
   ['answer quickly and then hang', 1],
 ] as const) {
   test(`seventy receivers that ${name} do not delay another one`, async (t) => {
-    const { rig, subscribe } = await setUp(t)
+    const { rig, subscribe } = await setUp(t, { ...QUICK, answerLimitMs: PATIENT_MS })
     const owners = await Promise.all([1, 2, 3, 4].map((n) => rig.createOwner(`many${n}@example.com`)))
     const dead = await startReceiver(first === 0 ? hang : accept)
     t.after(() => dead.close())
@@ -181,8 +183,8 @@ for (const [name, first] of [
     await rig.emitBlocks(100)
     await until('100 events at the quick one', () => quick.accepted.size === 100)
     const tookMs = performance.now() - startedMs
-    // Far below the 15 s that a receiver may take.
-    assert.ok(tookMs < 8_000, `${tookMs} ms`)
+    // Far below what a receiver may take.
+    assert.ok(tookMs < PATIENT_MS / 2, `${tookMs} ms`)
     t.diagnostic(`${Math.round(tookMs)} ms`)
     assert.ok(dead.received.length > 70 * first, 'the others were tried as well')
     // One that arrives when all attempts of the others are old has as many slots.
@@ -190,7 +192,7 @@ for (const [name, first] of [
     const late = await startReceiver()
     await subscribe(late)
     await rig.emitBlocks(50)
-    await until('50 events at the late one', () => late.accepted.size === 50, 8_000)
+    await until('50 events at the late one', () => late.accepted.size === 50, PATIENT_MS / 2)
   })
 }
 
@@ -219,10 +221,10 @@ test('events of a batch that come one by one leave together, 200 ms after the fi
     await rig.emitBlocks(1)
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
-  const emittedMs = performance.now() - startedMs
   await until('8 events', () => receiver.accepted.size === 8)
-  assert.ok(receiver.received.length <= Math.ceil(emittedMs / 200) + 1, `${receiver.received.length} posts`)
-  assert.ok(performance.now() - startedMs >= 200, 'the first waits for the others')
+  const tookMs = performance.now() - startedMs
+  assert.ok(receiver.received.length <= Math.ceil(tookMs / 200) + 1, `${receiver.received.length} posts`)
+  assert.ok(tookMs >= 200, 'the first waits for the others')
 
   const before = receiver.received.length
   await rig.emitBlocks(1)
@@ -256,7 +258,7 @@ test('exhausted credits pause delivery and events stay pending; new credits resu
   await until('five events', () => receiver.accepted.size === 5)
   await until('35 kept', async () => (await rig.webhooks.status()).pending === 35)
   await rig.accounts.setCredits(accountId, 1_000)
-  await until('the rest', () => receiver.accepted.size === 40, 14_000)
+  await until('the rest', () => receiver.accepted.size === 40)
 })
 
 test('a batch that the credits do not cover is sent in part, and the rest stays pending', async (t) => {
@@ -269,7 +271,7 @@ test('a batch that the credits do not cover is sent in part, and the rest stays 
   await until('pause', () => rig.webhooks.pauseOf(subscription.id) === 'credits_exhausted')
   await until('99 credits', async () => (await rig.creditsUsed(owner.accountId)) === 99)
   await rig.accounts.setCredits(owner.accountId, 10)
-  await until('the last one', () => receiver.accepted.size === 100, 12_000)
+  await until('the last one', () => receiver.accepted.size === 100)
 })
 
 test('after a rotation both secrets verify, until the old one expires', async (t) => {

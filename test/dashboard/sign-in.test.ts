@@ -62,13 +62,14 @@ test('concurrent guesses in many spellings are slowed; the owner passes, on a kn
   assert.equal(forged.status, 401)
   assert.ok(forged.ms > 500, `${forged.ms}`)
   // The quickest of several: a busy machine delays single answers, a wait would delay all of them.
+  const enoughMs = Math.max(WAIT_NOW_MS, 2 * first.ms)
   let knownMs = Number.POSITIVE_INFINITY
-  for (let tries = 0; tries < 10 && knownMs >= WAIT_NOW_MS; tries++) {
+  for (let tries = 0; tries < 10 && knownMs >= enoughMs; tries++) {
     const known = await signIn('owner@example.com', PASSWORD, '192.0.2.1', first.device)
     assert.equal(known.status, 200)
     knownMs = Math.min(knownMs, known.ms)
   }
-  assert.ok(knownMs < WAIT_NOW_MS, `the known device waited: ${knownMs}`)
+  assert.ok(knownMs < enoughMs, `the known device waited: ${knownMs}`)
   const stranger = await signIn('owner@example.com', PASSWORD, '192.0.2.3')
   assert.equal(stranger.status, 200, 'the right password passes, after its wait')
   assert.ok(stranger.ms >= WAIT_NOW_MS)

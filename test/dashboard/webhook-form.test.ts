@@ -20,6 +20,7 @@ describe('the form of a webhook', { skip }, () => {
   let receiver: Receiver
   let writer: ReturnType<typeof openEventWriter>
   let page: Page
+  let writtenMs = 0
 
   before(async () => {
     service = await startTestService({
@@ -27,6 +28,15 @@ describe('the form of a webhook', { skip }, () => {
     })
     receiver = await startReceiver()
     writer = openEventWriter(service.folder)
+    const nowMs = Date.now()
+    writtenMs = nowMs
+    await appendEvents(
+      writer.chain,
+      Array.from({ length: SECONDS * BLOCKS_PER_SECOND }, (_, index) => ({
+        ...blockEvent(index),
+        createdAtMs: Math.round(nowMs - SECONDS * 1000 + (index * 1000) / BLOCKS_PER_SECOND),
+      })),
+    )
     page = (await chromium.open(service.url)).page
     await signUp(page, 'hooks@example.com')
   })
@@ -60,14 +70,6 @@ describe('the form of a webhook', { skip }, () => {
   })
 
   test('each kind shows its events and cost per day, and the form the sum of the chosen ones', async () => {
-    const writtenMs = Date.now()
-    await appendEvents(
-      writer.chain,
-      Array.from({ length: SECONDS * BLOCKS_PER_SECOND }, (_, index) => ({
-        ...blockEvent(index),
-        createdAtMs: Math.round(writtenMs - SECONDS * 1000 + (index * 1000) / BLOCKS_PER_SECOND),
-      })),
-    )
     await open()
     // What is measured is the last minute, of which nothing was written since.
     const text = (await expected('block_added').getByText(/a day/).textContent()) ?? ''

@@ -34,6 +34,7 @@ import { type ManualClock, manualClock } from '../fakes/manual-clock.ts'
 import { canMount } from '../fakes/sandbox-service.ts'
 import { dataFolder } from '../fakes/service.ts'
 import { seededRandom } from '../seeded-random.ts'
+import { until } from '../until.ts'
 import { START_MS } from './drawn-data.ts'
 import { fillStores, servedOf } from './filled-store.ts'
 import { CONTINUED, folderHashes, tableHashes, withoutContinued } from './table-hashes.ts'
@@ -215,8 +216,13 @@ test('all files are of one instant, while another process writes to them in turn
       return n
     })
   const seen: number[][] = []
+  const written = new DatabaseSync(files[0] ?? '', { timeout: 10_000 })
+  t.after(() => written.close())
+  const lastStep = () => Number(written.prepare('SELECT max(n) AS last FROM steps').get()?.last)
   for (let i = 0; i < SNAPSHOTS; i++) {
     await wait(1)
+    const before = seen.at(-1)?.[0] ?? 0
+    await until('another step', () => lastStep() > before, 60_000, 1)
     const snapshot = await snapshotFolder(data, systemClock)
     seen.push(countsOf(files.flatMap((file) => snapshot.databases.get(basename(file)) ?? [])))
     snapshot.close()

@@ -212,13 +212,13 @@ test('a request in progress outlives the idle timeout', async (t) => {
 })
 
 test('closing ends idle connections at once and busy ones with their answer', async (t) => {
-  const { port, fastHttp } = await start(t, { '/slow': later(100), '/a': plain })
+  const { port, fastHttp, log } = await start(t, { '/slow': later(1_000), '/a': plain })
   const idle = open(port)
   const busy = open(port)
   idle.socket.write(get('/a'))
   await until('answers', () => answersIn(idle.text()) === 1)
   busy.socket.write(get('/slow') + get('/a'))
-  await wait(30)
+  await until('the slow one is under way', () => log.includes('fast GET /slow'))
   fastHttp.close()
   await idle.closed
   await busy.closed
