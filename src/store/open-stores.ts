@@ -1,12 +1,15 @@
 /**
  * Opens stores by address. The only place that names an engine: everything else knows the ports. An address is a
  * plain value, so that a thread opens the same stores as the one that started it.
+ *
+ * Loaded at once is what opens the embedded engine. Everything else is loaded where it is needed: each thread would
+ * keep it in memory, and a hundred files would delay its start.
  */
+import { createRequire } from 'node:module'
 import type { Clock } from '../kit/clock.ts'
 import type { RandomBytes } from '../kit/random.ts'
-import { BACKUP_LOCK, kindOf } from './backup/about-folder.ts'
-import { type MakeBackupOptions, makeBackup } from './backup/make-backup.ts'
-import { checkChunks, listManifests, type RestoreOptions, restoreBackup } from './backup/restore-backup.ts'
+import type { MakeBackupOptions } from './backup/make-backup.ts'
+import type { RestoreOptions } from './backup/restore-backup.ts'
 import {
   type BackupEntry,
   type BackupFault,
@@ -24,21 +27,9 @@ import {
   parsePostgresAddress,
   shownAddress,
 } from './postgres/address.ts'
-import { backupServer, checkBaseBackups, listBaseBackups } from './postgres/backup.ts'
-import { checkServer } from './postgres/check.ts'
-import { openServerSource, openServerTarget } from './postgres/copy-side.ts'
-import { distributeTables } from './postgres/distribute.ts'
-import { restoreServer } from './postgres/restore.ts'
-import { openPostgresStores } from './postgres/stores.ts'
-import { planSchemaUpgrades, upgradeSchemas } from './postgres/upgrade.ts'
-import { snapshotFolder } from './sqlite/backup-source.ts'
 import { DEFAULT_CACHE_MB } from './sqlite/cache-sizes.ts'
-import { checkFolder } from './sqlite/check.ts'
-import { openFolderSource, openFolderTarget } from './sqlite/copy-side.ts'
 import { tryLock } from './sqlite/folder-lock.ts'
-import { openRestoreTarget } from './sqlite/restore-target.ts'
 import { openSqliteStores, type SqliteAddress } from './sqlite/stores.ts'
-import { planFolderUpgrade, upgradeFolder } from './sqlite/upgrade.ts'
 import type { Stores } from './stores.ts'
 
 export { CopyRefusedError } from './copy/copy-side.ts'
@@ -56,6 +47,9 @@ export { watchFiles } from './sqlite/watch-files.ts'
 export type { Stores } from './stores.ts'
 
 export type StoreAddress = SqliteAddress | PostgresAddress
+
+/** At once, so that callers need not wait where a store is opened. */
+const load = createRequire(import.meta.url)
 
 export interface StorePorts {
   /** In place of the engine's own chance, for the names that it gives. */
@@ -79,12 +73,15 @@ export function describeAddress(address: StoreAddress): string {
 
 export function openStores(address: StoreAddress, clock: Clock, ports: StorePorts = {}): Stores {
   const deps = { clock, ...ports }
-  return address.engine === 'sqlite' ? openSqliteStores(address, deps) : openPostgresStores(address, deps)
+  if (address.engine === 'sqlite') return openSqliteStores(address, deps)
+  const postgres = load('./postgres/stores.ts') as typeof import('./postgres/stores.ts')
+  return postgres.openPostgresStores(address, deps)
 }
 
 /** Looks at the store as a whole; nothing is created or changed. */
 export async function checkStore(address: StoreAddress): Promise<Finding[]> {
-  return address.engine === 'sqlite' ? checkFolder(address.folder) : checkServer(address)
+  if (address.engine === 'sqlite') return (await import('./sqlite/check.ts')).checkFolder(address.folder)
+  return (await import('./postgres/check.ts')).checkServer(address)
 }
 
 /** Spreads the big tables over the servers of a distributed PostgreSQL. */
@@ -94,17 +91,21 @@ export async function distributeStore(
 ): Promise<Distributed[]> {
   if (address.engine === 'sqlite')
     throw new StoreOpenError('Only a store in PostgreSQL can be spread over several servers.')
-  return distributeTables(address, options)
+  return (await import('./postgres/distribute.ts')).distributeTables(address, options)
 }
 
 /** Brings the tables to the version of this release; StoreOpenError where they are newer. */
 export async function upgradeStore(address: StoreAddress, clock: Clock): Promise<Upgrade[]> {
-  return address.engine === 'sqlite' ? upgradeFolder(address.folder, clock) : upgradeSchemas(address)
+  if (address.engine === 'sqlite')
+    return (await import('./sqlite/upgrade.ts')).upgradeFolder(address.folder, clock)
+  return (await import('./postgres/upgrade.ts')).upgradeSchemas(address)
 }
 
 /** What `upgradeStore` will do; nothing is changed. */
 export async function planUpgrade(address: StoreAddress): Promise<UpgradePlan[]> {
-  return address.engine === 'sqlite' ? planFolderUpgrade(address.folder) : planSchemaUpgrades(address)
+  if (address.engine === 'sqlite')
+    return (await import('./sqlite/upgrade.ts')).planFolderUpgrade(address.folder)
+  return (await import('./postgres/upgrade.ts')).planSchemaUpgrades(address)
 }
 
 /** Backs up everything, while services work on it. BackupRefusedError says why nothing was backed up. */
@@ -112,15 +113,20 @@ export async function backupStore(
   address: StoreAddress,
   { clock, ...options }: Omit<MakeBackupOptions, 'takeSnapshot' | 'lock'> & { clock: Clock },
 ): Promise<BackupSummary> {
+  const { BACKUP_LOCK } = await import('./backup/about-folder.ts')
   const lock = (folder: string) => tryLock(folder, BACKUP_LOCK, clock)
-  return address.engine === 'sqlite'
-    ? makeBackup({ ...options, lock, takeSnapshot: () => snapshotFolder(address.folder, clock) })
-    : backupServer(address, { ...options, lock })
+  if (address.engine !== 'sqlite')
+    return (await import('./postgres/backup.ts')).backupServer(address, { ...options, lock })
+  const { makeBackup } = await import('./backup/make-backup.ts')
+  const { snapshotFolder } = await import('./sqlite/backup-source.ts')
+  return makeBackup({ ...options, lock, takeSnapshot: () => snapshotFolder(address.folder, clock) })
 }
 
 /** Newest first. */
 export async function listBackups(from: string): Promise<BackupEntry[]> {
-  return (await kindOf(from)) === 'postgres' ? listBaseBackups(from) : listManifests(from)
+  return (await isOfServer(from))
+    ? (await import('./postgres/backup.ts')).listBaseBackups(from)
+    : (await import('./backup/restore-backup.ts')).listManifests(from)
 }
 
 /** Reads everything in a folder of backups. */
@@ -128,7 +134,9 @@ export async function checkBackups(
   from: string,
   onProgress: (progress: BackupProgress) => void,
 ): Promise<{ backups: number; faults: BackupFault[] }> {
-  return (await kindOf(from)) === 'postgres' ? checkBaseBackups(from) : checkChunks(from, onProgress)
+  return (await isOfServer(from))
+    ? (await import('./postgres/backup.ts')).checkBaseBackups(from)
+    : (await import('./backup/restore-backup.ts')).checkChunks(from, onProgress)
 }
 
 /**
@@ -139,14 +147,23 @@ export async function restoreStore(
   { to, dataFolder }: { to: string | undefined; dataFolder: string },
   { clock, ...options }: Omit<RestoreOptions, 'openTarget'> & { clock: Clock },
 ): Promise<RestoreSummary> {
-  if ((await kindOf(options.from)) !== 'postgres')
+  if (!(await isOfServer(options.from))) {
+    const { restoreBackup } = await import('./backup/restore-backup.ts')
+    const { openRestoreTarget } = await import('./sqlite/restore-target.ts')
     return restoreBackup({
       ...options,
       openTarget: (backup) => openRestoreTarget(to ?? dataFolder, backup, clock),
     })
+  }
   if (to === undefined)
     throw new BackupRefusedError('These are backups of PostgreSQL: --to names an empty folder for its files.')
-  return restoreServer({ ...options, to })
+  return (await import('./postgres/restore.ts')).restoreServer({ ...options, to })
+}
+
+/** Whether a folder of backups is of a PostgreSQL server. */
+async function isOfServer(folder: string): Promise<boolean> {
+  const { kindOf } = await import('./backup/about-folder.ts')
+  return (await kindOf(folder)) === 'postgres'
 }
 
 /** Both sides of a copy from one engine to the other; closed by the caller. CopyRefusedError where a service runs. */
@@ -161,10 +178,15 @@ export async function openCopy(
         ? 'Both are folders: stop the service and copy the files.'
         : 'Both are PostgreSQL: pg_dump and pg_restore copy it.',
     )
+  const folders = await import('./sqlite/copy-side.ts')
+  const servers = await import('./postgres/copy-side.ts')
   const source =
-    from.engine === 'sqlite' ? openFolderSource(from.folder, clock) : await openServerSource(from)
+    from.engine === 'sqlite'
+      ? folders.openFolderSource(from.folder, clock)
+      : await servers.openServerSource(from)
   try {
-    const target = to.engine === 'sqlite' ? openFolderTarget(to.folder, clock) : await openServerTarget(to)
+    const target =
+      to.engine === 'sqlite' ? folders.openFolderTarget(to.folder, clock) : await servers.openServerTarget(to)
     return { source, target }
   } catch (error) {
     await source.close()
