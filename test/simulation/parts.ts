@@ -20,8 +20,8 @@ export const PARTS: readonly PartKind[] = [
   chainReadersKind,
 ]
 
-/** Only when they are named: two simulated hours of the first cost more than all others, the other is new. */
-const UNSETTLED = ['polymarket', 'chain-readers']
+/** Only when it is named: two simulated hours of it cost more than all others. */
+const UNSETTLED = ['polymarket']
 
 /** The parts of a seed's world: mostly one. */
 export function drawParts(random: Random): PartKind[] {

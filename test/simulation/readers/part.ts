@@ -262,7 +262,8 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
     for (const fact of facts) {
       const record = await jobs.getSubscription(fact.id)
       if (record?.active !== false) continue
-      await first.up?.webhooks?.subscriptions.patch(ownerOf, fact.id, { active: true }).catch(() => undefined)
+      const asked = first.process?.isStopped ? undefined : first.up?.webhooks
+      await asked?.subscriptions.patch(ownerOf, fact.id, { active: true }).catch(() => undefined)
       const again = await jobs.getSubscription(fact.id)
       if (again?.active !== true) continue
       await truth.readOn()
