@@ -13,9 +13,10 @@ const RECORD_FILE = new URL('./record-worker.ts', import.meta.url)
 const STATUS_FRESH_MS = 20_000
 /**
  * Far more than the recorders of all venues hold, and small enough that V8 collects garbage when the heap has grown
- * by a third: with its default maximum the heap may grow to four times of what is in use.
+ * by a third: with its default maximum the heap may grow to four times of what is in use. Rows wait for a second until
+ * they are written: young objects have room for longer than that, or they would be collected among the old ones.
  */
-const HEAP_LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 16 }
+const HEAP_LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 32 }
 
 type SourceReport = RecordMessage['sources'][number]
 
