@@ -222,14 +222,6 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
         withoutRequests.some((span) => span.fromMs < atMs + REQUESTED_WITHIN_MS && span.toMs > atMs),
     )
 
-  /** A silence as each run of the recorder saw it: one that starts in the middle knows only what is left of it. */
-  const seenOf = (whole: (typeof quiet)[number]) => [
-    whole,
-    ...restarts
-      .filter((atMs) => whole.lengthMs > 0 && atMs > whole.fromMs && atMs < whole.toMs)
-      .map((fromMs) => ({ fromMs, toMs: whole.toMs, lengthMs: whole.toMs - fromMs })),
-  ]
-
   async function compare(fromMs: number, toMs: number, rangeOf?: Subject['rangeOf']): Promise<string[]> {
     const wrong: string[] = []
     for (const symbol of world.symbols)
@@ -244,7 +236,7 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
             if (!isLostForGood(venue, dataset, interval)) return []
             // The venue's count of their minute proves them.
             if (dataset === 'trades' || dataset === 'candles') return []
-            return quiet.flatMap(seenOf).filter(({ lengthMs }) => lengthMs < noticedMs(dataset, interval))
+            return quiet.filter(({ lengthMs }) => lengthMs < noticedMs(dataset, interval))
           },
           ...(rangeOf === undefined ? {} : { rangeOf }),
         })),

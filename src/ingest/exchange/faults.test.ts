@@ -178,9 +178,10 @@ interface Window {
 function windowOf({ fault, fromMs, toMs }: Begun, feed: Feed): Window | undefined {
   if (!isLostForGood(feed)) return undefined
   const { kind, venue } = fault
-  const earlyMs = (EVERY_MS[feed.dataset] ?? 0) + (venue === 'perp' ? LATENCY_MS : 0) + SLACK_MS
+  const everyMs = EVERY_MS[feed.dataset] ?? 0
+  const earlyMs = everyMs + (venue === 'perp' ? LATENCY_MS : 0) + SLACK_MS
   const channels = channelsAt(venue).length
-  const againMs = upAt(venue, (up) => up === channels, toMs) + SLACK_MS
+  const againMs = upAt(venue, (up) => up === channels, toMs) + everyMs + SLACK_MS
   // Without numbers the count of the minute shows what is missing.
   const isCounted = venue === 'perp' && ['trades', 'candles'].includes(feed.dataset)
   const minuteMs = Math.floor(fromMs / MINUTE_MS) * MINUTE_MS

@@ -28,6 +28,7 @@ import { closeNumberedSeconds } from './close-numbered-seconds.ts'
 import type { SecondCloser } from './close-seconds.ts'
 import { closeVenueSeconds } from './close-venue-seconds.ts'
 import { followTrades, type TradeFollower } from './follow-trades.ts'
+import { observeStreamed, type StreamedFeeds } from './observe-streamed.ts'
 import { proveMinutes } from './prove-minutes.ts'
 import { fundingRow, putFunding } from './request-derivatives.ts'
 import type { UnclosedTrades } from './resume.ts'
@@ -65,6 +66,7 @@ export class SymbolRecorder implements LiveRecorder {
   private readonly flow: FlowCloser | undefined
   private readonly books = sampleBook({ staleAfterMs: BOOK_STALE_MS, graceMs: BOOK_GRACE_MS })
   private readonly ticker = new TickerSampler()
+  private readonly streamed: StreamedFeeds
   private hasBegun = false
   /** When minutes that the venue has not published yet are requested again. */
   private askMinutesMs = 0
@@ -99,6 +101,7 @@ export class SymbolRecorder implements LiveRecorder {
     const flowProver = plan.hasFlow ? proverOf(MINUTE_MS) : undefined
     this.flow = flowProver && follower && closeFlow(parts, fromMs, flowProver, follower)
     this.minutes = closeMinutes(parts, fromMs)
+    this.streamed = observeStreamed(parts)
     this.follower = follower
     this.derivatives = derivatives
   }
@@ -126,6 +129,7 @@ export class SymbolRecorder implements LiveRecorder {
   observe(observation: DataObservation): void {
     const { parts } = this
     this.receivedMs.set(observation.kind, observation.receivedMs)
+    this.streamed.receive(observation)
     switch (observation.kind) {
       case 'candle':
         if (observation.interval === '1s') this.seconds.receive(observation)
@@ -170,6 +174,7 @@ export class SymbolRecorder implements LiveRecorder {
   }
 
   begins(topic: Topic, atMs: number): void {
+    this.streamed.begins(topic)
     // The venue also sends trades of the time before, which are no whole second.
     if (topic === 'trades' && this.parts.plan.secondsFrom === 'trades')
       this.seconds.begin(Math.ceil(atMs / SECOND_MS) * SECOND_MS)
@@ -183,6 +188,7 @@ export class SymbolRecorder implements LiveRecorder {
     this.lose(this.feeds.ticker, this.ticker.takeLost())
     this.parts.writer.put(this.feeds.ticker, this.ticker.take(receivedToMs))
     this.derivatives.show(nowMs, receivedToMs)
+    this.streamed.show()
   }
 
   sample(_nowMs: number, receivedToMs: number): void {

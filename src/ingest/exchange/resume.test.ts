@@ -9,7 +9,7 @@ import { retractUnreceived } from './resume.ts'
 
 const START_MS = Date.parse('2026-11-10T10:00:00Z')
 
-test('what is only streamed: the last moments before an end are observed up to the last row, at most so long back', async () => {
+test('single trades: the last moments before an end are observed up to the last row, at most so long back', async () => {
   const store = await storesIn(':memory:', manualClock(START_MS)).environment('test')
   const { coverage } = store
   const trades = feedOf('trades', 'perpdex', 'BTC')

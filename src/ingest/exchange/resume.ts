@@ -1,8 +1,9 @@
 /**
  * What a start does with the run before it. Time that was observed live but not confirmed by the venue before the end
  * is retracted where it can be requested again: the closing of minutes and the backfill
- * then do their work. Where it cannot, the last moments are retracted to the last row: a venue that was late at the
- * end had not sent them yet. Seconds built from trades without numbers cannot be requested: they are built again from
+ * then do their work. Single trades cannot: their last moments are retracted to the last row, since a venue that was late
+ * at the end had not sent them yet. What else is only streamed was never observed after its last data
+ * (observe-streamed.ts). Seconds built from trades without numbers cannot be requested: they are built again from
  * the trades that were stored, and closed with their minute as if nothing had happened.
  */
 import { INTERVAL_MS } from '../../core/interval.ts'
@@ -32,30 +33,22 @@ export async function retractUnconfirmed(
   await write({ coverage: finality.map(({ feed, before }) => retracted(feed, before, nowMs)) })
 }
 
-/** For data that is only streamed: how late it may arrive, and how much time a row covers. */
-const STREAMED_ONLY = {
-  trades: { lateMs: 15_000, rowMs: 1 },
-  ticker: { lateMs: 15_000, rowMs: INTERVAL_MS['1s'] },
-  snapshots: { lateMs: 6_000, rowMs: 1 },
-  liquidations: { lateMs: 1_000, rowMs: 1 },
-} as const
+/** How late a trade may arrive. */
+const TRADES_LATE_MS = 15_000
 
 export async function retractUnreceived(
   { series, coverage, write }: Stores,
-  plan: ExchangePlan,
+  { source }: ExchangePlan,
   symbol: AssetSymbol,
   nowMs: number,
 ): Promise<void> {
-  for (const dataset of ['trades', 'ticker', 'snapshots', 'liquidations'] as const) {
-    const { lateMs, rowMs } = STREAMED_ONLY[dataset]
-    const [info] = await series.feeds({ dataset, source: plan.source, symbol })
-    if (info?.lastTs === undefined) continue
-    const feed = feedOf(dataset, plan.source, symbol)
-    const { observed } = await coverage.read([feed], info.lastTs - lateMs, nowMs)
-    const endMs = observed.at(-1)?.to ?? 0
-    const fromMs = Math.max(info.lastTs + rowMs, endMs - lateMs)
-    await write({ coverage: [retracted(feed, fromMs, nowMs)] })
-  }
+  const [info] = await series.feeds({ dataset: 'trades', source, symbol })
+  if (info?.lastTs === undefined) return
+  const feed = feedOf('trades', source, symbol)
+  const { observed } = await coverage.read([feed], info.lastTs - TRADES_LATE_MS, nowMs)
+  const endMs = observed.at(-1)?.to ?? 0
+  const fromMs = Math.max(info.lastTs + 1, endMs - TRADES_LATE_MS)
+  await write({ coverage: [retracted(feed, fromMs, nowMs)] })
 }
 
 type UnclosedTrade = TradeFact & { readonly id: string }

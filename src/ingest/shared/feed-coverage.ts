@@ -34,6 +34,8 @@ export class FeedCoverage implements TrackedFeed {
   private coveredToMs = 0
   /** When coverage began, until some of it is recorded. */
   private beganMs: number | undefined
+  /** Of the gap before it. */
+  private reasonBefore: GapReason | undefined
   private confirmedToMs = 0
   private limitMs = Number.POSITIVE_INFINITY
   private openGap: { fromMs: number; reason: GapReason } | undefined
@@ -57,6 +59,7 @@ export class FeedCoverage implements TrackedFeed {
     this.beganMs = atMs
     this.coveredToMs = Math.max(atMs, this.confirmedToMs)
     this.recordOpenGap(atMs)
+    this.reasonBefore = this.openGap?.reason
     this.openGap = undefined
   }
 
@@ -112,8 +115,10 @@ export class FeedCoverage implements TrackedFeed {
     this.limitMs = toMs
   }
 
-  /** Nothing before this instant is known to be complete: what is not recorded yet begins here. */
+  /** Nothing before this instant is known to be complete: what is not recorded yet begins here, and a gap ends here. */
   startAt(atMs: number): void {
+    if (this.beganMs !== undefined && this.reasonBefore !== undefined)
+      this.writer.gap(this.feed, this.beganMs, atMs, this.reasonBefore)
     this.coveredToMs = Math.max(this.coveredToMs, atMs)
   }
 
