@@ -16,7 +16,7 @@ const STATUS_FRESH_MS = 20_000
  * by a third: with its default maximum the heap may grow to four times of what is in use. Rows wait for a second until
  * they are written: young objects have room for longer than that, or they would be collected among the old ones.
  */
-const HEAP_LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 32 }
+const HEAP_LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 24 }
 
 type SourceReport = RecordMessage['sources'][number]
 
