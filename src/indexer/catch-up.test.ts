@@ -5,6 +5,8 @@ import { assertLog } from '../../test/fakes/chain-truth.ts'
 import { GAP_KIND, readGapEvent } from '../events/gap-event.ts'
 import { systemClock } from '../kit/clock.ts'
 
+const isOfChain = ({ reason }: { reason: string }) => reason === 'pruned'
+
 test('what the node no longer has becomes a recorded gap, and the index continues after it', async (t) => {
   const rig = await startChainRig({
     seed: 6,
@@ -24,15 +26,18 @@ test('what the node no longer has becomes a recorded gap, and the index continue
 
   for (let i = 0; i < 500; i++) rig.chain.chain.step()
   const second = await rig.follow()
-  await caughtUp(second.database, () => node.truth.sink(), 20_000)
-  const [gap, ...more] = await second.database.chain.gaps()
+  await caughtUp(second.database, () => node.truth.sink())
+  // Where the chain is followed again before the blocks are, the blocks of that range are reported as missing, too.
+  const [gap, ...more] = (await second.database.chain.gaps()).filter(isOfChain)
   assert.deepEqual(more, [])
   assert.equal(gap?.fromHash, from?.hash)
   assert.equal(gap?.fromTimeMs, from?.timeMs)
   assert.equal(gap?.reason, 'pruned')
   assert.ok((gap?.toTimeMs ?? 0) > (gap?.fromTimeMs ?? Number.POSITIVE_INFINITY))
   assert.equal(await second.database.chain.coverageFromMs(), gap?.toTimeMs)
-  const [recorded, ...others] = (await allEvents(second.database)).filter(({ kind }) => kind === GAP_KIND)
+  const [recorded, ...others] = (await allEvents(second.database)).filter(
+    ({ kind, text }) => kind === GAP_KIND && isOfChain(readGapEvent(text)),
+  )
   assert.deepEqual(others, [])
   assert.equal(readGapEvent(recorded?.text ?? '').to, new Date(gap?.toTimeMs ?? 0).toISOString())
   const kept = node.truth.chain()
@@ -62,7 +67,7 @@ test('after a long absence the index catches up in steps: nothing is missing and
   for (let i = 0; i < 400; i++) rig.chain.chain.step()
   await node.reorganize(12, true)
   const second = await rig.follow()
-  await caughtUp(second.database, () => node.truth.sink(), 20_000)
+  await caughtUp(second.database, () => node.truth.sink())
   await settled(second.database)
   const events = await allEvents(second.database)
   assertLog(events, node)
@@ -94,11 +99,11 @@ test('blocks of an absence are recorded even if the indexer dies again before it
       applyNotifications: () => Promise.reject(new Error('too early')),
     }),
   })
-  await caughtUp(second.database, () => node.truth.sink(), 20_000)
+  await caughtUp(second.database, () => node.truth.sink())
   await second.stop()
   const third = await rig.follow()
   rig.chain.chain.step()
-  await caughtUp(third.database, () => node.truth.sink(), 20_000)
+  await caughtUp(third.database, () => node.truth.sink())
   await settled(third.database)
   assertLog(await allEvents(third.database), node)
 })

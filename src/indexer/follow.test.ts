@@ -57,13 +57,13 @@ test(`after many reorganisations (seed ${SEED}) every address has the history, s
       const depth = isDeep ? 20 + pick(20) : 1 + pick(6)
       if (depth >= 20) deep++
       // What was not followed yet cannot be taken back.
-      if (isDeep || pick(2) === 0) await caughtUp(database, () => node.truth.sink(), 60_000)
+      if (isDeep || pick(2) === 0) await caughtUp(database, () => node.truth.sink())
       await node.reorganize(Math.min(depth, Math.floor(block * 0.6)), pick(3) === 0)
     }
     if (block % 7 === 0) await new Promise((resolve) => setImmediate(resolve))
-    if (pick(40) === 0) await caughtUp(database, () => node.truth.sink(), 60_000)
+    if (pick(40) === 0) await caughtUp(database, () => node.truth.sink())
   }
-  await caughtUp(database, () => node.truth.sink(), 60_000)
+  await caughtUp(database, () => node.truth.sink())
   await settled(database)
   assert.ok(deep > 0, 'some of them are deep')
 
