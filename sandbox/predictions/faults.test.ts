@@ -6,6 +6,7 @@ import { getJson, openKalshi, openMarkets, rpc, steerableClock } from '../../tes
 import { wordsOf } from '../../test/sandbox/encode-calls.ts'
 import { type Json, openSocket, type TestSocket } from '../../test/sandbox/open-socket.ts'
 import { startTestPredictions, type TestPredictions } from '../../test/sandbox/start.ts'
+import { until } from '../../test/until.ts'
 import { type FaultSpec, PREDICTION_FAULTS, parseFault } from '../server/faults.ts'
 import { PREDICTION_VENUES } from './venue.ts'
 
@@ -86,7 +87,7 @@ describe('fault switches', () => {
         assert.equal(await countFrames(client), 0, kind)
         const before = pongs()
         client.send('PING')
-        await wait(100)
+        await until('a pong', () => pongs() > before)
         assert.equal(pongs(), before + 1, kind)
       })
       assert.ok((await countFrames(client)) > 0, `after ${kind}`)
@@ -127,9 +128,9 @@ describe('fault switches', () => {
   })
 
   test('REST: 429, errors, hang, reset and broken bodies, each of one service only', async () => {
-    const book = () =>
+    const book = (withinMs = 60_000) =>
       fetch(`${sandbox.polymarket.gammaUrl}/events?series_slug=btc-up-or-down-5m&limit=1`, {
-        signal: AbortSignal.timeout(1_000),
+        signal: AbortSignal.timeout(withinMs),
       })
     await withFault(
       { kind: 'rate-limit', venue: 'polymarket', channel: 'gamma', retryAfterS: 7 },
@@ -150,7 +151,7 @@ describe('fault switches', () => {
       assert.equal((await book()).status, 502),
     )
     await withFault({ kind: 'hang', venue: 'polymarket', channel: 'rest' }, () =>
-      assert.rejects(book(), /timeout/i),
+      assert.rejects(book(1_000), /timeout/i),
     )
     await withFault({ kind: 'drop', venue: 'polymarket', channel: 'rest' }, () => assert.rejects(book()))
     await withFault({ kind: 'malformed', venue: 'polymarket', channel: 'rest' }, async () =>

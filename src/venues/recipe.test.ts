@@ -42,7 +42,7 @@ test('a toy venue made after the recipe streams, answers and is checked like the
   })
   const rest = await restStandIn(() => ({ now: 12 }))
   const venue = line.create({ clock: systemClock, hosts: { rest: rest.url, stream: sockets.url } })
-  const session = venue.live([{ topic: 'trades', symbol: 'BTC' }], { signal: AbortSignal.timeout(5_000) })
+  const session = venue.live([{ topic: 'trades', symbol: 'BTC' }], { signal: AbortSignal.timeout(60_000) })
   endAfterTest(() => session.close())
   const seen: Observation[] = []
   for await (const observation of session) {
@@ -56,7 +56,7 @@ test('a toy venue made after the recipe streams, answers and is checked like the
   assert.deepEqual(venue.deadLetters.counts(), { wrong_shape: 1 })
   const range = { fromMs: 0, toMs: 5 }
   assert.deepEqual((await walkAll(venue, { topic: 'trades', symbol: 'BTC', range })).missing, [range])
-  const check = await venue.check({ signal: AbortSignal.timeout(2_000) })
+  const check = await venue.check({ signal: AbortSignal.timeout(60_000) })
   assert.equal(check.line, `toy (cexa) at ${rest.url}: its clock reads 12`)
 })
 

@@ -15,7 +15,7 @@ interface Source {
 
 /** Contracts of an event; the long sizes have them all. */
 const FEW_STRIKES = process.env.TAPELINE_SOAK === undefined ? { strikes: 6 } : {}
-const PATIENCE_MS = 60_000
+const PATIENCE_MS = 180_000
 let sandbox: SandboxPredictions
 const folder = dataFolder()
 let key: string

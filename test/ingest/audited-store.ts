@@ -21,7 +21,7 @@ export interface FileBehind {
 
 export function fileBehind(folder: string): FileBehind {
   function inFile<T>(use: (file: DatabaseSync) => T): T {
-    const file = new DatabaseSync(join(folder, 'test.db'), { timeout: 5_000 })
+    const file = new DatabaseSync(join(folder, 'test.db'), { timeout: 60_000 })
     try {
       return use(file)
     } finally {

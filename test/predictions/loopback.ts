@@ -158,7 +158,7 @@ export function collect(session: LiveSession): Received {
         (each): each is Extract<DataObservation, { kind: typeof kind }> =>
           each.kind === kind && 'instrument' in each && each.instrument === instrument,
       ),
-    async until(holds, what, withinMs = 8_000) {
+    async until(holds, what, withinMs = 60_000) {
       const endMs = performance.now() + withinMs
       while (!holds()) {
         if (performance.now() > endMs) {

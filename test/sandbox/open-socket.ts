@@ -50,7 +50,7 @@ export async function openSocket(
     texts,
     frames: () => parsed,
     send: (value) => socket.send(typeof value === 'string' ? value : JSON.stringify(value)),
-    waitFor(fits, limitMs = 8_000) {
+    waitFor(fits, limitMs = 60_000) {
       return new Promise((resolve, reject) => {
         let seen = 0
         const timer = setTimeout(() => {

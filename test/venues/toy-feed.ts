@@ -104,7 +104,7 @@ export function listen(
     ids: (symbol = 'BTC') =>
       seen.flatMap((each) => (each.kind === 'trade' && each.symbol === symbol ? [Number(each.id)] : [])),
     kinds: () => seen.map((each) => each.kind).filter((kind) => kind !== 'trade'),
-    async until(holds, withinMs = 30_000) {
+    async until(holds, withinMs = 60_000) {
       const endMs = Date.now() + withinMs
       while (!holds()) {
         if (Date.now() > endMs)

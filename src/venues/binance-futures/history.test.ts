@@ -191,7 +191,7 @@ test('liquidations of the past do not exist', async () => {
 
 test('witnesses and polls: what each channel can be held against', async () => {
   const { venue } = await futures()
-  const signal = AbortSignal.timeout(5_000)
+  const signal = AbortSignal.timeout(60_000)
   const newest = async (topic: Parameters<typeof venue.witness>[0]['topic']) =>
     (await venue.witness({ topic, symbol: 'BTC' }, { signal }))?.newestMs
   assert.equal(await newest('aggregate_trades'), NOW - 40 * MINUTE)

@@ -53,7 +53,7 @@ async function listening(channels: Channel[]) {
     onMessage: acknowledge,
   })
   const hyperliquid = createHyperliquid({ clock: systemClock, hosts: { stream: venue.url }, random: () => 0 })
-  const session = hyperliquid.live(channels, { signal: AbortSignal.timeout(8_000) })
+  const session = hyperliquid.live(channels, { signal: AbortSignal.timeout(60_000) })
   endAfterTest(() => session.close())
   const seen: Observation[] = []
   void (async () => {

@@ -101,7 +101,7 @@ test('Hyperliquid: the documented subscriptions, one object per frame, each once
     ...frames('candle', ',"interval":"1m"'),
     ...frames('activeAssetCtx'),
   ])
-  await venue.witness({ topic: 'open_interest', symbol: 'BTC' }, { signal: AbortSignal.timeout(2_000) })
+  await venue.witness({ topic: 'open_interest', symbol: 'BTC' }, { signal: AbortSignal.timeout(60_000) })
   const [question] = rest.asked
   assert.equal(question?.method, 'POST')
   assert.equal(question?.path, '/info')
@@ -117,7 +117,7 @@ test('REST defaults: hosts, paths and headers of the clocks', async () => {
   } as const
   for (const [name, url] of Object.entries(expected)) {
     const { venue, fetched, rest } = await started(name as VenueName, () => ({ serverTime: 5, time: 5 }))
-    await venue.check({ signal: AbortSignal.timeout(2_000) })
+    await venue.check({ signal: AbortSignal.timeout(60_000) })
     assert.equal(fetched[0], url)
     assert.equal(rest.asked[0]?.headers.accept, 'application/json')
     assert.equal(rest.asked[0]?.headers['user-agent'], 'tapeline')

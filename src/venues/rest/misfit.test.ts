@@ -359,7 +359,7 @@ async function walk(venue: Venue, request: HistoryRequest) {
   const times: number[] = []
   let error: unknown
   try {
-    for await (const page of venue.history(request, { signal: AbortSignal.timeout(10_000) })) {
+    for await (const page of venue.history(request, { signal: AbortSignal.timeout(60_000) })) {
       if (page.covered !== null) covered.push(page.covered)
       for (const row of page.observations)
         times.push(row.kind === 'candle' || row.kind === 'contract_candle' ? row.openTimeMs : row.venueTimeMs)
