@@ -49,16 +49,19 @@ test('a recorder that fails is started again and never stops the others', async 
   await supervisor.close()
 })
 
+/** Its clock runs faster than the machine, which others share. */
+const PATIENCE_MS = 240_000
+
 test('a venue that goes away is down in the status, and healthy when it is back', async () => {
   const world = await startWorld(fastClock(Date.parse('2026-11-10T00:02:10Z'), 20))
   const recording: Recording = await startRecording(world, { venues: ['spot'] })
   const state = () => recording.supervisor.status()[0]?.state
   try {
-    await until('healthy', () => state() === 'healthy')
+    await until('healthy', () => state() === 'healthy', PATIENCE_MS)
     const fault = world.sandbox.faults.set({ kind: 'drop', venue: 'spot', durationMs: 3_600_000 })
-    await until('down', () => state() === 'down')
+    await until('down', () => state() === 'down', PATIENCE_MS)
     world.sandbox.faults.clear(fault.id)
-    await until('healthy', () => state() === 'healthy')
+    await until('healthy', () => state() === 'healthy', PATIENCE_MS)
   } finally {
     await recording.close()
     await world.close()
