@@ -84,14 +84,25 @@ export async function compareBooks(subject: Subject): Promise<string[]> {
     return text
   }
 
+  /** The last row is compared at many grid points. */
+  const written = new Map<object, string>()
+  function textOf(row: Record<string, unknown>): string {
+    const known = written.get(row)
+    if (known !== undefined) return known
+    const text = JSON.stringify([row.bids, row.asks])
+    written.set(row, text)
+    return text
+  }
+
   /** Whether the venue sent this book in (from, to]. */
   function wasSent(row: Record<string, unknown>, fromMs: number, toMs: number): boolean {
+    const text = textOf(row)
     for (
       let sentMs = Math.floor(toMs / FULL_BOOK_MS) * FULL_BOOK_MS;
       sentMs > fromMs;
       sentMs -= FULL_BOOK_MS
     ) {
-      if (sentAt(sentMs) === JSON.stringify([row.bids, row.asks])) return true
+      if (sentAt(sentMs) === text) return true
     }
     return false
   }

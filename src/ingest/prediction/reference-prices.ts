@@ -17,32 +17,45 @@ interface Tick {
   readonly price: string
 }
 
+interface KeptPrice {
+  readonly ticks: Tick[]
+  /** The first one of each second: many markets ask each second until theirs is there. */
+  readonly bySecond: Map<number, string>
+}
+
+const secondOf = (timeMs: number) => Math.floor(timeMs / 1_000)
 const nameOf = ({ of, windowSeconds }: SettlementPrice) => `${of} ${windowSeconds ?? 'spot'}`
 
 export function createReferencePrices(usual: PredictionPlan['usualSettlement']) {
   /** By name of the price; as many as there are topics. */
-  const kept = new Map<string, Tick[]>()
-  const ticksOf = ({ settlement, marketType }: Settled): readonly Tick[] => {
+  const kept = new Map<string, KeptPrice>()
+  const keptOf = ({ settlement, marketType }: Settled): KeptPrice | undefined => {
     const price = settlement ?? usual?.[marketType ?? '5m']
-    return price === undefined ? [] : (kept.get(nameOf(price)) ?? [])
+    return price === undefined ? undefined : kept.get(nameOf(price))
+  }
+  const keep = (name: string): KeptPrice => {
+    const none: KeptPrice = { ticks: [], bySecond: new Map() }
+    kept.set(name, none)
+    return none
   }
   return {
     receive({ settlement, venueTimeMs: timeMs, price }: ReferencePriceObservation) {
       const name = nameOf(settlement)
-      const ticks = kept.get(name) ?? []
-      kept.set(name, ticks)
+      const { ticks, bySecond } = kept.get(name) ?? keep(name)
       ticks.push({ timeMs, price })
-      if (ticks.length > 64 && (ticks[32]?.timeMs ?? 0) < timeMs - KEPT_MS) ticks.splice(0, 32)
+      const second = secondOf(timeMs)
+      if (!bySecond.has(second)) bySecond.set(second, price)
+      if (ticks.length > 64 && (ticks[32]?.timeMs ?? 0) < timeMs - KEPT_MS)
+        for (const gone of ticks.splice(0, 32)) bySecond.delete(secondOf(gone.timeMs))
     },
     /** The newest tick at or before an instant, while it is fresh. */
     before(market: Settled, timeMs: number): string | null {
-      const last = ticksOf(market).findLast((tick) => tick.timeMs <= timeMs)
+      const last = keptOf(market)?.ticks.findLast((tick) => tick.timeMs <= timeMs)
       return last === undefined || timeMs - last.timeMs > FRESH_MS ? null : last.price
     },
     /** The tick of exactly that second: the relay skips some, and the price of another second would be wrong. */
     at(market: Settled, timeMs: number): string | null {
-      const second = Math.floor(timeMs / 1_000)
-      return ticksOf(market).find((tick) => Math.floor(tick.timeMs / 1_000) === second)?.price ?? null
+      return keptOf(market)?.bySecond.get(secondOf(timeMs)) ?? null
     },
   }
 }

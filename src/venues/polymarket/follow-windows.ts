@@ -72,7 +72,8 @@ export function followWindows(options: FollowWindowsOptions): VenueTasks {
         }
         await catalogue.resolve(symbol, nowMs, session.signal)
         emitMarkets(session, symbol)
-        for (const market of catalogue.of(symbol)) await sweeper.closed(session, feed, market, nowMs)
+        for (const market of catalogue.of(symbol))
+          if (sweeper.isDue(market, nowMs)) await sweeper.closed(session, feed, market)
       } catch {
         // The venue did not answer. The channel falls silent, which the session reports; the next step tries again.
         emitMarkets(session, symbol)

@@ -43,6 +43,7 @@ export function createWindowSweeper(options: {
   const sweeps = new Map<string, { done: number; failures: number; nextMs: number }>()
   const rounds = new Map<AssetSymbol, Round>()
 
+  const sweepOf = (marketId: string) => sweeps.get(marketId) ?? { done: 0, failures: 0, nextMs: 0 }
   const isDone = (marketId: string) => (sweeps.get(marketId)?.done ?? 0) >= TIMES.sweepsAfterMs.length
 
   async function emitTrades(
@@ -101,14 +102,19 @@ export function createWindowSweeper(options: {
   }
 
   return {
-    /** The sweep of a window that has closed, when it is due. */
-    async closed(session: SessionIo, feed: TokenFeed, market: KnownMarket, nowMs: number) {
+    /** Whether the sweep of a window is due, some time after it has closed. */
+    isDue(market: KnownMarket, nowMs: number): boolean {
       const { marketId, endTime } = market.market
-      const sweep = sweeps.get(marketId) ?? { done: 0, failures: 0, nextMs: 0 }
-      const afterMs = TIMES.sweepsAfterMs[sweep.done]
+      const { done, nextMs } = sweepOf(marketId)
+      const afterMs = TIMES.sweepsAfterMs[done]
       const closedMs = market.closedSeenMs ?? (endTime ?? 0) + TIMES.sweepLatestMs
-      if (afterMs === undefined || market.legs.length === 0 || nowMs < closedMs + afterMs) return
-      if (nowMs < sweep.nextMs) return
+      if (afterMs === undefined || market.legs.length === 0) return false
+      return nowMs >= closedMs + afterMs && nowMs >= nextMs
+    },
+    /** The sweep of a window that has closed. */
+    async closed(session: SessionIo, feed: TokenFeed, market: KnownMarket) {
+      const { marketId } = market.market
+      const sweep = sweepOf(marketId)
       sweeps.set(marketId, sweep)
       for (const known of sweeps.keys()) if (catalogue.get(known) === undefined) sweeps.delete(known)
       try {
