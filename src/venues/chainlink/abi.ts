@@ -28,8 +28,14 @@ export function word(value: bigint | number): string {
 export const callGetRound = (roundId: bigint): string => SELECTORS.getRoundData + word(roundId)
 export const callPhaseAggregator = (phase: bigint): string => SELECTORS.phaseAggregators + word(phase)
 
+/** No answer has more. Longer ones are not looked at: the pattern would take the stack with it. */
+const MAX_WORDS = 8
+/** Of one call among several. */
+const MAX_CALL_BYTES = 4_096
+
 /** The words of an answer; undefined for what is not whole words. */
 export function wordsOf(hex: string): bigint[] | undefined {
+  if (hex.length > 2 + MAX_WORDS * WORD_DIGITS) return undefined
   if (!/^0x([0-9a-fA-F]{64})*$/.test(hex)) return undefined
   const words: bigint[] = []
   for (let at = 2; at < hex.length; at += WORD_DIGITS)
@@ -44,13 +50,18 @@ export interface Round {
   readonly updatedAt: number
 }
 
-/** Undefined for an answer that is none: not five words, no time, or a price that is not above zero. */
+/** Far beyond the aggregators that any feed has had, and the digits of any price. */
+const MAX_ROUND_ID = 1_000n << PHASE_BITS
+const MAX_ANSWER = 1n << 128n
+
+/** Undefined for an answer that is none: not five words, no time, or a number or price that cannot be. */
 export function decodeRound(hex: string): Round | undefined {
   const words = wordsOf(hex)
   if (words?.length !== 5) return undefined
   const [roundId = 0n, rawAnswer = 0n, , updatedAt = 0n] = words
   const answer = BigInt.asIntN(256, rawAnswer)
-  if (answer <= 0n || updatedAt === 0n || updatedAt > 253_402_300_799n) return undefined
+  if (answer <= 0n || answer > MAX_ANSWER || roundId > MAX_ROUND_ID) return undefined
+  if (updatedAt === 0n || updatedAt > 253_402_300_799n) return undefined
   return { roundId, answer, updatedAt: Number(updatedAt) }
 }
 
@@ -139,7 +150,7 @@ export function decodeMulticall(hex: string): (string | null)[] | undefined {
     const bytes = tuple + number(tuple + 32)
     const length = number(bytes)
     const data = body.slice((bytes + 32) * 2, (bytes + 32 + length) * 2)
-    if (!Number.isFinite(length) || data.length !== length * 2) return undefined
+    if (!(length <= MAX_CALL_BYTES) || data.length !== length * 2) return undefined
     answers.push(number(tuple) === 1 ? `0x${data}` : null)
   }
   return answers

@@ -29,6 +29,10 @@ import type { Quorum } from './quorum.ts'
 const FIRST_ANSWER_S = Date.UTC(2017, 0, 1) / 1_000
 const MAX_AHEAD_MS = 24 * 3_600_000
 
+/** More than any aggregator has had: a larger number is none, and would be walked through for ever. */
+const MAX_ROUND = 1n << 32n
+const NOTHING_READ: HistoryPage = { observations: [], covered: null, missing: [] }
+
 interface Place {
   readonly phase: bigint
   readonly round: bigint
@@ -82,7 +86,8 @@ export async function* walkRounds(
     // Another round of the same second may follow, so that second itself is not settled yet.
     const isEnd = next === undefined || (!isLost && lastMs >= knownMs)
     const settledMs = isEnd ? knownMs : lastMs
-    if (!isLost) yield { observations, covered: rangeOrNull(coveredMs, settledMs), missing: [] }
+    // A page of which nothing can be read is yielded too: they are counted, and a walk over nothing else ends.
+    yield isLost ? NOTHING_READ : { observations, covered: rangeOrNull(coveredMs, settledMs), missing: [] }
     if (!isLost) coveredMs = Math.max(coveredMs, settledMs)
     place = isEnd ? undefined : next
   }
@@ -204,7 +209,8 @@ async function lastRound(
   const aggregator = answer === null ? undefined : decodeAddressWord(answer)
   if (aggregator === undefined) return 0n
   const latest = await agreed(quorum, { target: aggregator, data: SELECTORS.latestRound }, signal)
-  return latest === null || latest === undefined ? undefined : wordsOf(latest)?.[0]
+  const last = latest === null || latest === undefined ? undefined : wordsOf(latest)?.[0]
+  return last !== undefined && last <= MAX_ROUND ? last : undefined
 }
 
 async function agreed(quorum: Quorum, call: Call, signal: AbortSignal): Promise<string | null | undefined> {

@@ -62,30 +62,40 @@ export function createProvider(name: string, asker: RestAccess): Provider {
   ): Promise<{ result: T; answer: RestResponse }> {
     const body = { jsonrpc: '2.0', id: ++lastId, method, params }
     const { value, answer } = await requestTyped(asker, { path: '', body, weight: 1 }, RpcReply, signal)
-    if (value.error !== undefined) throw new RpcError(value.error.message, value.error.code)
-    const { result } = value
+    const { result, error, id } = value
+    const origin = `${name} ${method}`
+    // Of another question, such as that for another feed: a cache or a proxy has mixed them up.
+    if (id !== body.id && !(error !== undefined && id == null))
+      throw misfit('the answer to another id', origin, answer, asker.deadLetters)
+    if (error !== undefined) throw new RpcError(error.message, error.code)
     if (type.is(result)) return { result, answer }
     const { receivedMs, text } = answer
-    asker.deadLetters.add({ receivedMs, reason: 'wrong_shape', origin: `${name} ${method}`, text })
+    asker.deadLetters.add({ receivedMs, reason: 'wrong_shape', origin, text })
     throw new VenueError(`${method}: an answer of unknown shape`, { isFinal: false })
   }
 
-  async function call({ target, data }: Call, signal: AbortSignal): Promise<string | null> {
+  async function askCall({ target, data }: Call, signal: AbortSignal) {
     try {
-      const { result } = await ask('eth_call', [{ to: target, data }, 'latest'], Hex, signal)
-      return result === '0x' ? null : result
+      const { result, answer } = await ask('eth_call', [{ to: target, data }, 'latest'], Hex, signal)
+      return { text: result === '0x' ? null : result, answer }
     } catch (error) {
-      if (error instanceof RpcError && error.isRevert) return null
+      if (error instanceof RpcError && error.isRevert) return { text: null }
       throw error
     }
   }
 
+  const call = async (asked: Call, signal: AbortSignal) => (await askCall(asked, signal)).text
+
   async function callAll(calls: readonly Call[], signal: AbortSignal): Promise<(string | null)[]> {
     if (hasMulticall && calls.length > 1) {
-      const answer = await call({ target: MULTICALL3, data: encodeMulticall(calls) }, signal)
-      const answers = answer === null ? undefined : decodeMulticall(answer)
+      const asked = { target: MULTICALL3, data: encodeMulticall(calls) }
+      const { text, answer } = await askCall(asked, signal)
+      const answers = text === null ? undefined : decodeMulticall(text)
       if (answers?.length === calls.length) return answers
-      hasMulticall = false
+      // Without the contract they are asked one by one from now on; after a wrong answer only this time.
+      if (text === null) hasMulticall = false
+      else if (answer !== undefined)
+        misfit('not the answers to these calls', `${name} eth_call`, answer, asker.deadLetters)
     }
     const answers: (string | null)[] = []
     for (const each of calls) answers.push(await call(each, signal))

@@ -3,6 +3,7 @@ import Type from 'typebox'
 import { wireType } from '../adapter/wire-type.ts'
 
 const replySchema = Type.Object({
+  id: Type.Optional(Type.Unknown()),
   result: Type.Optional(Type.Unknown()),
   error: Type.Optional(
     Type.Object({ code: Type.Number(), message: Type.String(), data: Type.Optional(Type.Unknown()) }),
@@ -10,15 +11,18 @@ const replySchema = Type.Object({
 })
 export const RpcReply = wireType(replySchema)
 
+/** A number that is exact, and that a loop over blocks can count with. */
+const Quantity = Type.String({ pattern: '^0x[0-9a-fA-F]{1,12}$' })
+
 export const Hex = wireType(Type.String({ pattern: '^0x[0-9a-fA-F]*$' }))
 export const Logs = wireType(
   Type.Array(
     Type.Object({
       address: Type.String(),
-      blockNumber: Type.String(),
+      blockNumber: Quantity,
       topics: Type.Array(Type.String()),
       data: Type.String(),
     }),
   ),
 )
-export const Block = wireType(Type.Object({ number: Type.String(), timestamp: Type.String() }))
+export const Block = wireType(Type.Object({ number: Quantity, timestamp: Quantity }))

@@ -47,6 +47,8 @@ export function classifyReply(reply: {
     case 408:
       return { kind: 'retry', reason: 'timeout at the venue' }
   }
+  // Nothing was sent that could be answered with "not modified", and redirects are not followed: an intermediary.
+  if (status < 400) return { kind: 'retry', reason: `status ${status}` }
   if (status >= 500) {
     // Hyperliquid answers 500 with `null` to a coin it does not know: asking again cannot help.
     if (body.trim() === 'null') return { kind: 'refused', reason: `status ${status} with null: unknown name` }

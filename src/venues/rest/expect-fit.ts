@@ -75,6 +75,9 @@ export function expectFit<R>(
   if (fault !== undefined) throw misfit(fault, fit.origin, answer, deadLetters)
 }
 
+/** It may name what the venue sent in the place of a symbol. */
+const MAX_FAULT_CHARS = 300
+
 /** Keeps the response as a dead letter and makes the error that fails the walk. A later try may succeed. */
 export function misfit(
   fault: string,
@@ -84,6 +87,11 @@ export function misfit(
 ): VenueError {
   const { receivedMs, text } = answer
   const shown = text.slice(0, DEAD_LETTER_TEXT_LENGTH)
-  deadLetters.add({ receivedMs, reason: 'misfit', origin, text: `${fault}: ${shown}` })
+  deadLetters.add({
+    receivedMs,
+    reason: 'misfit',
+    origin,
+    text: `${fault.slice(0, MAX_FAULT_CHARS)}: ${shown}`,
+  })
   return new VenueError(`${origin}: the answer does not fit the question: ${fault}`, { isFinal: false })
 }

@@ -63,11 +63,14 @@ export const REST_LIMITS: RestLimits = {
 /** The share of the budget that walks through the past may use; the live side of the smallest budget needs the rest. */
 const BACKGROUND_SHARE = 0.85
 
+/** Parts of a message are the venue's words, which may be of any length; it goes into the log. */
+const MAX_MESSAGE_CHARS = 500
+
 /** The venue refused, or did not answer in any of the tries. */
 export class VenueError extends Error {
   readonly isFinal: boolean
   constructor(message: string, options: { isFinal: boolean; cause?: unknown }) {
-    super(message, { cause: options.cause })
+    super(message.slice(0, MAX_MESSAGE_CHARS), { cause: options.cause })
     this.name = 'VenueError'
     this.isFinal = options.isFinal
   }
@@ -269,7 +272,11 @@ async function boundedText(response: HttpResponse, maxBytes: number): Promise<st
     chunks.push(chunk)
   }
   const [first] = chunks
-  return new TextDecoder().decode(chunks.length === 1 ? first : Buffer.concat(chunks, bytes))
+  // Of an answer that counts every byte must be right; the text of an error is only shown.
+  const fatal = response.status >= 200 && response.status < 300
+  return new TextDecoder('utf-8', { fatal }).decode(
+    chunks.length === 1 ? first : Buffer.concat(chunks, bytes),
+  )
 }
 
 function faultOf(error: unknown): string {
