@@ -45,7 +45,7 @@ function tradeRows({ query }: Asked) {
   }
   return query.has('startTime') || query.has('fromId')
     ? rows
-    : [{ a: 9, p: '1', q: '1', f: 1, l: 2, T: 77, m: true }]
+    : [{ a: 9, p: '1', q: '1', f: 1, l: 2, T: NOW - 77, m: true }]
 }
 
 async function spot() {
@@ -214,7 +214,7 @@ test('witness, clock and check answer from REST alone', async () => {
   const { venue } = await spot()
   const signal = AbortSignal.timeout(60_000)
   assert.deepEqual(await venue.witness({ topic: 'aggregate_trades', symbol: 'BTC' }, { signal }), {
-    newestMs: 77,
+    newestMs: NOW - 77,
     newestId: 9,
   })
   assert.deepEqual(await venue.witness({ topic: 'best_bid_ask', symbol: 'BTC' }, { signal }), {

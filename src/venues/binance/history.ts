@@ -1,6 +1,7 @@
 /** Walks through klines and aggregate trades, which both products serve in the same way at different prices. */
 import { type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
 import type { Channel } from '../channel.ts'
+import { MAX_AGE_MS } from '../plausible-bounds.ts'
 import { expectFit, type Fit, misfit } from '../rest/expect-fit.ts'
 import { ceilTo, floorTo, notProvided, rangeOrNull } from '../rest/history-range.ts'
 import type { RestResponse } from '../rest/rest-client.ts'
@@ -72,6 +73,7 @@ export async function* walkKlines(walk: KlineWalk): AsyncGenerator<HistoryPage> 
     const provenMs = Math.min(lastMs, closedToMs)
     if (provenMs > startTime) {
       await expectNoneLeftOut(walk, rows, { fromMs: startTime, toMs: provenMs })
+      await expectOffGrid(walk, rows)
       yield* klinePages(walk, rows, { fromMs, toMs: provenMs }, venueNowMs, answer)
       fromMs = provenMs
     }
@@ -141,6 +143,18 @@ async function expectNoneLeftOut(
         throw misfit(`the candle of ${firstMs} was left out before`, walk.path, answer, walk.deadLetters)
     }
     nextMs = Math.max(nextMs, openMs + lengthMs)
+  }
+}
+
+/** A candle off its grid is not provided for good where it should be, so that it really begins there is asked again. */
+async function expectOffGrid(walk: KlineWalk, rows: readonly KlineRowWire[]): Promise<void> {
+  const lengthMs = INTERVAL_MS[walk.interval]
+  const offGrid = rows.filter((row) => !isOnGrid(row, lengthMs))
+  for (const [openMs] of offGrid.slice(0, MAX_GAPS_CONFIRMED)) {
+    const from = { fromMs: floorTo(openMs, lengthMs), toMs: undefined }
+    const { rows: found, answer } = await askKlines(walk, from, 2, 2)
+    if (!found.some(([firstMs]) => firstMs === openMs))
+      throw misfit(`the candle of ${openMs} is not there`, walk.path, answer, walk.deadLetters)
   }
 }
 
@@ -268,6 +282,19 @@ export interface WitnessWeights {
   readonly book: number
 }
 
+/** One row at most, and not of another time: an old one would prove that the market is quiet. */
+function expectWitness<R>(
+  rest: RestAccess,
+  rows: readonly R[],
+  timeOf: (row: R) => number,
+  origin: string,
+  answer: RestResponse,
+): R | undefined {
+  const range = { fromMs: answer.receivedMs - MAX_AGE_MS, toMs: answer.receivedMs + MAX_AHEAD_MS }
+  expectFit(rows, { origin, range, timeOf, order: 'any', maxRows: 1 }, answer, rest.deadLetters)
+  return rows[0]
+}
+
 /** The newest trade, candle or update of the order book; undefined for other topics. */
 export async function askWitness(
   rest: RestAccess,
@@ -280,13 +307,15 @@ export async function askWitness(
   switch (channel.topic) {
     case 'aggregate_trades': {
       const request = { path: `${api}/aggTrades`, query: { symbol, limit: 1 }, weight: weights.trades }
-      const newest = (await requestTyped(rest, request, AggregateTradeRows, signal)).value.at(-1)
+      const { value, answer } = await requestTyped(rest, request, AggregateTradeRows, signal)
+      const newest = expectWitness(rest, value, ({ T }) => T, request.path, answer)
       return { newestMs: newest?.T ?? null, newestId: newest?.a ?? null }
     }
     case 'candles': {
       const query = { symbol, interval: channel.interval, limit: 1 }
       const request = { path: `${api}/klines`, query, weight: weights.candles }
-      const newest = (await requestTyped(rest, request, KlineRows, signal)).value.at(-1)
+      const { value, answer } = await requestTyped(rest, request, KlineRows, signal)
+      const newest = expectWitness(rest, value, ([openMs]) => openMs, request.path, answer)
       return { newestMs: newest?.[0] ?? null, newestId: newest?.[8] ?? null }
     }
     case 'best_bid_ask': {

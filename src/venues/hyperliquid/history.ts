@@ -3,6 +3,7 @@ import { type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
 import type { WireType } from '../adapter/wire-type.ts'
 import type { Channel } from '../channel.ts'
 import type { FundingObservation } from '../observation.ts'
+import { MAX_AGE_MS, MAX_AHEAD_MS } from '../plausible-bounds.ts'
 import { expectFit, misfit } from '../rest/expect-fit.ts'
 import { ceilTo, floorTo, notProvided, rangeOrNull, splitByAge } from '../rest/history-range.ts'
 import { type RestResponse, VenueError } from '../rest/rest-client.ts'
@@ -12,6 +13,7 @@ import type { HistoryPage, HistoryRange, HistoryRequest, Witness } from '../venu
 import { type About, mapCandle, mapFunding } from './mapper.ts'
 import {
   BookMessage,
+  type BookWire,
   CandleRows,
   type CandleWire,
   ExchangeStatus,
@@ -19,6 +21,7 @@ import {
   type FundingRowWire,
   Meta,
   Trades,
+  type TradeWire,
 } from './wire.ts'
 
 const HOUR_MS = 3_600_000
@@ -32,6 +35,8 @@ const CANDLE_SETTLE_MS = 180_000
 const FUNDING_SETTLE_MS = 60_000
 /** The longest time between two rates, in the venue's first weeks. */
 const FUNDING_PERIOD_MS = 8 * HOUR_MS
+/** After a rate, the next one is there by then; in the venue's first weeks the answer is asked for twice. */
+const LATEST_RATE_MS = 1.5 * HOUR_MS
 const CANDLES = '/info candleSnapshot'
 const FUNDING = '/info fundingHistory'
 
@@ -180,16 +185,18 @@ async function* walkFunding(
     if (fromMs >= settledMs) return
     const rows = await askFunding(rest, where, { fromMs, toMs: settledMs }, signal, isUrgent !== true)
     const last = rows.at(-1)
-    // No rate in a time that must have one: it was before the listing, or the response is wrong.
-    if (last === undefined && settledMs - fromMs > FUNDING_PERIOD_MS) {
+    // No rate in a time that must have one: it was before the listing, the response is cut, or it is wrong.
+    const isFull = rows.length >= FUNDING_PER_PAGE && last !== undefined
+    const restMs = last === undefined ? fromMs : last.venueTimeMs + 1
+    const expectedMs = last === undefined ? FUNDING_PERIOD_MS : LATEST_RATE_MS
+    if (!isFull && settledMs - restMs > expectedMs) {
       const nowMs = await rest.venueTime.now(signal)
-      const [next] = await askFunding(rest, where, { fromMs, toMs: nowMs }, signal, isUrgent !== true)
+      const [next] = await askFunding(rest, where, { fromMs: restMs, toMs: nowMs }, signal, isUrgent !== true)
       if (next !== undefined && next.venueTimeMs < settledMs) {
         const answer = { receivedMs: next.receivedMs, text: JSON.stringify(next) }
         throw misfit('a rate was left out before', FUNDING, answer, rest.deadLetters)
       }
     }
-    const isFull = rows.length >= FUNDING_PER_PAGE && last !== undefined
     const nextMs = isFull ? Math.min(last.venueTimeMs + 1, settledMs) : settledMs
     yield { observations: rows, covered: rangeOrNull(fromMs, nextMs), missing: [] }
     if (!isFull) return
@@ -220,6 +227,7 @@ async function askFunding(
     range,
     timeOf: (row: FundingRowWire) => row.time,
     order: 'rising',
+    maxRows: FUNDING_PER_PAGE,
     fault,
   } as const
   expectFit(value, fit, answer, rest.deadLetters)
@@ -236,6 +244,17 @@ export async function askNewestFunding(
   return askFunding(rest, where, { fromMs: nowMs - 3 * HOUR_MS, toMs: nowMs + 1 }, signal)
 }
 
+/** Of this coin, and not of another time: an old one would prove that the market is quiet. */
+function witnessFit(type: string, coin: string, { receivedMs }: RestResponse) {
+  return {
+    origin: `/info ${type}`,
+    range: { fromMs: receivedMs - MAX_AGE_MS, toMs: receivedMs + MAX_AHEAD_MS },
+    order: 'any' as const,
+    fault: (row: { readonly coin: string }) =>
+      row.coin === coin ? undefined : `of ${row.coin}, asked for ${coin}`,
+  }
+}
+
 export async function askWitness(
   rest: HyperliquidRest,
   channel: Channel,
@@ -244,32 +263,29 @@ export async function askWitness(
 ): Promise<Witness | undefined> {
   switch (channel.topic) {
     case 'trades': {
-      const { value } = await askInfo(
-        rest,
-        { type: 'recentTrades', coin: where.instrument },
-        20,
-        Trades,
-        signal,
-      )
-      const times = value.map((trade) => trade.time)
-      return { newestMs: times.length === 0 ? null : Math.max(...times), newestId: null }
+      const body = { type: 'recentTrades', coin: where.instrument }
+      const { value, answer } = await askInfo(rest, body, 20, Trades, signal)
+      const fit = { ...witnessFit(body.type, where.instrument, answer), timeOf: (row: TradeWire) => row.time }
+      expectFit(value, fit, answer, rest.deadLetters)
+      const newestMs = value.reduce((newest, { time }) => Math.max(newest, time), 0)
+      return { newestMs: value.length === 0 ? null : newestMs, newestId: null }
     }
     case 'candles': {
       const { interval } = channel
       if (interval === undefined) return undefined
       const nowMs = await rest.venueTime.now(signal)
-      const req = {
-        coin: where.instrument,
-        interval,
-        startTime: nowMs - 2 * INTERVAL_MS[interval],
-        endTime: nowMs,
-      }
-      const { value } = await askInfo(rest, { type: 'candleSnapshot', req }, 21, CandleRows, signal)
-      return { newestMs: value.at(-1)?.t ?? null, newestId: value.at(-1)?.n ?? null }
+      const lengthMs = INTERVAL_MS[interval]
+      const range = { fromMs: floorTo(nowMs, lengthMs) - 2 * lengthMs, toMs: nowMs + 1 }
+      const request = { topic: channel.topic, symbol: channel.symbol, interval, range, isUrgent: true }
+      const { rows } = await askCandles(rest, where, request, signal)
+      return { newestMs: rows.at(-1)?.t ?? null, newestId: rows.at(-1)?.n ?? null }
     }
     case 'book': {
       const body = { type: 'l2Book', coin: where.instrument, nSigFigs: null, mantissa: null }
-      return { newestMs: (await askInfo(rest, body, 2, BookMessage, signal)).value.time, newestId: null }
+      const { value, answer } = await askInfo(rest, body, 2, BookMessage, signal)
+      const fit = { ...witnessFit(body.type, where.instrument, answer), timeOf: (row: BookWire) => row.time }
+      expectFit([value], fit, answer, rest.deadLetters)
+      return { newestMs: value.time, newestId: null }
     }
     case 'open_interest':
       // Contexts are sent every second, changed or not: a venue that is up should have sent one.

@@ -92,6 +92,7 @@ export async function askTrades(
 ): Promise<AskedTrades> {
   const asked: AskedMarkets = {
     ids: markets.map(({ market }) => market.marketId),
+    tokens: new Set(markets.flatMap(({ legs }) => legs.map(({ tokenId }) => tokenId))),
     fromMs: Math.min(...markets.map(({ market }) => market.startTime ?? FIRST_TRADE_MS)) - LISTED_BEFORE_MS,
   }
   const sinceS = Math.floor(sinceMs / 1_000)
@@ -128,6 +129,7 @@ const compareText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
 interface AskedMarkets {
   readonly ids: readonly string[]
+  readonly tokens: ReadonlySet<string>
   /** None of them can have been traded before. */
   readonly fromMs: number
 }
@@ -174,7 +176,7 @@ function repeatedRows(before: readonly TradeV2Wire[], rows: readonly TradeV2Wire
 function expectTrades(
   rest: PolymarketRest,
   rows: readonly TradeV2Wire[],
-  { ids, fromMs }: AskedMarkets,
+  { ids, tokens, fromMs }: AskedMarkets,
   last: TradeV2Wire | undefined,
   origin: string,
   answer: RestResponse,
@@ -188,10 +190,10 @@ function expectTrades(
     timeOf: (row: TradeV2Wire) => row.timestamp * 1_000,
     order: 'descending',
     maxRows: TRADES_PER_PAGE,
-    fault: (row: TradeV2Wire) =>
-      asked.has(row.condition_id.toLowerCase())
-        ? undefined
-        : `of ${row.condition_id}, which was not asked for`,
+    fault: (row: TradeV2Wire) => {
+      if (!asked.has(row.condition_id.toLowerCase())) return `of ${row.condition_id}, which was not asked for`
+      return tokens.has(row.token_id) ? undefined : `of ${row.token_id}, which is no token of the market`
+    },
   } as const
   expectFit(rows, fit, answer, rest.data.deadLetters)
 }

@@ -11,7 +11,8 @@ const maybe = <S extends Type.TSchema>(schema: S) => Type.Optional(orNull(schema
 const PriceText = Type.String({ pattern: '^(\\d*\\.?\\d+)?$', maxLength: 40 })
 const AmountText = Type.String({ pattern: '^\\d*\\.?\\d+$', maxLength: 40 })
 const MillisText = Type.Union([Type.String({ pattern: '^\\d{1,16}$' }), Type.Integer({ minimum: 0 })])
-const Numeric = Type.Union([Type.Number(), AmountText])
+const Numeric = Type.Union([Type.Number({ minimum: 0 }), AmountText])
+const Seconds = Type.Integer({ minimum: 0, maximum: 99_999_999_999 })
 const TradeSide = Type.Union([Type.Literal('BUY'), Type.Literal('SELL')])
 const Levels = Type.Array(Type.Object({ price: AmountText, size: AmountText }), { maxItems: MAX_LEVELS })
 /** A list, or its JSON inside a text. */
@@ -167,7 +168,7 @@ const tradeV2Schema = Type.Object({
   condition_id: Text,
   size: Numeric,
   price: Numeric,
-  timestamp: Type.Number(),
+  timestamp: Seconds,
   outcome: maybe(Text),
   transaction_hash: Text,
   proxy_wallet: maybe(Text),
@@ -180,7 +181,7 @@ const tradeV1Schema = Type.Object({
   conditionId: Text,
   size: Numeric,
   price: Numeric,
-  timestamp: Type.Number(),
+  timestamp: Seconds,
   outcome: maybe(Text),
   transactionHash: Text,
   proxyWallet: maybe(Text),
@@ -196,7 +197,7 @@ export const RowsV2 = wireType(
 )
 
 export const MidV2 = wireType(
-  Type.Object({ timestamp: Type.Number(), price: Numeric, resolution_seconds: maybe(Type.Number()) }),
+  Type.Object({ timestamp: Seconds, price: Numeric, resolution_seconds: maybe(Type.Number()) }),
 )
 
 const tick = {

@@ -243,9 +243,9 @@ test('kalshi with one open contract: the documented subscriptions, one channel p
 })
 
 test('chainlink: several public nodes of Polygon, the documented proxies and selectors, no key anywhere', async (t) => {
-  const { asked, dialled, dependencies } = await outside(t, () => ({
+  const { asked, dialled, dependencies } = await outside(t, (_url, { body }) => ({
     jsonrpc: '2.0',
-    id: 1,
+    id: JSON.parse(body ?? '{}').id,
     result: `0x${'0'.repeat(63)}8`,
   }))
   const venue = createChainlink(dependencies)
