@@ -9,8 +9,19 @@ interface Fill {
   readonly size: string
 }
 
-export function checkTrade(trade: Fill): TradeVerdict {
-  return judge(trade, Number(trade.price) > 0)
+/** Of an aggregate; the count of its candle is the sum of them. */
+interface Numbers {
+  readonly firstTradeId?: number
+  readonly lastTradeId?: number
+}
+
+/** Trades of the venue that one aggregate has at most. */
+const MAX_FILLS = 1_000_000
+
+export function checkTrade(trade: Fill & Numbers): TradeVerdict {
+  const { firstTradeId: first = 0, lastTradeId: last = first } = trade
+  const hasCount = last >= first && last - first < MAX_FILLS
+  return judge(trade, Number(trade.price) > 0 && hasCount)
 }
 
 /** For prediction markets, whose prices are probabilities. */

@@ -50,6 +50,17 @@ const SPOILERS: Record<string, (rows: Row[], about: Case, random: SeededRandom) 
     isDense && !name.includes('aggregate') && rows.length > 1
       ? rows.slice(0, random.int(1, rows.length - 1))
       : undefined,
+  'off its grid': (rows, { name, timeOf, setTime }, random) => {
+    if (!name.includes('klines')) return undefined
+    const index = random.int(0, rows.length - 2)
+    return rows.map((row, i) => (i === index ? setTime(row, timeOf(row) + random.int(1, 59_000)) : row))
+  },
+  'all off their grid': (rows, { name, timeOf, setTime }) =>
+    name.includes('klines') ? rows.map((row) => setTime(row, timeOf(row) + 14_000)) : undefined,
+  'without its last rates': (rows, { name }, random) =>
+    name === 'hyperliquid funding' && rows.length > 3
+      ? rows.slice(0, random.int(1, rows.length - 2))
+      : undefined,
   empty: (_rows, { isDense, name }) =>
     (isDense && !name.includes('aggregate')) || /open interest|funding|hyperliquid/.test(name)
       ? []
