@@ -20,10 +20,12 @@ import {
 } from '../../test/venues/rest-cases.ts'
 import type { Asked } from '../../test/venues/rest-stand-in.ts'
 import { spoilFrame } from '../../test/venues/spoil-frame.ts'
+import { hasTooManyValues } from './json-values.ts'
 import type { DataObservation } from './observation.ts'
+import { REST_LIMITS } from './rest/rest-client.ts'
 import type { HistoryRange } from './venue.ts'
 
-const WALKS = process.env.TAPELINE_SOAK === undefined ? 30 : 3_000
+const WALKS = process.env.TAPELINE_SOAK === undefined ? 30 : 1_000
 /** Of the processor, for a walk; they take some hundredths. */
 const MAX_WALK_MS = 10_000
 
@@ -205,8 +207,9 @@ async function walk(about: Case, spoiltAt: number, spoil: (text: string) => stri
     }
     text = spoil(JSON.stringify(value))
     const spoilt = parsed(text)
-    // What is no JSON is requested again.
-    if (found === undefined || spoilt === undefined) return new RawText(text)
+    // What is no JSON, or too much of it, is requested again.
+    const isTooMuch = hasTooManyValues(Buffer.from(text)) || text.length > REST_LIMITS.maxAnswerBytes
+    if (found === undefined || spoilt === undefined || isTooMuch) return new RawText(text)
     const rows = rowsIn(spoilt)
     const read = rows?.map(judge.facts)
     for (const row of read ?? []) if (row !== undefined) sent.add(row)
