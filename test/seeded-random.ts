@@ -13,8 +13,9 @@ export function drawnSeed(): number {
   return Number(process.env.TAPELINE_SEED ?? Math.floor(Math.random() * 2 ** 32)) >>> 0
 }
 
-export function seededRandom(t: TestContext): SeededRandom {
-  const seed = drawnSeed()
+/** With a usual seed every run is the same, unless TAPELINE_SEED says otherwise. */
+export function seededRandom(t: TestContext, usual?: number): SeededRandom {
+  const seed = usual === undefined || process.env.TAPELINE_SEED !== undefined ? drawnSeed() : usual
   t.diagnostic(`TAPELINE_SEED=${seed}`)
   let state = seed
   /** mulberry32 */

@@ -11,7 +11,7 @@ const maybe = <S extends Type.TSchema>(schema: S) => Type.Optional(orNull(schema
 const PriceText = Type.String({ pattern: '^(\\d*\\.?\\d+)?$', maxLength: 40 })
 const AmountText = Type.String({ pattern: '^\\d*\\.?\\d+$', maxLength: 40 })
 const MillisText = Type.Union([Type.String({ pattern: '^\\d{1,16}$' }), Type.Integer({ minimum: 0 })])
-const Numeric = Type.Union([Type.Number({ minimum: 0 }), AmountText])
+const Numeric = Type.Union([Type.Number({ minimum: 0, maximum: 1e15 }), AmountText])
 const Seconds = Type.Integer({ minimum: 0, maximum: 99_999_999_999 })
 const TradeSide = Type.Union([Type.Literal('BUY'), Type.Literal('SELL')])
 const Levels = Type.Array(Type.Object({ price: AmountText, size: AmountText }), { maxItems: MAX_LEVELS })
