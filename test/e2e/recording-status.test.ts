@@ -21,7 +21,7 @@ const skip =
 const EXCHANGES = ['cexa', 'cexa_futures', 'perpdex']
 const WITHIN_MS = 120_000
 /** How soon is not promised: the recording itself goes before the past. */
-const FILLED_WITHIN_MS = 180_000
+const FILLED_WITHIN_MS = 420_000
 const DAY_MS = 24 * 3_600_000
 
 const sandbox = useSandboxService()
