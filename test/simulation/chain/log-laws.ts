@@ -76,6 +76,7 @@ export function createLogLaws(archive: Pick<ChainArchive, 'acceptedAt' | 'block'
   let retractions = 0
   /** The blue score of the index's first chain block. */
   let beginsAt: number | undefined
+  let beginsAtMs: number | undefined
 
   /** Accepted before the index began: a block that is merged later may carry another copy, which is not pending. */
   const isEarlier = (txId: string): boolean =>
@@ -151,7 +152,9 @@ export function createLogLaws(archive: Pick<ChainArchive, 'acceptedAt' | 'block'
   ): string[] {
     const wrong: string[] = []
     const chain = segments.at(-1)?.chain ?? []
-    beginsAt ??= archive.block(added[0] ?? '')?.blueScore
+    const first = archive.block(added[0] ?? '')
+    beginsAt ??= first?.blueScore
+    beginsAtMs ??= first?.timeMs
     for (const hash of removed) {
       // Below its beginning a segment knows nothing.
       const tip = chain.pop() ?? hash
@@ -219,6 +222,9 @@ export function createLogLaws(archive: Pick<ChainArchive, 'acceptedAt' | 'block'
     /** Whether its `mempool_entry` came before everything else about it. */
     isReported: (txId: string) => reported.has(txId) && !unreported.has(txId),
     hasBlock: (hash: string) => blocks.has(hash),
+    /** It was in the chain before the index began: a reorganisation may have it merged again, however much later. */
+    isEarlierBlock: (hash: string) =>
+      (archive.block(hash)?.timeMs ?? Number.POSITIVE_INFINITY) < (beginsAtMs ?? Number.NEGATIVE_INFINITY),
     segments: (): readonly Segment[] => segments,
     gaps: (): readonly Gap[] => gaps,
   }
