@@ -50,8 +50,8 @@ export interface Round {
   readonly updatedAt: number
 }
 
-/** Far beyond the aggregators that any feed has had, and the digits of any price. */
-const MAX_ROUND_ID = 1_000n << PHASE_BITS
+/** The contract counts in 80 bits; a price is far below the other bound. */
+const MAX_ROUND_ID = (1n << 80n) - 1n
 const MAX_ANSWER = 1n << 128n
 
 /** Undefined for an answer that is none: not five words, no time, or a number or price that cannot be. */
