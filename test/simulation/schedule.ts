@@ -1,6 +1,7 @@
 /**
  * What goes wrong and when, as a plain list that can be printed, repeated and shortened. Faults begin and end near the
- * boundaries of minutes and hours more often than elsewhere: that is where data is closed.
+ * boundaries of minutes and hours more often than elsewhere: that is where data is closed. They also meet more often
+ * than by chance: what one leaves behind is what the next one finds.
  */
 import type { Random } from './random.ts'
 
@@ -26,6 +27,9 @@ export interface FaultKind {
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
+/** How many begin or end within another one of their part, or near its beginning or end. */
+const MEETING_SHARE = 0.3
+const NEAR_MS = 40_000
 
 export function drawSchedule(
   random: Random,
@@ -47,7 +51,11 @@ export function drawSchedule(
     if (kinds.length === 0) continue
     const { kind, durationMs, settings } = random.weighted(kinds)
     const lengthMs = drawLength(random, durationMs)
-    const atMs = drawInstant(random, options, lengthMs)
+    const others = schedule.filter((other) => other.part === part.name)
+    const atMs =
+      others.length > 0 && random.chance(MEETING_SHARE)
+        ? drawMeeting(random, options, lengthMs, random.pick(others))
+        : drawInstant(random, options, lengthMs)
     schedule.push({
       part: part.name,
       kind,
@@ -76,9 +84,36 @@ function drawInstant(
   if (kind < 0.4) return anywhereMs
   const gridMs = kind < 0.85 ? MINUTE_MS : kind < 0.95 ? HOUR_MS : 5 * MINUTE_MS
   const boundaryMs = Math.round((startMs + anywhereMs) / gridMs) * gridMs - startMs
-  const nearMs = boundaryMs + random.int(-3 * SECOND_MS, 3 * SECOND_MS)
-  // Either its beginning or its end lies at the boundary.
-  const atMs = random.chance(0.5) ? nearMs : nearMs - lengthMs
+  return beginOrEnd(
+    random,
+    { fromMs, toMs },
+    lengthMs,
+    boundaryMs + random.int(-3 * SECOND_MS, 3 * SECOND_MS),
+  )
+}
+
+function drawMeeting(
+  random: Random,
+  range: { fromMs: number; toMs: number },
+  lengthMs: number,
+  other: ScheduledFault,
+): number {
+  const within = random.chance(0.5)
+  const edgeMs = random.chance(0.5) ? other.atMs : other.atMs + other.durationMs
+  const meetMs = within
+    ? other.atMs + random.int(0, other.durationMs)
+    : edgeMs + random.int(-NEAR_MS, NEAR_MS)
+  return beginOrEnd(random, range, lengthMs, meetMs)
+}
+
+/** Either its beginning or its end lies there. */
+function beginOrEnd(
+  random: Random,
+  { fromMs, toMs }: { fromMs: number; toMs: number },
+  lengthMs: number,
+  thereMs: number,
+): number {
+  const atMs = random.chance(0.5) ? thereMs : thereMs - lengthMs
   return Math.min(Math.max(atMs, fromMs), toMs)
 }
 
