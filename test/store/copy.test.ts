@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { systemClock } from '../../src/kit/clock.ts'
+import type { CopySide } from '../../src/store/copy/copy-side.ts'
 import type { CopyProgress } from '../../src/store/maintain.ts'
 import {
   copyStore,
@@ -28,9 +29,23 @@ const NO_SYNC = { sync: 'off' } as const
 async function copy(from: StoreAddress, to: StoreAddress, onProgress = (_: CopyProgress) => {}) {
   const sides = await openCopy(from, to, systemClock)
   try {
+    await assertGoesOn(sides.source)
     return await copyStore({ ...sides, onProgress, copySecrets: async () => {} })
   } finally {
     await Promise.all([sides.source.close(), sides.target.close()])
+  }
+}
+
+/** A copy that was killed goes on after any row of any table. */
+async function assertGoesOn(source: CopySide): Promise<void> {
+  for (const table of await source.tables()) {
+    const rows = (await Array.fromAsync(source.read(table))).flat()
+    const place = Math.floor(rows.length / 2) - 1
+    const row = rows[place]
+    if (row === undefined) continue
+    const key = table.key.map((column) => row[table.columns.indexOf(column)] ?? null)
+    const rest = (await Array.fromAsync(source.read(table, key))).flat()
+    assert.deepEqual(rest, rows.slice(place + 1), `${table.name} after row ${place} of ${rows.length}`)
   }
 }
 

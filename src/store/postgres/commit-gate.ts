@@ -123,7 +123,7 @@ async function isConfirmed(
     answered.catch(() => {})
     // The process that serves it would wait on.
     const { client } = await connect(address, searchPath)
-    await client.query('SELECT pg_cancel_backend($1)', [connection.pid])
+    await client.query('SELECT pg_cancel_backend($1::int)', [connection.pid])
     client.end().catch(() => {})
     return false
   } finally {

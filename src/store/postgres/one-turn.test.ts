@@ -38,7 +38,7 @@ test('statements of one turn share connections, and each has its own answer', {
     const cut = [0.01, 30, 30].map((seconds) => database.shortRows<{ pid: number }>(SLEEP, [seconds]))
     const outcomes = Promise.allSettled(cut)
     const [first] = (await cut[0]) ?? []
-    await postgresRows('SELECT pg_terminate_backend($1)', [first?.pid])
+    await postgresRows('SELECT pg_terminate_backend($1::int)', [first?.pid])
     for (const outcome of (await outcomes).slice(1))
       assert.ok(outcome.status === 'rejected' && outcome.reason instanceof StoreUnavailableError)
     assert.equal((await database.shortRows<{ part: number }>(SHARE, [3]))[0]?.part, 4)

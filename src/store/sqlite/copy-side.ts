@@ -113,10 +113,10 @@ function openFolder(folder: string, clock: Clock, isTarget: boolean): CopyTarget
       for (const row of form.rows(after)) yield indexes.map((index) => row[index] ?? null)
       return
     }
-    const { select } = storedOf(table)
+    const stored = storedOf(table)
     const key = table.key.map((column) => `"${column}"`).join(', ')
-    const bounds = after === undefined ? '' : `WHERE (${key}) > (${table.key.map(() => '?').join()})`
-    const statement = database.prepare(`${select(table.columns)} ${bounds} ORDER BY ${key}`)
+    const bounds = after === undefined ? '' : stored.after
+    const statement = database.prepare(`${stored.select(table.columns)} ${bounds} ORDER BY ${key}`)
     statement.setReturnArrays(true)
     for (const found of statement.iterate(...(after ?? []))) {
       const row = (found as unknown as CopiedValue[]).map(portable)

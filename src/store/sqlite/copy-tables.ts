@@ -152,6 +152,8 @@ const OWN_FORMS: Record<Area['label'], readonly Omit<CopiedTable, 'area'>[]> = {
 /** A table of this engine, as it is read and written. */
 export interface StoredTable extends CopiedTable {
   readonly select: (columns: readonly string[]) => string
+  /** What `select` is limited by to go on after a row. */
+  readonly after: string
   readonly insert: { readonly sql: string; readonly columns: readonly string[] } | undefined
 }
 
@@ -163,7 +165,13 @@ export function storedTables(database: DatabaseSync, area: Area): StoredTable[] 
     .map(({ name }) => String(name))
     .filter((name) => NOT_COPIED[name] === undefined)
   return [
-    ...OWN_FORMS[area.label].map((form) => ({ ...form, area, select: () => '', insert: undefined })),
+    ...OWN_FORMS[area.label].map((form) => ({
+      ...form,
+      area,
+      select: () => '',
+      after: '',
+      insert: undefined,
+    })),
     ...tables.map((name) => storedTable(database, area, name)),
   ]
 }
@@ -192,13 +200,16 @@ function storedTable(database: DatabaseSync, area: Area, stored: string): Stored
     .filter(({ pk }) => Number(pk) > 0)
     .sort((a, b) => Number(a.pk) - Number(b.pk))
     .map((column) => rename[String(column.name)] ?? String(column.name))
+  const key = rule.key ?? primary
   return {
     area,
     name,
     columns,
-    key: rule.key ?? primary,
+    key,
     select: (wanted) =>
       `SELECT ${wanted.map((column) => `${expression(column)} AS "${column}"`).join(', ')} FROM ${from}`,
+    // Not by the names of the result: several of the tables may have a column of that name.
+    after: `WHERE (${key.map(expression).join()}) > (${key.map(() => '?').join()})`,
     insert: rule.write ?? {
       sql: `INSERT INTO ${stored} (${plain.map(({ column }) => column).join()}) VALUES (${plain.map(() => '?').join()})`,
       columns: plain.map(({ as }) => as),
