@@ -2,10 +2,9 @@
  * Opens stores by address. The only place that names an engine: everything else knows the ports. An address is a
  * plain value, so that a thread opens the same stores as the one that started it.
  *
- * Loaded at once is what opens the embedded engine. Everything else is loaded where it is needed: each thread would
- * keep it in memory, and a hundred files would delay its start.
+ * Loaded at once is what opens stores. What checks, copies, upgrades and backs them up is loaded where it is needed:
+ * each thread would keep it in memory.
  */
-import { createRequire } from 'node:module'
 import type { Clock } from '../kit/clock.ts'
 import type { RandomBytes } from '../kit/random.ts'
 import type { MakeBackupOptions } from './backup/make-backup.ts'
@@ -27,6 +26,7 @@ import {
   parsePostgresAddress,
   shownAddress,
 } from './postgres/address.ts'
+import { openPostgresStores } from './postgres/stores.ts'
 import { DEFAULT_CACHE_MB } from './sqlite/cache-sizes.ts'
 import { tryLock } from './sqlite/folder-lock.ts'
 import { openSqliteStores, type SqliteAddress } from './sqlite/stores.ts'
@@ -47,9 +47,6 @@ export { watchFiles } from './sqlite/watch-files.ts'
 export type { Stores } from './stores.ts'
 
 export type StoreAddress = SqliteAddress | PostgresAddress
-
-/** At once, so that callers need not wait where a store is opened. */
-const load = createRequire(import.meta.url)
 
 export interface StorePorts {
   /** In place of the engine's own chance, for the names that it gives. */
@@ -73,9 +70,7 @@ export function describeAddress(address: StoreAddress): string {
 
 export function openStores(address: StoreAddress, clock: Clock, ports: StorePorts = {}): Stores {
   const deps = { clock, ...ports }
-  if (address.engine === 'sqlite') return openSqliteStores(address, deps)
-  const postgres = load('./postgres/stores.ts') as typeof import('./postgres/stores.ts')
-  return postgres.openPostgresStores(address, deps)
+  return address.engine === 'sqlite' ? openSqliteStores(address, deps) : openPostgresStores(address, deps)
 }
 
 /** Looks at the store as a whole; nothing is created or changed. */

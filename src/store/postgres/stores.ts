@@ -10,7 +10,6 @@ import { openPostgresEnvironment } from './environment.ts'
 import { openPostgresJobs } from './jobs.ts'
 import { openPostgresLeases } from './leases.ts'
 
-/** @public loaded by open-stores.ts where an address names this engine */
 export function openPostgresStores(
   address: PostgresAddress,
   deps: { clock: Clock; randomBytes?: RandomBytes },
