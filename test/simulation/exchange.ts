@@ -230,7 +230,7 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
           ...{ store: reader, truth: sandbox.truth, venue, symbol },
           range: { fromMs, toMs },
           slackMs: LATENCY_MS + world.tickMs + lateMs + skewMs,
-          aheadMs: skewMs + datedLateMs,
+          aheadMs: LATENCY_MS + skewMs + datedLateMs,
           mayLackCounts,
           quietOf: (dataset, interval) => {
             if (!isLostForGood(venue, dataset, interval)) return []
