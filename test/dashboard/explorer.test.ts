@@ -137,10 +137,16 @@ describe('the explorer and its address', { skip }, () => {
       () => address() === '#/explorer/candles?symbol=ETH&source=cexa_futures&interval=1h',
     )
     await page.getByText('15m', { exact: true }).click()
+    await call('symbol=ETH&source=cexa_futures&interval=15m').waitFor()
+    await page.locator('.chart[data-candles="120"] canvas').first().waitFor()
     const at = new Date(Math.floor(Date.now() / 900_000 - 40) * 900_000).toISOString()
-    await page.getByLabel('Time of the chart (UTC)').fill(at.slice(0, 19))
-    await page.getByLabel('Time of the chart (UTC)').press('Enter')
-    await until('the time in the address', () => address().endsWith(`&interval=15m&time=${at}`))
+    const field = page.getByLabel('Time of the chart (UTC)')
+    // What is typed while the chart is drawn anew is overwritten: then it is typed again.
+    await until('the time in the address', async () => {
+      await field.fill(at.slice(0, 19))
+      await field.press('Enter')
+      return address().endsWith(`&interval=15m&time=${at}`)
+    })
     await page.reload()
     const shown = at.slice(0, 16).replace('T', ' ')
     await page.locator('.quote-when', { hasText: `${shown} UTC` }).waitFor()
