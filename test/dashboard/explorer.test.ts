@@ -141,7 +141,7 @@ describe('the explorer and its address', { skip }, () => {
     await page.locator('.chart[data-candles="120"] canvas').first().waitFor()
     const at = new Date(Math.floor(Date.now() / 900_000 - 40) * 900_000).toISOString()
     const field = page.getByLabel('Time of the chart (UTC)')
-    // What is typed while the chart is drawn anew is overwritten: then it is typed again.
+    // On a busy machine what is typed may be lost while the chart is drawn: then it is typed again.
     await until('the time in the address', async () => {
       await field.fill(at.slice(0, 19))
       await field.press('Enter')

@@ -98,9 +98,9 @@ function drawMeeting(
   lengthMs: number,
   other: ScheduledFault,
 ): number {
-  const within = random.chance(0.5)
+  const isWithin = random.chance(0.5)
   const edgeMs = random.chance(0.5) ? other.atMs : other.atMs + other.durationMs
-  const meetMs = within
+  const meetMs = isWithin
     ? other.atMs + random.int(0, other.durationMs)
     : edgeMs + random.int(-NEAR_MS, NEAR_MS)
   return beginOrEnd(random, range, lengthMs, meetMs)

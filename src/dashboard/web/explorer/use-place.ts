@@ -16,6 +16,8 @@ export function useNoteTime(asked: Place): (time: number | undefined) => void {
   const own = useRef({ basis, noted: basis })
   if (own.current.basis !== basis) own.current = { basis, noted: basis }
   return (time) => {
+    // A timer of the view before fires between the drawing of this one and the effects that clear it.
+    if (own.current.basis !== basis) return
     const path = readPath()
     const here = path === '' || path.startsWith('explorer') ? placePath(readPlace(path)) : undefined
     if (here !== own.current.basis && here !== own.current.noted) return
