@@ -119,11 +119,18 @@ export function marketsKind(venue: MarketVenue): PartKind {
   }
 }
 
-function drawWorld(random: Random) {
+/** How often the world moves its books. One venue lists twice as many markets: two hours of it stay within 10 s. */
+const PACE = {
+  kalshi: { slotsMs: [3_000, 4_000], tickMs: 500 },
+  polymarket: { slotsMs: [6_000, 8_000], tickMs: 1_000 },
+} as const
+
+function drawWorld(venue: MarketVenue, random: Random) {
+  const { slotsMs, tickMs } = PACE[venue]
   return {
     seed: random.int(1, 1_000_000),
-    slotMs: random.pick([3_000, 4_000]),
-    tickMs: 500,
+    slotMs: random.pick(slotsMs),
+    tickMs,
     strikes: 2,
     aheadMs: 45 * MINUTE_MS,
     symbol: random.pick(SYMBOLS),
@@ -144,7 +151,7 @@ function longestSilenceMs(venue: MarketVenue): number {
 
 async function startMarkets(venue: MarketVenue, surroundings: Surroundings): Promise<Part> {
   const { time, random, network, disk, note } = surroundings
-  const { symbol, ...drawn } = drawWorld(random.stream('world'))
+  const { symbol, ...drawn } = drawWorld(venue, random.stream('world'))
   note(`${venue}: ${JSON.stringify({ symbol, ...drawn })}`)
   const outside = surroundings.startProcess(`${venue} world`)
   const world = await startPredictionWorld(surroundings, venue, HOSTS[venue], {
