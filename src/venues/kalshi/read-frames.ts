@@ -106,7 +106,9 @@ export function readFrame(
   }
   const lost = isNumbered && continuity === 'gap' ? onGap(feed, sid, receivedMs) : []
   const timeMs = timeOf(frame.msg)
-  const isWrongTime = timeMs !== undefined && isTime?.(timeMs, receivedMs) === false
+  // A change that says it is a day late would take a day of its book back.
+  const isChange = frame.type === 'orderbook_delta'
+  const isWrongTime = timeMs !== undefined && isTime?.(timeMs, receivedMs, isChange) === false
   const read = isWrongTime ? refused('implausible') : readKind(feed, frame, receivedMs)
   const outcome = onUnreadable(feed, frame, read, receivedMs)
   if (isNumbered && !isWrongTime) feed.provenMs = Math.max(feed.provenMs, timeMs ?? receivedMs)

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { textLevels } from '../../../test/predictions/levels.ts'
+import { isPlausibleTime } from '../live/plausible.ts'
 import type { DataObservation } from '../observation.ts'
 import { createContractFeed } from './feed.ts'
 
@@ -37,7 +38,7 @@ function openFeed(tickers: readonly string[], options: { useYesPrice?: boolean }
   feed.greeting(nowMs).forEach(take)
 
   function receive(frame: object): void {
-    const outcome = protocol.read(JSON.stringify(frame), nowMs)
+    const outcome = protocol.read(JSON.stringify(frame), nowMs, isPlausibleTime)
     if (outcome.kind === 'data') emitted.push(...outcome.items.map(({ observation }) => observation))
     if (outcome.kind === 'refused') dead.push(outcome.reason)
     if (outcome.kind === 'data' && outcome.refused !== undefined) dead.push(outcome.refused)
@@ -354,6 +355,20 @@ test('a change that comes seconds late proves that the book was wrong since then
   answer()
   delta({})
   assert.deepEqual([live(), lost().length], [[A], 1])
+})
+
+test('a change that says it is a day late costs its book from now on, not a day of it', () => {
+  const { answer, delta, pass, lost, dead, emitted, live, now } = openFeed([A])
+  answer()
+  pass(5)
+  delta({})
+  const provenMs = now()
+  pass(5)
+  delta({ ts_ms: now() - 86_400_000 })
+  assert.deepEqual([lost(), dead], [[[A, 'damaged']], ['implausible']])
+  assert.equal(emitted.findLast((each) => each.kind === 'book_lost')?.sinceMs, provenMs)
+  answer()
+  assert.deepEqual(live(), [A])
 })
 
 test('a clock that differs from that of the venue is no delay', () => {

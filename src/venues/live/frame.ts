@@ -26,8 +26,8 @@ export interface FrameItem {
   readonly observation: DataObservation
 }
 
-/** Whether a message received at an instant can be of that time. */
-export type TimeCheck = (timeMs: number, receivedMs: number) => boolean
+/** Whether a message received at an instant can be of that time. `isChange`: it is sent as it happens, so it cannot be old. */
+export type TimeCheck = (timeMs: number, receivedMs: number, isChange?: boolean) => boolean
 
 /** How a venue's frames are read, and what the venue expects of a connected client. */
 export interface FrameProtocol {

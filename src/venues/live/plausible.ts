@@ -25,8 +25,8 @@ import {
 import type { FrameOutcome, TimeCheck } from './frame.ts'
 
 /** For readers with a state of their own: what fails here must not change it. */
-export const isPlausibleTime: TimeCheck = (timeMs, receivedMs) =>
-  timeMs >= receivedMs - MAX_AGE_MS && timeMs <= receivedMs + MAX_AHEAD_MS
+export const isPlausibleTime: TimeCheck = (timeMs, receivedMs, isChange = false) =>
+  timeMs >= receivedMs - (isChange ? MAX_LATE_MS : MAX_AGE_MS) && timeMs <= receivedMs + MAX_AHEAD_MS
 
 const AS_IT_HAPPENS: ReadonlySet<DataObservation['kind']> = new Set([
   'aggregate_trade',
