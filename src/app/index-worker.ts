@@ -47,9 +47,9 @@ export function startIndexWorker({
         const { batch, transfer } = ownBatch(given)
         return call('applyNotifications', [batch, seenTo], { transfer })
       },
-      applyBlocks: (given) => {
+      applyBlocks: (lowHash, given) => {
         const bytes = own(given)
-        return call('applyBlocks', [bytes], { transfer: [bytes.buffer] })
+        return call('applyBlocks', [lowHash, bytes], { transfer: [bytes.buffer] })
       },
       prune: (events, index) => call('prune', [events, index]),
     },

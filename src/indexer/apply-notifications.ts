@@ -10,7 +10,14 @@ import { type EventBatch, eventBatch } from './batch.ts'
 import type { EarlierAcceptance } from './earlier-acceptance.ts'
 import { enterTransactions } from './enter-transactions.ts'
 import type { PendingTransactions } from './pending-transactions.ts'
-import { parse, parseLoose, type ReadDagBlock, readBlockTransactions, readDagBlock } from './read-chain.ts'
+import {
+  parse,
+  parseLoose,
+  type ReadDagBlock,
+  readBlockTransactions,
+  readDagBlock,
+  UnreadableAnswerError,
+} from './read-chain.ts'
 
 export interface ScoreState {
   daaScore: number
@@ -76,8 +83,15 @@ export interface BlocksApplied {
   readonly lastChainBlock: ChainPlace | undefined
 }
 
-/** The answer of getBlocks with blocks and their transactions. */
-export async function applyBlocks(bytes: Uint8Array, context: Context): Promise<BlocksApplied> {
+/**
+ * The answer of getBlocks with blocks and their transactions. It begins with the block that was asked from; one that does
+ * not is an answer to another question, which says nothing about the blocks after this one.
+ */
+export async function applyBlocks(
+  lowHash: string,
+  bytes: Uint8Array,
+  context: Context,
+): Promise<BlocksApplied> {
   const answer = parseLoose(bytes)
   let exact: readonly unknown[] | undefined
   const exactBlock = (index: number): unknown => {
@@ -90,6 +104,10 @@ export async function applyBlocks(bytes: Uint8Array, context: Context): Promise<
       transactions: () => readBlockTransactions(exactBlock(index)),
     }),
   )
+  if (blocks[0]?.hash !== lowHash)
+    throw new UnreadableAnswerError(
+      `the blocks were asked from ${lowHash}, not from ${blocks[0]?.hash ?? 'none'}`,
+    )
   const last = blocks.findLast((block) => block.isChainBlock)
   const lastChainBlock = last && { hash: last.hash, blueScore: last.blueScore }
   return {

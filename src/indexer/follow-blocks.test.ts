@@ -12,7 +12,21 @@ import { createIndexer } from './indexer.ts'
 
 const hash = (digit: string) => digit.repeat(64)
 
-/** One fill from a block that no node knows; the node's oldest block has that blue score. */
+/** An answer of getBlocks: names and blue scores of blocks that are all in the chain. */
+function blocksAnswer(...blocks: readonly (readonly [name: string, blueScore: unknown])[]): string {
+  return JSON.stringify({
+    blocks: blocks.map(([name, blueScore]) => ({
+      header: { hash: hash(name), blueScore, daaScore: 9, timestamp: 9_000 },
+      verboseData: { transactionIds: [], isChainBlock: true },
+      transactions: [],
+    })),
+  })
+}
+
+/**
+ * One fill from block 0, below the followed chain of 1 and 9 with blue scores 5 and 50. Without `answerFrom` no node knows it,
+ * and the node's oldest block, 2, has that blue score.
+ */
 async function fillOver(oldestBlueScore: number, answerFrom?: (from: string) => string) {
   const { chain, events, close } = storesIn(':memory:').chain('test')
   const now = () => 9_000
@@ -27,13 +41,13 @@ async function fillOver(oldestBlueScore: number, answerFrom?: (from: string) => 
   const oldest = block('2', oldestBlueScore)
   const asked: string[] = []
   const unknown = async () => ({ kind: 'unknown_block' }) as const
-  const bytes = Buffer.from('{"blockHashes":[],"blocks":[]}')
   const queries: ChainQueries = {
     chainFrom: unknown,
     blocksFrom: async (from) => {
       asked.push(from)
-      if (answerFrom !== undefined) return { kind: 'bytes', bytes: Buffer.from(answerFrom(from)), node: 'n' }
-      return from === oldest.hash ? { kind: 'bytes', bytes, node: 'n' } : { kind: 'unknown_block' }
+      if (answerFrom === undefined && from !== oldest.hash) return { kind: 'unknown_block' }
+      const text = answerFrom?.(from) ?? blocksAnswer(['2', 50])
+      return { kind: 'bytes', bytes: Buffer.from(text), node: 'n' }
     },
     mempool: unknown,
     acceptedFromBelow: unknown,
@@ -69,8 +83,11 @@ async function fillOver(oldestBlueScore: number, answerFrom?: (from: string) => 
   })
   const written = await chain.gaps()
   assert.deepEqual(written, gaps)
+  const logged = (await events.after({ afterSeq: 0, limit: 100 })).events.filter(
+    ({ kind }) => kind === 'block_added',
+  )
   await close()
-  return { written, asked, troubles }
+  return { written, asked, troubles, logged: logged.length }
 }
 
 test('blocks that no node has any more are a recorded gap, and those after it are recorded', async () => {
@@ -92,17 +109,26 @@ test('a node that is behind, or a gap of the chain itself, is no gap of blocks',
 })
 
 test('a node whose answers go round in circles, or have no scores, is not asked without end', async () => {
-  const answer = (name: string, blueScore: unknown) => {
-    const header = { hash: hash(name), blueScore, daaScore: 9, timestamp: 9_000 }
-    const verboseData = { transactionIds: [], isChainBlock: true }
-    return JSON.stringify({ blocks: [{ header, verboseData, transactions: [] }] })
-  }
-  const circle = await fillOver(20, (from) => answer(from === hash('a') ? 'b' : 'a', 60))
+  const circle = await fillOver(20, (from) =>
+    blocksAnswer([from.slice(0, 1), 60], [from === hash('a') ? 'b' : 'a', 60]),
+  )
   assert.ok(circle.asked.length < 10, `${circle.asked.length} questions`)
   assert.match(circle.troubles.join(), /not above it/)
   for (const blueScore of [null, undefined, 'x', -1, 1.5]) {
-    const { asked, troubles } = await fillOver(20, () => answer('a', blueScore))
+    const { asked, troubles } = await fillOver(20, () => blocksAnswer(['0', blueScore]))
     assert.ok(asked.length < 10, `${asked.length} questions`)
     assert.match(troubles.join(), /no score/)
   }
+})
+
+test('blocks are not taken for complete by an answer to another question or one that ends below the followed chain', async () => {
+  // The answer that the first question of all got, when its block was the last one.
+  const stale = await fillOver(20, () => blocksAnswer(['1', 5]))
+  assert.equal(stale.logged, 0)
+  assert.match(stale.troubles.join(), /asked from 0+, not from 1+/)
+  const behind = await fillOver(20, () => blocksAnswer(['0', 49]))
+  assert.equal(behind.logged, 1)
+  assert.match(behind.troubles.join(), /of n end with 0+, below the followed block 9+/)
+  const level = await fillOver(20, () => blocksAnswer(['0', 50]))
+  assert.deepEqual(level.troubles, [])
 })

@@ -107,6 +107,11 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
 
   async function fill(from: ChainPlace): Promise<void> {
     let low = from.hash
+    /**
+     * A node that is behind, or an old answer, ends below it. The blocks in between may have been sent before this node was
+     * subscribed to, or by another one: nobody sends them again.
+     */
+    const tip = await indexer.checkpoint()
     /** Of the last answer; each goes on above the one before. */
     let reached = -1
     for (let round = 0; round < MAX_ROUNDS && !signal.aborted; round++) {
@@ -131,9 +136,12 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
         reached = -1
         continue
       }
-      const { newestSeq, lastChainBlock } = await indexer.applyBlocks(answer.bytes)
+      const { newestSeq, lastChainBlock } = await indexer.applyBlocks(low, answer.bytes)
       if (newestSeq !== undefined) options.onWritten(newestSeq)
-      if (lastChainBlock === undefined || lastChainBlock.hash === low) return
+      if (lastChainBlock === undefined || lastChainBlock.hash === low) {
+        if (tip === undefined || (lastChainBlock?.blueScore ?? -1) >= tip.blueScore) return
+        throw new Error(`the blocks of ${answer.node} end with ${low}, below the followed block ${tip.hash}`)
+      }
       if (lastChainBlock.blueScore <= reached)
         throw new Error(`the blocks after ${low} end with ${lastChainBlock.hash}, which is not above it`)
       low = lastChainBlock.hash

@@ -61,7 +61,8 @@ export interface Indexer {
   applyMempool(bytes: Uint8Array, mempool: string): Promise<MempoolApplied>
   /** With them, all blocks below `seenTo` are recorded. */
   applyNotifications(notifications: NotificationBatch, seenTo?: ChainPlace): Promise<number | undefined>
-  applyBlocks(bytes: Uint8Array): Promise<BlocksApplied>
+  /** The blocks from `lowHash` on. */
+  applyBlocks(lowHash: string, bytes: Uint8Array): Promise<BlocksApplied>
   /** One bounded step. */
   prune(events: Retention, index: IndexRetention): Promise<boolean>
 }
@@ -137,7 +138,7 @@ export async function createIndexer(options: IndexerOptions): Promise<Indexer> {
     applyMempool: (bytes, mempool) => inTurn(() => applyMempool({ ...context, mempool, bytes })),
     applyNotifications: (notifications, seenTo) =>
       inTurn(() => applyNotifications(notifications, scores, context, seenTo)),
-    applyBlocks: (bytes) => inTurn(() => applyBlocks(bytes, context)),
+    applyBlocks: (lowHash, bytes) => inTurn(() => applyBlocks(lowHash, bytes, context)),
     prune: (retention, index) =>
       inTurn(async () => {
         const [log, rows] = [await events.retain(retention), await chain.prune(index)]
