@@ -21,16 +21,17 @@ const CLOSE_AFTER_MS = 15_000
 interface OracleCandleParts {
   readonly feed: Feed<'candles'>
   readonly interval: OracleInterval
+  readonly startedMs: number
   readonly heartbeatMs: number
   readonly updates: OracleUpdates
   readonly rows: Pick<RowWriter, 'put' | 'final'>
-  readonly tracker: CoverageTracker
+  readonly tracker: Pick<CoverageTracker, 'confirm' | 'lost'>
 }
 
 export class OracleCandleCloser {
   private readonly parts: OracleCandleParts
-  /** Where the candles begin that this run is to close. */
-  private beginMs = 0
+  /** Where the candles begin that this run is to close; its start until that is known. */
+  private beginMs: number
   /** Candles before it are closed; undefined until it is known where to begin. */
   closedToMs: number | undefined
   /** Candles before it were shown as they are. */
@@ -40,6 +41,7 @@ export class OracleCandleCloser {
 
   constructor(parts: OracleCandleParts) {
     this.parts = parts
+    this.beginMs = parts.startedMs
   }
 
   get feed(): Feed<'candles'> {
@@ -64,10 +66,15 @@ export class OracleCandleCloser {
       this.parts.tracker.confirm(this.feed, piece.fromMs, piece.toMs)
   }
 
-  /** A round of a range was missed. */
-  lost(range: HistoryRange): void {
-    for (const { fromMs, toMs } of uncovered(range, this.hollow))
-      this.parts.tracker.lost(this.feed, fromMs, toMs, 'not_observed')
+  /**
+   * A round of a range was missed. What is closed stays as it is, since no round of it is missing: nodes that were behind
+   * after a start have older rounds than the store, and the numbers between them and the next one skip what is known.
+   */
+  lost({ fromMs, toMs }: HistoryRange): void {
+    const range = { fromMs: Math.max(fromMs, this.closedToMs ?? this.beginMs), toMs }
+    if (range.fromMs >= toMs) return
+    for (const piece of uncovered(range, this.hollow))
+      this.parts.tracker.lost(this.feed, piece.fromMs, piece.toMs, 'not_observed')
   }
 
   show(nowMs: number): void {

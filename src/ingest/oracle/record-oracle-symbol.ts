@@ -75,7 +75,7 @@ export class OracleSymbolRecorder implements LiveRecorder {
       (interval) =>
         new OracleCandleCloser({
           feed: candleFeed(parts.venue.describe.source, parts.symbol, interval),
-          ...{ interval, heartbeatMs, rows, tracker, updates: this.updates },
+          ...{ interval, startedMs: this.startedMs, heartbeatMs, rows, tracker, updates: this.updates },
         }),
     )
   }

@@ -1,0 +1,52 @@
+/** Candles of one interval: what is closed stays as it is, whatever is found out about rounds around it. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { HistoryRange } from '../../venues/venue.ts'
+import { candleFeed } from '../shared/feeds.ts'
+import { OracleCandleCloser } from './close-oracle-candles.ts'
+import { createOracleUpdates } from './order-updates.ts'
+
+const FEED = candleFeed('oracle', 'BTC', '5m')
+const at = (time: string) => Date.parse(`2026-11-25T${time}Z`)
+
+function openCloser() {
+  const lost: HistoryRange[] = []
+  const confirmed: HistoryRange[] = []
+  const updates = createOracleUpdates()
+  const closer = new OracleCandleCloser({
+    ...{ feed: FEED, interval: '5m', startedMs: at('04:37:09'), heartbeatMs: 27_000, updates },
+    rows: { put() {}, final() {} },
+    tracker: {
+      lost: (_feed, fromMs, toMs) => void lost.push({ fromMs, toMs }),
+      confirm: (_feed, fromMs, toMs) => void confirmed.push({ fromMs, toMs }),
+    },
+  })
+  return { closer, updates, lost, confirmed }
+}
+
+test('missed rounds leave the candles alone that an earlier run has closed', () => {
+  const { closer, lost, confirmed } = openCloser()
+  closer.begin(at('04:35:00'))
+  const missed = { fromMs: at('04:34:20'), toMs: at('04:37:34') }
+  closer.lost(missed)
+  closer.confirm(missed)
+  const own = [{ fromMs: at('04:35:00'), toMs: at('04:37:34') }]
+  assert.deepEqual([lost, confirmed], [own, own])
+})
+
+test('missed rounds leave the candles alone that this run has closed', () => {
+  const { closer, updates, lost } = openCloser()
+  closer.begin(at('04:35:00'))
+  updates.add({ updatedMs: at('04:38:06'), roundId: 1n, price: '1' })
+  updates.add({ updatedMs: at('04:40:24'), roundId: 5n, price: '2' })
+  closer.close({ nowMs: at('04:40:30'), soughtMs: Number.POSITIVE_INFINITY, firstMs: 0 })
+  closer.lost({ fromMs: at('04:38:06'), toMs: at('04:41:24') })
+  closer.lost({ fromMs: at('04:38:06'), toMs: at('04:39:00') })
+  assert.deepEqual(lost, [{ fromMs: at('04:40:00'), toMs: at('04:41:24') }])
+})
+
+test('until it is known where candles begin, missed rounds concern the time since the start', () => {
+  const { closer, lost } = openCloser()
+  closer.lost({ fromMs: at('04:34:20'), toMs: at('04:37:34') })
+  assert.deepEqual(lost, [{ fromMs: at('04:37:09'), toMs: at('04:37:34') }])
+})
