@@ -7,8 +7,8 @@ export const MAX_AHEAD_MS = 15_000
 export const MAX_LATE_MS = HOUR_MS
 /** Books and figures have the time of their last change. */
 export const MAX_AGE_MS = 7 * 24 * HOUR_MS
-/** Frames overtake each other by no more than this. */
-export const MAX_OVERTAKEN_MS = 30_000
+/** Frames overtake each other by no more than this. What is only streamed is final after a minute: it comes before. */
+export const MAX_OVERTAKEN_MS = 50_000
 /** If nothing else came for so long, the venue's clock was set back, or the number before was wrong. */
 export const SET_BACK_AFTER_MS = 30_000
 /** Numbers of one channel: further than this, and this much a second, the venue cannot have counted. */

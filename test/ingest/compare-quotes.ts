@@ -26,9 +26,15 @@ export async function compareTicker(subject: Subject): Promise<string[]> {
   const { truth, venue, symbol, range } = subject
   const lateMs = venue === 'spot' ? SECOND_MS + subject.slackMs : 0
   const aheadMs = venue === 'spot' ? SLOT_MS + (subject.aheadMs ?? 0) : 0
+  /** Within the slack each is compared with many rows. */
+  const touches = new Map<number, string>()
   const touchAt = (timeMs: number) => {
+    const known = touches.get(timeMs)
+    if (known !== undefined) return known
     const { bids, asks } = truth.book(venue, symbol, timeMs, 1)
-    return [...(bids[0] ?? []), ...(asks[0] ?? [])].map(Number).join()
+    const text = [...(bids[0] ?? []), ...(asks[0] ?? [])].map(Number).join()
+    touches.set(timeMs, text)
+    return text
   }
   const wrong = offGrid(ticker, SECOND_MS)
   const known = new Set<number>()

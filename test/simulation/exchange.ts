@@ -57,7 +57,9 @@ const VENUE_FAULTS: readonly FaultKind[] = [
   venueFault('skip', 2, [0, 0], (random) => ({ count: random.int(1, 20) })),
   venueFault('late-close', 1, [MINUTE_MS, 5 * MINUTE_MS], (random) => ({ delayMs: random.int(500, 20_000) })),
   venueFault('missing-close', 1, [MINUTE_MS, 5 * MINUTE_MS]),
-  venueFault('late', 1, [SECOND_MS, 2 * MINUTE_MS], (random) => ({ delayMs: random.int(200, 20_000) })),
+  venueFault('late', 1, [SECOND_MS, 2 * MINUTE_MS], (random) => ({
+    delayMs: random.int(200, random.pick([20_000, 45_000])),
+  })),
   venueFault('unknown-message', 1, [0, 0], (random) => ({ count: random.int(1, 6) })),
   // Without a number of seconds the venue does not say how long to wait.
   venueFault('rate-limit', 1, [SECOND_MS, 5 * MINUTE_MS], (random) => ({

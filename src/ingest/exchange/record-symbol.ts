@@ -11,6 +11,7 @@ import type { Topic } from '../../venues/channel.ts'
 import type {
   AggregateTradeObservation,
   DataObservation,
+  ExchangeBookObservation,
   LiquidationObservation,
   TradeObservation,
 } from '../../venues/observation.ts'
@@ -129,6 +130,10 @@ export class SymbolRecorder implements LiveRecorder {
   observe(observation: DataObservation): void {
     const { parts } = this
     this.receivedMs.set(observation.kind, observation.receivedMs)
+    if (observation.kind === 'exchange_book') {
+      this.takeBook(observation)
+      return
+    }
     this.streamed.receive(observation)
     switch (observation.kind) {
       case 'candle':
@@ -157,14 +162,6 @@ export class SymbolRecorder implements LiveRecorder {
         return
       case 'best_bid_ask':
         this.ticker.received(observation)
-        return
-      case 'exchange_book':
-        // A row has every level that the venue publishes, never the few of a quick book.
-        this.books.receive({
-          timeMs: observation.venueTimeMs,
-          bids: observation.bids,
-          asks: observation.asks,
-        })
     }
   }
 
@@ -298,6 +295,14 @@ export class SymbolRecorder implements LiveRecorder {
     }
     const { venueTimeMs: timeMs, price, size, side } = trade
     this.seconds.trade({ timeMs, price, size, side, fills: 1 })
+  }
+
+  /** A row has every level that the venue publishes, never the few of a quick book. */
+  private takeBook(observation: ExchangeBookObservation): void {
+    const { venueTimeMs: timeMs, bids, asks } = observation
+    if (this.books.receive({ timeMs, bids, asks })) this.streamed.receive(observation)
+    // What is older than a sample may be proves nothing: observed again with the next one that is in time.
+    else this.streamed.begins('book')
   }
 
   /** The seconds from one instant to another, both included, lack trades. */

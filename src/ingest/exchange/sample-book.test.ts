@@ -35,6 +35,20 @@ test('a book that is sent late still finds its grid point, within the grace', ()
   assert.deepEqual(times(sampler.sample(11_600)), [10_500])
 })
 
+test('the time of a book that comes too late to be sampled is lost, up to the next one', () => {
+  const sampler = sampleBook(options)
+  sampler.receive(book(10_000, '100'))
+  sampler.sample(26_000)
+  assert.equal(sampler.receive(book(15_000, '101')), false, 'nothing in time is known')
+  assert.deepEqual(sampler.takeLost(), { fromMs: 15_000, toMs: 25_500 })
+  assert.equal(sampler.receive(book(26_000, '103')), true)
+  assert.equal(sampler.receive(book(17_000, '102')), true, 'a newer one was in time')
+  assert.deepEqual(sampler.takeLost(), { fromMs: 17_000, toMs: 25_500 })
+  sampler.sample(127_000)
+  sampler.receive(book(50_000, '104'))
+  assert.equal(sampler.takeLost(), undefined, 'its time is final')
+})
+
 test('a book that comes after a newer one shows that samples were wrong: they are written again', () => {
   const sampler = sampleBook(options)
   sampler.receive(book(10_000, '100'))

@@ -4,10 +4,12 @@
  * the newest book is older than `staleAfterMs` there is no sample: an old book is not a book.
  *
  * A grid point is judged `graceMs` after its time, so that late books still count. One that comes later still, after a newer
- * one, shows that the samples in between had an older book: they are judged again. While the store fails nothing is
- * judged; books that do not fit into memory until it works again are lost, and `takeLost` names their time.
+ * one, shows that the samples in between had an older book: they are judged again, unless they are older than
+ * `staleAfterMs`; then their time is lost, if it is not final yet. While the store fails nothing is judged; books that do not fit into memory
+ * until it works again are lost too. `takeLost` names their time.
  */
 import type { Level } from '../../venues/observation.ts'
+import { MAX_OVERTAKEN_MS } from '../../venues/plausible-bounds.ts'
 import { CARRY_FORWARD_MS, GRID_MS } from '../shared/sample-grid.ts'
 
 export interface BookState {
@@ -52,25 +54,39 @@ export function sampleBook(options: { staleAfterMs: number; graceMs: number }) {
 
   const isKnown = (book: BookState) => lastRow !== undefined && isSameBook(lastRow.book, book)
 
+  const isTooLate = (gridMs: number) => nextMs !== undefined && gridMs < nextMs - options.staleAfterMs
+
   /** Whether the sample of a grid point that was judged already would have been another one. */
   function isNews(book: BookState, gridMs: number): boolean {
-    if (nextMs === undefined || gridMs <= sinceMs || gridMs < nextMs - options.staleAfterMs) return false
+    if (gridMs <= sinceMs) return false
     const sampled = bookAt(gridMs)
     return sampled === undefined || (sampled.timeMs < book.timeMs && !isSameBook(sampled, book))
   }
 
+  function lose(fromMs: number, toMs: number): void {
+    lost = { fromMs: Math.min(lost?.fromMs ?? fromMs, fromMs), toMs: Math.max(lost?.toMs ?? toMs, toMs) }
+  }
+
   return {
-    receive(book: BookState) {
+    /** False: the book came too late to be sampled, and none is known of any later time. */
+    receive(book: BookState): boolean {
       const gridMs = Math.ceil(book.timeMs / GRID_MS) * GRID_MS
       nextMs ??= gridMs
+      if (isTooLate(gridMs)) {
+        const newer = received.filter(({ timeMs }) => timeMs > book.timeMs).map(({ timeMs }) => timeMs)
+        if (gridMs > Math.max(sinceMs, nextMs - MAX_OVERTAKEN_MS))
+          lose(book.timeMs, Math.min(...newer, nextMs))
+        return newer.length > 0
+      }
       if (gridMs < nextMs && isNews(book, gridMs)) againMs = Math.min(againMs, gridMs)
       received.push(book)
-      if (received.length <= MAX_KEPT) return
+      if (received.length <= MAX_KEPT) return true
       const [oldest, next] = received
       received.shift()
-      if (oldest === undefined || next === undefined || nextMs > next.timeMs) return
-      lost = { fromMs: Math.min(lost?.fromMs ?? nextMs, nextMs), toMs: Math.max(next.timeMs, nextMs) }
-      nextMs = Math.ceil(lost.toMs / GRID_MS) * GRID_MS
+      if (oldest === undefined || next === undefined || nextMs > next.timeMs) return true
+      lose(nextMs, Math.max(next.timeMs, nextMs))
+      nextMs = Math.ceil(Math.max(next.timeMs, nextMs) / GRID_MS) * GRID_MS
+      return true
     },
     /** The time of which books were dropped before they were judged; undefined if there is none since the last call. */
     takeLost() {

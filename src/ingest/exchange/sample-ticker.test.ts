@@ -42,8 +42,14 @@ test('a second whose quotes all come late has its row when they come', () => {
 
 test('a quote that is older than a silence may last is no row any more', () => {
   const sampler = new TickerSampler()
-  sampler.received(quote(40_100, 40_150, 9))
-  sampler.take(45_000)
-  sampler.received(quote(10_500, 45_500, 4))
-  assert.deepEqual(times(sampler.take(90_000)), [])
+  sampler.received(quote(70_100, 70_150, 9))
+  sampler.take(75_000)
+  sampler.received(quote(10_500, 75_500, 4))
+  assert.deepEqual(times(sampler.take(190_000)), [])
+  sampler.received(quote(30_500, 75_500, 4))
+  assert.deepEqual(
+    times(sampler.take(190_000)),
+    [[30_000, '4']],
+    'within the minute after which its time is final',
+  )
 })

@@ -5,11 +5,12 @@
  */
 import type { TickerInput } from '../../core/rows/ticker.ts'
 import type { BestBidAskObservation } from '../../venues/observation.ts'
+import { MAX_OVERTAKEN_MS } from '../../venues/plausible-bounds.ts'
 
 const SECOND_MS = 1_000
 const TAKEN_AFTER_MS = SECOND_MS + SECOND_MS / 2
-/** Later quotes are of no use: their time is final, or known as a silence. */
-const LATE_MS = 25_000
+/** Later quotes are of no use: their time is almost final, or known as a silence. */
+const LATE_MS = MAX_OVERTAKEN_MS
 /** While the store fails nothing is taken: so many seconds wait for it. */
 const MAX_QUOTES = 600
 

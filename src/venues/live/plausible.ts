@@ -8,7 +8,7 @@
  *   a number that the channel cannot have reached since the last one           ──▶ implausible
  *   a time or number far behind, and nothing else for half a minute            ──▶ what came before was wrong
  *
- * Such a message becomes a dead letter and a gap, and proves nothing. A wrong time that is none of these (half a minute
+ * Such a message becomes a dead letter and a gap, and proves nothing. A wrong time that is none of these (some seconds
  * back, or an hour on a channel that was quiet) cannot be told from a late message and is believed.
  */
 import { INTERVAL_MS } from '../../core/interval.ts'
