@@ -23,11 +23,18 @@ function blocksAnswer(...blocks: readonly (readonly [name: string, blueScore: un
   })
 }
 
+const place = (digit: string, blueScore: number): ChainPlace => ({ hash: hash(digit), blueScore })
+
 /**
- * One fill from block 0, below the followed chain of 1 and 9 with blue scores 5 and 50. Without `answerFrom` no node knows it,
- * and the node's oldest block, 2, has that blue score.
+ * A fill from block 0, with a followed chain of 1 and 9 that have the blue scores 5 and 50. Without `answerFrom` no node knows
+ * it, and the node's oldest block, 2, has that blue score. Other places are lost one after another, between two tries.
  */
-async function fillOver(oldestBlueScore: number, answerFrom?: (from: string) => string) {
+async function fillOver(
+  oldestBlueScore: number,
+  answerFrom: (from: string) => string | undefined = (from) =>
+    from === hash('2') ? blocksAnswer(['2', 50]) : undefined,
+  places = [place('0', 50)],
+) {
   const { chain, events, close } = storesIn(':memory:').chain('test')
   const now = () => 9_000
   const indexer = await createIndexer({ chain, events, network: 'testnet-10', now, dropAfterMs: 1 })
@@ -45,9 +52,10 @@ async function fillOver(oldestBlueScore: number, answerFrom?: (from: string) => 
     chainFrom: unknown,
     blocksFrom: async (from) => {
       asked.push(from)
-      if (answerFrom === undefined && from !== oldest.hash) return { kind: 'unknown_block' }
-      const text = answerFrom?.(from) ?? blocksAnswer(['2', 50])
-      return { kind: 'bytes', bytes: Buffer.from(text), node: 'n' }
+      const text = answerFrom(from)
+      return text === undefined
+        ? { kind: 'unknown_block' }
+        : { kind: 'bytes', bytes: Buffer.from(text), node: 'n' }
     },
     mempool: unknown,
     acceptedFromBelow: unknown,
@@ -57,7 +65,6 @@ async function fillOver(oldestBlueScore: number, answerFrom?: (from: string) => 
   const stop = new AbortController()
   const gaps: ChainGap[] = []
   const troubles: string[] = []
-  let missing: ChainPlace | undefined = { hash: hash('0'), blueScore: 50 }
   await followBlocks({
     indexer,
     queries,
@@ -70,10 +77,8 @@ async function fillOver(oldestBlueScore: number, answerFrom?: (from: string) => 
     prefer: () => undefined,
     hasStart: () => true,
     takeMissing: () => {
-      if (missing === undefined) stop.abort()
-      const taken = missing
-      missing = undefined
-      return taken
+      if (places.length === 0) stop.abort()
+      return places.shift()
     },
     notifiedTo: () => undefined,
     recover: () => undefined,
@@ -131,4 +136,32 @@ test('blocks are not taken for complete by an answer to another question or one 
   assert.match(behind.troubles.join(), /of n end with 0+, below the followed block 9+/)
   const level = await fillOver(20, () => blocksAnswer(['0', 50]))
   assert.deepEqual(level.troubles, [])
+})
+
+test('a connection that is lost again while blocks could not be requested does not shorten what is requested', async () => {
+  let questions = 0
+  const again = await fillOver(
+    20,
+    (from) => {
+      if (questions++ === 0) throw new Error('no node')
+      return blocksAnswer([from.slice(0, 1), 50])
+    },
+    [place('0', 4), place('9', 50)],
+  )
+  assert.deepEqual(again.asked, [hash('0'), hash('0')])
+  assert.deepEqual(again.troubles, ['no node'])
+})
+
+test('where no node knows the oldest place any more, blocks are requested from the next one', async () => {
+  let questions = 0
+  const other = await fillOver(
+    1,
+    (from) => {
+      if (questions++ === 0) throw new Error('no node')
+      return from === hash('9') ? blocksAnswer(['9', 50]) : undefined
+    },
+    [place('0', 4), place('9', 50)],
+  )
+  assert.deepEqual(other.asked, [hash('0'), hash('0'), hash('1'), hash('9')])
+  assert.equal(other.logged, 1)
 })

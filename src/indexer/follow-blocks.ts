@@ -47,11 +47,17 @@ const MAX_TRIES = 3
 /** A node that died may have been the only one with its last blocks: this many below, the others know them. */
 const OLDER_BLOCKS = 1_000
 const MAX_ROUNDS = 100_000
+/** Places from which blocks may be missing while none of them can be asked for. */
+const MAX_MISSING = 100
 
 export async function followBlocks(options: FollowBlocksOptions): Promise<void> {
   const { indexer, queue, clock, wake, signal } = options
   let failures = 0
-  let missing: ChainPlace | undefined
+  /**
+   * Oldest first. The first one is filled up to the end of the chain, which covers the others: they matter where no node
+   * knows it.
+   */
+  const missing: ChainPlace[] = []
   let unwritten: { batch: NotificationBatch; seenTo: ChainPlace | undefined } | undefined
   const take = () => {
     if (!options.hasStart()) return undefined
@@ -60,11 +66,11 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
     return batch && { batch, seenTo: queue.isDrained ? notifiedTo : undefined }
   }
   while (!signal.aborted) {
-    missing = options.takeMissing() ?? missing
+    addMissing(options.takeMissing())
     try {
-      if (missing !== undefined) {
-        await fill(missing)
-        missing = undefined
+      for (let [from] = missing; from !== undefined; [from] = missing) {
+        if (await fill(from)) missing.length = 0
+        else missing.shift()
       }
       for (unwritten ??= take(); unwritten !== undefined && !signal.aborted; unwritten = take()) {
         const newestSeq = await indexer.applyNotifications(unwritten.batch, unwritten.seenTo)
@@ -77,13 +83,19 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
       options.onTrouble(error instanceof Error ? error.message : String(error))
       if (unwritten !== undefined && failures >= MAX_TRIES) {
         unwritten = undefined
-        missing ??= options.recover()
+        addMissing(options.recover())
       }
       await clock.sleep(backoffMs(RETRY, failures++, options.random), signal).catch(() => {})
       continue
     }
     await wake.wait(MAX_WAIT_MS, signal)
     await wake.gather(options.gatherMs(), signal)
+  }
+
+  function addMissing(place: ChainPlace | undefined): void {
+    if (place === undefined || place.hash === missing.at(-1)?.hash) return
+    missing.push(place)
+    if (missing.length > MAX_MISSING) missing.splice(1, 1)
   }
 
   /**
@@ -105,7 +117,8 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
     options.onGap(gap)
   }
 
-  async function fill(from: ChainPlace): Promise<void> {
+  /** False: no node knows blocks after this place, and nothing says that they are lost. */
+  async function fill(from: ChainPlace): Promise<boolean> {
     let low = from.hash
     /**
      * A node that is behind, or an old answer, ends below it. The blocks in between may have been sent before this node was
@@ -124,7 +137,7 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
           const oldest = await lostUpTo(older)
           if (older === undefined || oldest === undefined) {
             options.onTrouble(`blocks after ${low} cannot be asked for`)
-            return
+            return false
           }
           if (oldest.hash === low) throw new Error(`the oldest block ${low} is not known`)
           await noteGap(older, oldest)
@@ -139,7 +152,7 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
       const { newestSeq, lastChainBlock } = await indexer.applyBlocks(low, answer.bytes)
       if (newestSeq !== undefined) options.onWritten(newestSeq)
       if (lastChainBlock === undefined || lastChainBlock.hash === low) {
-        if (tip === undefined || (lastChainBlock?.blueScore ?? -1) >= tip.blueScore) return
+        if (tip === undefined || (lastChainBlock?.blueScore ?? -1) >= tip.blueScore) return true
         throw new Error(`the blocks of ${answer.node} end with ${low}, below the followed block ${tip.hash}`)
       }
       if (lastChainBlock.blueScore <= reached)
@@ -147,5 +160,6 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
       low = lastChainBlock.hash
       reached = lastChainBlock.blueScore
     }
+    return false
   }
 }
