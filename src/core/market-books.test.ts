@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { textBook } from '../../test/predictions/levels.ts'
 import { composeUpDown, composeYesNo } from './market-snapshot.ts'
-import { microOf, microText, middleText } from './micro.ts'
+import { microOf, microText, middleText, orderPriceOf, orderSizeOf } from './micro.ts'
 import { type MicroLevel, OrderBook } from './order-book.ts'
 import { encodeSnapshot } from './rows/snapshot.ts'
 
@@ -17,6 +17,12 @@ test('one price has one key, however it is written', () => {
   assert.equal(middleText(240_000, 250_000), '0.245')
   assert.equal(middleText(1, 2), '0.0000015')
   assert.equal(middleText(500_000, 500_001), '0.5000005')
+})
+
+test('nobody orders at 0 or at 1, nor less than nothing', () => {
+  assert.deepEqual(['0.001', '.5', '0.999999'].map(orderPriceOf), [1_000, 500_000, 999_999])
+  for (const text of ['0', '0.0', '1', '1.00', '1.5', '-0.5', '']) assert.equal(orderPriceOf(text), undefined)
+  assert.deepEqual(['0', '77.5', '-1', 'x'].map(orderSizeOf), [0, 77_500_000, undefined, undefined])
 })
 
 test('a book keeps its levels sorted under random changes, as a plain map does', () => {

@@ -41,10 +41,16 @@ export function microOf(text: string): number | undefined {
   return isNegative ? -value : value
 }
 
-/** A probability in millionths; undefined for what is no number from 0 to 1. */
-export function probabilityOf(text: string): number | undefined {
+/** The price of an order in millionths; undefined for what is no number between 0 and 1: at these nobody trades. */
+export function orderPriceOf(text: string): number | undefined {
   const micro = microOf(text)
-  return micro !== undefined && micro >= 0 && micro <= MICRO ? micro : undefined
+  return micro !== undefined && micro > 0 && micro < MICRO ? micro : undefined
+}
+
+/** The size of an order in millionths, 0 for none; undefined for what is no number, or below 0. */
+export function orderSizeOf(text: string): number | undefined {
+  const micro = microOf(text)
+  return micro !== undefined && micro >= 0 ? micro : undefined
 }
 
 /** The shortest exact text: `0.245`, `219.217767`, `7`. */

@@ -6,7 +6,7 @@
  * The venue has bids only, on both sides; the no bids are kept as yes asks at 1 − p. Deltas are signed changes.
  */
 
-import { microOf, probabilityOf } from '../../core/micro.ts'
+import { microOf, orderPriceOf, orderSizeOf } from '../../core/micro.ts'
 import { type MicroLevel, OrderBook } from '../../core/order-book.ts'
 import { MAX_LEVELS } from '../../core/rows/book.ts'
 import type {
@@ -39,7 +39,7 @@ export function createContractBook({ useYesPrice = false } = {}) {
   let lastMs = 0
   let leg: MarketLeg | undefined
 
-  const streamedAsk = useYesPrice ? probabilityOf : yesAskOfNoBid
+  const streamedAsk = useYesPrice ? orderPriceOf : yesAskOfNoBid
 
   function lost(reason: BookLostReason, about: About, right: RightUntil = {}): BookLostObservation {
     isLive = false
@@ -65,7 +65,7 @@ export function createContractBook({ useYesPrice = false } = {}) {
       timeMs: number,
       about: About,
     ): BookSnapshotObservation | BookLostObservation | undefined {
-      const bids = microLevels(sides.yes, probabilityOf)
+      const bids = microLevels(sides.yes, orderPriceOf)
       const asks = microLevels(sides.no, via === 'poll' ? yesAskOfNoBid : streamedAsk)
       if (bids === undefined || asks === undefined) return undefined
       book.replace(bids, asks)
@@ -89,7 +89,7 @@ export function createContractBook({ useYesPrice = false } = {}) {
       about: About,
     ): BookDeltaObservation | BookLostObservation | null | undefined {
       const side = delta.side === 'yes' ? 'bids' : 'asks'
-      const price = delta.side === 'yes' ? probabilityOf(delta.price) : streamedAsk(delta.price)
+      const price = delta.side === 'yes' ? orderPriceOf(delta.price) : streamedAsk(delta.price)
       const change = microOf(delta.delta)
       if (price === undefined || change === undefined) return undefined
       if (!isLive) return null
@@ -128,7 +128,7 @@ function microLevels(
   const read: MicroLevel[] = []
   for (const [priceText, sizeText] of levels ?? []) {
     const price = priceOf(priceText)
-    const size = microOf(sizeText)
+    const size = orderSizeOf(sizeText)
     if (price === undefined || size === undefined) return undefined
     read.push([price, size])
   }

@@ -1,7 +1,7 @@
 /** Kalshi's messages in the service's words. Prices are those of yes. */
 import type { CandleInterval } from '../../core/interval.ts'
 import { INTERVAL_MS } from '../../core/interval.ts'
-import { MICRO, probabilityOf } from '../../core/micro.ts'
+import { MICRO, orderPriceOf } from '../../core/micro.ts'
 import type { MarketInput, VenueStatus } from '../../core/rows/market.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import { parseTime } from '../../core/time.ts'
@@ -224,6 +224,6 @@ export function mapCandle(
 
 /** A no bid at p is a yes ask at 1 − p; undefined for what is no price. */
 export function yesAskOfNoBid(price: string): number | undefined {
-  const micro = probabilityOf(price)
+  const micro = orderPriceOf(price)
   return micro === undefined ? undefined : MICRO - micro
 }

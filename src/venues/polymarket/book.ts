@@ -11,7 +11,7 @@
  * the changes since then are applied to it.
  */
 
-import { MICRO, microOf, probabilityOf } from '../../core/micro.ts'
+import { MICRO, microOf, orderPriceOf, orderSizeOf } from '../../core/micro.ts'
 import { type BookSide, type MicroLevel, type MicroLevels, OrderBook } from '../../core/order-book.ts'
 import { MAX_LEVELS } from '../../core/rows/book.ts'
 import type {
@@ -185,8 +185,8 @@ export class TokenBook {
   }
 
   #apply(change: ChangeWire): MicroLevel | undefined {
-    const price = probabilityOf(change.price)
-    const size = microOf(change.size)
+    const price = orderPriceOf(change.price)
+    const size = orderSizeOf(change.size)
     if (price === undefined || size === undefined) return undefined
     this.levels.set(sideOf(change), price, size)
     return [price, size]
@@ -234,8 +234,8 @@ export function wireLevelsOf(wire: BookWire): MicroLevels | undefined {
 function microLevels(levels: readonly { price: string; size: string }[]): MicroLevel[] | undefined {
   const read: MicroLevel[] = []
   for (const level of levels) {
-    const price = probabilityOf(level.price)
-    const size = microOf(level.size)
+    const price = orderPriceOf(level.price)
+    const size = orderSizeOf(level.size)
     if (price === undefined || size === undefined) return undefined
     read.push([price, size])
   }
