@@ -11,11 +11,12 @@ import { createCoverageTracker } from '../shared/track-coverage.ts'
 import { createRowWriter } from '../shared/write-rows.ts'
 import { checkWindows } from './check-windows.ts'
 import { snapshotFeed, trackedMarketFeeds } from './market-feeds.ts'
+import type { MarketRecorder } from './record-market.ts'
 
 const at = (text: string) => Date.parse(`2026-11-15T${text}Z`)
 const START_MS = at('12:00:00')
 
-async function setUp(t: TestContext) {
+async function setUp(t: TestContext, markets: MarketRecorder[] = []) {
   const clock = manualClock(START_MS)
   const store = await storesIn(':memory:', clock).environment('test')
   t.after(() => store.close())
@@ -32,7 +33,7 @@ async function setUp(t: TestContext) {
     endless: plan.endless,
     tracker,
     feedOf: (type) => snapshotFeed(plan, 'BTC', type),
-    markets: () => [],
+    markets: () => markets,
   })
   for (const { channels } of feeds)
     for (const channel of channels) if (/^(trades|book)/.test(channel)) tracker.up(channel, START_MS)
@@ -75,6 +76,22 @@ test('a window without a listed successor is followed by a gap of books, trades 
   run(at('12:12:00'))
   assert.deepEqual(await gaps(BOOKS, at('12:12:00')), ['12:05:00 12:09:01 not_observed'])
   assert.equal(windows.unlisted, 1)
+})
+
+test('a window that is listed after it began has a gap from its beginning on, though its book is there at once', async (t) => {
+  const markets: MarketRecorder[] = []
+  const { windows, run, gaps } = await setUp(t, markets)
+  const begins = (startMs: number, endMs: number) => {
+    const window = { startMs, endMs, market: { marketType: '5m' } }
+    markets.push({ ...window, sampler: { isLive: true, takeDoubts: () => [] } } as unknown as MarketRecorder)
+    windows.knows('5m', endMs)
+  }
+  begins(at('11:58:00'), at('12:05:00'))
+  run(at('12:06:10'))
+  begins(at('12:05:00'), at('12:10:00'))
+  begins(at('12:10:00'), at('12:15:00'))
+  run(at('12:12:00'))
+  assert.deepEqual(await gaps(BOOKS, at('12:12:00')), ['12:05:00 12:06:12 not_observed'])
 })
 
 test('a duration that is never listed has no books to cover; trades and candles of the others have no gap', async (t) => {

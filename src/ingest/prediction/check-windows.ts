@@ -4,6 +4,7 @@
  *   a book is missing                             ──▶ the snapshots of its duration have a gap
  *   a book turned out to have been wrong          ──▶ a gap too, though it is known again
  *   a book is crossed, and stays so               ──▶ a gap, since it gives no samples
+ *   a market is listed after its window began     ──▶ a gap from its beginning on
  *   the catalogue is silent, and the last window
  *   of a duration that was listed is over         ──▶ snapshots of the duration, trades and candles have a gap
  *   the catalogue answers, and lists no successor
@@ -45,6 +46,9 @@ export function checkWindows(options: {
   let firstMs: number | undefined
   const lacking = new Set<MarketType>()
   let unlisted = 0
+  /** When the books were looked at last, and which of them. */
+  let lookedMs: number | undefined
+  const seen = new WeakSet<MarketRecorder>()
 
   /** Since when there may be unknown windows of a duration, because the catalogue does not answer. */
   function blindSince(type: MarketType, listedMs: number, atMs: number): number {
@@ -72,12 +76,17 @@ export function checkWindows(options: {
       if (type == null || !isRunning(recorder, atMs, SAMPLE_BEFORE_MS)) continue
       for (const { fromMs, toMs } of sampler.takeDoubts())
         tracker.lost(options.feedOf(type), Math.max(startMs - SAMPLE_BEFORE_MS, fromMs), toMs, 'not_observed')
+      // Of one that is known only now nothing was sampled before, however soon its book is there.
+      const isLate = lookedMs !== undefined && startMs < lookedMs && !seen.has(recorder)
+      seen.add(recorder)
       const { crossedSinceMs = Number.POSITIVE_INFINITY } = sampler
       const isCrossed = atMs - crossedSinceMs > CROSSED_FOR_MS
-      if ((sampler.isLive && !isCrossed) || !isRunning(recorder, atMs)) continue
-      const sinceMs = Math.max(startMs, isCrossed ? crossedSinceMs : (sampler.lostSinceMs ?? startMs))
+      if ((sampler.isLive && !isCrossed && !isLate) || !isRunning(recorder, atMs)) continue
+      const lostMs = isLate ? firstMs : isCrossed ? crossedSinceMs : sampler.lostSinceMs
+      const sinceMs = Math.max(startMs, lostMs ?? startMs)
       brokenSince.set(type, Math.min(brokenSince.get(type) ?? sinceMs, sinceMs))
     }
+    lookedMs = atMs
     return brokenSince
   }
 
