@@ -20,10 +20,7 @@ export const PARTS: readonly PartKind[] = [
   chainReadersKind,
 ]
 
-/** Only when it is named: two simulated hours of it cost more than all others. */
-const UNSETTLED = ['polymarket']
-
 /** The parts of a seed's world: mostly one. */
 export function drawParts(random: Random): PartKind[] {
-  return [random.pick(PARTS.filter(({ name }) => !UNSETTLED.includes(name)))]
+  return [random.pick(PARTS)]
 }
