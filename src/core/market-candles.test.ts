@@ -132,9 +132,9 @@ test('a 15m oracle candle opens with its first real update, not with a carried 5
 
 test('an oracle candle is final after a later update or two heartbeats; answers never go backwards', () => {
   const about = { endMs: T, heartbeatMs: 27_000 }
-  assert.equal(isOracleCandleFinal({ ...about, nowMs: T + 1, newestUpdateMs: T - 1 }), false)
-  assert.equal(isOracleCandleFinal({ ...about, nowMs: T + 1, newestUpdateMs: T }), true)
-  assert.equal(isOracleCandleFinal({ ...about, nowMs: T + 54_001, newestUpdateMs: null }), true)
+  assert.equal(isOracleCandleFinal({ ...about, knownToMs: T + 1, newestUpdateMs: T - 1 }), false)
+  assert.equal(isOracleCandleFinal({ ...about, knownToMs: T + 1, newestUpdateMs: T }), true)
+  assert.equal(isOracleCandleFinal({ ...about, knownToMs: T + 54_001, newestUpdateMs: null }), true)
   const last = update(10, 5n, '10')
   assert.equal(mayFollow(last, update(10, 6n, '11')), true)
   assert.equal(mayFollow(last, update(9, 6n, '11')), false)

@@ -13,7 +13,7 @@ import type { Prices } from './join-prices.ts'
 import { pricesOf } from './market-candles.ts'
 
 export const CARRY_HEARTBEATS = 3
-/** A candle is final when so many heartbeats have passed since its end. */
+/** A candle is final when it is known that so many heartbeats after its end there was no answer yet. */
 export const FINAL_HEARTBEATS = 2
 
 export interface OracleUpdate {
@@ -90,13 +90,14 @@ function candleAt(
 /** Nothing can change the candle any more. */
 export function isOracleCandleFinal(options: {
   endMs: number
-  nowMs: number
+  /** Every answer before this is known. */
+  knownToMs: number
   heartbeatMs: number
   newestUpdateMs: number | null
 }): boolean {
   const { endMs, newestUpdateMs } = options
   if (newestUpdateMs !== null && newestUpdateMs >= endMs) return true
-  return options.nowMs > endMs + FINAL_HEARTBEATS * options.heartbeatMs
+  return options.knownToMs > endMs + FINAL_HEARTBEATS * options.heartbeatMs
 }
 
 /** An integer answer with its decimals as exact text. */

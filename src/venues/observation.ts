@@ -326,6 +326,13 @@ interface AnsweredObservation extends Control {
   readonly observedToMs?: number
 }
 
+/** As `answered`, of a channel whose silence is a fault all the same: coverage ends here. */
+interface ObservedToObservation extends Control {
+  readonly kind: 'observed_to'
+  readonly channel: Channel
+  readonly toMs: number
+}
+
 /** A frame of this route could not be read: whatever it carried for one of these channels is missing. */
 interface DamagedObservation extends Control {
   readonly kind: 'damaged'
@@ -341,6 +348,7 @@ export type ControlObservation =
   | StaleObservation
   | DamagedObservation
   | AnsweredObservation
+  | ObservedToObservation
 
 export type Observation = DataObservation | ControlObservation
 
@@ -353,6 +361,7 @@ export function isControl(observation: Observation): observation is ControlObser
     case 'stale':
     case 'damaged':
     case 'answered':
+    case 'observed_to':
       return true
     default:
       return false

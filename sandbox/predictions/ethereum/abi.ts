@@ -8,6 +8,7 @@ export const SELECTORS = {
   phaseAggregators: '0xc1597304',
   latestRound: '0x668a0f02',
   aggregate3: '0x82ad56cb',
+  getCurrentBlockTimestamp: '0x0f28c97d',
 } as const
 
 export const MULTICALL3 = '0xca11bde05977b3631167028862be2a173976ca11'

@@ -39,10 +39,27 @@ test('missed rounds leave the candles alone that this run has closed', () => {
   closer.begin(at('04:35:00'))
   updates.add({ updatedMs: at('04:38:06'), roundId: 1n, price: '1' })
   updates.add({ updatedMs: at('04:40:24'), roundId: 5n, price: '2' })
-  closer.close({ nowMs: at('04:40:30'), soughtMs: Number.POSITIVE_INFINITY, firstMs: 0 })
+  closer.close({
+    nowMs: at('04:40:30'),
+    knownToMs: at('04:40:28'),
+    soughtMs: Number.POSITIVE_INFINITY,
+    firstMs: 0,
+  })
   closer.lost({ fromMs: at('04:38:06'), toMs: at('04:41:24') })
   closer.lost({ fromMs: at('04:38:06'), toMs: at('04:39:00') })
   assert.deepEqual(lost, [{ fromMs: at('04:40:00'), toMs: at('04:41:24') }])
+})
+
+test('without a newer round a candle is closed when the nodes know that there is none, however late it is', () => {
+  const { closer, updates } = openCloser()
+  closer.begin(at('04:35:00'))
+  updates.add({ updatedMs: at('04:38:06'), roundId: 1n, price: '1' })
+  const close = (knownToMs: number) =>
+    closer.close({ nowMs: at('04:50:00'), knownToMs, soughtMs: Number.POSITIVE_INFINITY, firstMs: 0 })
+  close(at('04:40:54'))
+  assert.equal(closer.closedToMs, at('04:35:00'))
+  close(at('04:40:55'))
+  assert.equal(closer.closedToMs, at('04:40:00'))
 })
 
 test('until it is known where candles begin, missed rounds concern the time since the start', () => {

@@ -86,10 +86,12 @@ export class OracleCandleCloser {
 
   /**
    * Closes what is final.
+   * `knownToMs`: every round before this is known, unless it is still being requested.
    * `soughtMs`: a round that is still being requested may change every candle from there on.
    * `firstMs`: before it the oracle may not have been there.
    */
-  close({ nowMs, soughtMs, firstMs }: { nowMs: number; soughtMs: number; firstMs: number }): void {
+  close(options: { nowMs: number; knownToMs: number; soughtMs: number; firstMs: number }): void {
+    const { nowMs, knownToMs, soughtMs, firstMs } = options
     const { interval, heartbeatMs, updates, rows } = this.parts
     if (this.closedToMs === undefined) return
     const lengthMs = INTERVAL_MS[interval]
@@ -97,7 +99,7 @@ export class OracleCandleCloser {
     const isFinal = (endMs: number) =>
       endMs <= soughtMs &&
       nowMs >= endMs + CLOSE_AFTER_MS &&
-      isOracleCandleFinal({ endMs, nowMs, heartbeatMs, newestUpdateMs })
+      isOracleCandleFinal({ endMs, knownToMs, heartbeatMs, newestUpdateMs })
     const fromMs = this.closedToMs
     let toMs = fromMs
     while (isFinal(toMs + lengthMs)) toMs += lengthMs

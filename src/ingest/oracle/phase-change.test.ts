@@ -83,6 +83,7 @@ test('the last rounds of the old phase are requested, and the candle has them', 
     recorder.observe(next)
   }
   await clock.moveTo(START_MS + 400_000)
+  recorder.observedTo('oracle_rounds', START_MS + 395_000)
   tracker.coverTo(START_MS + 390_000)
   await recorder.close(START_MS + 400_000)
   await rows.flush()

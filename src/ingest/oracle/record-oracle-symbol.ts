@@ -66,6 +66,8 @@ export class OracleSymbolRecorder implements LiveRecorder {
   /** Before it the oracle may not have been there. */
   private firstMs = Number.POSITIVE_INFINITY
   private newest: OracleRoundObservation | undefined
+  /** The nodes have answered for everything before this. */
+  private knownToMs = 0
 
   constructor(parts: OracleSymbolParts) {
     this.parts = parts
@@ -93,13 +95,19 @@ export class OracleSymbolRecorder implements LiveRecorder {
   }
 
   gap(_topic: Topic, fromMs: number, toMs: number): void {
-    this.gaps.addOpen(fromMs, toMs)
+    // Coverage ends where the nodes' knowledge did, which may be a little earlier.
+    const isOpenEnd = Number.isFinite(fromMs) && this.knownToMs > 0
+    this.gaps.addOpen(isOpenEnd ? Math.min(fromMs, this.knownToMs) : fromMs, toMs)
   }
 
   begins(_topic: Topic, atMs: number): void {
     // Rounds between our start and the first answer are requested like any that were missed.
     if (!this.hasBegun && atMs > this.startedMs) this.gaps.add({ fromMs: this.startedMs, toMs: atMs })
     this.hasBegun = true
+  }
+
+  observedTo(_topic: Topic, toMs: number): void {
+    this.knownToMs = Math.max(this.knownToMs, toMs)
   }
 
   show(nowMs: number): void {
@@ -190,9 +198,9 @@ export class OracleSymbolRecorder implements LiveRecorder {
 
   private closeCandles(): void {
     const { clock, heartbeatMs } = this.parts
-    const { firstMs } = this
+    const { firstMs, knownToMs } = this
     const soughtMs = this.gaps.firstMs
-    for (const closer of this.closers) closer.close({ nowMs: clock.now(), soughtMs, firstMs })
+    for (const closer of this.closers) closer.close({ nowMs: clock.now(), knownToMs, soughtMs, firstMs })
     if (this.updates.size < FORGET_AT) return
     const closedToMs = Math.min(...this.closers.map((closer) => closer.closedToMs ?? 0))
     this.updates.forgetBefore(closedToMs - 2 * CARRY_HEARTBEATS * heartbeatMs)

@@ -35,6 +35,7 @@ function start() {
     observe: ({ kind }: Observation) => void done.push(kind),
     gap: (_topic: string, fromMs: number, toMs: number) => void done.push(`gap ${fromMs} ${toMs}`),
     begins: (_topic: string, atMs: number) => void done.push(`begins ${atMs}`),
+    observedTo: (_topic: string, toMs: number) => void done.push(`observed to ${toMs}`),
   } as unknown as LiveRecorder
   let last: Observation | undefined
   const dispatch = new ObservationDispatch({
@@ -100,6 +101,8 @@ test('a poll that answered covers the time up to it, and a frame that could not 
   assert.deepEqual(done(), ['answered', 'limit 8000'])
   dispatch.take(control('answered', 10_000, { channel, observedToMs: 3_000 }))
   assert.deepEqual(done(), ['answered', 'limit 3000'], 'or up to where the answer reaches')
+  dispatch.take(control('observed_to', 10_000, { channel, toMs: 4_000 }))
+  assert.deepEqual(done(), ['limit 4000', 'observed to 4000'], 'which may leave a silence one')
   dispatch.take(control('damaged', 10_000, { channels: [channel] }))
   assert.deepEqual(done(), ['doubt 9000 10001'])
 })

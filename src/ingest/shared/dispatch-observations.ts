@@ -111,6 +111,10 @@ export class ObservationDispatch {
         recorders.get(channel.symbol)?.answered?.(channel.topic, receivedMs)
         return
       }
+      case 'observed_to':
+        tracker.limitChannel(channelKey(observation.channel), observation.toMs)
+        recorders.get(observation.channel.symbol)?.observedTo?.(observation.channel.topic, observation.toMs)
+        return
       case 'damaged':
         for (const channel of observation.channels)
           tracker.doubt(channelKey(channel), observation.receivedMs - DAMAGE_MS, observation.receivedMs + 1)

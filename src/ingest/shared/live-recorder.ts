@@ -16,4 +16,6 @@ export interface LiveRecorder {
   close(nowMs: number): Promise<void>
   /** A polled channel has answered, with or without new data. */
   answered?(topic: Topic, atMs: number): void
+  /** Everything of a channel before an instant was received. */
+  observedTo?(topic: Topic, toMs: number): void
 }

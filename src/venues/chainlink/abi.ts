@@ -8,6 +8,7 @@ export const SELECTORS = {
   phaseAggregators: '0xc1597304',
   latestRound: '0x668a0f02',
   aggregate3: '0x82ad56cb',
+  getCurrentBlockTimestamp: '0x0f28c97d',
 } as const
 
 /** `AnswerUpdated(int256 indexed current, uint256 indexed roundId, uint256 updatedAt)` */
@@ -53,6 +54,7 @@ export interface Round {
 /** The contract counts in 80 bits; a price is far below the other bound. */
 const MAX_ROUND_ID = (1n << 80n) - 1n
 const MAX_ANSWER = 1n << 128n
+const MAX_TIME_S = 253_402_300_799n
 
 /** Undefined for an answer that is none: not five words, no time, or a number or price that cannot be. */
 export function decodeRound(hex: string): Round | undefined {
@@ -61,7 +63,7 @@ export function decodeRound(hex: string): Round | undefined {
   const [roundId = 0n, rawAnswer = 0n, , updatedAt = 0n] = words
   const answer = BigInt.asIntN(256, rawAnswer)
   if (answer <= 0n || answer > MAX_ANSWER || roundId > MAX_ROUND_ID) return undefined
-  if (updatedAt === 0n || updatedAt > 253_402_300_799n) return undefined
+  if (updatedAt === 0n || updatedAt > MAX_TIME_S) return undefined
   return { roundId, answer, updatedAt: Number(updatedAt) }
 }
 
@@ -71,7 +73,7 @@ export function readRound(hex: string, roundId: bigint): Round | null | undefine
   if (words?.length !== 5) return undefined
   const [ownId = 0n, , , updatedAt = 0n] = words
   if (updatedAt === 0n) return null
-  if (ownId !== roundId || updatedAt > 253_402_300_799n) return undefined
+  if (ownId !== roundId || updatedAt > MAX_TIME_S) return undefined
   return decodeRound(hex) ?? null
 }
 
@@ -114,6 +116,16 @@ export function decodeAnswerLog(log: { topics: readonly string[]; data: string }
 export interface Call {
   readonly target: string
   readonly data: string
+}
+
+/** The time of the block that the other calls of the same question are answered from. */
+export const CALL_BLOCK_TIME: Call = { target: MULTICALL3, data: SELECTORS.getCurrentBlockTimestamp }
+
+/** Undefined where the chain does not have the contract for it. */
+export function decodeBlockTimeMs(hex: string | null): number | undefined {
+  const words = hex === null ? undefined : wordsOf(hex)
+  const [seconds = 0n] = words ?? []
+  return words?.length === 1 && seconds <= MAX_TIME_S ? Number(seconds) * 1_000 : undefined
 }
 
 /** `aggregate3` of calls that may each fail. */

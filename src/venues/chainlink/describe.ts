@@ -58,6 +58,8 @@ export const CHAINS: Record<Chain, ChainFeeds> = {
 export const CHAINLINK_TIMES = {
   pollEveryMs: 5_000,
   answerWithinMs: 5_000,
+  /** Nodes whose newest block is so old are behind, or the chain stands still. Missed blocks are half a minute at most. */
+  behindMs: 60_000,
   /** After so many heartbeats without an answer the feed is stale. */
   staleHeartbeats: 3,
 } as const

@@ -39,6 +39,8 @@ interface Node {
   logsRefused: string | undefined
   /** Added to what it reports as the last number of a phase. */
   lastRoundOff: bigint
+  /** The time of its newest block. */
+  blockS: () => number
 }
 
 const round = (number: number, dollars: number, second: number, phase = 7n): Round => ({
@@ -59,14 +61,17 @@ async function startNode(rounds: Round[]): Promise<Node> {
     hasMulticall: true,
     logsRefused: undefined,
     lastRoundOff: 0n,
+    // Ahead of every clock of a test: nothing is behind.
+    blockS: () => T + 86_400,
   }
   const phases = () => [...new Set(node.rounds.map(({ roundId }) => roundId >> 64n))]
 
   function call(to: string, data: string): string | null {
     const newest = node.rounds.at(-1)
     const argument = data.length > 10 ? BigInt(`0x${data.slice(10)}`) : 0n
-    if (to.toLowerCase() === MULTICALL3.toLowerCase())
-      return node.hasMulticall ? multicall(data.slice(10)) : ''
+    if (to.toLowerCase() === MULTICALL3.toLowerCase() && !node.hasMulticall) return ''
+    if (data === SELECTORS.getCurrentBlockTimestamp) return word(node.blockS())
+    if (to.toLowerCase() === MULTICALL3.toLowerCase()) return multicall(data.slice(10))
     if (to.toLowerCase() !== PROXY.toLowerCase()) {
       const phase = BigInt(to) - 0xa00n
       const last = node.rounds.findLast(({ roundId }) => roundId >> 64n === phase)
@@ -244,6 +249,26 @@ test('a halted chain is a stale channel, not a flat price', async (t) => {
   t.after(() => received.close())
   await received.until(() => received.of('stale').length === 1, 'the silence', 40_000)
   assert.equal(received.of('oracle_round').length, 1)
+})
+
+test('nodes that are behind observe up to their newest blocks; a minute behind they count as lost since then', async (t) => {
+  const nodes = await startNodes(t, 3, [round(5, 100, 0)])
+  for (const node of nodes.slice(1)) node.blockS = () => T + 80
+  const received = listen(nodes)
+  t.after(() => received.close())
+  await received.until(() => received.of('disconnected').length === 1, 'the loss', 20_000)
+  assert.deepEqual(
+    [...new Set(received.of('observed_to').map(({ toMs }) => toMs))],
+    [(T + 80) * 1_000],
+    'one node that is not behind proves nothing',
+  )
+  assert.equal(received.of('disconnected')[0]?.sinceMs, (T + 80) * 1_000)
+  for (const node of nodes) node.blockS = () => T + 86_400
+  await received.until(() => received.of('connected').length === 1, 'the nodes')
+  await received.until(
+    () => (received.of('observed_to').at(-1)?.toMs ?? 0) > (T + 140) * 1_000,
+    'the present',
+  )
 })
 
 test('history ascends over the border of phases, by halving, with and without the contract for many calls', async (t) => {

@@ -1,8 +1,11 @@
 /**
  * Listens by asking: the newest round of every feed, every few seconds, from several nodes.
  *
- *   ask all nodes ──▶ agreed and newer? ──▶ fill the rounds between ──▶ emit, oldest first
- *        └── fewer nodes than the quorum answer: disconnected, until enough answer again
+ *   ask all nodes ──▶ agreed and newer? ──▶ fill the rounds between ──▶ emit, oldest first ──▶ observed up to their blocks
+ *        └── fewer nodes than the quorum answer, or they are behind: disconnected, until enough answer again
+ *
+ * Nodes that are behind, or a chain that stands still, agree on the last round that they know: that there is none after it
+ * is known up to the time of their blocks, not up to now.
  *
  * An answer that goes back in rounds or in time is never emitted, whoever agrees on it.
  */
@@ -29,18 +32,43 @@ export function listenToRounds(options: {
 }): VenueTasks {
   const { channels, quorum, clock } = options
   const last = new Map<AssetSymbol, OracleRoundObservation>()
+  /** Every round before this is known; never goes back, though nodes that are behind may answer next. */
+  const knownTo = new Map<AssetSymbol, number>()
   let isUp = true
   let answeredMs = clock.now()
 
   async function poll(io: SessionIo): Promise<void> {
     const feeds = await Promise.all(channels.map(({ symbol }) => options.feedOf(symbol, io.signal)))
     const asked = feeds.map(({ proxy, symbol }) => ({ proxy, after: last.get(symbol)?.roundId ?? 0n }))
+    const askedMs = clock.now()
     const newest = await quorum.newest(asked, io.signal)
-    tellConnection(io, quorum.answering >= quorum.needed)
+    // Numbers show what is missing before a round, so its own time is known too.
+    const reached = newest.map(({ round, knownToMs = 0 }) =>
+      Math.min(askedMs, Math.max(knownToMs, (round?.updatedAt ?? 0) * 1_000)),
+    )
+    tellConnections(io, askedMs, Math.max(...knownTo.values(), ...reached))
     for (const [index, feed] of feeds.entries()) {
-      const round = newest[index]
-      if (round !== null && round !== undefined) await advance(io, feed, round)
+      const round = newest[index]?.round
+      if (round != null) await advance(io, feed, round)
+      tellKnown(io, feed.symbol, reached[index] ?? 0)
     }
+  }
+
+  /** Nodes that answer may be behind. */
+  function tellConnections(io: SessionIo, askedMs: number, knownToMs: number): void {
+    const isAnswered = quorum.answering >= quorum.needed
+    if (isAnswered && knownToMs > 0 && askedMs - knownToMs > CHAINLINK_TIMES.behindMs)
+      tellConnection(io, false, 'the newest blocks of the nodes are old', knownToMs)
+    else tellConnection(io, isAnswered)
+  }
+
+  /** What there was before is emitted. */
+  function tellKnown(io: SessionIo, symbol: AssetSymbol, reachedMs: number): void {
+    const toMs = Math.max(knownTo.get(symbol) ?? 0, reachedMs)
+    knownTo.set(symbol, toMs)
+    const channel = channels.find((each) => each.symbol === symbol)
+    if (channel !== undefined && toMs > 0)
+      io.report({ kind: 'observed_to', source: 'oracle', receivedMs: clock.now(), channel, toMs })
   }
 
   async function advance(io: SessionIo, feed: OracleFeed, newest: Round): Promise<void> {
@@ -79,12 +107,13 @@ export function listenToRounds(options: {
     io: SessionIo,
     answered: boolean,
     reason = `fewer than ${quorum.needed} nodes answer`,
+    sinceMs = answeredMs,
   ): void {
     const nowMs = clock.now()
     const about = { source: 'oracle' as const, receivedMs: nowMs, route: ROUTE, channels }
     if (answered && !isUp) io.report({ kind: 'connected', ...about })
     if (!answered && isUp) {
-      io.report({ kind: 'disconnected', ...about, reason, sinceMs: answeredMs })
+      io.report({ kind: 'disconnected', ...about, reason, sinceMs: Math.min(sinceMs, answeredMs) })
     }
     isUp = answered
     if (answered) answeredMs = nowMs
@@ -92,6 +121,7 @@ export function listenToRounds(options: {
 
   return {
     channels,
+    polled: ['oracle_rounds'],
     async run(io) {
       const forget = clock.onStandstill?.(() => tellConnection(io, false, 'stood still'))
       while (!io.signal.aborted) {

@@ -47,7 +47,8 @@ export async function* walkRounds(
   { now, deadLetters }: { now(): number; readonly deadLetters: DeadLetters },
   signal: AbortSignal,
 ): AsyncGenerator<HistoryPage> {
-  const [newest] = await quorum.newest([{ proxy: feed.proxy, after: 0n }], signal)
+  const [answer] = await quorum.newest([{ proxy: feed.proxy, after: 0n }], signal)
+  const newest = answer?.round
   if (newest === null || newest === undefined) {
     throw new VenueError(`chainlink: the nodes agree on no round of ${feed.symbol}`, { isFinal: false })
   }

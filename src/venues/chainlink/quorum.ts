@@ -3,10 +3,38 @@
  * node that is behind is asked for the round by its number, and one that lies is outvoted.
  */
 import type { DeadLetters } from '../dead-letter.ts'
-import { type Call, callGetRound, decodeRound, isSameRound, type Round, readRound, SELECTORS } from './abi.ts'
+import {
+  CALL_BLOCK_TIME,
+  type Call,
+  callGetRound,
+  decodeBlockTimeMs,
+  decodeRound,
+  isSameRound,
+  type Round,
+  readRound,
+  SELECTORS,
+} from './abi.ts'
 import type { Provider } from './provider.ts'
 
 export type Quorum = ReturnType<typeof createQuorum>
+
+export interface NewestRound {
+  /** Agreed on and newer than the known one; null where there is none. */
+  readonly round: Round | null
+  /**
+   * Until then there is no newer one: so many nodes have blocks up to here and know of none. Undefined where fewer say so,
+   * infinite where they do not tell how far they are.
+   */
+  readonly knownToMs: number | undefined
+}
+
+/** What a node reports of one feed. */
+interface Report {
+  readonly provider: Provider
+  /** Null where the feed has no round, undefined for an answer that cannot be read. */
+  readonly value: Round | null | undefined
+  readonly blockMs: number
+}
 
 export function createQuorum(
   providers: readonly Provider[],
@@ -36,18 +64,19 @@ export function createQuorum(
   async function agreedNewest(
     proxy: string,
     after: bigint,
-    reports: readonly { provider: Provider; value: Round | undefined }[],
+    reports: readonly Report[],
     signal: AbortSignal,
   ): Promise<Round | null> {
     const candidates = reports
-      .flatMap(({ value }) => (value === undefined || value.roundId <= after ? [] : [value]))
+      .flatMap(({ value }) => (value == null || value.roundId <= after ? [] : [value]))
       .sort((a, b) => (a.roundId > b.roundId ? -1 : 1))
     for (const candidate of candidates) {
       let votes = 0
       for (const { provider, value } of reports) {
-        if (value !== undefined && value.roundId === candidate.roundId) {
+        if (value == null) continue
+        if (value.roundId === candidate.roundId) {
           if (isSameRound(value, candidate)) votes += 1
-        } else if (votes < needed && value !== undefined && value.roundId > candidate.roundId) {
+        } else if (votes < needed && value.roundId > candidate.roundId) {
           // A node that is ahead can confirm an older round.
           const reported = await provider
             .call({ target: proxy, data: callGetRound(candidate.roundId) }, signal)
@@ -66,26 +95,39 @@ export function createQuorum(
     return null
   }
 
+  /** Nodes that are behind agree on an old round, so it counts how far those are that know of no newer one. */
+  function knownTo(newest: bigint, reports: readonly Report[]): number | undefined {
+    return reports
+      .filter(({ value }) => value === null || (value !== undefined && value.roundId <= newest))
+      .map(({ blockMs }) => blockMs)
+      .sort((a, b) => b - a)[needed - 1]
+  }
+
   return {
     needed,
     /** Nodes that answered the last question. */
     get answering() {
       return answering
     },
-    /** Per feed the newest round that is agreed on and newer than the known one; null where there is none. */
+    /** Per feed. */
     async newest(
       feeds: readonly { proxy: string; after: bigint }[],
       signal: AbortSignal,
-    ): Promise<(Round | null)[]> {
+    ): Promise<NewestRound[]> {
       const calls = feeds.map(({ proxy }) => ({ target: proxy, data: SELECTORS.latestRoundData }))
-      const answers = await askAll((provider) => provider.callAll(calls, signal), signal)
+      const answers = await askAll(
+        (provider) => provider.callAll([...calls, CALL_BLOCK_TIME], signal),
+        signal,
+      )
       return Promise.all(
-        feeds.map(({ proxy, after }, index) => {
-          const reports = answers.map(({ provider, value }) => {
+        feeds.map(async ({ proxy, after }, index) => {
+          const reports = answers.map(({ provider, value }): Report => {
             const hex = value[index] ?? null
-            return { provider, value: hex === null ? undefined : decodeRound(hex) }
+            const blockMs = decodeBlockTimeMs(value[feeds.length] ?? null) ?? Number.POSITIVE_INFINITY
+            return { provider, value: hex === null ? null : decodeRound(hex), blockMs }
           })
-          return agreedNewest(proxy, after, reports, signal)
+          const round = await agreedNewest(proxy, after, reports, signal)
+          return { round, knownToMs: knownTo(round?.roundId ?? after, reports) }
         }),
       )
     },

@@ -152,7 +152,7 @@ export function createChainlink(dependencies: ChainlinkDependencies): Venue {
         const feeds = symbols.map((symbol) => ({ proxy: parts.instrumentOf(symbol), after: 0n }))
         const rounds = await quorum.newest(feeds, signal)
         const list = symbols.map(
-          (symbol, index) => `${symbol} ${rounds[index] === null ? 'UNAVAILABLE' : 'answers'}`,
+          (symbol, index) => `${symbol} ${rounds[index]?.round === null ? 'UNAVAILABLE' : 'answers'}`,
         )
         const isUseful = quorum.answering >= quorum.needed
         const text = `${quorum.answering} of ${providers.length} nodes on ${chain} answer, ${quorum.needed} must agree; ${list.join(', ')}`

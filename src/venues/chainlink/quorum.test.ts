@@ -1,0 +1,86 @@
+/** How far the nodes together know that there is no newer round: some of them are behind, and one may lie. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { CALL_BLOCK_TIME, type Call, SELECTORS, word } from './abi.ts'
+import type { Provider } from './provider.ts'
+import { createQuorum } from './quorum.ts'
+
+const PROXY = '0xc907E116054Ad103354f2D350FD2514433D57F6f'
+const T = Date.UTC(2026, 6, 24) / 1_000
+
+interface NodeState {
+  /** The number of its newest round; null for a feed that reverts. */
+  readonly newest: number | null
+  readonly price?: number
+  /** Seconds after T; left out: it has no contract that knows the time of its block. */
+  readonly block?: number
+}
+
+function nodeOf({ newest, price = 100, block }: NodeState, index: number): Provider {
+  const roundHex = (number: number) => `0x${[number, price, T, T + number, number].map(word).join('')}`
+  const call = ({ data }: Call): string | null => {
+    if (data === CALL_BLOCK_TIME.data) return block === undefined ? null : `0x${word(T + block)}`
+    if (newest === null) return null
+    if (data === SELECTORS.latestRoundData) return roundHex(newest)
+    const number = Number(BigInt(`0x${data.slice(10)}`))
+    return number <= newest ? roundHex(number) : null
+  }
+  return {
+    name: `node ${index}`,
+    call: async (asked) => call(asked),
+    callAll: async (calls) => calls.map(call),
+    answerLogs: async () => [],
+    block: async () => ({ number: 1, timeMs: T * 1_000, roundTripMs: 1 }),
+  }
+}
+
+/** The number of the agreed round and the seconds up to which it is known to be the newest. */
+async function ask(states: readonly NodeState[], after = 0) {
+  const quorum = createQuorum(states.map(nodeOf))
+  const [answer] = await quorum.newest([{ proxy: PROXY, after: BigInt(after) }], new AbortController().signal)
+  const knownToMs = answer?.knownToMs
+  return [
+    answer?.round == null ? null : Number(answer.round.roundId),
+    knownToMs === undefined ? undefined : knownToMs / 1_000 - T,
+  ]
+}
+
+test('nodes that agree on the newest round know of no other up to the second newest block', async () => {
+  const states = [
+    { newest: 30, block: 42 },
+    { newest: 30, block: 40 },
+    { newest: 30, block: 44 },
+  ]
+  assert.deepEqual(await ask(states), [30, 42])
+  assert.deepEqual(await ask(states, 30), [null, 42])
+})
+
+test('where most nodes are behind, what they agree on is the newest round of their blocks only', async () => {
+  const states = [
+    { newest: 300, block: 310 },
+    { newest: 30, block: 40 },
+    { newest: 30, block: 38 },
+  ]
+  assert.deepEqual(await ask(states), [30, 38])
+})
+
+test('a round that one node has and another disputes is none, and hides that there is one', async () => {
+  const states = [
+    { newest: 60, block: 70 },
+    { newest: 60, block: 70, price: 999 },
+    { newest: 30, block: 40 },
+  ]
+  assert.deepEqual(await ask(states), [30, undefined])
+  assert.deepEqual(await ask(states, 30), [null, undefined])
+})
+
+test('a feed that reverts has no newer round; nodes that do not tell their time are believed', async () => {
+  assert.deepEqual(
+    await ask([
+      { newest: null, block: 70 },
+      { newest: null, block: 72 },
+    ]),
+    [null, 70],
+  )
+  assert.deepEqual(await ask([{ newest: 30 }, { newest: 30 }]), [30, Number.POSITIVE_INFINITY])
+})
