@@ -1,4 +1,7 @@
-/** Seconds that the venue publishes itself: shown as they are streamed, closed by its REST answer. */
+/**
+ * Seconds that the venue publishes itself, each of them: shown as they are streamed, closed by its REST answer. Until that
+ * they are observed up to the newest that came closed, and one that was left out is a gap.
+ */
 import type { CandleObservation } from '../../venues/observation.ts'
 import { candleFeed } from '../shared/feeds.ts'
 import { candleOfKline } from './candle.ts'
@@ -6,16 +9,19 @@ import { putSeconds, type SecondCloser } from './close-seconds.ts'
 import { recordPageCoverage } from './request-derivatives.ts'
 import type { SymbolParts } from './symbol-parts.ts'
 
+const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
 /** Seconds are requested at most this far back at once; a longer gap is the backfill's. */
 const MAX_REQUEST_MS = 3_600_000
 
 export function closeVenueSeconds(parts: SymbolParts): SecondCloser {
-  const { plan, venue, symbol, signal } = parts
+  const { plan, venue, symbol, signal, tracker } = parts
   const feed = candleFeed(plan.source, symbol, '1s')
   /** The end of the last minute that is known and was not requested yet. */
   let dueMs: number | undefined
   let requestedToMs: number | undefined
+  /** The end of the newest second that came closed. */
+  let streamedToMs = 0
 
   async function requestSeconds(toMs: number): Promise<void> {
     const fromMs = Math.max(requestedToMs ?? toMs - MINUTE_MS, toMs - MAX_REQUEST_MS)
@@ -33,8 +39,17 @@ export function closeVenueSeconds(parts: SymbolParts): SecondCloser {
     }
   }
 
+  function follow(openMs: number): void {
+    if (openMs < streamedToMs) return
+    const fromMs = Math.max(streamedToMs, requestedToMs ?? 0)
+    // After a longer time the channel was down, which is a gap already.
+    if (openMs > fromMs && openMs - fromMs < MINUTE_MS) tracker.unproven(feed, fromMs, openMs)
+    streamedToMs = openMs + SECOND_MS
+  }
+
   return {
     receive(kline) {
+      if (kline.closed) follow(kline.openTimeMs)
       if (requestedToMs !== undefined && kline.openTimeMs < requestedToMs) return
       putSeconds(parts, [candleOfKline(kline)], kline.closed)
     },
@@ -43,7 +58,9 @@ export function closeVenueSeconds(parts: SymbolParts): SecondCloser {
     empty() {},
     gap() {},
     begin() {},
-    show() {},
+    show() {
+      tracker.limit(feed, streamedToMs)
+    },
     minutes(_candles, _unknown, { toMs }) {
       dueMs = toMs
     },

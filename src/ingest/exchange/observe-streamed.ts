@@ -14,16 +14,17 @@ import type { SymbolParts } from './symbol-parts.ts'
 
 /** The venue collects liquidations for this long before it sends the last one. */
 const LIQUIDATION_TRANSIT_MS = 1_000
+/** Trades may come so much later than a book of the same time. */
+const TRADE_TRANSIT_MS = 1_000
 
 export type StreamedFeeds = ReturnType<typeof observeStreamed>
 
 interface Streamed {
   readonly feeds: readonly Feed[]
+  /** Where something else proves them, a new subscription is no break: none. */
   readonly topics: readonly Topic[]
-  /** What proves that they would have come. */
-  readonly kinds: readonly DataObservation['kind'][]
-  /** How much later than data of the same time they may come. */
-  readonly lateMs: number
+  /** What proves that they would have come, and how much later than it they may come. */
+  readonly lateMs: Partial<Record<DataObservation['kind'], number>>
 }
 
 export function observeStreamed({ plan, symbol, tracker }: Pick<SymbolParts, 'plan' | 'symbol' | 'tracker'>) {
@@ -32,11 +33,11 @@ export function observeStreamed({ plan, symbol, tracker }: Pick<SymbolParts, 'pl
     /** Data came for the first time since the subscription. */
     firstMs: undefined as number | undefined,
     newestMs: 0,
-    isAwaited: true,
+    isAwaited: streamed.topics.length > 0,
   }))
-  const byKind = new Map<DataObservation['kind'], typeof states>()
+  const byKind = new Map<string, typeof states>()
   for (const state of states)
-    for (const kind of state.kinds) byKind.set(kind, [...(byKind.get(kind) ?? []), state])
+    for (const kind of Object.keys(state.lateMs)) byKind.set(kind, [...(byKind.get(kind) ?? []), state])
 
   return {
     /** The channel is subscribed, for the first time or again. */
@@ -50,7 +51,8 @@ export function observeStreamed({ plan, symbol, tracker }: Pick<SymbolParts, 'pl
         // What was sent before it has an earlier time, by either clock.
         if (state.isAwaited) state.firstMs = Math.max(receivedMs, venueTimeMs)
         state.isAwaited = false
-        state.newestMs = Math.max(state.newestMs, Math.min(receivedMs, venueTimeMs) + 1 - state.lateMs)
+        const provenMs = Math.min(receivedMs, venueTimeMs) + 1 - (state.lateMs[kind] ?? 0)
+        state.newestMs = Math.max(state.newestMs, provenMs)
       }
     },
     /** Before coverage is extended. */
@@ -71,21 +73,29 @@ function streamedOf(plan: SymbolParts['plan'], symbol: SymbolParts['symbol']): S
   const feed = (dataset: Feed['dataset']) => feedOf(dataset, plan.source, symbol)
   const streamed: Streamed[] = []
   if (plan.hasTicker)
-    streamed.push({
-      ...{ feeds: [feed('ticker')], topics: ['best_bid_ask'], kinds: ['best_bid_ask'], lateMs: 0 },
-    })
+    streamed.push({ feeds: [feed('ticker')], topics: ['best_bid_ask'], lateMs: { best_bid_ask: 0 } })
   if (plan.hasSnapshots)
-    streamed.push({ feeds: [feed('snapshots')], topics: ['book'], kinds: ['exchange_book'], lateMs: 0 })
+    streamed.push({ feeds: [feed('snapshots')], topics: ['book'], lateMs: { exchange_book: 0 } })
   if (plan.openInterest === 'streamed')
     streamed.push({
       feeds: COARSE_INTERVALS.map((interval) => feedOf('open_interest', plan.source, symbol, interval)),
-      ...{ topics: ['open_interest'], kinds: ['open_interest'], lateMs: 0 },
+      ...{ topics: ['open_interest'], lateMs: { open_interest: 0 } },
     })
+  // Minutes may pass without a trade: books and figures come over the same socket.
+  if (plan.hasTrades) {
+    const lateMs = TRADE_TRANSIT_MS
+    streamed.push({
+      ...{ feeds: [feed('trades')], topics: [] },
+      lateMs: { trade: 0, candle: lateMs, exchange_book: lateMs, open_interest: lateMs },
+    })
+  }
   // Any silence of theirs is normal: candles and trades come over the same socket.
-  if (plan.hasLiquidations)
+  if (plan.hasLiquidations) {
+    const lateMs = LIQUIDATION_TRANSIT_MS
     streamed.push({
       ...{ feeds: [feed('liquidations')], topics: ['liquidations', 'candles'] },
-      ...{ kinds: ['liquidation', 'candle', 'aggregate_trade'], lateMs: LIQUIDATION_TRANSIT_MS },
+      lateMs: { liquidation: lateMs, candle: lateMs, aggregate_trade: lateMs },
     })
+  }
   return streamed
 }

@@ -124,6 +124,11 @@ test('perpetuals: an empty trade is left out and counted, one that makes no sens
   send(2_100, '10', '1')
   send(2_200, '10', '-1')
   send(3_100, '0', '1')
+  const bookMs = START_MS + 6_000
+  recorder.observe({
+    ...{ kind: 'exchange_book', source: 'perpdex', symbol: 'BTC', instrument: 'BTC', key: null },
+    ...{ venueTimeMs: bookMs, receivedMs: bookMs, bids: [['9', '1']], asks: [['11', '1']] },
+  })
   recorder.show(START_MS + 5_000, START_MS + 5_000)
   tracker.coverTo(START_MS + 5_000)
   await writer.flush()

@@ -18,7 +18,7 @@ export const binanceFuturesDescription: VenueDescription = {
     // Sent only when something changed.
     candles: { via: 'stream', intervals: ['1m'], maxSilenceMs: 60_000 },
     liquidations: { via: 'stream', maxSilenceMs: null },
-    best_bid_ask: { via: 'stream', maxSilenceMs: 30_000 },
+    best_bid_ask: { via: 'stream', maxSilenceMs: 10_000 },
     funding: { via: 'poll', everyMs: MINUTE_MS, maxSilenceMs: 5 * MINUTE_MS },
   },
   history: {

@@ -17,7 +17,7 @@ export const binanceSpotDescription: VenueDescription = {
       maxSilenceMs: 30_000,
       maxSilenceByInterval: { '1s': 5_000 },
     },
-    best_bid_ask: { via: 'stream', maxSilenceMs: 30_000 },
+    best_bid_ask: { via: 'stream', maxSilenceMs: 10_000 },
   },
   history: {
     candles: { intervals: CANDLE_INTERVALS, maxAgeMs: null },
