@@ -25,8 +25,8 @@ function start() {
     seconds.receive({
       ...{ kind: 'candle', source: 'cexa', symbol: 'BTC', interval: '1s', closed, openTimeMs: START_MS + ms },
       ...{ open: '1', high: '1', low: '1', close: '1', volume: '1', venueTimeMs: START_MS + ms },
-      ...{ quoteVolume: null, trades: null, takerBuyVolume: null, takerBuyQuoteVolume: null },
-    } as CandleObservation)
+      ...{ quoteVolume: null, tradeCount: null, takerBuyVolume: null, takerBuyQuoteVolume: null },
+    } satisfies Partial<CandleObservation> as CandleObservation)
   const limit = () => {
     seconds.show()
     return limitMs
