@@ -26,7 +26,7 @@ function start() {
       ...{ kind: 'candle', source: 'cexa', symbol: 'BTC', interval: '1s', closed, openTimeMs: START_MS + ms },
       ...{ open: '1', high: '1', low: '1', close: '1', volume: '1', venueTimeMs: START_MS + ms },
       ...{ quoteVolume: null, tradeCount: null, takerBuyVolume: null, takerBuyQuoteVolume: null },
-    } satisfies Partial<CandleObservation> as CandleObservation)
+    } as unknown as CandleObservation)
   const limit = () => {
     seconds.show()
     return limitMs
