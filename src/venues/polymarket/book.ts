@@ -21,6 +21,7 @@ import type {
   BookSnapshotObservation,
   MarketLeg,
 } from '../observation.ts'
+import { MAX_OVERTAKEN_MS } from '../plausible-bounds.ts'
 import { aboutOf, type Leg, legOf } from './mapper.ts'
 import type { BookWire, ChangeWire } from './wire.ts'
 
@@ -72,7 +73,7 @@ export class TokenBook {
   ): TokenObservation | undefined {
     if (sides === undefined) return undefined
     const timeMs = bookTimeOf(wire, receivedMs)
-    if (this.#isLive && timeMs < this.#frameMs) return this.#lost('out_of_order', receivedMs, timeMs)
+    if (this.#isLive && timeMs < this.#frameMs) return this.#overtaken(timeMs, receivedMs)
     if (!this.#rebuild(sides, wire, timeMs + 1)) return this.#lost('top_mismatch', receivedMs)
     return this.#taken(via, Math.max(timeMs, this.#waitingToMs()), receivedMs)
   }
@@ -85,7 +86,7 @@ export class TokenBook {
     }
     if (timeMs < this.#frameMs) {
       this.#setAside(changes, timeMs)
-      return [this.#lost('out_of_order', receivedMs, timeMs)]
+      return [this.#overtaken(timeMs, receivedMs)]
     }
     const bids: MicroLevel[] = []
     const asks: MicroLevel[] = []
@@ -151,6 +152,12 @@ export class TokenBook {
     const isWrong = this.#differsFrom(sides ?? wireLevelsOf(wire))
     if (!isWrong) this.#provenMs = this.#frameMs
     return isWrong
+  }
+
+  /** It was wrong since then; but a frame that says it was overtaken by hours has a wrong time. */
+  #overtaken(timeMs: number, receivedMs: number): BookLostObservation {
+    const sinceMs = Math.max(timeMs, this.#frameMs - MAX_OVERTAKEN_MS)
+    return this.#lost('out_of_order', receivedMs, sinceMs)
   }
 
   #lost(reason: BookLostReason, receivedMs: number, sinceMs = this.#frameMs): BookLostObservation {

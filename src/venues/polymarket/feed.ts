@@ -22,6 +22,8 @@ import {
 import { createTradeIds } from './trade-ids.ts'
 import { AnyMessage, type BookWire } from './wire.ts'
 
+const SENT_AS_IT_HAPPENS: ReadonlySet<string> = new Set(['price_change', 'last_trade_price'])
+
 interface TokenFeedStats {
   readonly hashMatches: number
   readonly hashMismatches: number
@@ -164,12 +166,14 @@ export class TokenFeed {
       reading.refused = 'wrong_shape'
       return
     }
+    const kind = message.event_type ?? 'book'
     const timeMs = timeOf(message)
-    if (timeMs !== undefined && isTime?.(timeMs, receivedMs) === false) {
+    // Before it changes anything: a trade that is refused later on would count as streamed, and no sweep would bring it.
+    if (timeMs !== undefined && isTime?.(timeMs, receivedMs, SENT_AS_IT_HAPPENS.has(kind)) === false) {
       reading.refused = 'implausible'
       return
     }
-    const isRead = READERS.get(message.event_type ?? 'book')?.(this.#context, message, receivedMs, reading)
+    const isRead = READERS.get(kind)?.(this.#context, message, receivedMs, reading)
     if (isRead === undefined) reading.refused = 'unknown_kind'
     else if (!isRead) reading.refused = 'wrong_shape'
   }
