@@ -203,6 +203,20 @@ test('old blocks are pruned, the set of unspent outputs stays bounded, and pages
   assert.ok(ledger.blockCount - got.size < 20, `${ledger.blockCount - got.size} blocks were not listed`)
 })
 
+test('what a kept chain block merges is kept with it', () => {
+  const chain = make({ keepBlocks: 60, reorgsPerMinute: 60, parallelRate: 0.4 })
+  for (let round = 0; round < 40; round++) {
+    run(chain, 20)
+    const { ledger } = chain
+    const above = ledger.chain.slice(1).flatMap((hash) => ledger.record(hash) ?? [])
+    const lost = above
+      .flatMap(({ blues, reds }) => [...blues, ...reds])
+      .filter((hash) => !ledger.record(hash))
+    assert.deepEqual(lost, [], `round ${round}`)
+  }
+  assert.ok(chain.ledger.blockCount < 200, `${chain.ledger.blockCount} blocks`)
+})
+
 test('a ledger rewound and fed the later blocks again is the same', () => {
   const chain = make({ reorgsPerMinute: 30, transactionsPerSecond: 10 })
   run(chain, 300)

@@ -304,7 +304,7 @@ export class Ledger {
     const { keepBlocks } = this.rules
     if (this.#records.size <= keepBlocks + Math.min(PRUNE_SLACK, keepBlocks * PRUNE_SLACK_SHARE)) return
     const floor = this.#nextSeq - keepBlocks
-    const at = this.#chain.findIndex((hash) => (this.#records.get(hash)?.seq ?? 0) >= floor)
+    const at = this.#wholeFrom(this.#chain.findIndex((hash) => (this.#records.get(hash)?.seq ?? 0) >= floor))
     const point = this.#records.get(this.#chain[at] ?? '')
     if (at <= 0 || point === undefined) return
     for (const hash of this.#chain.splice(0, at)) this.#chainIndex.delete(hash)
@@ -316,5 +316,21 @@ export class Ledger {
       this.#mergedBy.delete(hash)
       this.#tips.delete(hash)
     }
+  }
+
+  /**
+   * The highest position in the chain, at most the given one, above which no chain block merges what came before it: a node
+   * has the whole merge set of every chain block that it keeps, since it keeps the anticone of its pruning point.
+   */
+  #wholeFrom(highest: number): number {
+    let oldestMerged = Number.POSITIVE_INFINITY
+    for (let at = this.#chain.length - 1; at > 0; at--) {
+      const record = this.#records.get(this.#chain[at] ?? '')
+      if (record === undefined) continue
+      if (at <= highest && record.seq <= oldestMerged) return at
+      for (const merged of [...record.blues, ...record.reds])
+        oldestMerged = Math.min(oldestMerged, this.#records.get(merged)?.seq ?? 0)
+    }
+    return 0
   }
 }
