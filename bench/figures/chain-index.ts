@@ -156,7 +156,7 @@ export async function chainIndexFigures(size: Size): Promise<Figure[]> {
     now: () => nowMs,
     dropAfterMs: 60_000,
   })
-  await indexer.startAt({ hash: hex(0, 9), blueScore: 0, daaScore: 0, timeMs: START_MS }, undefined)
+  await indexer.startAt({ hash: hex(0, 9), blueScore: 0, daaScore: 0, timeMs: START_MS }, [])
   const seconds = SECONDS[size]
   const warmUp = 5 * BLOCKS_PER_SECOND
   let cpuMs = 0

@@ -29,7 +29,8 @@ export function startIndexWorker({
       checkpoint: () => call('checkpoint', []),
       chainBlockBelow: (steps) => call('chainBlockBelow', [steps]),
       seenTo: () => call('seenTo', []),
-      startAt: (block, gap) => call('startAt', [block, gap]),
+      recordedTo: () => call('recordedTo', []),
+      startAt: (block, gaps) => call('startAt', [block, gaps]),
       knowEarlier: (given, bounds) => {
         const bytes = own(given)
         return call('knowEarlier', [bytes, bounds], { transfer: [bytes.buffer] })

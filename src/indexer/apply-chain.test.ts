@@ -17,7 +17,7 @@ test('a transaction in an unknown form is listed as accepted and recorded as a g
     dropAfterMs: 60_000,
     onUnreadable: (detail) => troubles.push(detail),
   })
-  await indexer.startAt({ hash: hash('0'), blueScore: 1, daaScore: 1, timeMs: 1_000 }, undefined)
+  await indexer.startAt({ hash: hash('0'), blueScore: 1, daaScore: 1, timeMs: 1_000 }, [])
   const answer = {
     removedChainBlockHashes: [],
     addedChainBlockHashes: [hash('1')],
@@ -82,7 +82,7 @@ test('an answer to another question is refused, and nothing of it is written', a
       [hash('2'), hash('1')],
     ],
   )
-  await indexer.startAt({ hash: hash('0'), blueScore: 1, daaScore: 1, timeMs: 1_000 }, undefined)
+  await indexer.startAt({ hash: hash('0'), blueScore: 1, daaScore: 1, timeMs: 1_000 }, [])
   await indexer.applyChain(hash('0'), chainTo2, false)
   const { newestSeq } = await events.bounds()
 

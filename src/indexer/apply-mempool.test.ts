@@ -44,7 +44,7 @@ async function rig() {
     now: () => nowMs,
     dropAfterMs: 60_000,
   })
-  await indexer.startAt({ hash: id(9_000), blueScore: 1, daaScore: 1, timeMs: 1 }, undefined)
+  await indexer.startAt({ hash: id(9_000), blueScore: 1, daaScore: 1, timeMs: 1 }, [])
   let tip = 9_000
   let parent = 9_000
   const header = (n: number) => ({

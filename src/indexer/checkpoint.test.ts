@@ -8,9 +8,11 @@ const block = (n: number): ChainBlock => ({ hash: `b${n}`, blueScore: n, daaScor
 const KNOWN: ChainAnswer = { kind: 'bytes', bytes: new Uint8Array(), node: 'a' }
 const UNKNOWN: ChainAnswer = { kind: 'unknown_block' }
 
-/** The index follows blocks 90 to 100; the node has those from `node.from` to `node.to`. */
-function rig(node: { from: number; to: number }) {
-  const started: { at: ChainBlock; gap: ChainGap | undefined }[] = []
+/**
+ * The index follows blocks 90 to 100 and has recorded those up to `recordedTo`; the node has those from `node.from` to `node.to`.
+ */
+function rig(node: { from: number; to: number }, recordedTo?: number) {
+  const started: { at: ChainBlock; gaps: readonly ChainGap[] }[] = []
   const unused = () => Promise.reject(new Error('not asked here'))
   const queries: ChainQueries = {
     chainFrom: async (hash) => {
@@ -25,7 +27,8 @@ function rig(node: { from: number; to: number }) {
   }
   const indexer = {
     chainBlockBelow: async (steps: number) => block(Math.max(90, 100 - steps)),
-    startAt: async (at: ChainBlock, gap: ChainGap | undefined) => void started.push({ at, gap }),
+    recordedTo: async () => (recordedTo === undefined ? undefined : block(recordedTo)),
+    startAt: async (at: ChainBlock, gaps: readonly ChainGap[]) => void started.push({ at, gaps }),
   }
   return { node, started, queries, indexer }
 }
@@ -33,9 +36,25 @@ function rig(node: { from: number; to: number }) {
 test('a chain that no node has any more is a gap, and the index goes on with the oldest block there is', async () => {
   const { indexer, queries, started } = rig({ from: 150, to: 300 })
   assert.equal((await findKnownBlock(indexer, queries, undefined)).kind, 'lost')
-  const gap = await startAfterGap(indexer, queries, block(100), { nowMs: 7, patient: true })
-  assert.equal(gap?.reason, 'pruned')
-  assert.deepEqual(started, [{ at: block(150), gap }])
+  const gaps = await startAfterGap(indexer, queries, block(100), { nowMs: 7, patient: true })
+  assert.deepEqual(
+    gaps?.map(({ reason }) => reason),
+    ['pruned'],
+  )
+  assert.deepEqual(started, [{ at: block(150), gaps }])
+})
+
+test('blocks of a chain that was followed further than they were recorded are lost with it: a gap of their own', async () => {
+  const { indexer, queries, started } = rig({ from: 150, to: 300 }, 94)
+  const gaps = await startAfterGap(indexer, queries, block(100), { nowMs: 7, patient: true })
+  assert.deepEqual(
+    gaps?.map(({ reason, fromHash, toHash }) => ({ reason, fromHash, toHash })),
+    [
+      { reason: 'blocks_pruned', fromHash: 'b94', toHash: 'b100' },
+      { reason: 'pruned', fromHash: 'b100', toHash: 'b150' },
+    ],
+  )
+  assert.deepEqual(started, [{ at: block(150), gaps }])
 })
 
 test('a node that is behind is given time, and one that has caught up since it was asked has no gap', async () => {

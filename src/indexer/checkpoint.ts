@@ -46,7 +46,7 @@ export async function startFirst(
   const { sink, node } = ends
   const last = await knowEarlier(indexer, queries, { from: sink, upTo: undefined, prefer: node })
   const start = last === undefined || last === sink.hash ? sink : await queries.block(last, node)
-  if (start !== undefined) await indexer.startAt(start, undefined)
+  if (start !== undefined) await indexer.startAt(start, [])
   return start
 }
 
@@ -83,15 +83,21 @@ async function knowEarlier(
  * where the node knows a block of ours after all: it may have caught up since it was asked.
  */
 export async function startAfterGap(
-  indexer: Pick<Indexer, 'chainBlockBelow' | 'startAt'>,
+  indexer: Pick<Indexer, 'chainBlockBelow' | 'recordedTo' | 'startAt'>,
   queries: ChainQueries,
   from: ChainBlock,
   { nowMs, patient }: { nowMs: number; patient: boolean },
-): Promise<ChainGap | undefined> {
+): Promise<readonly ChainGap[] | undefined> {
   const ends = await queries.ends(undefined)
   if (ends === undefined || (patient && ends.sink.blueScore < from.blueScore)) return undefined
   if ((await findKnownBlock(indexer, queries, ends.node)).kind !== 'lost') return undefined
   const gap = gapBetween(from, ends.oldest, 'pruned', nowMs)
-  await indexer.startAt(ends.oldest, gap)
-  return gap
+  // Where the chain itself is lost, nobody has its last blocks any more that were followed and not recorded.
+  const recorded = await indexer.recordedTo()
+  const gaps =
+    recorded === undefined || recorded.hash === from.hash
+      ? [gap]
+      : [gapBetween(recorded, from, 'blocks_pruned', nowMs), gap]
+  await indexer.startAt(ends.oldest, gaps)
+  return gaps
 }

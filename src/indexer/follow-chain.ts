@@ -92,11 +92,11 @@ export async function followChain(options: FollowChainOptions): Promise<void> {
     if (lostRounds < LOST_ROUNDS) throw new Error('no node knows a block of the followed chain')
     const nowMs = clock.now()
     const patient = nowMs - lostSinceMs < LOST_PATIENCE_MS
-    const gap = await startAfterGap(indexer, queries, from, { nowMs, patient })
-    if (gap === undefined) throw new Error('no node that is synced and not behind to go on with')
+    const gaps = await startAfterGap(indexer, queries, from, { nowMs, patient })
+    if (gaps === undefined) throw new Error('no node that is synced and not behind to go on with')
     lostRounds = 0
     checkpoint = await indexer.checkpoint()
-    options.onGap(gap)
+    for (const gap of gaps) options.onGap(gap)
     return true
   }
 

@@ -129,7 +129,7 @@ export async function startFollowing(options: FollowingOptions): Promise<Followi
         else blocksWake.ring()
       },
       onGap: (gap) => {
-        mayMiss({ hash: gap.toHash, blueScore: gap.fromBlueScore })
+        if (gap.reason === 'pruned') mayMiss({ hash: gap.toHash, blueScore: gap.fromBlueScore })
         options.onGap?.(gap)
       },
       onTrouble: trouble('chain'),

@@ -34,6 +34,7 @@ import { applyMempool, type MempoolApplied } from './apply-mempool.ts'
 import { applyBlocks, applyNotifications, type BlocksApplied } from './apply-notifications.ts'
 import { EarlierAcceptance, type EarlierBounds } from './earlier-acceptance.ts'
 import { PendingTransactions } from './pending-transactions.ts'
+import { recordedTo } from './recorded-to.ts'
 
 export interface ChainApplied {
   readonly checkpoint: ChainBlock | undefined
@@ -50,8 +51,10 @@ export interface Indexer {
   chainBlockBelow(steps: number): Promise<ChainBlock | undefined>
   /** Below which block of the chain all blocks were recorded. */
   seenTo(): Promise<ChainPlace | undefined>
+  /** The last followed block before the first one that was not recorded as a block; undefined where all are. */
+  recordedTo(): Promise<ChainBlock | undefined>
   /** Follows from this block on, as the first start or after a gap. */
-  startAt(block: ChainBlock, gap: ChainGap | undefined): Promise<void>
+  startAt(block: ChainBlock, gaps: readonly ChainGap[]): Promise<void>
   /** Takes in what was accepted before the index's first block; the last block of which it was, undefined for none. */
   knowEarlier(bytes: Uint8Array, bounds: EarlierBounds): Promise<string | undefined>
   /** Records what is missing beside the followed chain. */
@@ -131,7 +134,8 @@ export async function createIndexer(options: IndexerOptions): Promise<Indexer> {
     checkpoint: () => inTurn(() => chain.checkpoint()),
     chainBlockBelow: (steps) => inTurn(() => chain.chainBlockBelow(steps)),
     seenTo: () => inTurn(() => chain.seenTo()),
-    startAt: (start, gap) => inTurn(() => write({ start, ...gapRows(gap ? [gap] : []) })),
+    recordedTo: () => inTurn(() => recordedTo(chain)),
+    startAt: (start, gaps) => inTurn(() => write({ start, ...gapRows(gaps) })),
     knowEarlier: (bytes, bounds) => inTurn(async () => earlier.take(bytes, bounds)),
     recordGap: (gap) => inTurn(() => write(gapRows([gap]))),
     applyChain: (startHash, bytes, force) => inTurn(() => applyAnswer(startHash, bytes, force)),

@@ -56,7 +56,7 @@ test('reading, parsing and writing a burst keeps the main thread idle', async (t
       daaScore: Number(first.daaScore),
       timeMs: first.timestamp,
     },
-    undefined,
+    [],
   )
   // Processor time, not time: a busy machine lengthens both the thread's work and any turn of the main one.
   const [allBefore, mainBefore] = [process.cpuUsage(), process.threadCpuUsage()]

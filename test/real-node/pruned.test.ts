@@ -67,9 +67,10 @@ test('what a node has pruned stays indexed, and what was pruned unseen is a gap'
   service = await startRealService([node], {}, service.service.folder)
   await service.healthy(1)
   await service.indexed(node)
-  const { gaps } = await statusOf(service)
+  // Blocks that were followed and not yet published when the service stopped may be missing, too.
+  const ofChain = (await statusOf(service)).gaps.filter(({ reason }) => reason !== 'blocks_pruned')
   assert.deepEqual(
-    gaps.map(({ reason }) => reason),
+    ofChain.map(({ reason }) => reason),
     ['pruned'],
   )
   const { items, coverage } = (await service.get(`/v1/addresses/${payee.address}/transactions`)).json as {
