@@ -226,7 +226,8 @@ function connectionOf(process: SimulatedProcess, socket: ServerSocket): StreamCo
     flush() {},
     close(code, reason) {
       socket.close(code, reason)
-      process.clock.after?.(GOODBYE_MS, () => socket.terminate())
+      const cancel = process.clock.after?.(GOODBYE_MS, () => socket.terminate())
+      socket.on('close', () => cancel?.())
     },
     ping: () => socket.ping(),
     pong: (data) => socket.pong(data),
