@@ -36,6 +36,8 @@ export function keepArchive(chain: Chain) {
   const addresses = new Map<string, string | undefined>()
   const selected: string[] = []
   const acceptedAt = new Map<string, number>()
+  /** Of blocks in the chain and of those that they merged. */
+  const times = new Map<string, number>()
   const { prefix } = NETWORKS[chain.options.network]
 
   const addressOf = (script: string) => {
@@ -71,6 +73,10 @@ export function keepArchive(chain: Chain) {
     const record = chain.ledger.record(hash)
     if (record === undefined) throw new Error(`chain block ${hash} is not known`)
     const { blueScore, daaScore, timestamp } = record.block.header
+    for (const each of [hash, ...record.blues, ...record.reds]) {
+      const header = chain.ledger.record(each)?.block.header
+      if (header !== undefined) times.set(each, header.timestamp)
+    }
     for (const { tx } of record.acceptance?.transactions ?? [])
       if (!acceptedAt.has(tx.id)) acceptedAt.set(tx.id, Number(blueScore))
     blocks.set(hash, {
@@ -109,6 +115,8 @@ export function keepArchive(chain: Chain) {
   return {
     /** Any block that was in the selected chain once. */
     block: (hash: string) => blocks.get(hash),
+    /** The time of any block that was in the selected chain once, or merged by one. */
+    timeOf: (hash: string) => times.get(hash),
     /** The blue score of the block that first accepted it. */
     acceptedAt: (txId: string) => acceptedAt.get(txId),
     /** The selected chain now, oldest first, from the start of the simulation on. */

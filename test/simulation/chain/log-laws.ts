@@ -60,7 +60,7 @@ interface AcceptedData {
 
 export type LogLaws = ReturnType<typeof createLogLaws>
 
-export function createLogLaws(archive: Pick<ChainArchive, 'acceptedAt' | 'block'>) {
+export function createLogLaws(archive: Pick<ChainArchive, 'acceptedAt' | 'block' | 'timeOf'>) {
   /** A digest of every event that anybody has ever read, by its number. */
   const digests = new Map<number, string>()
   const standing = new Map<string, Confirmed>()
@@ -222,9 +222,9 @@ export function createLogLaws(archive: Pick<ChainArchive, 'acceptedAt' | 'block'
     /** Whether its `mempool_entry` came before everything else about it. */
     isReported: (txId: string) => reported.has(txId) && !unreported.has(txId),
     hasBlock: (hash: string) => blocks.has(hash),
-    /** It was in the chain before the index began: a reorganisation may have it merged again, however much later. */
+    /** It is from before the index began: a reorganisation may have it merged again, however much later. */
     isEarlierBlock: (hash: string) =>
-      (archive.block(hash)?.timeMs ?? Number.POSITIVE_INFINITY) < (beginsAtMs ?? Number.NEGATIVE_INFINITY),
+      (archive.timeOf(hash) ?? Number.POSITIVE_INFINITY) < (beginsAtMs ?? Number.NEGATIVE_INFINITY),
     segments: (): readonly Segment[] => segments,
     gaps: (): readonly Gap[] => gaps,
   }

@@ -37,6 +37,7 @@ export async function startChainPart(
   const laws: LogLaws = createLogLaws({
     acceptedAt: (txId) => system.world.archive.acceptedAt(txId),
     block: (hash) => system.world.archive.block(hash),
+    timeOf: (hash) => system.world.archive.timeOf(hash),
   })
   const found: string[] = []
   const draws = random.stream('judge')
