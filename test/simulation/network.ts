@@ -74,25 +74,49 @@ export function createNetwork(time: VirtualTime, random: Random) {
   const portOf = (url: string) => Number(new URL(url).port)
   const serverAt = (url: string) => servers.get(portOf(url))
 
-  /** Frames of one direction arrive in the order of their sending. */
+  /** Frames of one direction arrive in the order of their sending, also those that were under way when a stall ended. */
   function direction(connection: () => Connection, isUp: boolean) {
     let lastMs = 0
-    const carry = (arrive: () => void) => {
-      const { server, process, client, remote, dead, cut } = connection()
+    let isStalled = false
+    const underWay: { readonly arrive: () => void; isDue: boolean }[] = []
+
+    function deliver(arrive: () => void): void {
+      const { process, client, remote, dead, cut } = connection()
+      if (!connections.has(connection()) || (isUp ? dead.up : dead.down)) return
+      const target = isUp ? remote : client
+      // An end that is gone answers with a reset: so does a half-open connection end.
+      if (target.readyState === target.CLOSED) cut()
+      else if (isUp) arrive()
+      else process.reach(arrive)
+    }
+
+    function deliverDue(): void {
+      const { server } = connection()
+      while (!isStalled && underWay[0]?.isDue === true) {
+        if (has('stall', server)) {
+          isStalled = true
+          stalled.push({ server, go: () => void time.after(latencyMs(server), goOn) })
+        } else deliver((underWay.shift() as { arrive: () => void }).arrive)
+      }
+    }
+
+    function goOn(): void {
+      isStalled = false
+      deliverDue()
+    }
+
+    return (arrive: () => void) => {
+      const { server, dead } = connection()
       if (isUp ? dead.up : dead.down) return
       const atMs = Math.max(lastMs, time.nowMs + latencyMs(server))
       lastMs = atMs
+      const frame = { arrive, isDue: false }
+      underWay.push(frame)
       time.after(atMs - time.nowMs, () => {
-        if (!connections.has(connection()) || (isUp ? dead.up : dead.down)) return
-        if (has('stall', server)) return void stalled.push({ server, go: () => carry(arrive) })
-        const target = isUp ? remote : client
-        // An end that is gone answers with a reset: so does a half-open connection end.
-        if (target.readyState === target.CLOSED) cut()
-        else if (isUp) arrive()
-        else process.reach(arrive)
+        frame.isDue = true
+        deliverDue()
       })
     }
-    return carry
   }
 
   function connect(
