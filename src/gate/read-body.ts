@@ -66,7 +66,9 @@ function checked(schema: TSchema, reading: JsonReading, otherFaults: OtherFaults
   const faults = bodyFaults(schema, value)
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
   if (otherFaults === undefined || !isObject || faults.length >= MAX_FAULTS) throw faultsError(faults)
-  return otherFaults(value).then((others) => {
+  const wrong = new Set(faults.map(({ param }) => param.split('.')[0]))
+  const fitting = Object.fromEntries(Object.entries(value).filter(([name]) => !wrong.has(name)))
+  return otherFaults(fitting).then((others) => {
     throw faultsError([...faults, ...others])
   })
 }

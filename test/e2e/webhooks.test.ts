@@ -287,6 +287,8 @@ test('POST and PATCH list what the schema finds and what lies behind it in one a
   assert.deepEqual(places(await call('PATCH', '/v1/webhooks/nonsense', { batch: 1 })), ['batch', 'id'])
   // A member of a wrong form is one fault, not a second one for what it does not hold.
   assert.deepEqual(places(await call('POST', '/v1/webhooks', { kinds: 7, addresses: [] })), ['kinds', 'url'])
+  const many = { url: receiver.url, kinds: Array.from({ length: 200 }, (_, index) => `kind_${index}`) }
+  assert.deepEqual(places(await call('POST', '/v1/webhooks', many)), ['kinds'], 'each fault is named once')
 })
 
 test('422 names every fault of the body; 415 and 413 before it', async () => {
