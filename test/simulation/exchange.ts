@@ -213,7 +213,7 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
   })
   const { reader } = recording
   const sealed = createSealedPages(reader, feeds, random.stream('sealed'))
-  const leaks = createLeakWatch(surroundings, () => ({ timers: recording.timers, ...network.counts() }))
+  const leaks = createLeakWatch(surroundings, () => ({ ...recording.counts(), ...network.counts() }))
 
   /** The contract: counts are null in bars that are rebuilt without aggregate trades. A start under such a fault does that. */
   const mayLackCounts = (fromMs: number, toMs: number) =>

@@ -1,6 +1,6 @@
 /**
- * Law 5: after the faults the number of timers, sockets and open requests returns to what it was before them, and nobody
- * opens sockets that nobody lost.
+ * Law 5: after the faults the number of timers, sockets, open requests, promises of the network and the disk, and bytes
+ * that nobody has read returns to what it was before them, and nobody opens sockets that nobody lost.
  *
  *   before the first fault ─▶ the largest of many samples     at the end ─▶ the smallest of many
  */

@@ -198,7 +198,7 @@ async function startMarkets(venue: MarketVenue, surroundings: Surroundings): Pro
     trackedMarketFeeds(plan, symbol).map(({ feed }) => feed),
     random.stream('sealed'),
   )
-  const leaks = createLeakWatch(surroundings, () => ({ timers: recording.timers, ...network.counts() }))
+  const leaks = createLeakWatch(surroundings, () => ({ ...recording.counts(), ...network.counts() }))
 
   return {
     begin(fault: ScheduledFault) {

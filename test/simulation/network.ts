@@ -272,7 +272,14 @@ export function createNetwork(time: VirtualTime, random: Random) {
       }
     },
     /** For the law about leaks. */
-    counts: () => ({ connections: connections.size, openRequests: open }),
+    counts: () => ({
+      connections: connections.size,
+      openRequests: open,
+      unreadBytes: [...connections].reduce(
+        (sum, { client, remote }) => sum + client.unreadBytes + remote.unreadBytes,
+        0,
+      ),
+    }),
   }
 }
 

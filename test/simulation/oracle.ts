@@ -142,7 +142,7 @@ async function startOracle(surroundings: Surroundings): Promise<Part> {
     feeds.map(({ feed }) => feed),
     random.stream('sealed'),
   )
-  const leaks = createLeakWatch(surroundings, () => ({ timers: recording.timers, ...network.counts() }))
+  const leaks = createLeakWatch(surroundings, () => ({ ...recording.counts(), ...network.counts() }))
 
   /** A chain that stood still has no rounds of that time. */
   function isLost(updatedMs: number): boolean {

@@ -23,6 +23,7 @@ export class SimulatedProcess {
   /** What has reached it since it was stopped and was not handled yet. */
   #held: { readonly kind: Arrival; readonly run: () => void }[] = []
   #timers = 0
+  #openCalls = 0
   #awakeSinceMs: number
 
   constructor(name: string, time: VirtualTime, random: Random) {
@@ -53,6 +54,11 @@ export class SimulatedProcess {
   }
 
   /** Timers that wait: a process at rest has the same number again. */
+  /** Promises of the network and the disk that it waits for. */
+  get openCalls(): number {
+    return this.#openCalls
+  }
+
   get timers(): number {
     return this.#timers
   }
@@ -112,10 +118,16 @@ export class SimulatedProcess {
 
   /** The promise of something outside: it stays open for ever when the process is dead by then. */
   outside<T>(promise: Promise<T>): Promise<T> {
+    this.#openCalls++
     return new Promise((resolve, reject) => {
+      const settle = (end: () => void) =>
+        this.reach(() => {
+          this.#openCalls--
+          end()
+        })
       promise.then(
-        (value) => this.reach(() => resolve(value)),
-        (error) => this.reach(() => reject(error)),
+        (value) => settle(() => resolve(value)),
+        (error) => settle(() => reject(error)),
       )
     })
   }

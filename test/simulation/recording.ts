@@ -45,7 +45,8 @@ export interface SimulatedRecording {
   /** What a reader in another process sees. */
   readonly reader: EnvironmentStore
   /** Timers of the processes that run now. */
-  readonly timers: number
+  /** For the law about leaks. */
+  counts(): { timers: number; openCalls: number }
   /** What the service's own checks of laws 2, 3 and 5 have found wrong. */
   judge(): string[]
   /** Faults of the process; undefined for all others. */
@@ -187,8 +188,10 @@ export async function startRecording(
   const reader = await openStores(address, outside.clock).environment('test')
   return {
     reader,
-    get timers() {
-      return members.reduce((sum, { running }) => sum + (running?.process.timers ?? 0), 0)
+    counts() {
+      const processes = members.flatMap(({ running }) => running?.process ?? [])
+      const sum = (name: 'timers' | 'openCalls') => processes.reduce((all, each) => all + each[name], 0)
+      return { timers: sum('timers'), openCalls: sum('openCalls') }
     },
     judge() {
       const found = members.reduce(

@@ -242,6 +242,7 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
 
   const leaks = createLeakWatch(surroundings, () => ({
     timers: first.process?.timers ?? 0,
+    openCalls: first.process?.openCalls ?? 0,
     posts: receivers.open,
     ...network.counts(),
   }))
