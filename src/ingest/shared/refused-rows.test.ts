@@ -16,7 +16,7 @@ import type { RowInputs } from '../../core/rows/row-kinds.ts'
 import { createLogger } from '../../kit/log.ts'
 import { seeded } from '../../store/conformance/engine.ts'
 import { candleFeed, feedOf } from './feeds.ts'
-import { HOLDS_FINALITY_MS } from './refused-rows.ts'
+import { createRefusedRows, HOLDS_FINALITY_MS } from './refused-rows.ts'
 import type { RefusedRow } from './row-batch.ts'
 import { createCoverageTracker } from './track-coverage.ts'
 import { createRowWriter } from './write-rows.ts'
@@ -340,4 +340,23 @@ test('an earlier row of the same time does not stand for one that was refused af
     assert.deepEqual((await store.coverage.read([feed], openMs, endMs)).gaps, [])
     await end()
   }
+})
+
+test('what is observed second by second in the time of a refused row is one range, and a write that is repeated finds it as it was', () => {
+  const feed = candleFeed('cexa', 'BTC', '1h')
+  const row = candle(START_MS)
+  const refused = createRefusedRows()
+  refused.add(feed, row, START_MS)
+  const observe = (from: number, to: number) => {
+    for (let second = from; second < to; second++) {
+      const fromMs = START_MS + second * 1_000
+      assert.deepEqual(refused.clear(feed, { fromMs, toMs: fromMs + 1_000 }, false), [])
+    }
+  }
+  observe(0, 600)
+  const undo = refused.snapshot()
+  observe(600, 1_200)
+  assert.deepEqual(refused.taken(feed, row), [{ fromMs: START_MS, toMs: START_MS + 1_200_000 }])
+  undo()
+  assert.deepEqual(refused.taken(feed, row), [{ fromMs: START_MS, toMs: START_MS + 600_000 }])
 })

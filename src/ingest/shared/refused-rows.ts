@@ -23,22 +23,22 @@ const MAX_TIME_MS = 253_402_300_799_999
 
 export type RefusedRows = ReturnType<typeof createRefusedRows>
 
+/** Entries are replaced, never changed: every write keeps those from before it. */
 interface Refused {
   readonly key: string
   readonly instrument: string
   readonly sinceMs: number
   readonly fromMs: number
-  toMs: number
-  aside: HistoryRange[]
+  readonly toMs: number
+  readonly aside: readonly HistoryRange[]
   /** Refused since the venue last answered for this time. */
-  isFresh: boolean
+  readonly isFresh: boolean
 }
 
 /** Trades and books are put once: an answer does not bring them again. */
 const PUT_AGAIN: readonly Feed['dataset'][] = ['candles', 'flow', 'open_interest', 'funding']
 
 const NONE: readonly Refused[] = []
-const NO_FEEDS: ReadonlyMap<string, readonly Refused[]> = new Map()
 
 export function createRefusedRows() {
   const feeds = new Map<string, readonly Refused[]>()
@@ -53,12 +53,18 @@ export function createRefusedRows() {
       )
   }
 
+  /** For changes that leave their times in order. */
+  function change(feed: Feed, changed: (entry: Refused) => Refused): void {
+    const entries = of(feed)
+    if (entries.length > 0) feeds.set(feedName(feed), entries.map(changed))
+  }
+
   function add(feed: Feed, row: unknown, nowMs: number): HistoryRange {
     const span = spanOf(feed, row, nowMs)
     const key = keyOf(row, span.fromMs)
     const known = of(feed).find((entry) => entry.key === key)
     if (known !== undefined) {
-      known.isFresh = true
+      change(feed, (entry) => (entry === known ? { ...entry, isFresh: true } : entry))
       return known
     }
     const entry: Refused = {
@@ -84,25 +90,26 @@ export function createRefusedRows() {
       const key = keyOf(row, spanOf(feed, row, timeMs).fromMs)
       const instrument = instrumentOf(row)
       const freed: HistoryRange[] = []
-      const left = of(feed).filter((entry) => {
+      const left = of(feed).flatMap((entry) => {
         if (entry.key === key) {
           freed.push(...entry.aside)
-          return false
+          return []
         }
         // A later book ends the time of the refused one.
         const ends = entry.instrument === instrument && timeMs > entry.fromMs && timeMs < entry.toMs
-        if (feed.dataset === 'snapshots' && ends) {
-          freed.push(...inside(entry.aside, { fromMs: timeMs, toMs: entry.toMs }))
-          entry.aside = inside(entry.aside, { fromMs: entry.fromMs, toMs: timeMs })
-          entry.toMs = timeMs
-        }
-        return true
+        if (feed.dataset !== 'snapshots' || !ends) return [entry]
+        freed.push(...inside(entry.aside, { fromMs: timeMs, toMs: entry.toMs }))
+        const aside = inside(entry.aside, { fromMs: entry.fromMs, toMs: timeMs })
+        return [{ ...entry, aside, toMs: timeMs }]
       })
       keep(feed, left)
       return freed.flatMap((range) => uncovered(range, left))
     },
     setAside(feed: Feed, range: HistoryRange) {
-      for (const entry of of(feed)) entry.aside.push(...inside([range], entry))
+      change(feed, (entry) => {
+        const [piece] = inside([range], entry)
+        return piece === undefined ? entry : { ...entry, aside: withRange(entry.aside, piece) }
+      })
     },
     /** What of a range may be recorded; the rest is set aside. `isAnswer`: all rows of the range were put again. */
     clear(feed: Feed, range: HistoryRange, isAnswer: boolean): HistoryRange[] {
@@ -113,7 +120,7 @@ export function createRefusedRows() {
           feed,
           of(feed).filter((entry) => entry.isFresh || !answered.includes(entry)),
         )
-        for (const entry of answered) entry.isFresh = false
+        change(feed, (entry) => (answered.includes(entry) ? { ...entry, isFresh: false } : entry))
       }
       if (of(feed).length === 0) return range.fromMs < range.toMs ? [range] : []
       this.setAside(feed, range)
@@ -121,12 +128,11 @@ export function createRefusedRows() {
     },
     /** An observation is taken back: it is not to come again. */
     drop(feed: Feed, range: HistoryRange) {
-      for (const entry of of(feed)) entry.aside = entry.aside.flatMap((each) => uncovered(each, [range]))
+      change(feed, (entry) => ({ ...entry, aside: entry.aside.flatMap((each) => uncovered(each, [range])) }))
     },
     /** Gives a function that puts everything back as it is now: for a write that has to be done again. */
     snapshot(): () => void {
-      // Nearly always there are none, and every write asks.
-      const saved = feeds.size === 0 ? NO_FEEDS : structuredClone(feeds)
+      const saved = new Map(feeds)
       return () => {
         feeds.clear()
         for (const [name, entries] of saved) feeds.set(name, entries)
@@ -146,6 +152,13 @@ function joined([first, second]: readonly Refused[]): Refused {
     ...{ key: '', instrument: '', sinceMs: Math.min(a.sinceMs, b.sinceMs), isFresh: true },
     ...{ fromMs: Math.min(a.fromMs, b.fromMs), toMs: Math.max(a.toMs, b.toMs), aside: [] },
   }
+}
+
+/** What is observed comes second by second: pieces that touch are one. */
+function withRange(ranges: readonly HistoryRange[], added: HistoryRange): readonly HistoryRange[] {
+  const last = ranges.at(-1)
+  if (last === undefined || added.fromMs < last.fromMs || added.fromMs > last.toMs) return [...ranges, added]
+  return [...ranges.slice(0, -1), { fromMs: last.fromMs, toMs: Math.max(last.toMs, added.toMs) }]
 }
 
 function inside(ranges: readonly HistoryRange[], { fromMs, toMs }: HistoryRange): HistoryRange[] {
