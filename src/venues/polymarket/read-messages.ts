@@ -3,6 +3,7 @@ import type { AssetSymbol } from '../../core/symbol.ts'
 import type { DeadLetterReason } from '../dead-letter.ts'
 import type { FrameItem } from '../live/frame.ts'
 import type { DataObservation } from '../observation.ts'
+import { MAX_OVERTAKEN_MS } from '../plausible-bounds.ts'
 import { type TokenBook, wireLevelsOf } from './book.ts'
 import { type HashedTerms, hasAllTerms, matchingRule } from './book-hash.ts'
 import { mapLastTrade } from './mapper.ts'
@@ -99,6 +100,8 @@ const READ_KIND: Readonly<Record<string, ReadMessage>> = {
     if (!LastTradeMessage.is(message)) return false
     const token = feed.noteReceived(message.asset_id, receivedMs)
     if (token === undefined) return true
+    // So late it may be refused as overtaken, and must not count as streamed: the sweeps bring it.
+    if (receivedMs - Number(message.timestamp) > MAX_OVERTAKEN_MS) return true
     const id = feed.tradeIds.newId(message)
     if (id !== undefined) feed.push(reading, mapLastTrade(message, id, token.book.leg, receivedMs))
     return true

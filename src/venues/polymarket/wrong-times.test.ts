@@ -62,10 +62,11 @@ test('a change that was overtaken by seconds costs its book since then', () => {
   assert.deepEqual(lostSince(read(changeAt(NOW - 3_000), NOW + 1_000)), [['out_of_order', NOW - 3_000]])
 })
 
-test('a trade that is dated a day back does not count as streamed: it is left to the sweep', () => {
+test('a trade that is a minute late, or dated a day back, does not count as streamed: it is left to the sweeps', () => {
   const { feed, read } = openFeed()
   read(bookAt(NOW), NOW)
   read(tradeAt(NOW - DAY_MS), NOW + 1_000)
+  read(tradeAt(NOW - 60_000), NOW + 1_000)
   assert.equal(feed.hasStreamed('0xabc', TOKEN), false)
   read(tradeAt(NOW + 1_000), NOW + 1_000)
   assert.equal(feed.hasStreamed('0xabc', TOKEN), true)
