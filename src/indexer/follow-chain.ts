@@ -43,7 +43,7 @@ const PATIENCE_MS = 10_000
 /** Nodes that have just come up may not have read their own blocks yet. */
 const LOST_ROUNDS = 3
 /** How long a chain that ends below ours is taken for a node that is behind, and not for another chain. */
-const LOST_PATIENCE_MS = 60_000
+const LOST_PATIENCE_MS = 600_000
 
 export async function followChain(options: FollowChainOptions): Promise<void> {
   const { indexer, queries, clock, wake, signal, prefer } = options

@@ -262,6 +262,9 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
       }
       if (fault.kind === 'unfit-value' && fault.settings.channel === 'rest') hadUnfitAnswers = true
       if (fault.kind === 'stall') lateMs = Math.max(lateMs, fault.durationMs)
+      // What waited is read at once: a quote then has the time of the dated frame before it, one of each second.
+      if (fault.kind === 'stall' || fault.kind === 'pause')
+        datedLateMs = Math.max(datedLateMs, SECOND_MS + world.tickMs)
       if (fault.kind === 'late' || fault.kind === 'late-close')
         datedLateMs = Math.max(datedLateMs, Number(fault.settings.delayMs))
       // Of two candles of a second the first comes after the second: until then the newest known time is that old.
