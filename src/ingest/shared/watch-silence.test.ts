@@ -198,3 +198,21 @@ test('quotes that have sent nothing since they were subscribed are not trusted e
     ],
   )
 })
+
+test('quotes that come back before the venue has answered were silent by a fault; after an answer they were quiet', async () => {
+  const quotes: Channel = { topic: 'best_bid_ask', symbol: 'BTC' }
+  const trades: Channel = { topic: 'aggregate_trades', symbol: 'BTC' }
+  const unanswered = rig(() => new Promise(() => {}))
+  for (const channel of [quotes, trades]) {
+    unanswered.stale(channel)
+    await unanswered.pass(5_000)
+    unanswered.watch.receive(channelKey(channel), trade(channel, unanswered.clock.now()))
+  }
+  assert.deepEqual(unanswered.faults, ['best_bid_ask:BTC not_observed'])
+  const quiet = rig(quietVenue)
+  quiet.watch.receive(channelKey(quotes), trade(quotes, START_MS))
+  quiet.stale(quotes)
+  await quiet.pass(5_000)
+  quiet.watch.receive(channelKey(quotes), trade(quotes, quiet.clock.now()))
+  assert.deepEqual(quiet.faults, [])
+})

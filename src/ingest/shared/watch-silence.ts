@@ -6,6 +6,9 @@
  *                 ▲    ╰────────▶ it knows nothing new ──▶ a quiet market
  *                 ╰── after a growing pause, until data arrives ──╯
  *
+ * Of quotes and books nothing can be requested afterwards: where data comes before the first verdict, their silence was a
+ * fault. Of all others the venue's own answers prove that nothing is missing.
+ *
  * Quotes may be silent for long in a thin market, but where another channel of the symbol failed and they have been silent
  * since, or since they were subscribed, the witness is requested for them at once.
  *
@@ -17,13 +20,14 @@ import { type BackoffPolicy, backoffCeilingMs } from '../../kit/backoff.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { Logger } from '../../kit/log.ts'
 import type { GapReason } from '../../store/coverage.ts'
-import { type Channel, channelKey } from '../../venues/channel.ts'
+import { type Channel, channelKey, type Topic } from '../../venues/channel.ts'
 import type { DataObservation, StaleObservation } from '../../venues/observation.ts'
 import type { LiveSession, Venue } from '../../venues/venue.ts'
 import { knowsMore } from '../../venues/witness.ts'
 
 const SLACK_MS = 5_000
 const ASK_WITHIN_MS = 20_000
+const ONLY_STREAMED: readonly Topic[] = ['best_bid_ask', 'book']
 /** Channels that end within this time of each other end for the same reason. */
 const SAME_TIME_MS = 2_000
 /** A fault that begins in a quiet channel is found within the longest pause. */
@@ -39,6 +43,8 @@ interface ChannelState {
   upMs: number | undefined
   /** Ends the loop that watches the silence; undefined while there is none. */
   watch: AbortController | undefined
+  /** Of a silence without a verdict. */
+  unjudged: { readonly channel: Channel; readonly sinceMs: number } | undefined
 }
 
 export function watchSilence(options: {
@@ -56,7 +62,10 @@ export function watchSilence(options: {
   function stateOf(key: string): ChannelState {
     const known = states.get(key)
     if (known !== undefined) return known
-    const state: ChannelState = { last: undefined, upMs: undefined, watch: undefined }
+    const state: ChannelState = {
+      ...{ last: undefined, upMs: undefined },
+      ...{ watch: undefined, unjudged: undefined },
+    }
     states.set(key, state)
     return state
   }
@@ -72,6 +81,7 @@ export function watchSilence(options: {
     for (;;) {
       const verdict = await ask(channel, last, watch)
       if (watch.aborted) return
+      stateOf(key).unjudged = undefined
       if (verdict === 'quiet') {
         counts.quiet += 1
         await clock.sleep(backoffCeilingMs(ASK_QUIET_AGAIN, quiet++), watch)
@@ -132,6 +142,7 @@ export function watchSilence(options: {
     if (state.watch === undefined) return
     state.watch.abort()
     state.watch = undefined
+    state.unjudged = undefined
     counts.watched -= 1
   }
 
@@ -140,6 +151,8 @@ export function watchSilence(options: {
     if (state.watch !== undefined || signal.aborted) return
     const watch = new AbortController()
     state.watch = watch
+    const { channel, lastReceivedMs } = observation
+    if (ONLY_STREAMED.includes(channel.topic)) state.unjudged = { channel, sinceMs: lastReceivedMs }
     counts.watched += 1
     counts.suspected += 1
     counts.loops += 1
@@ -157,6 +170,11 @@ export function watchSilence(options: {
   return {
     receive(key: string, observation: DataObservation) {
       const state = stateOf(key)
+      const { unjudged } = state
+      if (unjudged !== undefined) {
+        counts.confirmed += 1
+        options.onFault(unjudged.channel, unjudged.sinceMs, 'not_observed')
+      }
       state.last = observation
       spoke(state)
     },
