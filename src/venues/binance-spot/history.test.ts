@@ -141,6 +141,31 @@ test('klines: what no later candle of the same answer proves to be closed is not
   }
 })
 
+test('klines: answers that are all a candle off leave nothing out; an outage of the venue does', async () => {
+  const range = { fromMs: NOW - 20_000 - 4 * MINUTE, toMs: NOW - 20_000 - MINUTE }
+  const walk = async (answer: (asked: Asked) => unknown[]) => {
+    const rest = await restStandIn((asked) =>
+      asked.path === '/api/v3/time' ? { serverTime: NOW } : answer(asked),
+    )
+    const venue = createBinanceSpot({ clock: manualClock(NOW), hosts: { rest: rest.url } })
+    return walkAll(venue, { topic: 'candles', symbol: 'BTC', interval: '1m', range })
+  }
+  const shifted = ({ query, ...asked }: Asked) => {
+    const later = new URLSearchParams(query)
+    later.set('startTime', String(Number(query.get('startTime')) + MINUTE))
+    return klineRows({ ...asked, query: later })
+  }
+  await assert.rejects(walk(shifted), /was left out/)
+  const down = ({ query, ...asked }: Asked) => {
+    const all = new URLSearchParams(query)
+    all.set('limit', '100')
+    const rows = klineRows({ ...asked, query: all }).filter(([openMs]) => openMs !== range.fromMs + MINUTE)
+    return rows.slice(0, Number(query.get('limit')))
+  }
+  const { observations, settledMs } = await walk(down)
+  assert.deepEqual([observations.length, settledMs], [2, range.toMs], 'the venue has nothing of that minute')
+})
+
 test('aggregate trades: each once and in order, across pages that split a millisecond', async () => {
   const { venue } = await spot()
   const range = { fromMs: timeOf(2_000), toMs: timeOf(6_001) }

@@ -121,7 +121,8 @@ const isOnGrid = ([openMs]: KlineRowWire, lengthMs: number) => openMs % lengthMs
 
 /**
  * The venue publishes a flat candle for a quiet time, so a missing candle before a later one is an outage of the venue,
- * a time before the listing, or a fault of the answer. The first candle that the venue has from there on shows which.
+ * a time before the listing, or a fault of the answer. The first candle that the venue has from there on shows which. It is
+ * requested with the one before it: an answer that is a candle off, as the first may have been, then shows itself.
  */
 async function expectNoneLeftOut(
   walk: KlineWalk,
@@ -135,8 +136,9 @@ async function expectNoneLeftOut(
   for (const openMs of opens) {
     if (openMs > nextMs && confirmed < MAX_GAPS_CONFIRMED) {
       confirmed += 1
-      const { rows: found, answer } = await askKlines(walk, { fromMs: nextMs, toMs: undefined }, 1, 2)
-      const firstMs = found[0]?.[0]
+      const from = { fromMs: Math.max(0, nextMs - lengthMs), toMs: undefined }
+      const { rows: found, answer } = await askKlines(walk, from, 2, 2)
+      const firstMs = found.map(([foundMs]) => foundMs).find((foundMs) => foundMs >= nextMs)
       if (firstMs === undefined)
         throw misfit(`no candle from ${nextMs} on, one before`, walk.path, answer, walk.deadLetters)
       if (firstMs < openMs)
