@@ -22,7 +22,7 @@ export interface Subject {
   /** Whether a bar of flow may have been built without the trades that it counts. */
   readonly mayLackCounts?: (fromMs: number, toMs: number) => boolean
   /** The range of a feed, where feeds are judged over different ones. */
-  readonly rangeOf?: (dataset: Feed['dataset'], interval: FeedInterval) => Range
+  readonly rangeOf?: ((dataset: Feed['dataset'], interval: FeedInterval) => Range) | undefined
   /** Times in which nothing was sent though nothing is wrong, as far as a recorder can know. */
   readonly quietOf?: (dataset: Feed['dataset'], interval: FeedInterval) => readonly Range[]
   /** A moment of the machine, on the clock of the recording: 0 where nothing depends on arrival. */

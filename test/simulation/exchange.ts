@@ -224,7 +224,11 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
         withoutRequests.some((span) => span.fromMs < atMs + REQUESTED_WITHIN_MS && span.toMs > atMs),
     )
 
-  async function compare(fromMs: number, toMs: number, rangeOf?: Subject['rangeOf']): Promise<string[]> {
+  async function compare(
+    fromMs: number,
+    toMs: number,
+    rangesOf?: (symbol: AssetSymbol) => Subject['rangeOf'],
+  ): Promise<string[]> {
     const wrong: string[] = []
     for (const symbol of world.symbols)
       wrong.push(
@@ -240,7 +244,7 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
             if (dataset === 'trades' || dataset === 'candles') return []
             return quiet.filter(({ lengthMs }) => lengthMs < noticedMs(dataset, interval))
           },
-          ...(rangeOf === undefined ? {} : { rangeOf }),
+          rangeOf: rangesOf?.(symbol),
         })),
       )
     return wrong
@@ -288,19 +292,19 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
       const finality = await reader.series.finality(tracked.map(({ feed }) => feed))
       const endOf = new Map(
         tracked.map(({ feed, limitMs }, index) => [
-          `${feed.dataset} ${feed.interval}`,
+          `${feed.dataset} ${feed.symbol} ${feed.interval}`,
           // What is not final may be wrong until a silence must have been noticed.
           Math.max(finality[index]?.before ?? 0, nowMs - limitMs),
         ]),
       )
-      const wrong = await compare(fromMs, nowMs, (dataset, interval) => ({
+      const wrong = await compare(fromMs, nowMs, (symbol) => (dataset, interval) => ({
         fromMs,
-        toMs: Math.min(nowMs, endOf.get(`${dataset} ${interval}`) ?? fromMs),
+        toMs: Math.min(nowMs, endOf.get(`${dataset} ${symbol} ${interval}`) ?? fromMs),
       }))
       // A row that says that it is not closed yet, or a count that is not known, promises nothing.
       const claims = wrong.filter((text) => !/is still open|is null, was/.test(text))
       // One that says that it is closed is right, however new it is.
-      const candles = await compare(fromMs, nowMs, (dataset) => ({
+      const candles = await compare(fromMs, nowMs, () => (dataset) => ({
         fromMs,
         toMs: dataset === 'candles' ? nowMs : fromMs,
       }))
