@@ -4,7 +4,9 @@
  *
  *   stored candles of 5m that are closed ──▶ used as they are; of tokens, whose trades are all stored, built again while
  *                                         a trade may still be found: no candle shows when its prices were traded
- *   open ones without a trade         ──▶ their midpoints exist nowhere else: used until a trade is found
+ *   those without a trade that are open or not
+ *   final                             ──▶ their midpoints exist nowhere else: used until a trade is found, perhaps one that
+ *                                         was stored just before the end, and the candle with it was not
  *   stored trades after them          ──▶ counted
  *   the venue's trades                ──▶ stored and counted where they are new
  *   the venue's own candles (yes/no)     ──▶ for the time before, where nothing was recorded: after an outage from the
@@ -59,13 +61,12 @@ export async function restoreMarket(options: {
       continue
     }
     const endMs = candle.openTimeMs + INTERVAL_MS[BASE_INTERVAL]
-    if (plan.hasTokens && candle.basis === 'trade' && endMs > finalBeforeMs) {
-      storedToMs = Math.max(storedToMs ?? 0, endMs)
-      continue
-    }
-    fixed.add(`${instrument}:${candle.openTimeMs}`)
-    recorder.fix(instrument, candle, !plan.hasTokens && endMs <= finalBeforeMs)
     storedToMs = Math.max(storedToMs ?? 0, endMs)
+    if (endMs > finalBeforeMs && candle.basis === 'mid') recorder.fix(instrument, candle, false)
+    else if (endMs <= finalBeforeMs || !plan.hasTokens) {
+      fixed.add(`${instrument}:${candle.openTimeMs}`)
+      recorder.fix(instrument, candle, !plan.hasTokens && endMs <= finalBeforeMs)
+    }
   }
   const isFixed = (instrument: string, timeMs: number) =>
     fixed.has(`${instrument}:${candleStart(timeMs, BASE_INTERVAL)}`)
