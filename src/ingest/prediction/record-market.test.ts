@@ -239,6 +239,41 @@ test('after a restart a trade that was negotiated away from the book is volume, 
   assert.equal(trades.length, 2)
 })
 
+test('a trade that was stored just before the end is counted by the start, where its closed candle had none', async (t) => {
+  for (const name of ['polymarket', 'kalshi'] as const) {
+    const { recorderOf, rows, store } = await setUp(t)
+    const { source } = MARKETS[name]
+    const first = recorderOf(name)
+    for (const instrument of first.instruments)
+      first.observe(book(name, instrument, START_MS + 100, '0.49', '0.51'))
+    first.sampler.tick(START_MS + 1_500)
+    first.show(START_MS + 400_000)
+    const [instrument = ''] = first.instruments
+    const late = { ...trade(START_MS + 1_000, '0.7'), ...about(name, instrument, START_MS + 1_000) }
+    first.trade(late)
+    const candles = async () =>
+      (await rows<CandleRow>(candleFeed(source, 'BTC', '5m'))).filter(
+        ({ token_id }) => (token_id ?? instrument) === instrument,
+      )
+    assert.deepEqual(
+      (await candles()).map((row) => [row.close, row.volume, row.closed]),
+      [[0.5, 0, true]],
+    )
+    const second = recorderOf(name)
+    await restoreMarket({
+      ...{ plan: VENUES[name].plan, recorder: second, series: store.series, recordedFromMs: START_MS },
+      venue: { async *history() {} } as unknown as Venue,
+      ...{ nowMs: START_MS + 410_000, finalBeforeMs: 0, signal: new AbortController().signal },
+    })
+    second.show(START_MS + 420_000)
+    assert.deepEqual(
+      (await candles()).map((row) => [row.close, Number(row.volume) > 0]),
+      [[0.7, true]],
+      name,
+    )
+  }
+})
+
 test('a trade of nothing is left out and counted; one that makes no sense is a gap, also in the candles that hold it', async (t) => {
   for (const name of ['polymarket', 'kalshi'] as const) {
     const { clock, store, writer, rows } = await setUp(t)
