@@ -198,6 +198,13 @@ function windowOf({ fault, fromMs, toMs }: Begun, feed: Feed): Window | undefine
     case 'wrong-time': {
       // Which socket's frames they were is a matter of chance.
       const damaged = { fromMs: fromMs - DAMAGE_MS - SLACK_MS, toMs: toMs + SLACK_MS, isSure: false }
+      // A book that is refused is a silence from the one before it to the next, where the venue cannot be asked meanwhile.
+      if (feed.dataset === 'snapshots')
+        return {
+          ...{ fromMs: fromMs - earlyMs, toMs: toMs + everyMs + earlyMs },
+          isSure: false,
+          reason: 'not_observed',
+        }
       return { ...(isCounted ? minute : damaged), isSure: false, reason: 'not_observed' }
     }
     case 'skip':
