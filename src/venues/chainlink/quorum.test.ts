@@ -12,14 +12,17 @@ interface NodeState {
   /** The number of its newest round; null for a feed that reverts. */
   readonly newest: number | null
   readonly price?: number
-  /** Seconds after T; left out: it has no contract that knows the time of its block. */
+  /** Seconds after T. */
   readonly block?: number
+  /** It has no contract that knows the time of its block. */
+  readonly withoutTime?: boolean
 }
 
-function nodeOf({ newest, price = 100, block }: NodeState, index: number): Provider {
+function nodeOf({ newest, price = 100, block, withoutTime = false }: NodeState, index: number): Provider {
   const roundHex = (number: number) => `0x${[number, price, T, T + number, number].map(word).join('')}`
   const call = ({ data }: Call): string | null => {
-    if (data === CALL_BLOCK_TIME.data) return block === undefined ? null : `0x${word(T + block)}`
+    if (data === CALL_BLOCK_TIME.data)
+      return block === undefined || withoutTime ? null : `0x${word(T + block)}`
     if (newest === null) return null
     if (data === SELECTORS.latestRoundData) return roundHex(newest)
     const number = Number(BigInt(`0x${data.slice(10)}`))
@@ -30,7 +33,10 @@ function nodeOf({ newest, price = 100, block }: NodeState, index: number): Provi
     call: async (asked) => call(asked),
     callAll: async (calls) => calls.map(call),
     answerLogs: async () => [],
-    block: async () => ({ number: 1, timeMs: T * 1_000, roundTripMs: 1 }),
+    async block() {
+      if (block === undefined) throw new Error('no block')
+      return { number: 1, timeMs: (T + block) * 1_000, roundTripMs: 1 }
+    },
   }
 }
 
@@ -74,13 +80,19 @@ test('a round that one node has and another disputes is none, and hides that the
   assert.deepEqual(await ask(states, 30), [null, undefined])
 })
 
-test('a feed that reverts has no newer round; nodes that do not tell their time are believed', async () => {
-  assert.deepEqual(
-    await ask([
-      { newest: null, block: 70 },
-      { newest: null, block: 72 },
-    ]),
-    [null, 70],
-  )
-  assert.deepEqual(await ask([{ newest: 30 }, { newest: 30 }]), [30, Number.POSITIVE_INFINITY])
+test('a feed that reverts has no newer round', async () => {
+  const states = [
+    { newest: null, block: 70 },
+    { newest: null, block: 72 },
+  ]
+  assert.deepEqual(await ask(states), [null, 70])
+})
+
+test('a node whose contract does not know the time is asked for its block; one that tells neither has rounds only', async () => {
+  const states = [
+    { newest: 30, block: 40, withoutTime: true },
+    { newest: 30, block: 44, withoutTime: true },
+  ]
+  assert.deepEqual(await ask(states), [30, 40])
+  assert.deepEqual(await ask([{ newest: 30, block: 40 }, { newest: 30 }]), [30, undefined])
 })

@@ -22,8 +22,7 @@ export interface NewestRound {
   /** Agreed on and newer than the known one; null where there is none. */
   readonly round: Round | null
   /**
-   * Until then there is no newer one: so many nodes have blocks up to here and know of none. Undefined where fewer say so,
-   * infinite where they do not tell how far they are.
+   * Until then there is no newer one: so many nodes have blocks up to here and know of none. Undefined where fewer say so.
    */
   readonly knownToMs: number | undefined
 }
@@ -33,7 +32,8 @@ interface Report {
   readonly provider: Provider
   /** Null where the feed has no round, undefined for an answer that cannot be read. */
   readonly value: Round | null | undefined
-  readonly blockMs: number
+  /** Of the block that the report is of; undefined where the node does not tell. */
+  readonly blockMs: number | undefined
 }
 
 export function createQuorum(
@@ -43,6 +43,8 @@ export function createQuorum(
 ) {
   const needed = Math.max(1, Math.min(wanted, providers.length))
   const disputed: Record<string, number> = {}
+  /** Their contract for many calls does not tell the time of the block, so the block itself is asked for. */
+  const withoutBlockTime = new Set<Provider>()
   let answering = 0
 
   const dispute = (name: string) => {
@@ -99,8 +101,27 @@ export function createQuorum(
   function knownTo(newest: bigint, reports: readonly Report[]): number | undefined {
     return reports
       .filter(({ value }) => value === null || (value !== undefined && value.roundId <= newest))
-      .map(({ blockMs }) => blockMs)
+      .flatMap(({ blockMs }) => blockMs ?? [])
       .sort((a, b) => b - a)[needed - 1]
+  }
+
+  /** Undefined where the node does not tell it: its rounds may count, its silence does not. */
+  const blockTime = (provider: Provider, signal: AbortSignal) =>
+    provider.block(signal).then(
+      ({ timeMs }) => timeMs,
+      () => undefined,
+    )
+
+  /** What a node answers to all these calls, and how far it is. */
+  async function askNode(provider: Provider, calls: readonly Call[], signal: AbortSignal) {
+    const asksBlock = withoutBlockTime.has(provider)
+    // Before the calls: what they tell is at least of this block then.
+    const askedMs = asksBlock ? await blockTime(provider, signal) : undefined
+    const values = await provider.callAll([...calls, CALL_BLOCK_TIME], signal)
+    const blockMs = decodeBlockTimeMs(values[calls.length] ?? null) ?? askedMs
+    if (blockMs !== undefined || asksBlock) return { values, blockMs }
+    withoutBlockTime.add(provider)
+    return askNode(provider, calls, signal)
   }
 
   return {
@@ -115,16 +136,12 @@ export function createQuorum(
       signal: AbortSignal,
     ): Promise<NewestRound[]> {
       const calls = feeds.map(({ proxy }) => ({ target: proxy, data: SELECTORS.latestRoundData }))
-      const answers = await askAll(
-        (provider) => provider.callAll([...calls, CALL_BLOCK_TIME], signal),
-        signal,
-      )
+      const answers = await askAll((provider) => askNode(provider, calls, signal), signal)
       return Promise.all(
         feeds.map(async ({ proxy, after }, index) => {
           const reports = answers.map(({ provider, value }): Report => {
-            const hex = value[index] ?? null
-            const blockMs = decodeBlockTimeMs(value[feeds.length] ?? null) ?? Number.POSITIVE_INFINITY
-            return { provider, value: hex === null ? null : decodeRound(hex), blockMs }
+            const hex = value.values[index] ?? null
+            return { provider, value: hex === null ? null : decodeRound(hex), blockMs: value.blockMs }
           })
           const round = await agreedNewest(proxy, after, reports, signal)
           return { round, knownToMs: knownTo(round?.roundId ?? after, reports) }
