@@ -65,8 +65,9 @@ function judgeLedger(
     const receipt = receiptOf.get(id)
     const delivery = deliveryOf.get(id)
     if (receipt !== undefined) {
-      // Charged, and the process died before it could answer: nobody can tell them apart.
-      if (receipt.answeredMs === undefined && receipt.service.process.isDead) continue
+      // Charged, and the process died before it could answer, or the answer is under way: law 10 finds one that never
+      // comes.
+      if (receipt.answeredMs === undefined) continue
       if (receipt.charged !== credits)
         wrong.push(
           `9 ${receipt.route} (${id}, status ${receipt.status}) said ${receipt.charged} credits and was charged ${credits}`,
