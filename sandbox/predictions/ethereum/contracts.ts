@@ -59,13 +59,26 @@ export function createContracts(rounds: Rounds) {
     )
   }
 
+  /** By address, of the phases that the chain has reached. */
+  const aggregators = new Map<string, { readonly symbol: AssetSymbol; readonly phase: number }>()
+  const knownPhase = new Map<AssetSymbol, number>()
+
+  function addAggregators(symbol: AssetSymbol, newest: number): void {
+    const known = knownPhase.get(symbol) ?? 0
+    for (let phase = known + 1; phase <= newest; phase++)
+      if (rounds.round(symbol, phase, 1) !== undefined)
+        aggregators.set(rounds.aggregator(symbol, phase), { symbol, phase })
+    knownPhase.set(symbol, Math.max(known, newest))
+  }
+
   function aggregatorAt(address: string, headMs: number): { symbol: AssetSymbol; phase: number } | undefined {
     const wanted = address.toLowerCase()
-    for (const symbol of proxies.values())
-      for (let phase = rounds.latest(symbol, headMs)?.phase ?? 0; phase > 0; phase--)
-        if (rounds.round(symbol, phase, 1) !== undefined && rounds.aggregator(symbol, phase) === wanted)
-          return { symbol, phase }
-    return undefined
+    const phaseOf = (symbol: AssetSymbol) => rounds.latest(symbol, headMs)?.phase ?? 0
+    if (!aggregators.has(wanted))
+      for (const symbol of proxies.values()) addAggregators(symbol, phaseOf(symbol))
+    const found = aggregators.get(wanted)
+    // A node that is behind does not have those of later phases.
+    return found !== undefined && found.phase <= phaseOf(found.symbol) ? found : undefined
   }
 
   function callProxy(symbol: AssetSymbol, data: string, sight: ChainSight): CallResult {
