@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Figure, Size } from '../frame.ts'
 import { startBenchService, startSandboxVenues } from '../processes.ts'
 
-const MIB = 2 ** 20
+const MEGABYTE = 1_000_000
 const MINUTE_MS = 60_000
 /** The first fill of the sandbox takes half a minute; the figures are taken from the fourth minute to the end of the fifth. */
 const SETTLE_MS: Record<Size, number> = { usual: 3 * MINUTE_MS, full: 8 * MINUTE_MS }
@@ -94,7 +94,7 @@ async function watch(
     resident: looks.at(-1) ?? Number.NaN,
     peak: Math.max(...looks),
     share: (cpuSeconds(service.pid) - cpuBefore) / seconds,
-    growth: (folderBytes(service.folder) - bytesBefore) / MIB / (seconds / 60),
+    growth: (folderBytes(service.folder) - bytesBefore) / MEGABYTE / (seconds / 60),
     over: `from ${settleMs / 1_000} s to ${Math.round(settleMs / 1_000 + seconds)} s after the start`,
   }
 }
@@ -117,7 +117,7 @@ function cpuSeconds(pid: number): number {
 
 function residentMegabytes(pid: number): number {
   const megabytesOf = (one: number) =>
-    Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${one}/status`, 'utf8'))?.[1]) / 1_024
+    Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${one}/status`, 'utf8'))?.[1]) * (1_024 / MEGABYTE)
   return treeOf(pid).reduce((sum, one) => sum + megabytesOf(one), 0)
 }
 

@@ -6,6 +6,7 @@ import { after, before, test } from 'node:test'
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { ask, askRaw, assertError } from '../fakes/client.ts'
 import { startTestService, type TestService } from '../fakes/service.ts'
+import { until } from '../until.ts'
 
 let service: TestService
 let key: string
@@ -239,6 +240,7 @@ test('metrics on a port of their own need none', async () => {
   const other = await startTestService({ env: { TAPELINE_METRICS_PORT: '0' } })
   try {
     assert.match((await ask(other.service.metricsUrl ?? '')).text, /process_cpu_seconds_total/)
+    await assertBounded(other.service.metricsUrl ?? '')
     assertError(await ask(`${other.url}/metrics`), 401, 'unauthorized')
   } finally {
     await other.stop()
@@ -295,3 +297,19 @@ test('ready lists the parts', async () => {
   assert.equal(ready.json.ready, true)
   assert.ok((ready.json.parts as { name: string }[]).some((part) => part.name === 'accounts'))
 })
+
+/** Connections that ask for nothing are refused above 64; what is open is answered. */
+async function assertBounded(url: string): Promise<void> {
+  const port = Number(new URL(url).port)
+  const sockets = Array.from({ length: 80 }, () => connect(port, '127.0.0.1').on('error', () => {}))
+  const open = () => sockets.filter((socket) => !socket.destroyed)
+  try {
+    await until('the connections above the bound to be closed', () => open().length <= 64)
+    for (const socket of open().slice(0, 1)) {
+      socket.write('GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n')
+      assert.match(await streamText(socket), /process_cpu_seconds_total/)
+    }
+  } finally {
+    for (const socket of sockets) socket.destroy()
+  }
+}

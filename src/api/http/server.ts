@@ -78,6 +78,8 @@ export interface HttpServer {
 const IDLE_SWEEP_MS = 50
 const KEEP_ALIVE_MS = 65_000
 const REQUEST_TIMEOUT_MS = 30_000
+/** Each of them asks once in some seconds. */
+const MAX_METRICS_CONNECTIONS = 64
 /** `allowHalfOpen` as for plain connections (`half-closed.ts`). */
 const TLS = {
   minVersion: 'TLSv1.2',
@@ -362,19 +364,28 @@ function frameworkError(error: unknown, log: Logger): ApiError {
 async function startMetricsServer<Services>(options: HttpOptions<Services>) {
   const { metricsPort, metrics } = options
   if (metricsPort === null) return undefined
+  // Collecting them asks every part: however many ask at once, it is done once.
+  let collecting: Promise<string> | undefined
+  const collect = () => {
+    collecting ??= metrics.registry.metrics().finally(() => {
+      collecting = undefined
+    })
+    return collecting
+  }
   const server = createServer(async (request, response) => {
     if (request.url !== '/metrics') {
       response.writeHead(404).end()
       return
     }
     try {
-      const text = await metrics.registry.metrics()
+      const text = await collect()
       response.writeHead(200, { 'Content-Type': metrics.registry.contentType }).end(text)
     } catch (error) {
       options.log.error({ err: error }, 'the metrics could not be collected')
       response.destroy()
     }
   })
+  server.maxConnections = MAX_METRICS_CONNECTIONS
   ignoreConnectionErrors(server)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
