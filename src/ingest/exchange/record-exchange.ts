@@ -12,6 +12,7 @@ import type { EnvironmentStore } from '../../store/environment.ts'
 import type { Venue } from '../../venues/venue.ts'
 import { auditExchange } from '../audit/audit-exchange.ts'
 import type { BackfillPace } from '../shared/backfill-pace.ts'
+import { countFailures } from '../shared/count-failures.ts'
 import {
   type BackfillStep,
   COARSE_INTERVALS,
@@ -75,8 +76,12 @@ export function recordExchange(options: ExchangeOptions): Recorder {
       await retractUnconfirmed(store, plan, part.symbol, startMs)
       await retractUnreceived(store, plan, part.symbol, startMs)
       const left = await readUnclosedTrades(store, plan, part.symbol, fromMs, startMs)
-      const onError = (error: unknown) =>
-        log.warn({ venue: venue.describe.name, err: error }, 'trades not repaired')
+      const failed = countFailures(clock)
+      const onError = (error: unknown) => {
+        const failures = failed()
+        if (failures > 0)
+          log.warn({ venue: venue.describe.name, err: error, failures }, 'trades not repaired')
+      }
       opened.set(part.symbol, new SymbolRecorder(part, { fromMs, onError, left }))
     }
     if (plan.hasFunding && plan.openInterest === 'streamed') await listMarkets(store, venue)

@@ -11,6 +11,7 @@ import type { Clock } from '../../kit/clock.ts'
 import type { Logger } from '../../kit/log.ts'
 import { type Channel, channelKey } from '../../venues/channel.ts'
 import type { LiveOptions, Venue } from '../../venues/venue.ts'
+import { countFailures } from './count-failures.ts'
 import { COVERAGE_MARGIN_MS, ObservationDispatch } from './dispatch-observations.ts'
 import type { LiveRecorder } from './live-recorder.ts'
 import type { CoverageTracker } from './track-coverage.ts'
@@ -111,12 +112,15 @@ export function runLive(options: {
   }
 
   async function close(recorder: LiveRecorder): Promise<void> {
+    const failed = countFailures(clock)
     for (;;) {
       try {
         await recorder.close(clock.now())
       } catch (error) {
         if (signal.aborted) return
-        log.warn({ venue: venue.describe.name, err: error }, 'minutes could not be closed yet')
+        const failures = failed()
+        if (failures > 0)
+          log.warn({ venue: venue.describe.name, err: error, failures }, 'minutes could not be closed yet')
         await clock.sleep(2 * TICK_MS, signal)
       }
       await clock.sleep(TICK_MS, signal)
