@@ -132,6 +132,26 @@ test('candles: one without a later candle in the same answer may have been formi
   }
 })
 
+test('candles: answers for another time leave nothing out; a quiet time is read', async () => {
+  const walk = async (offsetMs: number, from: string, to: string, nowMs = NOW) => {
+    const rest = await restStandIn(({ body }) => {
+      const asked: Body = JSON.parse(body)
+      if (asked.req === undefined) return { time: nowMs }
+      const { startTime, endTime } = asked.req
+      const req = { ...asked.req, startTime: startTime + offsetMs, endTime: endTime + offsetMs }
+      return answer({ ...asked, req })
+    })
+    const venue = createHyperliquid({ clock: manualClock(nowMs), hosts: { rest: rest.url } })
+    const range = { fromMs: Date.parse(`2026-03-14T${from}Z`), toMs: Date.parse(`2026-03-14T${to}Z`) }
+    return walkAll(venue, { topic: 'candles', symbol: 'BTC', interval: '1m', range })
+  }
+  for (const minutes of [1, 2, 20, 60, 600])
+    for (const to of ['11:57', '11:58', '12:00'])
+      await assert.rejects(walk(minutes * MINUTE, '11:55', to), /does not fit/, `${minutes} ${to}`)
+  const { observations, settledMs } = await walk(0, '11:58', '12:00', NOW + 4 * MINUTE)
+  assert.deepEqual([observations.length, settledMs], [0, Date.parse('2026-03-14T12:00Z')])
+})
+
 test('funding: pages of five hundred, each hour once, the next hour named', async () => {
   const { venue } = await hyperliquid()
   const range = { fromMs: NOW - 1_200 * HOUR, toMs: NOW }

@@ -31,6 +31,8 @@ const CANDLES_PER_PAGE = CANDLES_KEPT
 const FUNDING_PER_PAGE = 500
 /** Candles without a trade are left out at first and may be published later. */
 const CANDLE_SETTLE_MS = 180_000
+/** Requested again before a time that an answer leaves out. */
+const CANDLES_BEFORE = 120
 /** Rates land within some milliseconds of the hour; one was 24 minutes late. */
 const FUNDING_SETTLE_MS = 60_000
 /** The longest time between two rates, in the venue's first weeks. */
@@ -115,18 +117,15 @@ async function* walkCandles(
     const { rows, answer } = await askCandles(rest, where, { ...request, range: asked }, signal)
     const last = rows.findLast(({ t }) => t < toMs)
     const isProven = rows.at(-1) !== last
-    // Candles without a trade are left out. That the last of them are is confirmed by a second request, up to the present.
-    if (!isProven && toMs <= venueNowMs - CANDLE_SETTLE_MS) {
-      const nextMs = last === undefined ? startTime : last.t + lengthMs
-      const wider = { fromMs: nextMs, toMs: floorTo(venueNowMs, lengthMs) + lengthMs }
-      const again = await askCandles(rest, where, { ...request, range: wider }, signal)
-      const firstMs = again.rows[0]?.t ?? Number.POSITIVE_INFINITY
-      if (firstMs < toMs)
-        throw misfit(`the candle of ${firstMs} was left out before`, CANDLES, again.answer, rest.deadLetters)
-    }
     const quietMs = Math.min(toMs, floorTo(venueNowMs - CANDLE_SETTLE_MS, lengthMs))
     const readMs = last === undefined ? fromMs : last.t + (isProven ? lengthMs : 0)
     const settledMs = Math.max(readMs, quietMs)
+    const settled = { fromMs: startTime, toMs: settledMs }
+    const again = rangeToConfirm(rows, settled, { oldestMs, venueNowMs, lengthMs })
+    if (again !== undefined) {
+      const found = await askCandles(rest, where, { ...request, range: again }, signal)
+      expectNoneLeftOut(rows, settled, found, rest)
+    }
     const observations = rows
       .filter(({ t }) => t < settledMs)
       .map((row) => mapCandle(row, interval, venueNowMs, { ...where, receivedMs: answer.receivedMs }))
@@ -134,6 +133,41 @@ async function* walkCandles(
     if (settledMs < toMs) return
     fromMs = toMs
   }
+}
+
+/**
+ * Candles without a trade are left out. That the first or the last of a range are is confirmed by a second request, with
+ * candles before them and, where nothing came after them, up to the present: an answer for another time, as the first may
+ * have been, then has those that it left out, or none at all.
+ */
+function rangeToConfirm(
+  rows: readonly CandleWire[],
+  settled: HistoryRange,
+  times: { readonly oldestMs: number; readonly venueNowMs: number; readonly lengthMs: number },
+): HistoryRange | undefined {
+  if (settled.fromMs >= settled.toMs) return undefined
+  const { oldestMs, venueNowMs, lengthMs } = times
+  const firstMs = rows[0]?.t ?? Number.POSITIVE_INFINITY
+  const endMs = (rows.at(-1)?.t ?? Number.NEGATIVE_INFINITY) + lengthMs
+  if (firstMs <= settled.fromMs && endMs >= settled.toMs) return undefined
+  return {
+    fromMs: Math.max(oldestMs, settled.fromMs - CANDLES_BEFORE * lengthMs),
+    toMs: endMs < settled.toMs ? floorTo(venueNowMs, lengthMs) + lengthMs : endMs,
+  }
+}
+
+function expectNoneLeftOut(
+  rows: readonly CandleWire[],
+  settled: HistoryRange,
+  again: { readonly rows: readonly CandleWire[]; readonly answer: RestResponse },
+  { deadLetters }: RestAccess,
+): void {
+  if (again.rows.length === 0)
+    throw misfit(`no candle before or after ${settled.fromMs}`, CANDLES, again.answer, deadLetters)
+  const known = new Set(rows.map(({ t }) => t))
+  const found = again.rows.find(({ t }) => t >= settled.fromMs && t < settled.toMs && !known.has(t))
+  if (found !== undefined)
+    throw misfit(`the candle of ${found.t} was left out before`, CANDLES, again.answer, deadLetters)
 }
 
 async function askCandles(
