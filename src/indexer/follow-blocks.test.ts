@@ -34,6 +34,7 @@ async function fillOver(
   answerFrom: (from: string) => string | undefined = (from) =>
     from === hash('2') ? blocksAnswer(['2', 50]) : undefined,
   places = [place('0', 50)],
+  newestBlueScore = 50,
 ) {
   const { chain, events, close } = storesIn(':memory:').chain('test')
   const now = () => 9_000
@@ -60,7 +61,7 @@ async function fillOver(
     mempool: unknown,
     acceptedFromBelow: unknown,
     block: async () => undefined,
-    ends: async () => ({ node: 'a', sink: block('3', 60), oldest }),
+    ends: async () => ({ node: 'a', sink: block('3', newestBlueScore), oldest }),
   }
   const stop = new AbortController()
   const gaps: ChainGap[] = []
@@ -133,9 +134,15 @@ test('blocks are not taken for complete by an answer to another question or one 
   assert.match(stale.troubles.join(), /asked from 0+, not from 1+/)
   const behind = await fillOver(20, () => blocksAnswer(['0', 49]))
   assert.equal(behind.logged, 1)
-  assert.match(behind.troubles.join(), /of n end with 0+, below the followed block 9+/)
+  assert.match(behind.troubles.join(), /of n end with 0+, below 9+/)
   const level = await fillOver(20, () => blocksAnswer(['0', 50]))
   assert.deepEqual(level.troubles, [])
+})
+
+test('blocks are not complete where the answering node is behind the one that is subscribed to', async () => {
+  const { logged, troubles } = await fillOver(20, () => blocksAnswer(['0', 50]), [place('0', 50)], 60)
+  assert.equal(logged, 1)
+  assert.match(troubles.join(), /of n end with 0+, below 3+/)
 })
 
 test('a connection that is lost again while blocks could not be requested does not shorten what is requested', async () => {

@@ -117,14 +117,21 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
     options.onGap(gap)
   }
 
+  /**
+   * The highest of what is followed and of what the subscribed node has. Another node that is behind, or an old answer,
+   * ends below it: the blocks in between may have been sent before the subscription, and nobody sends them again.
+   */
+  async function newestBlock(): Promise<ChainPlace | undefined> {
+    const tip = await indexer.checkpoint()
+    if (tip === undefined) return undefined
+    const sink = (await options.queries.ends(options.prefer()))?.sink
+    return sink !== undefined && sink.blueScore > tip.blueScore ? sink : tip
+  }
+
   /** False: no node knows blocks after this place, and nothing says that they are lost. */
   async function fill(from: ChainPlace): Promise<boolean> {
     let low = from.hash
-    /**
-     * A node that is behind, or an old answer, ends below it. The blocks in between may have been sent before this node was
-     * subscribed to, or by another one: nobody sends them again.
-     */
-    const tip = await indexer.checkpoint()
+    const goal = await newestBlock()
     /** Of the last answer; each goes on above the one before. */
     let reached = -1
     for (let round = 0; round < MAX_ROUNDS && !signal.aborted; round++) {
@@ -152,8 +159,8 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
       const { newestSeq, lastChainBlock } = await indexer.applyBlocks(low, answer.bytes)
       if (newestSeq !== undefined) options.onWritten(newestSeq)
       if (lastChainBlock === undefined || lastChainBlock.hash === low) {
-        if (tip === undefined || (lastChainBlock?.blueScore ?? -1) >= tip.blueScore) return true
-        throw new Error(`the blocks of ${answer.node} end with ${low}, below the followed block ${tip.hash}`)
+        if (goal === undefined || (lastChainBlock?.blueScore ?? -1) >= goal.blueScore) return true
+        throw new Error(`the blocks of ${answer.node} end with ${low}, below ${goal.hash}`)
       }
       if (lastChainBlock.blueScore <= reached)
         throw new Error(`the blocks after ${low} end with ${lastChainBlock.hash}, which is not above it`)
