@@ -1,7 +1,7 @@
-import { createHash, hash } from 'node:crypto'
 import type { EndpointAnswer, ListAnswer, Returns } from '../contract/endpoint.ts'
 import { CONTENT_TYPES, type Format, renderList } from '../contract/envelopes.ts'
 import { bufferPool } from '../kit/buffer-pool.ts'
+import { contentHash } from '../kit/content-hash.ts'
 import type { EncodedForms, LentBody } from './request.ts'
 
 /** The bytes of an answer. */
@@ -107,16 +107,7 @@ function asBuffers(parts: readonly (Buffer | string)[]): Buffer[] {
   return parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part))
 }
 
-function etagOf(body: string | Buffer | readonly Buffer[]): string {
-  return `"${digestOf(body).slice(0, 32)}"`
-}
-
-function digestOf(body: string | Buffer | readonly Buffer[]): string {
-  if (typeof body === 'string' || Buffer.isBuffer(body)) return hash('sha256', body, 'base64url')
-  const digest = createHash('sha256')
-  for (const part of body) digest.update(part)
-  return digest.digest('base64url')
-}
+const etagOf = (body: string | Buffer | readonly Buffer[]): string => `"${contentHash(body)}"`
 
 /** Each content encoding of a page has a strong tag of its own; any of them matches. */
 export function matchesEtag(header: string | undefined, etag: string | undefined): boolean {

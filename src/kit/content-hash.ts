@@ -1,0 +1,33 @@
+/**
+ * 128 bits of the exact bytes of an answer, at a tenth of the cost of a cryptographic hash. Two contents that differ have
+ * two hashes; who wants to make two that have the same one can, so it proves nothing about where bytes come from.
+ */
+import xxhash, { type XXHash } from 'xxhash-wasm'
+
+const { create64, h64, h64Raw } = await xxhash()
+const SEEDS = [0n, 1n] as const
+/** The hash has a memory of its own, which grows with what it is given and never shrinks. */
+const MAX_PIECE_BYTES = 65_536
+const MAX_BYTES_PER_UNIT = 3
+
+export function contentHash(content: string | Buffer | readonly Buffer[]): string {
+  if (typeof content === 'string')
+    return content.length * MAX_BYTES_PER_UNIT <= MAX_PIECE_BYTES
+      ? hex((seed) => h64(content, seed))
+      : contentHash(Buffer.from(content))
+  if (!Buffer.isBuffer(content)) return hashOfParts(content)
+  return content.length <= MAX_PIECE_BYTES ? hex((seed) => h64Raw(content, seed)) : hashOfParts([content])
+}
+
+function hashOfParts(parts: readonly Buffer[]): string {
+  return hex((seed) => {
+    const hash: XXHash<bigint> = create64(seed)
+    for (const part of parts)
+      for (let from = 0; from < part.length; from += MAX_PIECE_BYTES)
+        hash.update(part.subarray(from, from + MAX_PIECE_BYTES))
+    return hash.digest()
+  })
+}
+
+const hex = (hashWith: (seed: bigint) => bigint): string =>
+  SEEDS.map((seed) => hashWith(seed).toString(16).padStart(16, '0')).join('')
