@@ -106,6 +106,25 @@ test('minutes between the start and the first trade are counted from the trades 
   await close()
 })
 
+test('a bar that is shown has the minutes whose trades are not proven yet', async () => {
+  const prover = { trade() {}, judge: () => ({ kind: 'wait' }) as const, forget() {} }
+  const { clock, store, writer, flow, close } = await setUp({}, () => prover)
+  await flow.start()
+  const lost = { range: { fromMs: at(7), toMs: at(8) }, reason: 'not_provided' } as const
+  flow.minutes({ good: [0, 1, 2].map(candleOf), refused: [] }, [], START_MS, at(3))
+  flow.minutes({ good: [3, 4, 5, 6].map(candleOf), refused: [] }, [lost], at(3), at(8))
+  flow.close(clock.now())
+  flow.show([candleOf(8)])
+  await writer.flush()
+  const rows = await readRows(store, feed, { fromMs: START_MS, toMs: at(10) })
+  assert.deepEqual(
+    rows.map(({ timestamp, buy_volume, num_buys }) => [Date.parse(timestamp), buy_volume, num_buys]),
+    [[START_MS, 5, null]],
+    'and none is shown over a minute that the venue has no candle of',
+  )
+  await close()
+})
+
 test('while rows wait for the counts of the past, nothing counts as observed', async () => {
   const prover = { trade() {}, judge: () => ({ kind: 'late', provenMs: 0 }) as const, forget() {} }
   const { clock, store, writer, tracker, flow, close } = await setUp({}, () => prover)

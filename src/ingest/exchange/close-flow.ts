@@ -111,7 +111,6 @@ export function closeFlow(
       queue.shift()
       putCounts(parts, candles)
       refuseRolled(parts, refused, COARSE_INTERVALS, 'flow')
-      for (const { range } of step.missing) rollUp.spoil(range.fromMs, range.toMs)
       putFlow(parts, advanceAround(rollUp, { good: candles, refused }, '1m', step.toMs), true)
       builder.take(step.toMs)
       prover.forget(step.toMs)
@@ -148,6 +147,9 @@ export function closeFlow(
     },
     minutes(candles: CheckedCandles, missing: HistoryPage['missing'], from: number, to: number) {
       const checked = checkFlow(parts, '1m', candles)
+      // At once: until the step is closed, no bar is shown without what is missing either.
+      for (const { range } of missing) rollUp.spoil(range.fromMs, range.toMs)
+      for (const { openMs } of checked.refused) rollUp.spoil(openMs, openMs + MINUTE_MS)
       queue.push({
         ...{ candles: checked, missing, fromMs: from, toMs: to },
         ...{ knownMs: clock.now(), counted: new Map() },
@@ -159,8 +161,13 @@ export function closeFlow(
     },
     show(openCandles: readonly Candle[]) {
       if (known === undefined) return
+      // Minutes that wait for the proof of their trades are part of the bar: it would be shown without them.
+      const waiting = queue.flatMap((step) =>
+        step.candles.good.map((candle) => step.counted.get(candle.openMs) ?? candle),
+      )
       // The stream's candle is never ahead of the trades: if it counts more than we have, we lack some.
-      const candles = openCandles.map((candle) => {
+      const candles = [...waiting, ...openCandles].map((candle) => {
+        if (candle.buys !== null) return candle
         const own = isBroken(candle.openMs) || follower.isWaiting ? undefined : builder.at(candle.openMs)
         if (own === undefined || own.count < candle.count) return candle
         return { ...candle, buys: own.buys, sells: own.sells }
