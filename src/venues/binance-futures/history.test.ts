@@ -34,6 +34,7 @@ function grid(asked: Asked, stepMs: number): number[] {
 }
 
 let statisticsKeptMs = 30 * DAY
+const NEWEST_RATE_MS = Math.floor(NOW / (8 * HOUR)) * 8 * HOUR + 7
 
 function answer(asked: Asked): unknown {
   const symbol = asked.query.get('symbol')
@@ -57,7 +58,7 @@ function answer(asked: Asked): unknown {
       ])
     case '/fapi/v1/fundingRate':
       if (!asked.query.has('startTime')) {
-        return [NOW - 5 * HOUR, NOW - HOUR].map((at) => ({
+        return [NEWEST_RATE_MS - 8 * HOUR, NEWEST_RATE_MS].map((at) => ({
           symbol,
           fundingTime: at,
           fundingRate: '0.1',
@@ -143,6 +144,8 @@ test('settled funding: regular rates only, each once, with the time of the next'
 test('funding and open interest: an old or a cut answer settles nothing that it lacks', async () => {
   const dueMs = NOW - (NOW % HOUR) - HOUR
   const knownRates = [dueMs - 16 * HOUR, dueMs - 8 * HOUR]
+  /** How much later than requested the times of its answers are. */
+  let hoursOff = 0
   const rest = await restStandIn((asked) => {
     if (asked.path === '/fapi/v1/time') return { serverTime: NOW }
     const symbol = 'BTCUSDT'
@@ -151,7 +154,8 @@ test('funding and open interest: an old or a cut answer settles nothing that it 
       return grid(asked, 5 * MINUTE)
         .map((timestamp) => ({ symbol, sumOpenInterest: '1', sumOpenInterestValue: '1', timestamp }))
         .filter((_, index, all) => index < Math.floor(all.length / 2))
-    const from = Number(asked.query.get('startTime') ?? 0)
+    const start = asked.query.get('startTime')
+    const from = start === null ? 0 : Number(start) + hoursOff * HOUR
     return knownRates
       .filter((at) => at >= from)
       .map((fundingTime) => ({ symbol, fundingTime, fundingRate: '0.1', markPrice: '' }))
@@ -160,6 +164,9 @@ test('funding and open interest: an old or a cut answer settles nothing that it 
   const rates = { fromMs: dueMs - HOUR, toMs: NOW }
   const walked = await walkAll(venue, { topic: 'funding', symbol: 'BTC', range: rates })
   assert.equal(walked.settledMs, dueMs, 'the rate that is due may have come')
+  hoursOff = 1
+  const before = { fromMs: dueMs - 8 * HOUR, toMs: NOW }
+  await assert.rejects(walkAll(venue, { topic: 'funding', symbol: 'BTC', range: before }), /was left out/)
   const range = { fromMs: NOW - (NOW % HOUR) - 5 * HOUR, toMs: NOW - (NOW % HOUR) - HOUR }
   await assert.rejects(walkAll(venue, { topic: 'open_interest', symbol: 'BTC', range }), /no sample at all/)
 })
@@ -196,7 +203,7 @@ test('witnesses and polls: what each channel can be held against', async () => {
     (await venue.witness({ topic, symbol: 'BTC' }, { signal }))?.newestMs
   assert.equal(await newest('aggregate_trades'), NOW - 40 * MINUTE)
   assert.equal(await newest('best_bid_ask'), NOW - 1)
-  assert.equal(await newest('funding'), NOW - HOUR)
+  assert.equal(await newest('funding'), NEWEST_RATE_MS)
   assert.equal(await newest('liquidations'), undefined)
   assert.match((await venue.check({ signal })).line, /BTCUSDT mark 63392\.8, ETHUSDT mark/)
 })

@@ -119,12 +119,18 @@ async function* walkFunding(walk: HistoryWalk): AsyncGenerator<HistoryPage> {
 
 /**
  * When the next rate is due, at the earliest, as far as the venue's newest rates show it: an answer that is older than a
- * rate, or that was cut, does not prove that there was none. Rates are settled on the hour.
+ * rate, or that was cut, does not prove that there was none. Rates are settled on the hour. One of them that an answer left
+ * out shows that the answer was for another time.
  */
 async function nextFundingMs(walk: HistoryWalk, fromMs: number, toMs: number): Promise<number> {
   if (ceilTo(fromMs, HOUR_MS) >= toMs) return toMs
   const [first, second] = await askNewestFunding(walk, walk.about, walk.signal)
   if (first === undefined) return toMs
+  for (const { venueTimeMs, receivedMs } of second === undefined ? [first] : [first, second]) {
+    if (venueTimeMs < fromMs || venueTimeMs >= toMs) continue
+    const answer = { receivedMs, text: '' }
+    throw misfit(`the rate of ${venueTimeMs} was left out before`, FUNDING_PATH, answer, walk.deadLetters)
+  }
   const periodMs =
     second === undefined ? FUNDING_PERIOD_MS : Math.max(HOUR_MS, second.fundingTimeMs - first.fundingTimeMs)
   return floorTo((second ?? first).fundingTimeMs + periodMs, HOUR_MS)

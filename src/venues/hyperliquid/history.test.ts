@@ -162,6 +162,26 @@ test('funding: pages of five hundred, each hour once, the next hour named', asyn
   assert.equal(walked.pages, 3)
 })
 
+test('funding: answers for another time leave no rate out; before the listing there is none', async () => {
+  const listedMs = NOW - 20 * HOUR
+  const walk = async (offsetMs: number, range: { fromMs: number; toMs: number }) => {
+    const rest = await restStandIn(({ body }) => {
+      const { startTime = 0, endTime = 0, ...asked }: Body = JSON.parse(body)
+      if (asked.type === 'exchangeStatus') return answer(asked)
+      const moved = Math.max(listedMs, startTime + offsetMs)
+      return answer({ ...asked, startTime: moved, endTime: Math.min(NOW, endTime + offsetMs) })
+    })
+    const venue = createHyperliquid({ clock: manualClock(NOW), hosts: { rest: rest.url } })
+    return walkAll(venue, { topic: 'funding', symbol: 'ETH', range })
+  }
+  const toMs = NOW - MINUTE
+  for (const minutes of [60, 120, 6_000])
+    for (const backMs of [90 * MINUTE, 3 * HOUR])
+      await assert.rejects(walk(minutes * MINUTE, { fromMs: NOW - backMs, toMs }), /does not fit/)
+  const { observations, settledMs } = await walk(0, { fromMs: listedMs - 40 * HOUR, toMs })
+  assert.deepEqual([observations.length, settledMs], [19, toMs])
+})
+
 test('past trades, books and open interest are not provided, and nobody is asked for them', async () => {
   const { venue, rest } = await hyperliquid()
   const range = { fromMs: NOW - HOUR, toMs: NOW }

@@ -35,10 +35,8 @@ const CANDLE_SETTLE_MS = 180_000
 const CANDLES_BEFORE = 120
 /** Rates land within some milliseconds of the hour; one was 24 minutes late. */
 const FUNDING_SETTLE_MS = 60_000
-/** The longest time between two rates, in the venue's first weeks. */
+/** The longest time between two rates, in the venue's first weeks: then each answer is confirmed by a second one. */
 const FUNDING_PERIOD_MS = 8 * HOUR_MS
-/** After a rate, the next one is there by then; in the venue's first weeks the answer is asked for twice. */
-const LATEST_RATE_MS = 1.5 * HOUR_MS
 const CANDLES = '/info candleSnapshot'
 const FUNDING = '/info fundingHistory'
 
@@ -219,15 +217,18 @@ async function* walkFunding(
     if (fromMs >= settledMs) return
     const rows = await askFunding(rest, where, { fromMs, toMs: settledMs }, signal, isUrgent !== true)
     const last = rows.at(-1)
-    // No rate in a time that must have one: it was before the listing, the response is cut, or it is wrong.
     const isFull = rows.length >= FUNDING_PER_PAGE && last !== undefined
-    const restMs = last === undefined ? fromMs : last.venueTimeMs + 1
-    const expectedMs = last === undefined ? FUNDING_PERIOD_MS : LATEST_RATE_MS
-    if (!isFull && settledMs - restMs > expectedMs) {
+    const leftOutMs = rateLeftOut(rows, { fromMs, toMs: isFull ? last.venueTimeMs : settledMs })
+    if (leftOutMs !== undefined) {
+      // It was before the listing, or the response is cut or for another time: with the period before it that shows itself.
       const nowMs = await rest.venueTime.now(signal)
-      const [next] = await askFunding(rest, where, { fromMs: restMs, toMs: nowMs }, signal, isUrgent !== true)
-      if (next !== undefined && next.venueTimeMs < settledMs) {
-        const answer = { receivedMs: next.receivedMs, text: JSON.stringify(next) }
+      const wider = { fromMs: leftOutMs - FUNDING_PERIOD_MS, toMs: nowMs }
+      const again = await askFunding(rest, where, wider, signal, isUrgent !== true)
+      const known = new Set(rows.map(({ venueTimeMs }) => venueTimeMs))
+      const isOfRange = (timeMs: number) => timeMs >= leftOutMs && timeMs < settledMs
+      const found = again.find(({ venueTimeMs }) => isOfRange(venueTimeMs) && !known.has(venueTimeMs))
+      if (found !== undefined || again.length === 0) {
+        const answer = { receivedMs: nowMs, text: JSON.stringify(found ?? []) }
         throw misfit('a rate was left out before', FUNDING, answer, rest.deadLetters)
       }
     }
@@ -236,6 +237,13 @@ async function* walkFunding(
     if (!isFull) return
     fromMs = nextMs
   }
+}
+
+/** From where on a rate of an hour is left out, at the start or at the end of a range. */
+function rateLeftOut(rows: readonly FundingObservation[], range: HistoryRange): number | undefined {
+  if (ceilTo(range.fromMs, HOUR_MS) < (rows[0]?.fundingTimeMs ?? range.toMs)) return range.fromMs
+  const restMs = (rows.at(-1)?.venueTimeMs ?? range.toMs) + 1
+  return ceilTo(restMs, HOUR_MS) < range.toMs ? restMs : undefined
 }
 
 async function askFunding(
