@@ -36,7 +36,7 @@ function expectedObserved(lines: readonly (readonly Cell[])[], from: number, to:
   return spans
 }
 
-export function coverageSuite(engine: Engine, rounds = 300): void {
+export function coverageSuite(engine: Engine, rounds = process.env.TAPELINE_SOAK ? 300 : 80): void {
   test(`${engine.name}: coverage equals a model that looks at every instant`, () =>
     withStore(engine, async (store, opened) => {
       const random = seeded(4711)

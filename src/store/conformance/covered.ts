@@ -6,7 +6,7 @@ import type { EnvironmentStore } from '../environment.ts'
 import { candle, candleFeed, type Engine, START, seeded, withStore } from './engine.ts'
 
 const MINUTE = 60_000
-const MINUTES = 120
+const MINUTES = process.env.TAPELINE_SOAK ? 120 : 50
 const END = START + MINUTES * MINUTE
 const feed = candleFeed('cexa')
 const range = { from: START, to: END }

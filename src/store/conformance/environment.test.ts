@@ -12,10 +12,10 @@ import { snapshotSuite } from './snapshots.ts'
 for (const each of ENGINES) {
   const engine = environmentEngine(each)
   appendSuite(engine)
-  pagingSuite(engine, process.env.TAPELINE_SOAK ? 5000 : 12)
+  pagingSuite(engine, process.env.TAPELINE_SOAK ? 5000 : 5)
   coverageSuite(engine)
   coveredSuite(engine)
-  snapshotSuite(engine, process.env.TAPELINE_SOAK ? 1000 : 12)
+  snapshotSuite(engine, process.env.TAPELINE_SOAK ? 1000 : 5)
   marketSuite(engine)
   retentionSuite(engine)
 }

@@ -25,7 +25,7 @@ function packing(store: EnvironmentStore): EnvironmentStore {
 for (const { create } of ENGINES.filter(({ name }) => name === 'sqlite on one thread')) {
   const engine = environmentEngine({ name: 'sqlite with packed rows', create }, packing)
   appendSuite(engine)
-  pagingSuite(engine, process.env.TAPELINE_SOAK ? 1000 : 12)
+  pagingSuite(engine, process.env.TAPELINE_SOAK ? 1000 : 5)
   coveredSuite(engine)
   retentionSuite(engine)
 }

@@ -22,6 +22,8 @@ const tradeFeed = (source: Source): Feed<'trades'> => ({
 })
 const SPAN_MS = 40
 const SEED = drawnSeed()
+/** Of final candles that are compared, before and after each change. */
+const PAGES = process.env.TAPELINE_SOAK ? 100 : 25
 /** A walk of one row a page is not followed by new ones until all possible rows are there. */
 const MAX_LATE_PAGES = 20
 
@@ -220,14 +222,14 @@ export function pagingSuite(engine: Engine, rounds: number): void {
         assert.deepEqual(facts(known), facts(read), `round ${round}`)
         if (known.parts !== undefined) assert.equal(known.parts.join(''), known.text)
       }
-      for (let round = 0; round < 200; round++) await compare(round)
+      for (let round = 0; round < 2 * PAGES; round++) await compare(round)
       // A correction, a late row and a dropped one each change what is final.
       const late = Array.from({ length: 700 }, (_, i) => i).find((i) => !minutes.includes(i)) ?? 0
       await store.write({ rows: [{ feed, rows: [candle(10, { close: 104 }), candle(late)] }] })
-      for (let round = 200; round < 300; round++) await compare(round)
+      for (let round = 2 * PAGES; round < 3 * PAGES; round++) await compare(round)
       clock.set(START + 40 * 60_000)
       await store.series.retain({ dataset: 'candles' }, 0)
-      for (let round = 300; round < 400; round++) await compare(round)
+      for (let round = 3 * PAGES; round < 4 * PAGES; round++) await compare(round)
     }))
 
   test(`${engine.name}: at gives the newest row at or before a time, earliest the oldest`, () =>

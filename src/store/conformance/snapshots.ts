@@ -11,7 +11,7 @@ const feed: Feed<'snapshots'> = { dataset: 'snapshots', source: 'predmkt_a', sym
 const hourly: Feed<'snapshots'> = { ...feed, interval: '1h' }
 const SEED = drawnSeed()
 /** Of a market: more than lie between two marks of a block of books. */
-const SAMPLES = process.env.TAPELINE_SOAK ? 400 : 150
+const SAMPLES = process.env.TAPELINE_SOAK ? 400 : 110
 /** A walk of one row a page is not followed by new ones until all possible rows are there. */
 const MAX_LATE_PAGES = 20
 const RANGE = { from: START, to: START + 3_600_000, toInclusive: true }
