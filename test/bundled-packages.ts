@@ -9,6 +9,8 @@ import { join } from 'node:path'
 import { bundle, madeOnce, ROOT, USE } from './bundle.ts'
 
 const NAMES = ['typebox', 'typebox/value', 'typebox/compile', 'undici', 'fastify', 'prom-client']
+/** Loaded by `require` when it is first needed. */
+const REQUIRED = ['undici']
 /** Imported as it is, every property of it is read, also those for which Node loads a whole client of HTTP. */
 const BUILTINS = ['node:http']
 const fileOf = (name: string) => `${name.replaceAll(/[/:]/g, '-')}.mjs`
@@ -35,13 +37,15 @@ async function bundlePackages(folder: string): Promise<void> {
     join(folder, USE),
     `import * as modules from 'node:module'
 const files = new Map(${files})
+const required = new Set(${JSON.stringify(REQUIRED)})
 // An older Node, as npm may have, does without.
 modules.registerHooks?.({
   resolve(specifier, context, next) {
     // Files of the project name each other exactly: nothing is to be looked for.
     if (/^\\.\\.?\\/.*\\.ts$/.test(specifier) && context.parentURL?.startsWith('file:'))
       return { url: new URL(specifier, context.parentURL).href, format: 'module-typescript', shortCircuit: true }
-    const file = context.conditions.includes('import') ? files.get(specifier) : undefined
+    const isKnown = context.conditions.includes('import') || required.has(specifier)
+    const file = isKnown ? files.get(specifier) : undefined
     if (file === undefined || context.parentURL?.includes('/node_modules/')) return next(specifier, context)
     return { url: new URL(file, import.meta.url).href, format: 'module', shortCircuit: true }
   },

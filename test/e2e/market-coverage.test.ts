@@ -15,7 +15,7 @@ const MINUTE_MS = 60 * SECOND_MS
 const START_MS = Date.parse('2026-11-10T00:02:20Z')
 const MUTE_AT_MS = Date.parse('2026-11-10T00:03:08Z')
 const MUTED_FOR_MS = 26 * SECOND_MS
-const STEP_MS = 100
+const STEP_MS = process.env.TAPELINE_SOAK ? 100 : 250
 const SLACK_MS = 2 * STEP_MS
 const SILENCE_MS = 6 * SECOND_MS
 

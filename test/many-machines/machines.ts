@@ -25,7 +25,7 @@ import { startTestExchanges, type TestExchanges } from '../sandbox/start.ts'
 const SOAK = process.env.TAPELINE_SOAK !== undefined
 const NETWORK = 'testnet-10'
 const SECRET = 'shared by all processes of a test'
-const TRANSACTIONS_PER_SECOND = 5
+const TRANSACTIONS_PER_SECOND = SOAK ? 5 : 2
 /** More than a long test makes: what is compared must still be there. */
 const KEEP_BLOCKS = 50_000
 
@@ -50,7 +50,7 @@ export async function startMachines(place: PostgresPlace = postgresPlace()): Pro
   const exchanges = await startTestExchanges({ seed: 7, ...(SOAK ? {} : { tradesPerSecond: 1 }) })
   const chain = await startSandboxChain({
     ...{ seed: 41, network: NETWORK, keepBlocks: KEEP_BLOCKS, coinbaseMaturity: 50 },
-    ...(SOAK ? {} : { blocksPerSecond: 5 }),
+    ...(SOAK ? {} : { blocksPerSecond: 2 }),
     transactionsPerSecond: TRANSACTIONS_PER_SECOND,
   })
   const node = await startSandboxNode({ chain, name: 'node' })

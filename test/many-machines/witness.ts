@@ -22,8 +22,8 @@ const PAID = '/v1/sources'
 const PAID_CREDITS = 25
 const CREATE_CREDITS = 10
 const SOAK = process.env.TAPELINE_SOAK !== undefined
-const PAY_EVERY_MS = SOAK ? 40 : 120
-const CREATE_EVERY_MS = SOAK ? 250 : 500
+const PAY_EVERY_MS = SOAK ? 40 : 250
+const CREATE_EVERY_MS = SOAK ? 250 : 1_000
 /** A caller that heard nothing for so long has been left alone, also by a machine that tests share. */
 const MAX_ANSWER_MS = 60_000
 /** For what comes by itself; how soon is shown elsewhere. */

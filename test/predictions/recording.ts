@@ -20,6 +20,8 @@ import { type PacedClock, pacedClock } from './paced-clock.ts'
 export type PredictionVenue = Extract<VenueName, 'polymarket' | 'kalshi' | 'chainlink'>
 /** Contracts of an event where a few prove as much as hundreds; the long sizes have them all. */
 export const FEW_STRIKES: { strikes?: number } = process.env.TAPELINE_SOAK === undefined ? { strikes: 6 } : {}
+/** A thread and files cost as much as half of the rest; in the short form the tests of kills and of the service have them. */
+const IN_FILES = process.env.TAPELINE_SOAK !== undefined || process.env.TAPELINE_TEST_ENGINE !== undefined
 export const HEARTBEAT_MS = 27_000
 /**
  * A request hangs when it has no answer after so long on the clock of the test. Both ends are on one event loop, and the
@@ -40,6 +42,7 @@ export async function startPredictionsWorld<C extends Clock>(
   const sandbox = await startTestPredictions({
     seed: 11,
     clock,
+    ...FEW_STRIKES,
     ...options,
     tickMs: 250,
     budgetScale: 1_000,
@@ -64,13 +67,19 @@ export async function startPredictionsRecording(
     venues: readonly PredictionVenue[]
     symbols: readonly AssetSymbol[]
     folder?: string
+    /** In files also in the short form, where a test looks at them. */
+    inFiles?: boolean
     oracleBackMs?: number
     /** Without the key of the second venue nothing is streamed of it, only polled. */
     hasKey?: boolean
   },
 ): Promise<PredictionsRecording> {
   const { clock } = world
-  const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'tapeline-predictions-'))
+  const made =
+    options.folder === undefined && (IN_FILES || options.inFiles === true)
+      ? mkdtempSync(join(tmpdir(), 'tapeline-predictions-'))
+      : undefined
+  const folder = options.folder ?? made ?? ':memory:'
   const store = await storesIn(folder, clock).environment('test')
   const log = createLogger({ level: process.env.TAPELINE_LOG_LEVEL ?? 'silent' })
   const recorders = sandboxPredictions(world.sandbox)
@@ -102,7 +111,7 @@ export async function startPredictionsRecording(
     async close() {
       await supervisor.close()
       await store.close()
-      if (options.folder === undefined) rmSync(folder, { recursive: true, force: true })
+      if (made !== undefined) rmSync(made, { recursive: true, force: true })
     },
   }
 }

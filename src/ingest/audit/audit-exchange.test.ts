@@ -48,7 +48,7 @@ let writer: RowWriter
 let liveMs = 0
 
 before(async () => {
-  world = await startWorld(pacedClock(START_MS, 200))
+  world = await startWorld(pacedClock(START_MS, 500))
   recording = await startRecording(world, { backfill: true, backfillFromMs: YESTERDAY_MS, folder })
   const isUp = () =>
     recording.supervisor

@@ -18,7 +18,14 @@ const START_MS = Date.parse('2026-11-15T10:01:00Z')
 
 const made = recordOnce(
   {
-    ...{ startMs: START_MS, stepMs: 500, slotMs: 60_000, venues: ['chainlink'], ...FEW_STRIKES },
+    ...{
+      startMs: START_MS,
+      stepMs: 500,
+      slotMs: 60_000,
+      venues: ['chainlink'],
+      ...FEW_STRIKES,
+      inFiles: true,
+    },
     oracleBackMs: 2 * 60 * MINUTE_MS,
   },
   ({ clock }) => clock.runUntil(START_MS + 4 * MINUTE_MS),

@@ -37,7 +37,7 @@ let range = { fromMs: 0, toMs: 0 }
 
 before(async () => {
   // Over a full hour, in which rates are settled.
-  world = await startWorld(pacedClock(START_MS))
+  world = await startWorld(pacedClock(START_MS, 250))
   const { clock } = world
   first = await startRecording(world, { backfill: true, backfillFromMs: PAST_MS })
   await clock.runUntil(clock.now() + 13_000)

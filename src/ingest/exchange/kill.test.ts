@@ -15,7 +15,7 @@ import { COARSE_INTERVALS, candleFeed, feedOf } from '../shared/feeds.ts'
 
 const MINUTE_MS = 60_000
 const isLong = process.env.TAPELINE_SOAK !== undefined
-const KILLS = isLong ? 20 : 3
+const KILLS = isLong ? 20 : 2
 /** The step of the clock, which waits for what happens in it. */
 const STEP_MS = 200
 /** Frames arrive in the step in which they are sent, answers in the next ones: two processes take turns. */

@@ -25,7 +25,7 @@ import { candleFeed, feedOf } from '../shared/feeds.ts'
 
 const MINUTE_MS = 60_000
 const isLong = process.env.TAPELINE_SOAK !== undefined
-const KILLS = isLong ? 20 : 2
+const KILLS = isLong ? 20 : 1
 /** Markets of five and fifteen minutes end at a quarter past. */
 const START_MS = Date.parse('2026-11-15T10:13:20Z')
 const QUARTER_MS = Date.parse('2026-11-15T10:15:00Z')
@@ -52,7 +52,7 @@ function startRecorder(): Promise<FollowedProcess> {
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tapeline-kill-'))
   world = await startPredictionsWorld(pacedClock(START_MS, STEP_MS), {
-    slotMs: isLong ? 500 : 2_000,
+    slotMs: isLong ? 500 : 3_000,
     ...FEW_STRIKES,
   })
   const { clock } = world

@@ -18,7 +18,7 @@ import { feedOf } from '../shared/feeds.ts'
 
 /** Quarter-hour contracts close at 10:15 and 10:30, between two lists. */
 const START_MS = Date.parse('2026-11-15T10:12:00Z')
-const OUTAGES = process.env.TAPELINE_SOAK === undefined ? 3 : 40
+const OUTAGES = process.env.TAPELINE_SOAK === undefined ? 2 : 40
 const CHECK_EVERY_MS = 5_000
 const TRADES = feedOf('trades', 'predmkt_b', 'BTC')
 
