@@ -14,7 +14,7 @@ import { until } from '../../test/until.ts'
 import { systemClock } from '../kit/clock.ts'
 
 const SOAK = process.env.TAPELINE_SOAK !== undefined
-const SIZE = SOAK ? { blocks: 36_000, reorgs: 200 } : { blocks: 240, reorgs: 8 }
+const SIZE = SOAK ? { blocks: 36_000, reorgs: 200 } : { blocks: 140, reorgs: 5 }
 
 const SEED = drawnSeed()
 

@@ -25,7 +25,7 @@ import type { DataObservation } from './observation.ts'
 import { REST_LIMITS } from './rest/rest-client.ts'
 import type { HistoryRange } from './venue.ts'
 
-const WALKS = process.env.TAPELINE_SOAK === undefined ? 30 : 1_000
+const WALKS = process.env.TAPELINE_SOAK === undefined ? 10 : 1_000
 /** The soak draws its own. */
 const USUAL_SEED = process.env.TAPELINE_SOAK === undefined ? 17 : undefined
 /** Of the processor, for a walk; they take some hundredths. */

@@ -36,7 +36,7 @@ import { TokenFeed } from './polymarket/feed.ts'
 import { createReferenceReader, USUAL_TOPICS } from './polymarket/reference-feed.ts'
 import type { VenueDescription } from './venue.ts'
 
-const SPOILED = process.env.TAPELINE_SOAK === undefined ? 500 : 50_000
+const SPOILED = process.env.TAPELINE_SOAK === undefined ? 150 : 50_000
 /** Of the processor, for one frame; the largest ones here take a hundredth. */
 const MAX_FRAME_MS = 1_000
 const MAX_GROWTH_BYTES = 96 * 1024 * 1024

@@ -26,7 +26,7 @@ import { type Reached, runScenarios, runStream, WATCHED_ADDRESS } from './run-ty
 import { type Found, SCENARIOS } from './scenarios.ts'
 import { signedDeliveries } from './signed-deliveries.ts'
 
-const CUTS = process.env.TAPELINE_SOAK === undefined ? 8 : 50
+const CUTS = process.env.TAPELINE_SOAK === undefined ? 4 : 50
 /** Not reached: what a client does when it is, its own tests show, where nothing but the client needs the machine. */
 const TIMEOUT_MS = 280_000
 const RETRIES = 8

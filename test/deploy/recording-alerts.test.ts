@@ -25,7 +25,7 @@ const START_MS = Date.parse('2026-11-10T07:52:30Z')
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 const STEP_MS = 250
-const CLEAN_MINUTES = process.env.TAPELINE_SOAK === undefined ? 4 : 30
+const CLEAN_MINUTES = process.env.TAPELINE_SOAK === undefined ? 2 : 30
 const AWAY_MINUTES = 18
 /** A check of a source takes place every 30 to 60 seconds, of a random kind. */
 const MAX_AUDIT_MINUTES = 240

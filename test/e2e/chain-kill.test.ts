@@ -14,7 +14,7 @@ import { postgresPlace, withoutPostgres } from '../postgres/test-postgres.ts'
 import { until } from '../until.ts'
 
 const ENTRY = join(import.meta.dirname, '../fakes/index-process.ts')
-const KILLS = process.env.TAPELINE_SOAK === undefined ? 2 : 60
+const KILLS = process.env.TAPELINE_SOAK === undefined ? 1 : 60
 
 const GUARANTEE = 'after every kill -9 the index goes on where it stood, and loses and doubles nothing'
 

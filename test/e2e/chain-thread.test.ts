@@ -13,7 +13,7 @@ import { until } from '../until.ts'
 const REORGANISED = 10
 /** As `supervise-indexing.ts` has it. */
 const RESTARTED_AFTER_MS = 250
-const DEATHS = process.env.TAPELINE_SOAK === undefined ? 2 : 30
+const DEATHS = process.env.TAPELINE_SOAK === undefined ? 1 : 30
 
 test('a thread that dies again and again comes back, and the log is as if nothing had happened', async (t) => {
   const threads: Worker[] = []

@@ -8,7 +8,7 @@ import { type MarketService, startMarketService } from '../fakes/market-service.
 import { CONDITION, FINAL, fillWorld, HOUR, iso, NOW, TICKER, TOKENS } from '../fakes/market-world.ts'
 import { drawnSeed } from '../seeded-random.ts'
 
-const QUERIES = process.env.TAPELINE_SOAK ? 5_000 : 120
+const QUERIES = process.env.TAPELINE_SOAK ? 5_000 : 40
 const SEED = drawnSeed()
 
 let service: MarketService

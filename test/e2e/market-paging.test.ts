@@ -9,7 +9,7 @@ import { type MarketService, startMarketService } from '../fakes/market-service.
 import { CONDITION, FINAL, feedOf, fillWorld, HOUR, iso, NOW, TOKENS } from '../fakes/market-world.ts'
 import { drawnSeed } from '../seeded-random.ts'
 
-const ROUNDS = process.env.TAPELINE_SOAK ? 600 : 16
+const ROUNDS = process.env.TAPELINE_SOAK ? 600 : 6
 const SEED = drawnSeed()
 
 let service: MarketService

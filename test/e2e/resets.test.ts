@@ -14,7 +14,7 @@ import { type ChildService, dataFolder, spawnService } from '../fakes/service.ts
 import { until } from '../until.ts'
 
 const SEED = Number(process.env.TAPELINE_SOAK_SEED ?? randomBytes(4).readUInt32LE())
-const ROUNDS = process.env.TAPELINE_SOAK === 'on' ? 20_000 : 200
+const ROUNDS = process.env.TAPELINE_SOAK === 'on' ? 20_000 : 80
 const AT_ONCE = 20
 const MAX_WAIT_MS = 30
 

@@ -12,7 +12,7 @@ import { WIDE_PLAN } from '../fakes/service.ts'
 import { type FakeNode, startFakeNode } from '../fakes/wrpc-node.ts'
 import { drawnSeed } from '../seeded-random.ts'
 
-const BODIES = process.env.TAPELINE_SOAK ? 100_000 : 700
+const BODIES = process.env.TAPELINE_SOAK ? 100_000 : 250
 const CONNECTIONS = 12
 const SEED = drawnSeed()
 

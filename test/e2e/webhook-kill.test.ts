@@ -19,7 +19,7 @@ import { chargesIn, storeEnv } from '../fakes/stores.ts'
 import { until } from '../until.ts'
 
 const SOAK = process.env.TAPELINE_SOAK !== undefined
-const EVENTS = SOAK ? 10_000 : 240
+const EVENTS = SOAK ? 10_000 : 160
 const KILLS = SOAK ? 40 : 2
 const EVENTS_AT_ONCE = 20
 const BETWEEN_MS = SOAK ? 150 : 250

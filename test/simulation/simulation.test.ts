@@ -12,14 +12,17 @@ import { ROOMY } from '../roomy.ts'
 const RUN = new URL('./run.ts', import.meta.url).pathname
 const isLong = process.env.TAPELINE_SOAK !== undefined
 /** Rows of seeds, each in a process of its own. The short ones draw every part. */
-const HOURS = isLong ? 2 : 0.2
+const HOURS = isLong ? 2 : 0.15
+/** Of the worlds in which two processes are stopped. */
+const LEASE_HOURS = isLong ? 2 : 0.2
+const PLANT_HOURS = isLong ? 2 : 0.1
 const ROWS = isLong
   ? [
       { seed: 1, many: 250 },
       { seed: 251, many: 250 },
     ]
   : [
-      { seed: 4, many: 6 },
+      { seed: 4, many: 5 },
       { seed: 33, many: 3 },
     ]
 
@@ -68,7 +71,17 @@ for (const { what, venue, seed, names } of [
   { what: 'an indexer', venue: 'chain', seed: 52, names: ['service a', 'service b'] },
 ])
   test(`${what} that was stopped while another process took its lease leaves the truth or a gap`, async () => {
-    const args = ['--venue', venue, '--fault', 'pause', '--seed', `${seed}`, '--hours', `${HOURS}`, '--log']
+    const args = [
+      '--venue',
+      venue,
+      '--fault',
+      'pause',
+      '--seed',
+      `${seed}`,
+      '--hours',
+      `${LEASE_HOURS}`,
+      '--log',
+    ]
     const { code, lines } = await simulate(args)
     assert.equal(code, 0, lines.join('\n'))
     const lost = lines.filter((line) => line.includes('this process does not lead any more'))
@@ -86,7 +99,7 @@ test('a planted defect is found', async (t) => {
     '--venue',
     'chain',
     '--hours',
-    `${HOURS}`,
+    `${PLANT_HOURS}`,
   ])
   t.diagnostic(lines[0] ?? '')
   assert.equal(code, 0, lines.join('\n'))

@@ -26,8 +26,8 @@ import { fillStores } from './filled-store.ts'
 import { folderHashes, type TableHashes, withoutContinued } from './table-hashes.ts'
 
 const isLong = process.env.TAPELINE_SOAK !== undefined
-const KILLS = isLong ? 20 : 3
-const BALLAST_MB = isLong ? 50 : 3
+const KILLS = isLong ? 20 : 2
+const BALLAST_MB = isLong ? 50 : 2
 const MAX_DELAY_MS = isLong ? 200 : 20
 const ROOT = join(import.meta.dirname, '..', '..')
 const quiet = () => {}

@@ -24,14 +24,14 @@ import { START_MS } from './drawn-data.ts'
 import { fillStores } from './filled-store.ts'
 
 const isLong = process.env.TAPELINE_SOAK !== undefined
-const ROWS = isLong ? 5_000_000 : 20_000
-const KILLS = isLong ? 10 : 2
+const ROWS = isLong ? 5_000_000 : 10_000
+const KILLS = isLong ? 10 : 1
 const FEEDS = 4
 const MAX_SHARE = 0.95
 /** From here on too little may be left to do for a delay. */
 const LATE_SHARE = 0.4
 const MAX_DELAY_MS = 30
-const ROWS_PER_WRITE = 5_000
+const ROWS_PER_WRITE = 2_500
 const SECRET = 'a secret of more than thirty-two characters'
 const PROCESS = join(import.meta.dirname, 'copy-process.ts')
 

@@ -12,7 +12,8 @@ import { withoutPostgres } from '../postgres/test-postgres.ts'
 import { seededRandom } from '../seeded-random.ts'
 import { drawn, START_MS } from './drawn-data.ts'
 
-const READS = process.env.TAPELINE_SOAK === undefined ? 200 : 1_000
+const isLong = process.env.TAPELINE_SOAK !== undefined
+const READS = isLong ? 1_000 : 120
 /** Reads after each group of writes, so that groups of rows are read while they grow. */
 const READS_AT_ONCE = 10
 const WRITES_AT_ONCE = 4
@@ -78,7 +79,7 @@ test('pages, coverage and finality have the same bytes on both engines', {
       }
     }
     t.diagnostic(`${JSON.stringify(Object.fromEntries(counts))}, ${packed} rows packed`)
-    assert.ok(packed > 500, `${packed} rows packed`)
+    assert.ok(packed > (isLong ? 500 : 100), `${packed} rows packed`)
   } finally {
     await Promise.all([one.close(), other.close()])
     await Promise.all(places.map((place) => place.remove()))

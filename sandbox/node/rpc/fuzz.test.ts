@@ -7,7 +7,7 @@ import { createRandom } from '../random.ts'
 import { startSandboxNode } from '../run.ts'
 import { METHODS } from './dispatch.ts'
 
-const SIZE = process.env.TAPELINE_SOAK ? 100_000 : 1_000
+const SIZE = process.env.TAPELINE_SOAK ? 100_000 : 400
 const SEED = drawnSeed()
 
 test(`random and half-right requests (seed ${SEED}) get an answer or a dropped connection, never a failure of the simulator`, async (t) => {

@@ -22,7 +22,7 @@ import { readTokens, type TokenTransaction } from './index-tokens.ts'
 const NETWORK = 'testnet-10'
 const KAS = 100_000_000n
 const SEED = Number(process.env.TAPELINE_SOAK ? Date.now() % 1_000_000 : 20_261_116)
-const STEPS = process.env.TAPELINE_SOAK ? 2_000 : 120
+const STEPS = process.env.TAPELINE_SOAK ? 2_000 : 60
 
 const PEOPLE: readonly Person[] = [
   ...[1, 2, 3].map((n) => {

@@ -22,7 +22,7 @@ import { createCoverageTracker } from './track-coverage.ts'
 import { createRowWriter } from './write-rows.ts'
 
 const SEED = Number(process.env.TAPELINE_SEED ?? Date.now() % 1e9)
-const ROUNDS = process.env.TAPELINE_SOAK === undefined ? 12 : 200
+const ROUNDS = process.env.TAPELINE_SOAK === undefined ? 5 : 200
 const START_MS = Date.parse('2026-11-10T10:00:00Z')
 const ROWS = 40
 

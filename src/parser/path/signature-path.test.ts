@@ -17,7 +17,7 @@ import { readPushes, readScript } from '../read-script.ts'
 import { signaturePath } from './signature-path.ts'
 
 const SEED = process.env.TAPELINE_SOAK ? Date.now() % 1_000_000 : 20_261_118
-const PROGRAMS = process.env.TAPELINE_SOAK ? 2_000 : 60
+const PROGRAMS = process.env.TAPELINE_SOAK ? 2_000 : 25
 const KEYS = [1, 2, 3].map((n) => signingKey(n.toString(16).padStart(64, '0')))
 const [FIRST, SECOND] = KEYS.map(({ publicKey }) => publicKey)
 

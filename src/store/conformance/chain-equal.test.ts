@@ -12,7 +12,7 @@ import { address, block, event, hash, payment, readAll } from './chain-engine.ts
 import { type Random, seeded } from './engine.ts'
 import { ENGINES } from './engines.ts'
 
-const SEEDS = process.env.TAPELINE_SOAK ? 30 : 2
+const SEEDS = process.env.TAPELINE_SOAK ? 30 : 1
 const WRITES = 60
 const ADDRESSES = 6
 const KINDS = ['block_added', 'utxos_changed', 'mempool_entry']

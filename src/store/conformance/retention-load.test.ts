@@ -15,12 +15,12 @@ import { ENGINES } from './engines.ts'
 import { drifting } from './snapshots.ts'
 
 const SOAK = process.env.TAPELINE_SOAK !== undefined
-const SECONDS = SOAK ? 200_000 : 12_000
+const SECONDS = SOAK ? 200_000 : 6_000
 const BORDER = START + (SECONDS / 2) * 1000
 const END = START + SECONDS * 1000
 /** Rows before it are packed: half of those that are kept. */
 const NEWEST = START + ((SECONDS * 3) / 4) * 1000
-const SNAPSHOTS = SOAK ? 40_000 : 2_400
+const SNAPSHOTS = SOAK ? 40_000 : 1_200
 /** Of the snapshots, which are two per second. */
 const BOOKS_BORDER = START + (SNAPSHOTS / 2) * 500
 

@@ -8,7 +8,7 @@ import { systemClock } from '../../kit/clock.ts'
 import { checkBatches, killDuringAppend } from '../conformance/kill.ts'
 import { openSqliteEnvironment } from './environment.ts'
 
-const ROUNDS = process.env.TAPELINE_SOAK ? 40 : 3
+const ROUNDS = process.env.TAPELINE_SOAK ? 40 : 2
 
 function script(folder: string): string {
   const module = (path: string) => JSON.stringify(pathToFileURL(join(import.meta.dirname, path)).href)

@@ -19,7 +19,7 @@ import { candle, candleFeed, START } from '../conformance/engine.ts'
 import type { EnvironmentStore } from '../environment.ts'
 import { openSqliteEnvironment } from './environment.ts'
 
-const KILLS = process.env.TAPELINE_SOAK === undefined ? 3 : 60
+const KILLS = process.env.TAPELINE_SOAK === undefined ? 2 : 60
 const ROWS = process.env.TAPELINE_SOAK === undefined ? 3_000 : 20_000
 /** Rows before it are deleted meanwhile. */
 const BORDER = START + 1_000 * 1_000
