@@ -9,7 +9,7 @@ import type { AssetSymbol } from '../../src/core/symbol.ts'
 import { trackedMarketFeeds } from '../../src/ingest/prediction/market-feeds.ts'
 import { recordPredictions } from '../../src/ingest/prediction/record-predictions.ts'
 import { keepTime } from '../../src/ingest/shared/keep-time.ts'
-import { kalshiDescription } from '../../src/venues/kalshi/describe.ts'
+import { kalshiDescription, keylessDescription } from '../../src/venues/kalshi/describe.ts'
 import { VENUES } from '../../src/venues/list.ts'
 import { POLYMARKET_TIMES, polymarketDescription } from '../../src/venues/polymarket/describe.ts'
 import { beginDiskFault, DISK_FAULTS, RECORDER_FAULTS } from './common-faults.ts'
@@ -32,7 +32,6 @@ const HOSTS: Record<MarketVenue, readonly string[]> = {
   polymarket: ['gamma', 'clob', 'data', 'ws', 'rtds'],
   kalshi: ['kalshi'],
 }
-const DESCRIPTIONS = { polymarket: polymarketDescription, kalshi: kalshiDescription }
 /** So many slots in a row may leave the books of the shortest market as they were. */
 const QUIET_SLOTS = 3
 /** What the venue needs to be asked whether a silent book is really still. */
@@ -101,6 +100,16 @@ function faultsOf(venue: MarketVenue): FaultKind[] {
       offsetMs: random.int(-1_500, 1_500),
     })),
     venueFault('delisted', 1, [MINUTE_MS, 20 * MINUTE_MS]),
+    venueFault('stale', 2, [SECOND_MS, 10 * MINUTE_MS], (random) => ({
+      ...onRequests(random),
+      delayMs: random.int(500, random.pick([5_000, 120_000])),
+    })),
+    venueFault('partial', 1, [SECOND_MS, 10 * MINUTE_MS], onRequests),
+    venueFault('other-symbol', 1, [SECOND_MS, 10 * MINUTE_MS], onRequests),
+    venueFault('other-range', 1, [SECOND_MS, 5 * MINUTE_MS], (random) => ({
+      ...onRequests(random),
+      offsetMs: random.pick([-1, 1]) * random.pick([1, 20, 60, 24 * 60]) * MINUTE_MS,
+    })),
   ]
   if (venue === 'kalshi')
     kinds.push(
@@ -134,6 +143,8 @@ function drawWorld(venue: MarketVenue, random: Random) {
     strikes: 2,
     aheadMs: 45 * MINUTE_MS,
     symbol: random.pick(SYMBOLS),
+    /** Without an API key everything is polled. */
+    isKeyless: venue === 'kalshi' && random.chance(0.2),
   }
 }
 
@@ -144,15 +155,16 @@ const KEYS = generateKeyPairSync('rsa', {
   privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
 })
 
-function longestSilenceMs(venue: MarketVenue): number {
-  const { book, markets } = DESCRIPTIONS[venue].live
+function longestSilenceMs(venue: MarketVenue, isKeyless: boolean): number {
+  const ofKalshi = isKeyless ? keylessDescription : kalshiDescription
+  const { book, markets } = (venue === 'kalshi' ? ofKalshi : polymarketDescription).live
   return Math.max(book?.maxSilenceMs ?? 0, markets?.maxSilenceMs ?? 0)
 }
 
 async function startMarkets(venue: MarketVenue, surroundings: Surroundings): Promise<Part> {
   const { time, random, network, disk, note } = surroundings
-  const { symbol, ...drawn } = drawWorld(venue, random.stream('world'))
-  note(`${venue}: ${JSON.stringify({ symbol, ...drawn })}`)
+  const { symbol, isKeyless, ...drawn } = drawWorld(venue, random.stream('world'))
+  note(`${venue}: ${JSON.stringify({ symbol, isKeyless, ...drawn })}`)
   const outside = surroundings.startProcess(`${venue} world`)
   const world = await startPredictionWorld(surroundings, venue, HOSTS[venue], {
     ...drawn,
@@ -162,10 +174,11 @@ async function startMarkets(venue: MarketVenue, surroundings: Surroundings): Pro
   })
   const { sandbox } = world
   const { plan } = VENUES[venue]
-  const setting = sandboxPredictions({
+  const withKey = sandboxPredictions({
     ...sandbox,
     kalshi: { ...sandbox.kalshi, privateKey: KEYS.privateKey },
   }).find(({ name }) => name === venue)
+  const setting = isKeyless ? { hosts: withKey?.hosts ?? {} } : withKey
   const startedMs = time.nowMs
   const recording = await startRecording(surroundings, {
     name: venue,
@@ -185,11 +198,11 @@ async function startMarkets(venue: MarketVenue, surroundings: Surroundings): Pro
     },
   })
   const { reader } = recording
-  const slack = createSlack(time, { provenWithinMs: PROVEN_WITHIN_MS[venue] })
+  const slack = createSlack(time, { provenWithinMs: PROVEN_WITHIN_MS[venue], isPolled: isKeyless })
   const laws = createMarketLaws({
     ...{ reader, venue, plan, symbol, startedMs, truth: sandbox.truth, faults: sandbox.faults },
     // Of the books, and of the lists: a window that nobody has listed has no book.
-    silenceMs: longestSilenceMs(venue) + ASKED_WITHIN_MS,
+    silenceMs: longestSilenceMs(venue, isKeyless) + ASKED_WITHIN_MS,
     slackAt: slack.at,
     pauseMs: QUIET_SLOTS * drawn.slotMs,
   })

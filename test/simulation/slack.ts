@@ -11,6 +11,7 @@ import type { VirtualTime } from './virtual-time.ts'
 /** What was under way at the end still arrives, and books that did not change are sampled once a minute. */
 const AFTERWARDS_MS = 65_000
 const BEFORE_MS = 5_000
+const POLLED_MS = 500
 
 /** Faults by which single frames of a healthy socket are lost. */
 const LOSSES = ['mute', 'skip', 'late', 'reorder', 'frozen-book']
@@ -24,8 +25,12 @@ export function createSlack(
      * long after it. What lies before that the venue itself leaves without proof.
      */
     readonly provenWithinMs?: number | undefined
+    /** Books come as answers: one is as old as it was under way, and nobody can tell that it is of an earlier time. */
+    readonly isPolled?: boolean
   } = {},
 ) {
+  const { isPolled = false } = options
+  const polledMs = isPolled ? POLLED_MS : 0
   const disturbed: (Slack & { fromMs: number; toMs: number })[] = []
   return {
     begin(fault: ScheduledFault): void {
@@ -37,7 +42,7 @@ export function createSlack(
           toMs: time.nowMs + durationMs + Number(settings.delayMs ?? 0) + provenWithinMs,
           ...{ behindMs: 0, aheadMs: 0, isUnproven: true },
         })
-      const lateMs = latenessOf(kind, durationMs, settings)
+      const lateMs = latenessOf(kind, durationMs, settings, isPolled)
       const skewMs = clockErrorOf(fault)
       if (lateMs === 0 && skewMs === 0) return
       disturbed.push({
@@ -48,7 +53,7 @@ export function createSlack(
       })
     },
     at(atMs: number): Slack {
-      let behindMs = 0
+      let behindMs = polledMs
       let aheadMs = 0
       let isUnproven = false
       for (const each of disturbed) {
@@ -63,7 +68,13 @@ export function createSlack(
   }
 }
 
-function latenessOf(kind: string, durationMs: number, settings: ScheduledFault['settings']): number {
+function latenessOf(
+  kind: string,
+  durationMs: number,
+  settings: ScheduledFault['settings'],
+  isPolled: boolean,
+): number {
+  if (kind === 'stale') return isPolled ? Number(settings.delayMs) : 0
   if (kind === 'stall') return durationMs
   if (kind === 'pause') return Math.min(durationMs, MAX_STANDSTILL_MS)
   if (kind === 'slow') return Number(settings.slowMs)
