@@ -97,11 +97,14 @@ export const KALSHI_TIMES = {
   trafficSilenceMs: 25_000,
   /**
    * Without credentials there is no socket, and books are asked for instead: the quarter-hour contracts at this
-   * step, all others in turn with at most so many questions a second (about one round a minute).
+   * step, all others in turn with at most so many questions a second (about one round a minute). A book that was not
+   * answered for so long is lost: its round takes longer, or answers do not come.
    */
   pollQuickMs: 5_000,
+  quickHoldsMs: 15_000,
   pollOthersPerSecond: 8,
-  pollSlowMs: MINUTE_MS,
+  pollSlowMs: 45_000,
+  slowHoldsMs: MINUTE_MS,
 } as const
 
 /** The venue refuses longer lists in one subscription. */

@@ -22,36 +22,81 @@ export interface PollBooksOptions {
   readonly symbols: number
 }
 
+/** When each contract's book was last answered. */
+type Answered = Map<string, number>
+
 /** Runs until the session ends; idle while the symbol has a socket. */
 export async function pollBooks(
   session: SessionIo,
   feed: ContractFeed,
   options: PollBooksOptions,
 ): Promise<void> {
-  await Promise.all([pollQuick(session, feed, options), pollOthers(session, feed, options)])
+  const answered: Answered = new Map()
+  await Promise.all([
+    pollQuick(session, feed, answered, options),
+    pollOthers(session, feed, answered, options),
+    loseOld(session, feed, answered, options),
+  ])
+}
+
+/** A book whose turn comes late is not what the venue has, however many others were answered meanwhile. */
+async function loseOld(
+  session: SessionIo,
+  feed: ContractFeed,
+  answered: Answered,
+  { catalogue, clock, isPolling }: PollBooksOptions,
+): Promise<void> {
+  while (!session.signal.aborted) {
+    await pause(clock, STEP_MS, session.signal)
+    const nowMs = clock.now()
+    for (const [ticker, answeredMs] of answered) {
+      const holdsMs = isQuick(catalogue, ticker) ? TIMES.quickHoldsMs : TIMES.slowHoldsMs
+      const isFollowed = isPolling(feed.symbol) && feed.followed.has(ticker)
+      if (isFollowed && nowMs - answeredMs <= holdsMs) continue
+      answered.delete(ticker)
+      if (isFollowed) lose(session, feed, ticker, nowMs, answeredMs + holdsMs)
+    }
+  }
+}
+
+/** Without `sinceMs` it is lost since its last answer. */
+function lose(session: SessionIo, feed: ContractFeed, ticker: string, nowMs: number, sinceMs?: number): void {
+  const right = sinceMs === undefined ? {} : { sinceMs }
+  const lost = feed.bookOf(ticker).lose('unanswered', aboutOf(feed.symbol, ticker, nowMs), right)
+  if (lost !== null) session.emit(`book:${feed.symbol}`, lost)
 }
 
 const isQuick = (catalogue: KalshiCatalogue, ticker: string) =>
   catalogue.get(ticker)?.series.kind === 'quarter_hour'
 
-async function pollQuick(session: SessionIo, feed: ContractFeed, options: PollBooksOptions): Promise<void> {
+async function pollQuick(
+  session: SessionIo,
+  feed: ContractFeed,
+  answered: Answered,
+  options: PollBooksOptions,
+): Promise<void> {
   while (!session.signal.aborted) {
     if (options.isPolling(feed.symbol) && !session.isPaused()) {
       const quick = [...feed.followed].filter((ticker) => isQuick(options.catalogue, ticker))
-      await Promise.all(quick.map((ticker) => pollBook(session, feed, ticker, options)))
+      await Promise.all(quick.map((ticker) => pollBook(session, feed, ticker, answered, options)))
     }
     await pause(options.clock, TIMES.pollQuickMs, session.signal)
   }
 }
 
-async function pollOthers(session: SessionIo, feed: ContractFeed, options: PollBooksOptions): Promise<void> {
+async function pollOthers(
+  session: SessionIo,
+  feed: ContractFeed,
+  answered: Answered,
+  options: PollBooksOptions,
+): Promise<void> {
   const { clock, isPolling } = options
   const pauseMs = (1_000 * options.symbols) / TIMES.pollOthersPerSecond
   while (!session.signal.aborted) {
     const startedMs = clock.now()
     for (const ticker of [...feed.followed].filter((each) => !isQuick(options.catalogue, each))) {
       if (session.signal.aborted || !isPolling(feed.symbol)) break
-      if (!session.isPaused()) await pollBook(session, feed, ticker, options)
+      if (!session.isPaused()) await pollBook(session, feed, ticker, answered, options)
       await pause(clock, pauseMs, session.signal)
     }
     const restMs = isPolling(feed.symbol) ? TIMES.pollSlowMs - (clock.now() - startedMs) : STEP_MS
@@ -63,6 +108,7 @@ async function pollBook(
   session: SessionIo,
   feed: ContractFeed,
   ticker: string,
+  answered: Answered,
   { rest, clock, isPolling }: PollBooksOptions,
 ): Promise<void> {
   const { symbol } = feed
@@ -72,11 +118,11 @@ async function pollBook(
     if (!feed.followed.has(ticker) || !isPolling(symbol)) return
     const sides = { yes: wire?.yes_dollars, no: wire?.no_dollars }
     const observation = book.replace(sides, 'poll', receivedMs, aboutOf(symbol, ticker, receivedMs))
-    if (observation !== undefined) session.emit(`book:${symbol}`, observation)
+    if (observation === undefined) return
+    answered.set(ticker, receivedMs)
+    session.emit(`book:${symbol}`, observation)
   } catch {
-    if (!isPolling(symbol)) return
-    const lost = book.lose('unanswered', aboutOf(symbol, ticker, clock.now()))
-    if (lost !== null) session.emit(`book:${symbol}`, lost)
+    if (isPolling(symbol)) lose(session, feed, ticker, clock.now())
   }
 }
 
