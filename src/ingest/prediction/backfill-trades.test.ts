@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { storesIn } from '../../../test/fakes/stores.ts'
 import { pacedClock } from '../../../test/predictions/paced-clock.ts'
-import { gap, observed } from '../../store/coverage.ts'
+import { type CoverageChange, gap, observed } from '../../store/coverage.ts'
 import type { HistoryPage, HistoryRequest } from '../../venues/venue.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
 import { type BackfilledMarket, backfillTrades } from './backfill-trades.ts'
@@ -18,6 +18,7 @@ async function backfilled(
   nowMs: number,
   mids: (request: HistoryRequest) => HistoryPage,
   isListed = true,
+  before: readonly CoverageChange[] = [],
 ): Promise<string[]> {
   const store = await storesIn(':memory:', pacedClock(nowMs)).environment('test')
   for (const feed of [TRADES, CANDLES]) {
@@ -25,6 +26,7 @@ async function backfilled(
     await store.write({ coverage: [gap(feed, GAP.from, GAP.to, 'not_observed')] })
     await store.write({ coverage: [observed(feed, GAP.to, nowMs)] })
   }
+  await store.write({ coverage: before })
   const closed: string[] = []
   async function* history(request: HistoryRequest): AsyncGenerator<HistoryPage> {
     if (request.topic === 'mids') yield mids(request)
@@ -85,4 +87,11 @@ test('trades wait for midpoints that cannot be requested for an hour, not for ev
 test('a gap stays where the list of markets has one that cannot be read: it may have been traded', async () => {
   const mids = ({ range }: HistoryRequest) => ({ observations: [], covered: range, missing: [] })
   assert.deepEqual(await backfilled(SOON_MS, mids, false), [])
+})
+
+test('a gap from before the first observation, of a refused trade, is not closed', async () => {
+  const mids = () => ({ observations: [], covered: null, missing: [] })
+  const refusedMs = GAP.from - 1_200_000
+  const before = [gap(TRADES, refusedMs, refusedMs + 1, 'not_observed')]
+  assert.deepEqual(await backfilled(SOON_MS, mids, true, before), ['trades'])
 })

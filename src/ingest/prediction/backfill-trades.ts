@@ -69,9 +69,10 @@ export async function backfillTrades(options: BackfillTradesOptions): Promise<nu
   const { feed, coverage, nowMs } = options
   const lastMs = nowMs - LISTED_AFTER_MS
   const { gaps } = await coverage.read([feed], nowMs - MARKETS_BACK_MS, lastMs)
-  const ended = gaps.filter(
-    ({ reason, to }) => reason !== 'before_start' && to < lastMs && to < options.listedMs,
-  )
+  // A refused trade from before the first observation is a gap there. Closed, it would be the first observation, and the
+  // time up to the next one a gap of ours, though its markets were never followed.
+  const startMs = Math.max(...gaps.map(({ reason, to }) => (reason === 'before_start' ? to : 0)))
+  const ended = gaps.filter(({ from, to }) => from >= startMs && to < lastMs && to < options.listedMs)
   let closed = 0
   // A gap that stays open because a trade cannot be stored must not block the others.
   const first = ended.length <= GAPS_AT_ONCE ? 0 : Math.floor(nowMs / LOOK_MS) % ended.length
