@@ -49,10 +49,14 @@ async function bundleService(folder: string, entries: readonly string[]): Promis
   writeFileSync(
     join(folder, USE),
     `import * as modules from 'node:module'
+const own = new URL('.', import.meta.url).href
 const files = new Map(${JSON.stringify(files)})
 // An older Node, as npm may have, does without.
 modules.registerHooks?.({
   resolve(specifier, context, next) {
+    // Its files name each other exactly: nothing is to be looked for.
+    if (specifier.startsWith('./') && context.parentURL?.startsWith(own))
+      return { url: new URL(specifier, own).href, format: 'module', shortCircuit: true }
     // A planted defect is a change of one of the files.
     const isEntry = context.parentURL === undefined && process.env.TAPELINE_PLANT === undefined
     const file = isEntry ? files.get(specifier) : undefined

@@ -91,6 +91,10 @@ const BATCHES = [
   /^test\/(dashboard\/|e2e\/cached-answers|clients\/scenarios)/,
   /^test\/e2e\/(chain|node|rpc|submit)/,
   /^test\/e2e\//,
+  /^sandbox\/(exchanges|predictions)\//,
+  // Short ones of small folders.
+  /^src\/(accounts|api|app|cli|config|contract|core|dashboard|events|gate|relay|stream)\//,
+  /^test\/(architecture|clients|mcp|redacted-addresses|sandbox)/,
 ]
 /** Start first, so that the run does not end with one of them alone on the machine. */
 const LONG = [

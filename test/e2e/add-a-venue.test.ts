@@ -52,7 +52,7 @@ before(async () => {
   for (const part of ['src', 'package.json'])
     cpSync(join(ROOT, part), join(project, part), { recursive: true })
   // Built when it was first started; nothing of it is about venues.
-  cpSync(join(ROOT, 'build'), join(project, 'build'), { recursive: true })
+  cpSync(join(ROOT, 'build/dashboard'), join(project, 'build/dashboard'), { recursive: true })
   symlinkSync(join(ROOT, 'node_modules'), join(project, 'node_modules'))
   follow()
   const stream = await scriptedVenue({
