@@ -99,6 +99,8 @@ const BATCHES = [
 /** Start first, so that the run does not end with one of them alone on the machine. */
 const LONG = [
   'test/simulation/simulation',
+  'test/store/',
+  'test/simulation/',
   'test/many-machines/',
   'src/webhooks/webhooks',
   'test/e2e/whole-service',
@@ -113,6 +115,9 @@ const LONG = [
   'src/ingest/prediction/',
   'src/ingest/',
   'test/e2e/',
+  'test/deploy/',
+  // With those of the clients.
+  'test/architecture',
   'sandbox/',
   'src/venues/',
   'src/store/',

@@ -1,5 +1,6 @@
 /** The real service on a socket, with a stopped clock and a store that the test fills beside it. */
-import { writeFileSync } from 'node:fs'
+import { cpSync, existsSync, renameSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openAccounts } from '../../src/app/open-accounts.ts'
 import { startService } from '../../src/app.ts'
@@ -8,6 +9,7 @@ import type { Clock } from '../../src/kit/clock.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
 import { type Answer, type Asked, ask } from './client.ts'
 import { type KeyRequest, makeKey } from './keys.ts'
+import { fillWorld } from './market-world.ts'
 import { dataFolder, silentLog } from './service.ts'
 import { setClock } from './set-clock.ts'
 import { storeEnv, storesIn } from './stores.ts'
@@ -22,6 +24,27 @@ const MARKET_PLANS = [
   { name: 'enterprise', extends: 'business', maxRowsPerRequest: 10_000, ...FAST },
   { name: 'once', extends: 'business', requestsPerSecond: 1, requestsPerMinute: 1 },
 ]
+
+/** A run has a folder of its own; on a server there is nothing to copy. */
+const CAN_COPY = process.env.TAPELINE_TEST_RUN !== undefined && process.env.TAPELINE_TEST_ENGINE === undefined
+
+/** To be copied: filled by the first process of a run that needs it, which takes longer than to start the service. */
+async function filledWorld(nowMs: number): Promise<string> {
+  const place = join(tmpdir(), `market-world-${nowMs}`)
+  if (existsSync(place)) return place
+  const { path, remove } = dataFolder()
+  const store = await storesIn(path, setClock(nowMs)).environment('test')
+  await fillWorld(store)
+  await store.close()
+  try {
+    renameSync(path, place)
+  } catch (error) {
+    // Another process was faster.
+    remove()
+    if (!existsSync(place)) throw error
+  }
+  return place
+}
 
 export interface MarketService {
   readonly url: string
@@ -59,8 +82,13 @@ export async function startMarketService(options: {
   const date = setClock(options.nowMs)
   let passedMs = 0
   const clock = { ...date, elapsed: () => performance.now() + passedMs }
+  const filled =
+    options.fill === fillWorld && made !== undefined && CAN_COPY
+      ? await filledWorld(options.nowMs)
+      : undefined
+  if (filled !== undefined) cpSync(filled, folder, { recursive: true })
   const store = await storesIn(folder, clock).environment('test')
-  await options.fill?.(store)
+  if (filled === undefined) await options.fill?.(store)
   const service = await startService(config, { clock, log: silentLog, version: '0.0.0-test' })
   const parts = openAccounts(config, clock)
   const keys = new Map<string, Promise<string>>()
