@@ -112,7 +112,8 @@ async function stop(random: SeededRandom): Promise<string> {
   await until('the other leads', () => areLed(rest), promisedMs(10_000), LOOK_MS)
   const tookMs = Math.round(performance.now() - endedAt)
   assert.ok(tookMs <= HANDED_OVER_MS, `${tookMs} ms`)
-  workers = [...rest, await machines.start(WORKER)]
+  // In the short form it is the last that happens.
+  workers = ROUNDS === 0 ? rest : [...rest, await machines.start(WORKER)]
   return `stopped: led again after ${tookMs} ms`
 }
 
@@ -129,14 +130,14 @@ async function pause(random: SeededRandom): Promise<string> {
   return `paused for ${PAUSE_MS} ms`
 }
 
+test('a leader that was stopped for longer than its lease notices it when it wakes up', { skip }, async (t) =>
+  t.diagnostic(await pause(seededRandom(t))),
+)
+
 test('kill -9: the other leads within 15 s', { skip }, async (t) => t.diagnostic(await kill(seededRandom(t))))
 
 test('a clean stop: the other leads at once', { skip }, async (t) =>
   t.diagnostic(await stop(seededRandom(t))),
-)
-
-test('a leader that was stopped for longer than its lease notices it when it wakes up', { skip }, async (t) =>
-  t.diagnostic(await pause(seededRandom(t))),
 )
 
 test(`${ROUNDS} rounds of leaders that are killed, stopped and paused`, {

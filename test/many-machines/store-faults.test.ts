@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import type { EnvironmentStore } from '../../src/store/environment.ts'
 import { ask } from '../fakes/client.ts'
 import type { ChildService } from '../fakes/service.ts'
 import { type Cluster, withoutPrograms } from '../postgres/cluster.ts'
@@ -24,7 +25,7 @@ const ROUNDS = SOAK ? 10 : 1
 const RESUMES_MS = SOAK ? 15_000 : 90_000
 /** Rows follow within seconds on a machine that does nothing else; tests share theirs. */
 const RECORDS_MS = 180_000
-/** Between two looks, for which the store is opened. */
+/** Between two looks. */
 const LOOK_MS = 100
 const skip = withoutPrograms
 
@@ -52,15 +53,20 @@ before(
   { timeout: 480_000 },
 )
 after(async () => {
+  await looked?.close()
   await witness?.close()
   await machines?.close()
   await standby?.stop()
   await primary?.stop()
 })
 
+/** Open between two looks: to open it costs more than to look. */
+let looked: EnvironmentStore | undefined
+
 /** Time up to which seconds are stored. */
 async function newestMs(): Promise<number> {
-  const store = await machines.stores.environment('live')
+  looked ??= await machines.stores.environment('live')
+  const store = looked
   try {
     const feed = { dataset: 'candles', source: 'cexa', symbol: 'BTC', interval: '1s' } as const
     const page = await store.series.page({
@@ -69,8 +75,11 @@ async function newestMs(): Promise<number> {
       ...{ order: 'desc', limit: 1, separator: '\n' },
     })
     return page.text === '' ? 0 : Date.parse((JSON.parse(page.text) as { timestamp: string }).timestamp)
-  } finally {
+  } catch (error) {
+    // The next look begins anew, as a process would that was started then.
+    if (looked === store) looked = undefined
     await store.close()
+    throw error
   }
 }
 

@@ -40,7 +40,7 @@ import { fillStores, servedOf } from './filled-store.ts'
 import { CONTINUED, folderHashes, tableHashes, withoutContinued } from './table-hashes.ts'
 
 const HOUR_MS = 3_600_000
-const SNAPSHOTS = 80
+const SNAPSHOTS = process.env.TAPELINE_SOAK === undefined ? 30 : 80
 const quiet = () => {}
 
 interface Rig {

