@@ -22,10 +22,11 @@ const numbersOf = (levels: Levels) => levels.map(([price, size]) => [Number(pric
  * before took longer to arrive, and on a fast clock some moments later.
  */
 export async function compareTicker(subject: Subject): Promise<string[]> {
-  const ticker = await read(subject, 'ticker')
   const { truth, venue, symbol, range } = subject
   const lateMs = venue === 'spot' ? SECOND_MS + subject.slackMs : 0
   const aheadMs = venue === 'spot' ? SLOT_MS + (subject.aheadMs ?? 0) : 0
+  // The quotes of the first seconds may be dated before the range.
+  const ticker = await read(subject, 'ticker', '', lateMs + aheadMs)
   /** Within the slack each is compared with many rows. */
   const touches = new Map<number, string>()
   const touchAt = (timeMs: number) => {
@@ -41,6 +42,7 @@ export async function compareTicker(subject: Subject): Promise<string[]> {
   for (const row of ticker.rows) {
     const secondMs = timeOf(row)
     known.add(secondMs)
+    if (secondMs < range.fromMs) continue
     const own = [row.bid_price, row.bid_size, row.ask_price, row.ask_size].join()
     let isReal = false
     for (
