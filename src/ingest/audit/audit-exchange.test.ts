@@ -37,6 +37,8 @@ const START_MS = Date.parse('2026-11-10T07:52:30Z')
 const TODAY_MS = Date.parse('2026-11-10T00:00:00Z')
 const YESTERDAY_MS = Date.parse('2026-11-09T00:00:00Z')
 const VENUE_NAMES = ['spot', 'futures', 'perp'] as const
+/** Of the checks of a correct store. */
+const TURNS = process.env.TAPELINE_SOAK === undefined ? 20 : 45
 
 const folder = mkdtempSync(join(tmpdir(), 'tapeline-audit-'))
 let world: World<PacedClock>
@@ -161,9 +163,9 @@ const found = (differences: readonly AuditDifference[]) =>
 
 for (const venue of VENUE_NAMES) {
   test(`${venue}: what was recorded correctly has no difference`, async () => {
-    const { checked, differences } = await examine(venue, 45)
+    const { checked, differences } = await examine(venue, TURNS)
     assert.deepEqual(differences, [])
-    assert.ok(checked.coverage > 20 && checked.venue > 15, JSON.stringify(checked))
+    assert.ok(checked.coverage > TURNS / 3 && checked.venue > TURNS / 4, JSON.stringify(checked))
   })
 }
 

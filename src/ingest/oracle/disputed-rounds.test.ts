@@ -38,7 +38,9 @@ function doubting(venue: Venue, isDoubted: () => boolean): Venue {
 }
 
 async function setUp(t: TestContext, isDoubted: () => boolean) {
-  const { clock, sandbox, close } = await startPredictionsWorld(pacedClock(START_MS, 500), { slotMs: 60_000 })
+  const { clock, sandbox, close } = await startPredictionsWorld(pacedClock(START_MS, 1_000), {
+    slotMs: 60_000,
+  })
   t.after(close)
   const setting = sandboxPredictions(sandbox).find(({ name }) => name === 'chainlink')
   assert.ok(setting)

@@ -27,7 +27,7 @@ let world: PredictionsWorld<PacedClock>
 let recording: PredictionsRecording
 
 before(async () => {
-  world = await startPredictionsWorld(pacedClock(START_MS, 500), { slotMs: 60_000 })
+  world = await startPredictionsWorld(pacedClock(START_MS, 1_000), { slotMs: 60_000 })
   const { clock, sandbox } = world
   recording = await startPredictionsRecording(world, {
     venues: ['chainlink'],

@@ -82,7 +82,7 @@ const page = (rounds: readonly OracleUpdate[], fromMs: number, toMs: number): Hi
 })
 
 async function startRecording(t: TestContext, isDisputed: () => boolean) {
-  const world = await startPredictionsWorld(pacedClock(START_MS, 500), { slotMs: 60_000 })
+  const world = await startPredictionsWorld(pacedClock(START_MS, 1_000), { slotMs: 60_000 })
   const { clock, sandbox, close } = world
   t.after(close)
   const setting = sandboxPredictions(sandbox).find(({ name }) => name === 'chainlink')

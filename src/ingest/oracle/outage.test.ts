@@ -15,7 +15,7 @@ const FEED = candleFeed('oracle', 'BTC', '5m')
 const at = (text: string) => Date.parse(`2026-11-15T${text}:00Z`)
 
 async function startWorld(startMs: number, folder: string) {
-  const world = await startPredictionsWorld(pacedClock(startMs, 500), { slotMs: 60_000 })
+  const world = await startPredictionsWorld(pacedClock(startMs, 1_000), { slotMs: 60_000 })
   const record = () =>
     startPredictionsRecording(world, {
       venues: ['chainlink'],

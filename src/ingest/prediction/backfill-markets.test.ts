@@ -46,7 +46,7 @@ async function setUp(
   name: 'polymarket' | 'kalshi',
   pick: (market: TrueMarket, truth: PredictionTruth) => boolean,
 ) {
-  const { clock, sandbox, close } = await startPredictionsWorld(pacedClock(NOW_MS, 500), { slotMs: 2_000 })
+  const { clock, sandbox, close } = await startPredictionsWorld(pacedClock(NOW_MS, 1_000), { slotMs: 2_000 })
   t.after(close)
   const setting = sandboxPredictions(sandbox).find((each) => each.name === name)
   assert.ok(setting)

@@ -18,7 +18,7 @@ const TRADES = feedOf('trades', 'predmkt_a', 'BTC')
 const CANDLES = candleFeed('predmkt_a', 'BTC', '5m')
 
 const made: RecordedOnce = recordOnce(
-  { startMs: START_MS, stepMs: 500, slotMs: 10_000, venues: ['polymarket'] },
+  { startMs: START_MS, stepMs: 1_000, slotMs: 10_000, venues: ['polymarket'] },
   async ({ clock, sandbox }) => {
     await clock.runUntil(MUTE_MS)
     const durationMs = MUTE_END_MS - MUTE_MS

@@ -24,7 +24,7 @@ const gapsOf = async (fromMs: number, toMs: number) =>
   (await made.recording.store.coverage.read([TRADES], fromMs, toMs)).gaps
 
 const made: RecordedOnce = recordOnce(
-  { startMs: START_MS, stepMs: 500, slotMs: 2_000, ...FEW_STRIKES, venues: ['kalshi'], hasKey: false },
+  { startMs: START_MS, stepMs: 1_000, slotMs: 2_000, ...FEW_STRIKES, venues: ['kalshi'], hasKey: false },
   async ({ clock, sandbox }) => {
     await clock.runUntil(FAILS_MS)
     gaps.before = await gapsOf(RECEIVED_MS, FAILS_MS - POLLED_WITHIN_MS)

@@ -21,7 +21,7 @@ const BOOKS = feedOf('snapshots', 'predmkt_b', 'BTC', '15m')
 let meanwhile: { from: number; to: number }[]
 
 const made: RecordedOnce = recordOnce(
-  { startMs: START_MS, stepMs: 500, slotMs: 2_000, ...FEW_STRIKES, venues: ['kalshi'] },
+  { startMs: START_MS, stepMs: 1_000, slotMs: 2_000, ...FEW_STRIKES, venues: ['kalshi'] },
   async ({ clock, sandbox, recording }) => {
     await clock.runUntil(REVOKED_MS)
     const durationMs = ACCEPTED_MS - REVOKED_MS

@@ -9,7 +9,7 @@ const HOUR_MS = Date.parse('2026-11-15T10:00:00Z')
 const START_MS = HOUR_MS + 4 * 60_000
 
 const made: RecordedOnce = recordOnce(
-  { startMs: START_MS, stepMs: 500, slotMs: 2_000, ...FEW_STRIKES, venues: ['kalshi'] },
+  { startMs: START_MS, stepMs: 1_000, slotMs: 2_000, ...FEW_STRIKES, venues: ['kalshi'] },
   async ({ clock }) => {
     // Before the first round over the trades of all contracts, which would find them too.
     await clock.runUntil(START_MS + 90_000)

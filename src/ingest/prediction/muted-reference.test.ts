@@ -12,7 +12,7 @@ import { recordPredictions } from './record-predictions.ts'
 const START_MS = Date.parse('2026-11-15T10:01:00Z')
 
 test('a mean that is not sent any more shows in the status of the source', async (t) => {
-  const world = await startPredictionsWorld(pacedClock(START_MS, 500), { slotMs: 30_000 })
+  const world = await startPredictionsWorld(pacedClock(START_MS, 1_000), { slotMs: 30_000 })
   const { clock, sandbox } = world
   t.after(() => world.close())
   const recording = await startPredictionsRecording(world, { venues: ['polymarket'], symbols: ['BTC'] })
@@ -36,7 +36,7 @@ test('a mean that is not sent any more shows in the status of the source', async
 })
 
 test('a venue whose reference price is switched off is healthy without it', async (t) => {
-  const world = await startPredictionsWorld(pacedClock(START_MS, 500), { slotMs: 30_000 })
+  const world = await startPredictionsWorld(pacedClock(START_MS, 1_000), { slotMs: 30_000 })
   const { clock, sandbox } = world
   t.after(() => world.close())
   const setting = sandboxPredictions(sandbox).find(({ name }) => name === 'polymarket')

@@ -56,7 +56,7 @@ const folder = dataFolder()
 
 before(async () => {
   // With the long sizes the running quarter-hour and five-minute markets change at every point of the grid.
-  world = await startPredictionsWorld(pacedClock(START_MS, isLong ? 100 : 250), {
+  world = await startPredictionsWorld(pacedClock(START_MS, isLong ? 100 : 500), {
     slotMs: isLong ? 100 : 1_000,
     ...FEW_STRIKES,
   })

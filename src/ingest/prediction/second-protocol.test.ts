@@ -23,7 +23,7 @@ let market: TrueMarket
 let wire: { version?: string; positionIds?: string[]; clobTokenIds?: string } | undefined
 
 const made: RecordedOnce = recordOnce(
-  { startMs: START_MS, stepMs: 500, slotMs: 2_000, v2FromMs: V2_MS, venues: ['polymarket'] },
+  { startMs: START_MS, stepMs: 1_000, slotMs: 2_000, v2FromMs: V2_MS, venues: ['polymarket'] },
   async ({ clock, sandbox }) => {
     await clock.runUntil(END_MS)
     const found = sandbox.truth
