@@ -113,6 +113,8 @@ const LONG = [
   'test/e2e/live-credentials',
   'test/e2e/cli',
   'test/e2e/webhook-kill',
+  'sandbox/exchanges/',
+  'src/indexer/',
   'test/e2e/chain-balance',
   'test/e2e/add-a-venue',
   'test/dashboard/',
@@ -134,7 +136,7 @@ const MAX_SLOW_BATCH = 10
 const SLOW = /^test\/e2e\//
 /** Most files wait for about half of their time, so more processes run than there are cores. */
 const LANES = 2 * availableParallelism()
-const COMPUTE_LANES = Math.max(1, availableParallelism() - 1)
+const COMPUTE_LANES = availableParallelism()
 const COMPUTE_NICE = 5
 const SHOWN_SLOWEST = 15
 /** The judge of an hour of a real network compares more than the heap that Node allows by itself. */
