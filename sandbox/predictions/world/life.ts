@@ -118,9 +118,9 @@ export class Life {
     const { slotMs, startMs, endMs } = this.#spec
     const since = timeMs - startMs - this.#phase
     if (since < 0) return Math.floor(since / (slotMs * EARLY_FACTOR))
-    const inside = Math.floor(since / slotMs)
-    if (inside < this.#slots) return inside
-    return this.#slots + Math.floor((timeMs - endMs - this.#phase) / (slotMs * LATE_FACTOR))
+    const late = Math.floor((timeMs - endMs - this.#phase) / (slotMs * LATE_FACTOR))
+    // Where the slots do not fill the time exactly, the first late one comes before the last one would have ended.
+    return late >= 0 ? this.#slots + late : Math.min(this.#slots - 1, Math.floor(since / slotMs))
   }
 
   /** In thousandths. */

@@ -22,6 +22,16 @@ const bookAt = (life: Life, slot: number) => {
 /** All of them, future ones included. */
 const tradesOf = (life: Life) => life.trades(0, life.tradesUntil(life.lastSlot))
 
+test('each slot is the last one at its own time, also where slots do not fill the life of a market exactly', () => {
+  for (const slotMs of [100, 6_000, 7_000, 8_000]) {
+    const other = createPredictionWorld({ ...OPTIONS, slotMs })
+    for (const market of other.upDowns.between('BTC', '5m', NOON, NOON + HOUR_MS)) {
+      const life = other.lifeOf(market)
+      for (let slot = -5; slot <= life.lastSlot; slot++) assert.equal(life.slotAt(life.timeOf(slot)), slot)
+    }
+  }
+})
+
 test('the same seed gives the same markets, books, trades and rounds, whatever was asked before', () => {
   const again = createPredictionWorld(OPTIONS)
   const market = again.upDowns.between('ETH', '15m', NOON, NOON + HOUR_MS)[2]
