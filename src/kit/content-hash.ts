@@ -1,6 +1,6 @@
 /**
- * 128 bits of the exact bytes of an answer, at a tenth of the cost of a cryptographic hash. Two contents that differ have
- * two hashes; who wants to make two that have the same one can, so it proves nothing about where bytes come from.
+ * 128 bits of the exact bytes of an answer, at a tenth of the cost of a cryptographic hash. It tells two versions of
+ * a page apart. Somebody could make two contents that share a hash, so it proves nothing about where bytes come from.
  */
 import xxhash, { type XXHash } from 'xxhash-wasm'
 

@@ -71,7 +71,7 @@ export async function backfillTrades(options: BackfillTradesOptions): Promise<nu
   const { gaps } = await coverage.read([feed], nowMs - MARKETS_BACK_MS, lastMs)
   // A refused trade from before the first observation is a gap there. Closed, it would be the first observation, and the
   // time up to the next one a gap of ours, though its markets were never followed.
-  const startMs = Math.max(...gaps.map(({ reason, to }) => (reason === 'before_start' ? to : 0)))
+  const startMs = gaps.findLast(({ reason }) => reason === 'before_start')?.to ?? 0
   const ended = gaps.filter(({ from, to }) => from >= startMs && to < lastMs && to < options.listedMs)
   let closed = 0
   // A gap that stays open because a trade cannot be stored must not block the others.
