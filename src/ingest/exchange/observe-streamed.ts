@@ -55,13 +55,13 @@ export function observeStreamed({ plan, symbol, tracker }: Pick<SymbolParts, 'pl
         state.newestMs = Math.max(state.newestMs, provenMs)
       }
     },
-    /** Before coverage is extended. */
-    show(): void {
+    /** Before coverage is extended. `waitingMs`: of a dataset, the time from which on rows are not put yet. */
+    show(waitingMs: Partial<Record<Feed['dataset'], number>> = {}): void {
       for (const state of states) {
         const { feeds, firstMs, newestMs } = state
         for (const feed of feeds) {
           if (firstMs !== undefined) tracker.startAt(feed, firstMs)
-          tracker.limit(feed, newestMs)
+          tracker.limit(feed, Math.min(newestMs, waitingMs[feed.dataset] ?? newestMs))
         }
         state.firstMs = undefined
       }

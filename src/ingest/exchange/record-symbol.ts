@@ -167,7 +167,12 @@ export class SymbolRecorder implements LiveRecorder {
 
   gap(topic: Topic, fromMs: number, toMs: number): void {
     if (topic === 'trades' && this.parts.plan.secondsFrom === 'trades') this.seconds.gap(fromMs, toMs)
-    if (topic === 'book' && Number.isFinite(fromMs)) this.putBooks(this.books.cut(fromMs))
+    if (!Number.isFinite(fromMs)) return
+    if (topic === 'book') this.putBooks(this.books.cut(fromMs))
+    if (topic === 'best_bid_ask') {
+      this.parts.writer.put(this.feeds.ticker, this.ticker.cut(fromMs))
+      this.showStreamed()
+    }
   }
 
   begins(topic: Topic, atMs: number): void {
@@ -185,7 +190,7 @@ export class SymbolRecorder implements LiveRecorder {
     this.lose(this.feeds.ticker, this.ticker.takeLost())
     this.parts.writer.put(this.feeds.ticker, this.ticker.take(receivedToMs))
     this.derivatives.show(nowMs, receivedToMs)
-    this.streamed.show()
+    this.showStreamed()
   }
 
   sample(_nowMs: number, receivedToMs: number): void {
@@ -239,6 +244,10 @@ export class SymbolRecorder implements LiveRecorder {
     if (plan.hasSnapshots) writer.final(this.feeds.snapshots, finalTo('exchange_book'))
     // Minutes come over the same socket.
     if (plan.hasLiquidations) writer.final(this.feeds.liquidations, finalTo('liquidation', 'candle'))
+  }
+
+  private showStreamed(): void {
+    this.streamed.show({ ticker: this.ticker.waitingMs, snapshots: this.books.waitingMs })
   }
 
   private followTrades(): void {

@@ -94,6 +94,10 @@ export function sampleBook(options: { staleAfterMs: number; graceMs: number }) {
       lost = undefined
       return taken
     },
+    /** The first grid point that was not judged yet. */
+    get waitingMs(): number {
+      return nextMs ?? Number.POSITIVE_INFINITY
+    },
     /** The rows of all grid points up to an instant that were not judged yet. */
     sample: (nowMs: number): { timeMs: number; book: BookState }[] => judge(nowMs - options.graceMs),
     /** The connection was lost at an instant: the rows up to it; received books do not count after it. */

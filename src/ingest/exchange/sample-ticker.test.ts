@@ -53,3 +53,17 @@ test('a quote that is older than a silence may last is no row any more', () => {
     'within the minute after which its time is final',
   )
 })
+
+test('with a lost connection the seconds before it are over, and the second that it fell into waits', () => {
+  const sampler = new TickerSampler()
+  assert.equal(sampler.waitingMs, Number.POSITIVE_INFINITY)
+  for (const [n, timeMs] of [1_900, 2_900, 3_900, 4_200].entries())
+    sampler.received(quote(timeMs, timeMs + 50, n + 1))
+  assert.deepEqual(times(sampler.take(3_500)), [[1_000, '1']])
+  assert.equal(sampler.waitingMs, 2_000, 'nothing from here on may be claimed')
+  assert.deepEqual(times(sampler.cut(4_201)), [
+    [2_000, '2'],
+    [3_000, '3'],
+  ])
+  assert.equal(sampler.waitingMs, 4_000)
+})

@@ -1,7 +1,8 @@
 /**
  * Best bid and ask per second. The row of a second is its newest quote by the venue's number, since frames may arrive
  * out of order; it is taken half a second after its end, and a later quote changes nothing. A second of which every quote
- * was late has its row when they come.
+ * was late has its row when they come. Nothing from the first second that waits is claimed: its row would be lost with
+ * the process.
  */
 import type { TickerInput } from '../../core/rows/ticker.ts'
 import type { BestBidAskObservation } from '../../venues/observation.ts'
@@ -48,11 +49,27 @@ export class TickerSampler {
     return lost
   }
 
+  /** The first second whose row is not taken yet. */
+  get waitingMs(): number {
+    let waitingMs = Number.POSITIVE_INFINITY
+    for (const second of this.quotes.keys()) waitingMs = Math.min(waitingMs, second)
+    return waitingMs
+  }
+
   /** The rows of the seconds that are over. */
   take(nowMs: number): TickerInput[] {
+    return this.takeUntil(nowMs - this.lagMs - TAKEN_AFTER_MS)
+  }
+
+  /** The connection was lost at an instant of the venue: the rows of the seconds before it. */
+  cut(atMs: number): TickerInput[] {
+    return this.takeUntil(atMs - SECOND_MS)
+  }
+
+  private takeUntil(lastMs: number): TickerInput[] {
     const rows: TickerInput[] = []
     for (const [second, { bid, ask }] of this.quotes) {
-      if (second + TAKEN_AFTER_MS > nowMs - this.lagMs) continue
+      if (second > lastMs) continue
       this.quotes.delete(second)
       this.takenToMs = Math.max(this.takenToMs, second + SECOND_MS)
       this.remember(second)
