@@ -109,6 +109,10 @@ const LONG = [
   'test/simulation/',
   'test/many-machines/',
   'src/webhooks/webhooks',
+  // Many short ones, some of which wait.
+  'src/accounts/',
+  'src/api/',
+  'src/app/',
   'test/e2e/whole-service',
   'test/e2e/live-credentials',
   'test/e2e/cli',
