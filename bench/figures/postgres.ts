@@ -23,8 +23,8 @@ const PAGE_ROWS = 100
 const CONNECTIONS = 16
 const ROUND_MS = 1_000
 const ROUNDS = 5
-/** The service has far more code to compile than a bare query. */
-const WARM_ROUNDS = 8
+/** The service has far more code to compile than a bare query: it is at its speed after so many pages. */
+const WARM_PAGES = 40_000
 const APPEND_ROWS = 30_000
 const BATCH_ROWS = 5_000
 const PROCESSES = 3
@@ -81,18 +81,19 @@ async function pageFigures(cluster: Cluster): Promise<Figure[]> {
       )
       return count / (ROUND_MS / SECOND_MS)
     }
-    const uncached = await ratio(
-      ROUNDS,
-      { limit: bare, subject: () => speed(service, () => pageAt(next(), service)) },
-      WARM_ROUNDS,
-    )
+    await warm(service, () => pageAt(next(), service))
+    const uncached = await ratio(ROUNDS, {
+      limit: bare,
+      subject: () => speed(service, () => pageAt(next(), service)),
+    })
     const same = pageAt(startMs, service)
     const embeddedSame = pageAt(embeddedStartMs, embedded)
-    const repeated = await ratio(
-      ROUNDS,
-      { limit: () => speed(embedded, () => embeddedSame), subject: () => speed(service, () => same) },
-      WARM_ROUNDS,
-    )
+    await warm(embedded, () => embeddedSame)
+    await warm(service, () => same)
+    const repeated = await ratio(ROUNDS, {
+      limit: () => speed(embedded, () => embeddedSame),
+      subject: () => speed(service, () => same),
+    })
     await embedded.stop()
     services.pop()
     for (let i = 1; i < PROCESSES; i++) services.push(await startBenchService({ environment }))
@@ -134,6 +135,10 @@ async function speed({ port }: BenchService, request: () => string): Promise<num
   return result.requestsPerSecond
 }
 
+async function warm(service: BenchService, request: () => string): Promise<void> {
+  for (let pages = 0; pages < WARM_PAGES; ) pages += await speed(service, request)
+}
+
 /**
  * Milliseconds that a page adds to what the processes and the server need at rest: the same load over one service and over
  * several, in turn.
@@ -162,8 +167,7 @@ async function processorTime(cluster: Cluster, services: readonly BenchService[]
     return (ms - (rest.ms / rest.seconds) * seconds) / requests
   }
   // Each alone and as fast as it can: what one compiles of its share of the load would take three times as long.
-  for (const service of services)
-    for (let i = 0; i < WARM_ROUNDS; i++) await speed(service, () => pageAt(next(), service))
+  for (const service of services) await warm(service, () => pageAt(next(), service))
   return ratio(ROUNDS, { limit: () => round(services.slice(0, 1)), subject: () => round(services) }, 0)
 }
 
