@@ -1,8 +1,9 @@
 /**
  * Reads of past days that were packed, against the same reads of rows as they were written: at drawn places with the
- * memory that a service has, one page after the other, and with nearly no memory for caches.
+ * memory that a service has, one page after the other, with nearly no memory for caches, and from the disk.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { globSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Feed } from '../../src/core/feed.ts'
@@ -17,6 +18,8 @@ import { BOOKS, CANDLES, FUTURES, fillExchange, ROW_MS, START_MS, TRADES } from 
 const ROUNDS = 7
 /** Enough that a round is much longer than a tick of the processor clock. */
 const PAGES = 600
+/** So few that most of them lie in parts of the file that nothing has read since the cache was dropped. */
+const PAGES_FROM_DISK = 30
 /** Every page is read from the file again. */
 const NO_CACHE_MB = 1
 /** Most of what is read is in memory after them, as in a service. */
@@ -33,6 +36,8 @@ interface Reads {
   covered?: true
   inTurn?: true
   cacheMb?: number
+  /** What the system holds of the files is dropped before each round, and time counts, not the processor's. */
+  fromDisk?: true
   atLeast?: number
 }
 
@@ -55,6 +60,10 @@ const READS: readonly Reads[] = [
     ...{ name: 'sealed pages of 100 candles, none in memory', feeds: [CANDLES], limit: 100, covered: true },
     cacheMb: NO_CACHE_MB,
   },
+  ...[CANDLES, TRADES, BOOKS].map((feed) => ({
+    ...{ name: `100 ${feed.dataset} from the disk`, feeds: [feed], limit: 100 },
+    ...{ cacheMb: NO_CACHE_MB, fromDisk: true as const },
+  })),
 ]
 
 export async function packedReadFigures(size: Size): Promise<Figure[]> {
@@ -93,7 +102,8 @@ async function roomFigures(stores: Stores): Promise<Figure[]> {
 async function measure(folder: string, reads: Reads, rows: number): Promise<Figure> {
   const stores = openStores(parseStoreAddress(folder, reads.cacheMb), systemClock)
   const [packed, plain] = [await stores.environment('live'), await stores.environment('test')]
-  const { name, feeds, limit, order = 'asc', filters, stepMs, covered, inTurn } = reads
+  const { name, feeds, limit, order = 'asc', filters, stepMs, covered, inTurn, fromDisk } = reads
+  const pages = fromDisk ? PAGES_FROM_DISK : PAGES
   const rowMs = ROW_MS[feeds[0]?.dataset as keyof typeof ROW_MS]
   // Rows that are filtered, and steps, take more room.
   const spanMs = Math.max(4 * limit * rowMs, (limit + 1) * (stepMs ?? 0))
@@ -101,8 +111,9 @@ async function measure(folder: string, reads: Reads, rows: number): Promise<Figu
   const random = seeded(5)
   let place = 0
   const round = (store: EnvironmentStore) => async () => {
-    const started = process.threadCpuUsage()
-    for (let i = 0; i < PAGES; i++) {
+    if (fromDisk) dropCache(folder)
+    const started = { processor: process.threadCpuUsage(), ms: performance.now() }
+    for (let i = 0; i < pages; i++) {
       place = inTurn ? (place + Math.floor((limit * rowMs) / 1_000)) % places : random.below(places)
       const from = START_MS + place * 1_000
       const query: PageQuery = {
@@ -115,8 +126,9 @@ async function measure(folder: string, reads: Reads, rows: number): Promise<Figu
         : await store.series.page(query)
       if (count !== limit) throw new Error(`${name}: a page of ${count} rows`)
     }
-    const { user, system } = process.threadCpuUsage(started)
-    return PAGES / ((user + system) / 1_000_000)
+    if (fromDisk) return pages / ((performance.now() - started.ms) / 1_000)
+    const { user, system } = process.threadCpuUsage(started.processor)
+    return pages / ((user + system) / 1_000_000)
   }
   try {
     const speed = await ratio(ROUNDS, { subject: round(packed), limit: round(plain) }, WARM_ROUNDS)
@@ -124,9 +136,14 @@ async function measure(folder: string, reads: Reads, rows: number): Promise<Figu
       name: `packed against unpacked: ${name}`,
       ...(reads.atLeast === undefined ? {} : { atLeast: reads.atLeast }),
       value: speed.ratio,
-      detail: `${speed.subject.toFixed(0)} pages per second of the processor, unpacked ${speed.limit.toFixed(0)}`,
+      detail: `${speed.subject.toFixed(0)} pages per second${fromDisk ? '' : ' of the processor'}, unpacked ${speed.limit.toFixed(0)}`,
     }
   } finally {
     await Promise.all([packed.close(), plain.close()])
   }
+}
+
+function dropCache(folder: string): void {
+  for (const file of globSync('**/*.db*', { cwd: folder }))
+    execFileSync('dd', [`if=${join(folder, file)}`, 'iflag=nocache', 'count=0', 'status=none'])
 }
