@@ -82,6 +82,7 @@ async function fillOver(
       return places.shift()
     },
     notifiedTo: () => undefined,
+    onSeen: () => {},
     recover: () => undefined,
     onWritten: () => {},
     onGap: (gap) => gaps.push(gap),

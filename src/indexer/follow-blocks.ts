@@ -32,6 +32,8 @@ export interface FollowBlocksOptions {
   takeMissing: () => ChainPlace | undefined
   /** Below which block of the chain all blocks have been notified; undefined: not known. */
   notifiedTo: () => ChainPlace | undefined
+  /** All of these blocks are written. */
+  onSeen: (seenTo: ChainPlace) => void
   /** From where to query again when notifications had to be dropped. */
   recover: () => ChainPlace | undefined
   onWritten: (newestSeq: number) => void
@@ -75,6 +77,7 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
       for (unwritten ??= take(); unwritten !== undefined && !signal.aborted; unwritten = take()) {
         const newestSeq = await indexer.applyNotifications(unwritten.batch, unwritten.seenTo)
         if (newestSeq !== undefined) options.onWritten(newestSeq)
+        if (unwritten.seenTo !== undefined) options.onSeen(unwritten.seenTo)
         failures = 0
       }
       failures = 0

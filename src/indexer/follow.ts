@@ -12,6 +12,7 @@ import { followChain } from './follow-chain.ts'
 import { followMempool, MEMPOOL_PACE, type MempoolPace } from './follow-mempool.ts'
 import type { ChainApplied, Indexer } from './indexer.ts'
 import { keepPruning, type RetentionSettings } from './prune.ts'
+import { createTrail } from './trail.ts'
 
 export interface FollowingOptions {
   upstreams: Upstreams
@@ -47,7 +48,6 @@ const RESTART_MARGIN_BLOCKS = 100
 const NOTIFICATION_DELAY_MS = 5_000
 /** How long notifications may have waited in a queue that then broke. */
 const QUEUE_DELAY_MS = 60_000
-const TRAIL = 600
 
 export async function startFollowing(options: FollowingOptions): Promise<Following> {
   const { upstreams, indexer, clock, watched } = options
@@ -58,6 +58,8 @@ export async function startFollowing(options: FollowingOptions): Promise<Followi
   const chainWake = createWake(clock)
   const blocksWake = createWake(clock)
   let node: string | undefined
+  /** The highest end of its chain that the subscribed node has told; one that is behind has not sent what is above it. */
+  let sinkScore: number | undefined
   /** Counts the times that the subscriptions came up: a node that was restarted has another mempool. */
   let lives = 0
   const trail = createTrail(
@@ -101,15 +103,19 @@ export async function startFollowing(options: FollowingOptions): Promise<Followi
       lastNotificationMs = clock.now()
       blocksWake.ring()
     },
+    onSink: (blueScore) => {
+      sinkScore = Math.max(sinkScore ?? 0, blueScore)
+    },
     onLive: (at) => {
       node = at
+      sinkScore = undefined
       lives++
       chainWake.ring()
       blocksWake.ring()
     },
     onLost: () => {
       node = undefined
-      missingFrom ??= trail.before(lastNotificationMs - NOTIFICATION_DELAY_MS)
+      missingFrom ??= trail.before(lastNotificationMs - NOTIFICATION_DELAY_MS, sinkScore)
     },
   })
   const running = [
@@ -140,16 +146,19 @@ export async function startFollowing(options: FollowingOptions): Promise<Followi
       wake: blocksWake,
       hasStart: () => hasStart,
       takeMissing: () => {
-        if (queue.wasBroken()) missingFrom ??= trail.before(lastNotificationMs - QUEUE_DELAY_MS)
+        if (queue.wasBroken()) missingFrom ??= trail.before(lastNotificationMs - QUEUE_DELAY_MS, sinkScore)
         if (node === undefined || !hasStart) return undefined
         const taken = missingFrom
         missingFrom = undefined
         return taken
       },
       notifiedTo: () =>
-        missingFrom === undefined ? trail.at(lastNotificationMs - NOTIFICATION_DELAY_MS) : undefined,
+        missingFrom === undefined
+          ? trail.at(lastNotificationMs - NOTIFICATION_DELAY_MS, sinkScore)
+          : undefined,
+      onSeen: trail.seen,
       onGap: (gap) => options.onGap?.(gap),
-      recover: () => trail.before(lastNotificationMs - QUEUE_DELAY_MS),
+      recover: () => trail.before(lastNotificationMs - QUEUE_DELAY_MS, sinkScore),
       onTrouble: trouble('blocks'),
     }),
     followMempool({
@@ -170,22 +179,5 @@ export async function startFollowing(options: FollowingOptions): Promise<Followi
       subscriptions.close()
       await Promise.all(running)
     },
-  }
-}
-
-/** Which chain block was the last one at which time. */
-function createTrail(first: ChainPlace | undefined) {
-  const places: { place: ChainPlace; atMs: number }[] = []
-  const at = (timeMs: number): ChainPlace | undefined => places.findLast(({ atMs }) => atMs <= timeMs)?.place
-  return {
-    at,
-    add({ hash, blueScore }: ChainPlace, atMs: number): void {
-      const newest = places.at(-1)
-      if (newest !== undefined && atMs - newest.atMs < 200) return
-      places.push({ place: { hash, blueScore }, atMs })
-      if (places.length > TRAIL) places.shift()
-    },
-    /** Where that is not known, a place as early as possible. */
-    before: (timeMs: number): ChainPlace | undefined => at(timeMs) ?? first ?? places[0]?.place,
   }
 }

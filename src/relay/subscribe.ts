@@ -23,6 +23,8 @@ export interface SubscribeOptions {
   onChain: () => void
   /** Blocks or scores are waiting in the queue. */
   onNotifications: () => void
+  /** The node has a new end of its chain, and has sent every block below it. */
+  onSink: (blueScore: number) => void
   /** All are in place, on this node: what happened before was not seen. */
   onLive: (node: string) => void
   onLost: () => void
@@ -38,6 +40,16 @@ const PLAIN: readonly PlainEvent[] = [
 /** With more of them the notifications about the chain itself are enough, and the node has less to do. */
 const NODE_ADDRESSES = 1_000
 const GATHER_CHANGES_MS = 500
+
+/** A notification of a score is much shorter. */
+const MAX_SCORE_BYTES = 1_000
+
+function sinkScoreOf(bytes: Uint8Array): number | undefined {
+  if (bytes.length > MAX_SCORE_BYTES) return undefined
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
+  const digits = /"sinkBlueScore"\s*:\s*"?(\d{1,15})\b/.exec(text)?.[1]
+  return digits === undefined ? undefined : Number(digits)
+}
 
 export function subscribe(options: SubscribeOptions): { close(): void } {
   const { upstreams, clock, watched, queue } = options
@@ -59,8 +71,14 @@ export function subscribe(options: SubscribeOptions): { close(): void } {
       case 'SinkBlueScoreChanged':
         queue.blueScore(bytes)
         options.onNotifications()
+        noteSink(bytes)
         break
     }
+  }
+
+  function noteSink(bytes: Uint8Array): void {
+    const blueScore = sinkScoreOf(bytes)
+    if (blueScore !== undefined) options.onSink(blueScore)
   }
 
   // All of them share one socket: the first one reports for the others.

@@ -1,0 +1,29 @@
+import type { ChainPlace } from '../store/chain.ts'
+
+const MAX_PLACES = 600
+/** Places closer together say the same. */
+const MIN_STEP_MS = 200
+
+/** Which chain block was the last one at which time, and below which one all blocks are known. */
+export function createTrail(first: ChainPlace | undefined) {
+  const places: { place: ChainPlace; atMs: number }[] = []
+  let seenTo = first
+  /** Not above what the subscribed node has told of its chain; nothing while it has told nothing. */
+  const at = (timeMs: number, sinkScore = Number.NEGATIVE_INFINITY): ChainPlace | undefined =>
+    places.findLast(({ atMs, place }) => atMs <= timeMs && place.blueScore <= sinkScore)?.place
+  return {
+    at,
+    seen(place: ChainPlace): void {
+      seenTo = place
+    },
+    add({ hash, blueScore }: ChainPlace, atMs: number): void {
+      const newest = places.at(-1)
+      if (newest !== undefined && atMs - newest.atMs < MIN_STEP_MS) return
+      places.push({ place: { hash, blueScore }, atMs })
+      if (places.length > MAX_PLACES) places.shift()
+    },
+    /** Where that is not known, a place as early as possible. */
+    before: (timeMs: number, sinkScore?: number): ChainPlace | undefined =>
+      at(timeMs, sinkScore) ?? seenTo ?? places[0]?.place,
+  }
+}
