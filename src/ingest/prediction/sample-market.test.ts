@@ -176,6 +176,19 @@ test('a book that was in doubt over a point of the grid is reported, even if it 
   assert.deepEqual(sampler.takeDoubts(), [], 'no point of the grid lies between')
 })
 
+test('a poll soon after the last row has a row of its own: the next one may come a minute later', () => {
+  const { sampler, samples, snapshot, receive } = setUp()
+  for (const timeMs of [10_100, 39_700, 84_800]) {
+    snapshot(timeMs, '0.4', 'poll')
+    receive(timeMs + 2_000)
+    sampler.tick(timeMs + 3_000)
+  }
+  assert.deepEqual(
+    samples.map(([timeMs]) => timeMs),
+    [10_500, 40_000, 85_000],
+  )
+})
+
 test('a book that is polled counts for the instants of its polls only', () => {
   const { sampler, samples, snapshot, receive } = setUp()
   snapshot(10_100, '0.4', 'poll')

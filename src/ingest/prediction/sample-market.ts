@@ -151,9 +151,9 @@ export class MarketSampler {
   #carryForward(toMs: number): void {
     if (this.#isDirty || !this.#isLive) return
     if (this.#polledGridMs !== undefined) {
-      // The next poll may come a little more than a minute after the last sample.
-      const isDue = this.#polledGridMs - this.#lastGridMs >= CARRY_FORWARD_MS / 2
-      if (isDue && this.#polledGridMs <= toMs) this.#take(this.#polledGridMs, true)
+      // Changed or not: the next poll may come a minute after this one.
+      if (this.#polledGridMs > this.#lastGridMs && this.#polledGridMs <= toMs)
+        this.#take(this.#polledGridMs, true)
       return
     }
     if (!Number.isFinite(this.#lastGridMs)) {
