@@ -93,8 +93,8 @@ export function startConnection(options: ConnectionOptions): Connection {
       renewal = Promise.withResolvers()
       const first = dial()
       let socket: VenueSocket | undefined = first
-      // After a loss, a successor that was on its way takes the place of the lost one.
-      while (socket !== undefined && (await socket.opened)) {
+      // After a loss, a successor that was on its way takes the place of the lost one, unless it was lost with it.
+      while (socket !== undefined && (await socket.opened) && serving === socket) {
         const openedMs = clock.now()
         const { reason, last } = await stay(socket)
         serving = undefined

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { manualClock } from '../../../test/fakes/manual-clock.ts'
+import { type ConnectionLimits, startConnection } from './connection.ts'
+import type { SocketRoute, VenueSocket } from './socket.ts'
+
+const LIMITS: ConnectionLimits = {
+  backoff: { baseMs: 1_000, capMs: 1_000 },
+  ...{ steadyAfterMs: 60_000, renewAfterMs: null, renewSpread: 0, handoverMs: 10_000, overlapMs: 5_000 },
+}
+
+function fakeSocket(onOpened: () => void) {
+  const [opened, ready, ended] = [
+    Promise.withResolvers<boolean>(),
+    Promise.withResolvers<boolean>(),
+    Promise.withResolvers<string>(),
+  ]
+  let isOpen = false
+  const end = (reason: string) => {
+    isOpen = false
+    opened.resolve(false)
+    ready.resolve(false)
+    ended.resolve(reason)
+  }
+  return {
+    open() {
+      isOpen = true
+      onOpened()
+      opened.resolve(true)
+    },
+    end,
+    socket: {
+      ...{ opened: opened.promise, ready: ready.promise, ended: ended.promise },
+      ...{ accepted: true, isProven: true, lostSinceMs: 0, wasSilent: false },
+      get isOpen() {
+        return isOpen
+      },
+      ...{ cut: end, close: end },
+    } as unknown as VenueSocket,
+  }
+}
+
+test('a successor that is lost together with its predecessor is dialled again after a pause', async () => {
+  const clock = manualClock(0)
+  const stop = new AbortController()
+  const sockets: ReturnType<typeof fakeSocket>[] = []
+  const events: string[] = []
+  const connection = startConnection({
+    ...{ route: {} as SocketRoute, clock, random: () => 1, limits: LIMITS, signal: stop.signal },
+    open(onOpened) {
+      const made = fakeSocket(onOpened)
+      sockets.push(made)
+      return made.socket
+    },
+    events: {
+      connected: () => events.push('connected'),
+      disconnected: (reason) => events.push(reason),
+      refused() {},
+      renewed: (reason) => events.push(reason),
+    },
+    whenReading: async () => {},
+  })
+  await turn()
+  sockets[0]?.open()
+  connection.renew('silent')
+  await turn()
+  sockets[1]?.open()
+  for (const { end } of sockets) end('cut')
+  await turn()
+  assert.deepEqual(events, ['connected', 'cut'])
+  assert.equal(sockets.length, 2, 'not dialled again at once')
+  assert.equal(connection.isUp, false)
+  clock.advance(1_001)
+  await turn()
+  sockets[2]?.open()
+  await turn()
+  assert.deepEqual(events, ['connected', 'cut', 'connected'])
+  stop.abort()
+  await connection.stopped
+})
