@@ -3,6 +3,7 @@
  * shortest schedule that still breaks it.
  */
 import { parseArgs } from 'node:util'
+import { Worker } from 'node:worker_threads'
 import { drawParts, PARTS } from './parts.ts'
 import { plantAll } from './plant.ts'
 import { createRandom } from './random.ts'
@@ -64,13 +65,32 @@ const hours = numberOf('hours', 0.1)
 const many = numberOf('many', 1)
 const first = numberOf('seed', 0)
 
-const run = (seed: number, schedule?: readonly ScheduledFault[]): Promise<Outcome> =>
-  simulate({
+/** A loop without end stops the time of the simulation too: another thread says which seed it is. */
+const MAX_SECONDS = Math.max(300, 150 * hours)
+const watch = new Worker(
+  `const { parentPort } = require('node:worker_threads')
+   const { writeSync } = require('node:fs')
+   let timer
+   parentPort.on('message', (seed) => {
+     clearTimeout(timer)
+     timer = setTimeout(() => {
+       writeSync(1, 'BROKEN seed ' + seed + ': not over after ${MAX_SECONDS} seconds\\n')
+       process.kill(process.pid, 'SIGKILL')
+     }, ${MAX_SECONDS * 1_000})
+   })`,
+  { eval: true },
+)
+watch.unref()
+
+function run(seed: number, schedule?: readonly ScheduledFault[]): Promise<Outcome> {
+  watch.postMessage(seed)
+  return simulate({
     ...{ seed, hours, parts: partsOf(seed) },
     ...(schedule === undefined ? {} : { schedule }),
     ...(values.fault === undefined ? {} : { fault: values.fault }),
     ...(values.log && schedule === undefined ? { onLine: (line: string) => print(line) } : {}),
   })
+}
 
 async function explain({ seed, schedule, broken }: Outcome): Promise<void> {
   print(`seed ${seed} breaks law ${broken[0]}`)
