@@ -19,6 +19,7 @@ async function backfilled(
   mids: (request: HistoryRequest) => HistoryPage,
   isListed = true,
   before: readonly CoverageChange[] = [],
+  knownToMs = nowMs,
 ): Promise<string[]> {
   const store = await storesIn(':memory:', pacedClock(nowMs)).environment('test')
   for (const feed of [TRADES, CANDLES]) {
@@ -56,6 +57,7 @@ async function backfilled(
       coverage: store.coverage,
       tracker: { confirm: (feed) => void closed.push(feed.dataset) },
       listedMs: nowMs,
+      isKnownTo: (toMs) => toMs <= knownToMs,
       nowMs,
       signal: new AbortController().signal,
       onMarket() {},
@@ -87,6 +89,12 @@ test('trades wait for midpoints that cannot be requested for an hour, not for ev
 test('a gap stays where the list of markets has one that cannot be read: it may have been traded', async () => {
   const mids = ({ range }: HistoryRequest) => ({ observations: [], covered: range, missing: [] })
   assert.deepEqual(await backfilled(SOON_MS, mids, false), [])
+})
+
+test('a gap stays while the windows of its time are not listed: one of them may have been traded', async () => {
+  const mids = ({ range }: HistoryRequest) => ({ observations: [], covered: range, missing: [] })
+  assert.deepEqual(await backfilled(SOON_MS, mids, true, [], GAP.to - 1), [])
+  assert.deepEqual(await backfilled(SOON_MS, mids, true, [], GAP.to), ['trades', 'candles'])
 })
 
 test('a gap from before the first observation, of a refused trade, is not closed', async () => {

@@ -4,7 +4,7 @@
  *   gap ──▶ markets that ended since it began are listed ──▶ the trades of every market that could trade in it
  *            ──▶ all of them complete? observed · else the gap stays, and is tried again later
  *
- * A market that ended while nothing was recorded is requested too, whether or not it lies in a gap: nothing else shows
+ * A market that ended while nothing was recorded, or before it was listed, is requested too, whether or not it lies in a gap: nothing else shows
  * what was lost of it. Gaps of candles are closed with those of the trades where the venue still has the midpoints.
  */
 import type { Feed } from '../../core/feed.ts'
@@ -31,7 +31,7 @@ export interface BackfilledMarket {
   readonly traded: HistoryRange
   /** None of its trades is older. */
   readonly firstMs: number
-  /** It ended while nothing was recorded, or its past is not known: only its whole list is complete. */
+  /** It ended unrecorded or unlisted, or its past is not known: only its whole list is complete. */
   readonly needsOwnSweep: boolean
   /** The venue reports that nothing at all was traded. */
   readonly isUntraded: boolean
@@ -58,6 +58,8 @@ export interface BackfillTradesOptions {
   readonly tracker: Pick<CoverageTracker, 'confirm'>
   /** When the markets were last listed. */
   readonly listedMs: number
+  /** Whether the list has every market that runs before an instant. */
+  readonly isKnownTo: (toMs: number) => boolean
   readonly nowMs: number
   readonly signal: AbortSignal
   readonly onMarket: (market: MarketInput) => void
@@ -72,7 +74,8 @@ export async function backfillTrades(options: BackfillTradesOptions): Promise<nu
   // A refused trade from before the first observation is a gap there. Closed, it would be the first observation, and the
   // time up to the next one a gap of ours, though its markets were never followed.
   const startMs = gaps.findLast(({ reason }) => reason === 'before_start')?.to ?? 0
-  const ended = gaps.filter(({ from, to }) => from >= startMs && to < lastMs && to < options.listedMs)
+  const isListed = (toMs: number) => toMs < options.listedMs && options.isKnownTo(toMs)
+  const ended = gaps.filter(({ from, to }) => from >= startMs && to < lastMs && isListed(to))
   let closed = 0
   // A gap that stays open because a trade cannot be stored must not block the others.
   const first = ended.length <= GAPS_AT_ONCE ? 0 : Math.floor(nowMs / LOOK_MS) % ended.length

@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { manualClock } from '../../../test/fakes/manual-clock.ts'
 import { storesIn } from '../../../test/fakes/stores.ts'
 import type { Feed } from '../../core/feed.ts'
+import { INTERVAL_MS } from '../../core/interval.ts'
 import { createLogger } from '../../kit/log.ts'
 import { polymarketPlan as plan } from '../../venues/polymarket/plan.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
@@ -16,8 +17,8 @@ import type { MarketRecorder } from './record-market.ts'
 const at = (text: string) => Date.parse(`2026-11-15T${text}Z`)
 const START_MS = at('12:00:00')
 
-async function setUp(t: TestContext, markets: MarketRecorder[] = []) {
-  const clock = manualClock(START_MS)
+async function setUp(t: TestContext, markets: MarketRecorder[] = [], startMs = START_MS) {
+  const clock = manualClock(startMs)
   const store = await storesIn(':memory:', clock).environment('test')
   t.after(() => store.close())
   const writer = createRowWriter({
@@ -36,8 +37,8 @@ async function setUp(t: TestContext, markets: MarketRecorder[] = []) {
     markets: () => markets,
   })
   for (const { channels } of feeds)
-    for (const channel of channels) if (/^(trades|book)/.test(channel)) tracker.up(channel, START_MS)
-  let nowMs = START_MS
+    for (const channel of channels) if (/^(trades|book)/.test(channel)) tracker.up(channel, startMs)
+  let nowMs = startMs
   /** The lists answer all the time. */
   function run(toMs: number): void {
     for (; nowMs <= toMs; nowMs += 1_000) {
@@ -47,14 +48,19 @@ async function setUp(t: TestContext, markets: MarketRecorder[] = []) {
   }
   async function gaps(feed: Feed, toMs: number): Promise<string[]> {
     await writer.flush()
-    const found = (await store.coverage.read([feed], at('12:00:01'), toMs)).gaps
+    const found = (await store.coverage.read([feed], startMs + 1_000, toMs)).gaps
     return found.map(({ from, to, reason }) =>
       [new Date(from).toISOString().slice(11, 19), new Date(to).toISOString().slice(11, 19), reason].join(
         ' ',
       ),
     )
   }
-  return { windows, run, gaps }
+  /** All windows that end after the start, up to one. */
+  function lists(type: '5m' | '15m', toMs: number): void {
+    for (let endMs = START_MS + INTERVAL_MS[type]; endMs <= toMs; endMs += INTERVAL_MS[type])
+      windows.knows(type, endMs)
+  }
+  return { windows, lists, run, gaps }
 }
 
 const BOOKS = snapshotFeed(plan, 'BTC', '5m')
@@ -63,19 +69,42 @@ const TRADES = feedOf('trades', 'predmkt_a', 'BTC')
 const CANDLES = candleFeed('predmkt_a', 'BTC', '5m')
 
 test('a window without a listed successor is followed by a gap of books, trades and candles, until one is listed', async (t) => {
-  const { windows, run, gaps } = await setUp(t)
-  windows.knows('5m', at('12:05:00'))
-  windows.knows('15m', at('13:00:00'))
+  const { windows, lists, run, gaps } = await setUp(t)
+  lists('5m', at('12:05:00'))
+  lists('15m', at('13:00:00'))
   run(at('12:06:59'))
   assert.equal(windows.unlisted, 0)
   run(at('12:09:00'))
   for (const feed of [BOOKS, TRADES, CANDLES])
     assert.deepEqual(await gaps(feed, at('12:09:00')), ['12:05:00 12:09:00 not_observed'], feed.dataset)
   assert.deepEqual(await gaps(OTHER_BOOKS, at('12:09:00')), [])
-  windows.knows('5m', at('12:20:00'))
+  lists('5m', at('12:20:00'))
   run(at('12:12:00'))
   assert.deepEqual(await gaps(BOOKS, at('12:12:00')), ['12:05:00 12:09:01 not_observed'])
   assert.equal(windows.unlisted, 1)
+})
+
+test('a window that was over before it was listed is a gap, however short the rest of it was at the start', async (t) => {
+  const { windows, lists, run, gaps } = await setUp(t, [], at('12:04:00'))
+  windows.knows('5m', at('12:00:00'))
+  lists('15m', at('13:00:00'))
+  run(at('12:05:30'))
+  assert.ok(windows.isKnownTo(at('12:00:00')) && !windows.isKnownTo(at('12:04:00')))
+  windows.knows('5m', at('12:10:00'))
+  run(at('12:08:00'))
+  assert.ok(windows.isKnownTo(at('12:04:00')))
+  for (const feed of [BOOKS, TRADES, CANDLES])
+    assert.deepEqual(await gaps(feed, at('12:08:00')), ['12:04:01 12:05:32 not_observed'], feed.dataset)
+  assert.deepEqual(await gaps(OTHER_BOOKS, at('12:08:00')), [])
+  assert.equal(windows.unlisted, 1)
+})
+
+test('so is one that was left out of a list that has its successor', async (t) => {
+  const { windows, lists, run, gaps } = await setUp(t)
+  for (const end of ['12:05:00', '12:15:00']) windows.knows('5m', at(end))
+  lists('15m', at('13:00:00'))
+  run(at('12:14:00'))
+  assert.deepEqual(await gaps(TRADES, at('12:14:00')), ['12:05:00 12:10:02 not_observed'])
 })
 
 test('a window that is listed after it began has a gap from its beginning on, though its book is there at once', async (t) => {
@@ -95,8 +124,8 @@ test('a window that is listed after it began has a gap from its beginning on, th
 })
 
 test('a duration that is never listed has no books to cover; trades and candles of the others have no gap', async (t) => {
-  const { windows, run, gaps } = await setUp(t)
-  windows.knows('15m', at('13:00:00'))
+  const { lists, run, gaps } = await setUp(t)
+  lists('15m', at('13:00:00'))
   run(at('12:10:00'))
   assert.deepEqual(await gaps(BOOKS, at('12:10:00')), ['12:00:01 12:10:00 not_observed'])
   for (const feed of [OTHER_BOOKS, TRADES, CANDLES, snapshotFeed(plan, 'BTC', '1h')])
@@ -104,9 +133,9 @@ test('a duration that is never listed has no books to cover; trades and candles 
 })
 
 test('a window that ended before the start makes no gap of the time before it', async (t) => {
-  const { windows, run, gaps } = await setUp(t)
+  const { windows, lists, run, gaps } = await setUp(t)
   windows.knows('5m', at('09:00:00'))
-  windows.knows('15m', at('13:00:00'))
+  lists('15m', at('13:00:00'))
   run(at('12:01:59'))
   assert.deepEqual(await gaps(BOOKS, at('12:01:59')), [])
 })

@@ -9,8 +9,11 @@
  *   of a duration that was listed is over         ──▶ snapshots of the duration, trades and candles have a gap
  *   the catalogue answers, and lists no successor
  *   of a window that must have one                ──▶ the same; snapshots alone where none was ever listed
+ *   a window begins, and the one before it was
+ *   never listed                                  ──▶ the same, as soon as it begins
  */
 import type { Feed } from '../../core/feed.ts'
+import { candleStart, INTERVAL_MS, storedInterval } from '../../core/interval.ts'
 import { MARKET_TYPES, type MarketType } from '../../core/rows/market.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import { gridOf } from '../shared/sample-grid.ts'
@@ -43,6 +46,9 @@ export function checkWindows(options: {
   const { symbol, tracker } = options
   /** Per duration: until when windows are known. */
   const knownToMs = new Map<MarketType, number>()
+  /** Per endless duration: the listed windows by their start, and the first instant of which no window is listed. */
+  const listedStarts = new Map(options.endless.map((type) => [type, new Set<number>()]))
+  const listedToMs = new Map<MarketType, number>()
   let firstMs: number | undefined
   const lacking = new Set<MarketType>()
   let unlisted = 0
@@ -58,12 +64,23 @@ export function checkWindows(options: {
     return Math.max(knownMs, listedMs)
   }
 
-  /** Since when there should be a window of a duration, though the catalogue lists none. */
-  function unlistedSince(type: MarketType, atMs: number): number {
-    firstMs ??= atMs
-    const sinceMs = Math.max(knownToMs.get(type) ?? 0, firstMs)
-    const isLate = atMs - sinceMs > SUCCESSOR_WITHIN_MS
-    return isLate && options.endless.includes(type) ? sinceMs : Number.POSITIVE_INFINITY
+  /**
+   * Since when there should be a window of a duration, though the catalogue lists none. A window that is listed late is
+   * requested as a whole; one that was over before it was listed is not, so its time is lost once the next one runs.
+   */
+  function unlistedSince(type: MarketType, atMs: number, nowMs: number): number {
+    const starts = listedStarts.get(type)
+    if (starts === undefined) return Number.POSITIVE_INFINITY
+    const interval = storedInterval(type)
+    let sinceMs = listedToMs.get(type) ?? nowMs
+    while (starts.has(candleStart(sinceMs, interval)))
+      sinceMs = candleStart(sinceMs, interval) + INTERVAL_MS[interval]
+    for (const startMs of starts)
+      if (startMs + INTERVAL_MS[interval] < Math.min(sinceMs, atMs)) starts.delete(startMs)
+    const runningMs = candleStart(atMs, interval)
+    const isOver = runningMs > sinceMs && starts.has(runningMs)
+    listedToMs.set(type, isOver ? atMs : sinceMs)
+    return isOver || atMs - sinceMs > SUCCESSOR_WITHIN_MS ? sinceMs : Number.POSITIVE_INFINITY
   }
 
   /** Records the gaps of books that turned out to be wrong; gives since when a duration lacks one, where it does. */
@@ -97,17 +114,27 @@ export function checkWindows(options: {
     },
     /** There is a market of this duration, and it ends then. */
     knows(type: MarketType | null, endMs: number) {
-      if (type !== null) knownToMs.set(type, Math.max(knownToMs.get(type) ?? 0, endMs))
+      if (type === null) return
+      knownToMs.set(type, Math.max(knownToMs.get(type) ?? 0, endMs))
+      const interval = storedInterval(type)
+      // By its middle: a venue may open and close a window some seconds from the full minute.
+      listedStarts.get(type)?.add(candleStart(endMs - INTERVAL_MS[interval] / 2, interval))
     },
+    /**
+     * Whether windows are known up to an instant, of every duration that the venue has. While they are not, one that it
+     * does not list may be traded.
+     */
+    isKnownTo: (toMs: number) => options.endless.every((type) => (knownToMs.get(type) ?? toMs) >= toMs),
     judge(nowMs: number, listedMs: number) {
       const atMs = nowMs - SAMPLE_GRACE_MS
+      firstMs ??= atMs
       const brokenSince = lookAtBooks(atMs)
       let unseenMs = Number.POSITIVE_INFINITY
       let isDown = false
       for (const type of MARKET_TYPES) {
         const key = windowsKey(symbol, type)
         const blindMs = blindSince(type, listedMs, atMs)
-        const unlistedMs = unlistedSince(type, atMs)
+        const unlistedMs = unlistedSince(type, atMs, nowMs)
         if (blindMs < Number.POSITIVE_INFINITY) isDown = true
         else if (unlistedMs === Number.POSITIVE_INFINITY) lacking.delete(type)
         else if (!lacking.has(type)) {

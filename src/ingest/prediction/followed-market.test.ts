@@ -10,6 +10,7 @@ const NOW_MS = STARTED_MS + 2 * HOUR_MS
 
 const market = (fromMs: number, toMs: number, more: Partial<MarketProgress> = {}): MarketProgress => ({
   window: { startMs: STARTED_MS + fromMs, endMs: STARTED_MS + toMs },
+  isListedLate: false,
   isReady: true,
   isRestored: true,
   isSwept: false,
@@ -44,6 +45,15 @@ test('so does a running market whose past could not be requested', () => {
   const running = market(-HOUR_MS, 3 * HOUR_MS, { isRestored: false })
   assert.ok(needsOwnSweep(running, STARTED_MS))
   assert.equal(finalMs([running]), STARTED_MS - HOUR_MS - MINUTE_MS)
+})
+
+test('so does a market that was over before it was listed, in the very first run too', () => {
+  const late = market(0, HOUR_MS, { isListedLate: true })
+  assert.ok(needsOwnSweep(late, STARTED_MS))
+  for (const hasEarlierRun of [true, false]) {
+    assert.equal(finalMs([late], { hasEarlierRun }), STARTED_MS - MINUTE_MS)
+    assert.equal(finalMs([{ ...late, isSwept: true }], { hasEarlierRun }), NOW_MS - 16 * MINUTE_MS)
+  }
 })
 
 test('the very first run waits for nothing that was traded before it', () => {

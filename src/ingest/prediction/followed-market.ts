@@ -22,6 +22,8 @@ const TRADES_FINAL_AFTER_MS = 16 * 60_000
 
 export interface MarketProgress {
   readonly window: MarketWindow
+  /** It was listed only after its end, so the venue's own sweeps may not know it. */
+  readonly isListedLate: boolean
   /** What an earlier run stored and the venue listed is counted. */
   isReady: boolean
   /** What was traded before this run is known. */
@@ -36,9 +38,11 @@ export interface FollowedMarket extends MarketProgress {
   ready: Promise<void>
 }
 
-/** It ended while nothing was recorded, or its past could not be requested: only its own sweep is complete. */
-export const needsOwnSweep = ({ window, isRestored }: MarketProgress, startedMs: number): boolean =>
-  window.endMs < startedMs || !isRestored
+/** It ended unrecorded or unlisted, or its past could not be requested: only its own sweep is complete. */
+export const needsOwnSweep = (
+  { window, isListedLate, isRestored }: MarketProgress,
+  startedMs: number,
+): boolean => window.endMs < startedMs || isListedLate || !isRestored
 
 /** Whether its recorder is no longer needed. */
 export const isDone = ({ window, isReady, isSwept }: MarketProgress, nowMs: number): boolean =>
@@ -56,10 +60,13 @@ export function tradesFinalMs(state: {
   readonly firstTradeMs: (window: MarketWindow) => number
 }): number {
   const { startedMs, nowMs } = state
-  const unswept = (state.hasEarlierRun ? [...state.markets] : [])
+  const unswept = [...state.markets]
     .filter(
       (market) =>
-        needsOwnSweep(market, startedMs) && !market.isSwept && nowMs < market.window.endMs + SWEPT_WITHIN_MS,
+        (state.hasEarlierRun || market.isListedLate) &&
+        needsOwnSweep(market, startedMs) &&
+        !market.isSwept &&
+        nowMs < market.window.endMs + SWEPT_WITHIN_MS,
     )
     .map(({ window }) => state.firstTradeMs(window))
   return Math.max(0, Math.min(nowMs - TRADES_FINAL_AFTER_MS, state.sweptToMs, ...unswept))

@@ -24,6 +24,7 @@ import {
   followedRange,
   isListedWithAll,
   isRunning,
+  lastTradeMs,
   mayHaveRows,
   SAMPLE_BEFORE_MS,
 } from './market-times.ts'
@@ -93,6 +94,8 @@ class SymbolMarkets implements MarketsRecorder {
   #nextBackfillMs = 0
   #shownMs = 0
   #finalizedMs = 0
+  /** All trades before this were final at some time. */
+  #finalMs = 0
 
   constructor(parts: SymbolMarketsParts) {
     const { plan, symbol, store, writer, tracker, clock, signal } = parts
@@ -217,13 +220,15 @@ class SymbolMarkets implements MarketsRecorder {
     if (nowMs - this.#finalizedMs < FINALIZE_EVERY_MS) return
     this.#finalizedMs = nowMs
     if (this.#hasListed && this.#hasUnresolved) await this.#endedCandles.close(nowMs)
+    const tradesMs = this.#tradesFinalMs(nowMs)
+    this.#finalMs = Math.max(this.#finalMs, tradesMs)
     finalizeMarkets({
       plan,
       symbol,
       writer,
       series: store.series,
       nowMs,
-      tradesMs: this.#tradesFinalMs(nowMs),
+      tradesMs,
       closedTo: this.#endedCandles.closedTo,
     })
     await clock.sleep(SECOND_MS, signal)
@@ -259,10 +264,16 @@ class SymbolMarkets implements MarketsRecorder {
         this.#emptyTrades += 1
       },
     })
-    const hasPast = mayHaveRows(plan, recorder, { startedMs: this.#startedMs, nowMs: clock.now() })
+    const nowMs = clock.now()
+    const hasPast = mayHaveRows(plan, recorder, { startedMs: this.#startedMs, nowMs })
     const followed: FollowedMarket = {
       recorder,
       window: recorder,
+      // One that is listed again for an old gap was swept before.
+      isListedLate:
+        recorder.endMs >= this.#startedMs &&
+        recorder.endMs < nowMs &&
+        lastTradeMs(plan, recorder) > this.#finalMs,
       ready: Promise.resolve(),
       isReady: !hasPast,
       isRestored: !hasPast,
@@ -338,6 +349,7 @@ class SymbolMarkets implements MarketsRecorder {
         coverage: store.coverage,
         tracker,
         listedMs,
+        isKnownTo: (toMs) => this.#windows.isKnownTo(toMs),
         nowMs,
         signal,
         onMarket: (market) => this.#receivedMarket(market),
