@@ -4,8 +4,9 @@
  *   gap ──▶ markets that ended since it began are listed ──▶ the trades of every market that could trade in it
  *            ──▶ all of them complete? observed · else the gap stays, and is tried again later
  *
- * A market that ended while nothing was recorded, or before it was listed, is requested too, whether or not it lies in a gap: nothing else shows
- * what was lost of it. Gaps of candles are closed with those of the trades where the venue still has the midpoints.
+ * A market that ended while nothing was recorded, or before it was listed, is requested too, whether or not it lies in a
+ * gap: nothing else shows what was lost of it. Gaps of candles are closed with those of the trades where the venue still
+ * has the midpoints.
  */
 import type { Feed } from '../../core/feed.ts'
 import type { MarketInput } from '../../core/rows/market.ts'
