@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { AggregateTradeObservation, CandleObservation, OpenInterestObservation } from './observation.ts'
-import { knowsMore } from './witness.ts'
+import type {
+  AggregateTradeObservation,
+  BestBidAskObservation,
+  CandleObservation,
+  ExchangeBookObservation,
+  OpenInterestObservation,
+} from './observation.ts'
+import { isOutdated, knowsMore } from './witness.ts'
 
 const base = {
   source: 'cexa',
@@ -44,4 +50,15 @@ test('a channel with times only is behind by more than the slack', () => {
 test('a channel that never spoke is behind whatever the venue has', () => {
   assert.equal(knowsMore({ newestMs: 1, newestId: null }, undefined, 0), true)
   assert.equal(knowsMore({ newestMs: null, newestId: null }, undefined, 0), false)
+})
+
+test('an answer that is older than what the channel sent says nothing about its silence', () => {
+  const quote = { ...base, kind: 'best_bid_ask', updateId: 7, bid: null, ask: null } as BestBidAskObservation
+  assert.equal(isOutdated({ newestMs: null, newestId: 6 }, quote), true)
+  assert.equal(isOutdated({ newestMs: null, newestId: 7 }, quote), false)
+  const book = { ...base, kind: 'exchange_book', bids: [], asks: [] } as unknown as ExchangeBookObservation
+  assert.equal(isOutdated({ newestMs: 999, newestId: null }, book), true)
+  assert.equal(isOutdated({ newestMs: null, newestId: null }, book), true)
+  assert.equal(isOutdated({ newestMs: 1_000, newestId: null }, book), false)
+  assert.equal(isOutdated({ newestMs: 1, newestId: null }, undefined), false)
 })

@@ -24,3 +24,15 @@ export function knowsMore(witness: Witness, last: DataObservation | undefined, s
   }
   return newestMs !== null && newestMs > last.venueTimeMs + slackMs
 }
+
+/**
+ * Whether the witness is older than what the channel has sent: an answer of an earlier time says nothing about the
+ * silence. Of the other kinds the venue's own answers prove later on that nothing is missing.
+ */
+export function isOutdated({ newestMs, newestId }: Witness, last: DataObservation | undefined): boolean {
+  if (last?.kind === 'best_bid_ask' && newestId !== null && last.updateId !== null)
+    return newestId < last.updateId
+  if (last?.kind === 'best_bid_ask' || last?.kind === 'exchange_book')
+    return newestMs === null || newestMs < last.venueTimeMs
+  return false
+}

@@ -3,7 +3,8 @@
  * independent request to the venue (the witness) decides.
  *
  *   stale ──▶ request the witness ──▶ it knows more, or cannot answer ──▶ failed since the last data, reconnect
- *                 ▲    ╰────────▶ it knows nothing new ──▶ a quiet market
+ *                 ▲    ├────────▶ it knows nothing new ──▶ a quiet market
+ *                 │    ╰────────▶ it knows less than was received ──▶ no verdict
  *                 ╰── after a growing pause, until data arrives ──╯
  *
  * Of quotes and books nothing can be requested afterwards: where data comes before the first verdict, their silence was a
@@ -23,7 +24,7 @@ import type { GapReason } from '../../store/coverage.ts'
 import { type Channel, channelKey, type Topic } from '../../venues/channel.ts'
 import type { DataObservation, StaleObservation } from '../../venues/observation.ts'
 import type { LiveSession, Venue } from '../../venues/venue.ts'
-import { knowsMore } from '../../venues/witness.ts'
+import { isOutdated, knowsMore } from '../../venues/witness.ts'
 
 const SLACK_MS = 5_000
 const ASK_WITHIN_MS = 20_000
@@ -81,9 +82,9 @@ export function watchSilence(options: {
     for (;;) {
       const verdict = await ask(channel, last, watch)
       if (watch.aborted) return
-      stateOf(key).unjudged = undefined
-      if (verdict === 'quiet') {
-        counts.quiet += 1
+      if (verdict !== 'unknown') stateOf(key).unjudged = undefined
+      if (verdict === 'quiet' || verdict === 'unknown') {
+        if (verdict === 'quiet') counts.quiet += 1
         await clock.sleep(backoffCeilingMs(ASK_QUIET_AGAIN, quiet++), watch)
         continue
       }
@@ -105,7 +106,7 @@ export function watchSilence(options: {
     channel: Channel,
     last: DataObservation | undefined,
     watch: AbortSignal,
-  ): Promise<GapReason | 'quiet'> {
+  ): Promise<GapReason | 'quiet' | 'unknown'> {
     const late = new AbortController()
     const answered = new AbortController()
     clock.sleep(ASK_WITHIN_MS, answered.signal).then(
@@ -116,6 +117,7 @@ export function watchSilence(options: {
       const witness = await options.venue.witness(channel, { signal: AbortSignal.any([watch, late.signal]) })
       // There is no witness for this channel: the silence is all we know.
       if (witness === undefined) return 'not_observed'
+      if (isOutdated(witness, last)) return 'unknown'
       return knowsMore(witness, last, SLACK_MS) ? 'not_observed' : 'quiet'
     } catch (error) {
       if (watch.aborted) throw error
