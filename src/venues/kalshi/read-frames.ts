@@ -50,7 +50,10 @@ export interface FeedState {
   lastGapMs: number
   /** Sockets given up since the last book: a venue that is slow to answer gets slower when it is asked again. */
   cutsInVain: number
-  /** No numbered frame is missing until then, so a book that has not changed for long is right until then. */
+  /**
+   * The time of the last change of any book. No numbered frame is missing, so a book that has not changed for long is
+   * right until then. Replies and requested books prove nothing: they come even while changes do not.
+   */
   provenMs: number
 }
 
@@ -111,7 +114,7 @@ export function readFrame(
   const isWrongTime = timeMs !== undefined && isTime?.(timeMs, receivedMs, isChange) === false
   const read = isWrongTime ? refused('implausible') : readKind(feed, frame, receivedMs)
   const outcome = onUnreadable(feed, frame, read, receivedMs)
-  if (isNumbered && !isWrongTime) feed.provenMs = Math.max(feed.provenMs, timeMs ?? receivedMs)
+  if (isNumbered && isChange && !isWrongTime) feed.provenMs = Math.max(feed.provenMs, timeMs ?? receivedMs)
   return withLost(lost, outcome)
 }
 

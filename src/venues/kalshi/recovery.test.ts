@@ -371,6 +371,25 @@ test('a change that says it is a day late costs its book from now on, not a day 
   assert.deepEqual(live(), [A])
 })
 
+test('a book of another contract that comes while no changes do proves nothing', () => {
+  const { answer, delta, pass, snapshot, feed, now } = openFeed([A, B])
+  answer()
+  pass(5)
+  delta({})
+  const provenMs = now()
+  pass(10)
+  snapshot(B)
+  pass(5)
+  const lost = feed.disconnect(now()).flatMap((each) => (each.kind === 'book_lost' ? [each] : []))
+  assert.deepEqual(
+    lost.map(({ instrument, sinceMs }) => [instrument, sinceMs]),
+    [
+      [A, provenMs],
+      [B, provenMs + 10_000],
+    ],
+  )
+})
+
 test('a clock that differs from that of the venue is no delay', () => {
   const { answer, delta, pass, lost, now } = openFeed([A])
   answer()
