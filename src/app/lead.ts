@@ -87,18 +87,17 @@ function leadByLease(
   /** Resolves with the reason why the part has to stop; undefined when this process is asked to. */
   async function keepLease(fence: Fence, beginning: Promise<LedPart>): Promise<string | undefined> {
     let failure: unknown
-    const failed = beginning.then(
-      () => new Promise<never>(() => {}),
-      (error: unknown) => {
-        failure = error
-        return 'failed' as const
-      },
-    )
+    const failed = new AbortController()
+    beginning.catch((error: unknown) => {
+      failure = error
+      failed.abort()
+    })
+    const either = AbortSignal.any([stop.signal, failed.signal])
     let isAway = false
     for (let pauseMs = RENEW_MS; ; pauseMs = isAway ? RETRY_MS : RENEW_MS) {
       const awakeAtMs = elapsedMs(clock)
-      const paused = await Promise.race([pause(pauseMs).then(() => 'over' as const), failed])
-      if (paused === 'failed') {
+      await clock.sleep(pauseMs, either).catch(() => {})
+      if (failed.signal.aborted) {
         log.error({ err: failure, part }, 'a part could not begin')
         await pause(ASK_MS)
         return 'it could not begin'

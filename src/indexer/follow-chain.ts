@@ -38,6 +38,7 @@ const MAX_WAIT_MS = 1_000
 /** An answer with this many blocks has a successor. */
 const MORE_TO_COME = 100
 const RETRY = { baseMs: 100, capMs: 3_000 }
+const QUICK_TRIES = 3
 /** How long a lighter chain is taken for a node that is behind. */
 const PATIENCE_MS = 10_000
 /** Nodes that have just come up may not have read their own blocks yet. */
@@ -73,7 +74,10 @@ export async function followChain(options: FollowChainOptions): Promise<void> {
       if (signal.aborted) return
       options.onTrouble(error instanceof Error ? error.message : String(error))
       checkpoint = undefined
-      await wake.wait(backoffMs(RETRY, failures++, options.random), signal)
+      const pauseMs = backoffMs(RETRY, failures++, options.random)
+      // A node tells of its chain ten times a second: after some failures that is no reason to try again sooner.
+      if (failures <= QUICK_TRIES) await wake.wait(pauseMs, signal)
+      else await clock.sleep(pauseMs, signal).catch(() => {})
       continue
     }
     if (again) continue

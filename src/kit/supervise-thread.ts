@@ -33,11 +33,20 @@ export function superviseThread(options: {
   let thread: ThreadCalls<object> | undefined
   let attempt = 0
 
+  /** Why it ended; the system may also refuse to start it. */
+  async function runOnce(): Promise<Error | undefined> {
+    try {
+      thread = threadCalls<object>(file, { ...options, onEvent: onMessage, keepsProcess: true })
+      return await thread.ended
+    } catch (error) {
+      return error instanceof Error ? error : new Error(String(error))
+    }
+  }
+
   async function run(): Promise<void> {
     while (!stop.signal.aborted) {
       const startedMs = clock.now()
-      thread = threadCalls<object>(file, { ...options, onEvent: onMessage, keepsProcess: true })
-      const reason = await thread.ended
+      const reason = await runOnce()
       onEnd?.()
       if (stop.signal.aborted) return
       attempt = clock.now() - startedMs > STEADY_AFTER_MS ? 0 : attempt + 1

@@ -206,7 +206,11 @@ export function threadCalls<H extends Callable<H>>(file: URL, options: ThreadCal
       if (death !== undefined) return Promise.reject(death)
       if (closing !== undefined) return Promise.reject(new ThreadEndedError(`the ${name} is closed`))
       if (waiting.size >= MAX_CALLS) return Promise.reject(new Error(`too many calls wait for the ${name}`))
-      running ??= start()
+      try {
+        running ??= start()
+      } catch (cause) {
+        return Promise.reject(new ThreadEndedError(`the ${name} could not be started`, { cause }))
+      }
       const { worker } = running
       const id = nextId++
       return new Promise((resolve, reject) => {

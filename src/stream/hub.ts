@@ -5,6 +5,7 @@ import { createMatcher } from '../events/match.ts'
 import type { EventTail } from '../events/publish.ts'
 import { ActiveCounts } from '../kit/active-counts.ts'
 import { type Clock, runEvery } from '../kit/clock.ts'
+import { countFailures } from '../kit/count-failures.ts'
 import type { Logger } from '../kit/log.ts'
 import type { EventStore, StoredEvent } from '../store/events.ts'
 import { CLOSE_CODES, eventFrame, PING_MS } from './protocol.ts'
@@ -67,6 +68,7 @@ export function createStreamHub(deps: {
   const matcher = createMatcher<StreamSession>()
   const members = new Set<Member>()
   const perAccount = deps.connections ?? new ActiveCounts<string>()
+  const failed = countFailures(clock)
   let nextConnection = 1
   let closing = false
 
@@ -79,7 +81,10 @@ export function createStreamHub(deps: {
     attach: (session, selection) => matcher.add(session, selection),
     watch: deps.watch,
     clock,
-    onFault: (err) => log.error({ err }, 'the event log could not be read for a stream'),
+    onFault(err) {
+      const failures = failed()
+      if (failures > 0) log.error({ err, failures }, 'the event log could not be read for a stream')
+    },
   }
 
   /** Several events at once are one write per client. */

@@ -4,6 +4,7 @@ import type { Plan } from '../core/plan.ts'
 import { GAP_KIND, readGapEvent } from '../events/gap-event.ts'
 import type { EventSelection } from '../events/match.ts'
 import { filtersOf, parseSelection } from '../events/selection.ts'
+import { backoffMs } from '../kit/backoff.ts'
 import type { Clock } from '../kit/clock.ts'
 import { nextTurn } from '../kit/time-slices.ts'
 import type { EventStore, StoredEvent } from '../store/events.ts'
@@ -53,7 +54,7 @@ export interface SessionHost {
 const PAGE_EVENTS = 256
 const PAGE_BYTES = 256 * 1024
 const STALL_CHECK_MS = 10
-const RETRY_MS = 200
+const RETRY = { baseMs: 200, capMs: 5_000 }
 const MAX_WAITING_MESSAGES = 64
 const INTERNAL_ERROR = 1011
 
@@ -249,14 +250,17 @@ export class StreamSession {
   // From the log to live
 
   async #sync(sub: StreamSubscription): Promise<void> {
+    let failures = 0
     while (!this.#ended && !sub.ended) {
       // An embedded log is read in this thread, without a turn of its own: however long it is, others get theirs.
       await nextTurn()
       try {
         if (await this.#syncStep(sub)) return
+        failures = 0
       } catch (error) {
         this.#host.onFault(error)
-        await this.#host.clock.sleep(RETRY_MS)
+        // As many as there are subscribers try again at the same time.
+        await this.#host.clock.sleep(RETRY.baseMs + backoffMs(RETRY, failures++, Math.random))
       }
     }
   }

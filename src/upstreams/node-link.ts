@@ -7,7 +7,7 @@ import type { HeavyCalls } from './heavy-connections.ts'
 import { openLightConnections } from './light-connections.ts'
 import type { ConnectionKind, RpcMethod } from './methods.ts'
 import type { NodePorts } from './node-ports.ts'
-import type { OnAnswer, PendingCall } from './open-calls.ts'
+import { faultAnswer, type OnAnswer, type PendingCall } from './open-calls.ts'
 
 export interface NodeAddress {
   readonly name: string
@@ -77,7 +77,9 @@ export function linkNode(options: NodeLinkOptions): NodeLink {
   function askHeavy(method: RpcMethod, paramsText: string, onAnswer: OnAnswer): PendingCall {
     const stop = new AbortController()
     const { timeoutMs } = method
-    void heavy.call(address.name, method.name, paramsText, { timeoutMs, signal: stop.signal }).then(onAnswer)
+    heavy
+      .call(address.name, method.name, paramsText, { timeoutMs, signal: stop.signal })
+      .then(onAnswer, (error) => onAnswer(faultAnswer('closed', false, String(error))))
     return { cancel: () => stop.abort(CANCELLED) }
   }
 

@@ -12,7 +12,7 @@
 import { assertAddress } from '../core/chain/address.ts'
 import type { Network } from '../core/chain/network.ts'
 import { backoffMs } from '../kit/backoff.ts'
-import { runAfter } from '../kit/clock.ts'
+import { elapsedMs, runAfter } from '../kit/clock.ts'
 import { type ExactJson, parseExact } from '../kit/exact-json.ts'
 import { sliceMembers } from '../kit/json-slices.ts'
 import { choose, type NodeCandidate } from './choose.ts'
@@ -70,11 +70,15 @@ interface Connection {
   node: string
   socket: WrpcSocket
   inPlace: { events: Set<PlainEvent>; addresses: Set<string> }
+  /** Since when every subscription is in place. */
+  inPlaceAtMs?: number
 }
 
 const RECONNECT = { baseMs: 100, capMs: 3_000 }
 const SUBSCRIBE_TIMEOUT_MS = 5_000
 const NO_NODE_WAIT_MS = 1_000
+/** A node may take every subscription and fail at its first notification: only a connection that lasts is a good one. */
+const STEADY_AFTER_MS = 5_000
 
 export class NodeSubscriptions {
   readonly #options: NodeSubscriptionsOptions
@@ -182,6 +186,9 @@ export class NodeSubscriptions {
     }
     this.#options.onTrouble?.({ node: which.node, what: 'feed_lost', detail })
     const { clock, random } = this.#options.ports
+    const isSteady =
+      which.inPlaceAtMs !== undefined && elapsedMs(clock) - which.inPlaceAtMs >= STEADY_AFTER_MS
+    if (isSteady) this.#attempt = 0
     const waitMs = backoffMs(RECONNECT, this.#attempt++, random)
     clock.sleep(waitMs, this.#stop.signal).then(
       () => this.#connect(),
@@ -241,7 +248,7 @@ export class NodeSubscriptions {
       for (const event of change.events) mutate(at.inPlace.events, change.method, event)
       for (const address of change.addresses) mutate(at.inPlace.addresses, change.method, address)
     }
-    this.#attempt = 0
+    at.inPlaceAtMs ??= elapsedMs(this.#options.ports.clock)
     for (const entry of this.#entries) {
       if (entry.live) continue
       entry.live = true

@@ -39,7 +39,9 @@ export function createSubscriptionBook(deps: {
   const entries = new Map<string, Entry>()
   const all = new Map<string, SubscriptionRecord>()
   let version = -1
-  let reading: Promise<boolean> | undefined
+  let reading = Promise.resolve(false)
+  /** Behind the one that reads. */
+  let waiting: Promise<boolean> | undefined
 
   /** Many addresses take milliseconds: other work gets its turn before and after. */
   async function enter(record: SubscriptionRecord): Promise<() => void> {
@@ -101,10 +103,16 @@ export function createSubscriptionBook(deps: {
       return version
     },
     reload() {
-      // One after the other: a change written during a read is seen by the next one.
-      const next = (reading ?? Promise.resolve(false)).then(read, read)
-      reading = next
-      return next
+      // One after the other: a change written during a read is seen by the one that waits, for all who ask meanwhile.
+      const begin = () => {
+        waiting = undefined
+        return read()
+      }
+      if (waiting === undefined) {
+        waiting = reading.then(begin, begin)
+        reading = waiting
+      }
+      return waiting
     },
     close() {
       for (const entry of entries.values()) entry.withdraw()

@@ -61,6 +61,8 @@ export function createOutcomeWriter(deps: {
   }
 
   function written(): Promise<void> {
+    // With nothing to write it would end before it is kept, and be kept for ever.
+    if (writing === undefined && outcomes.length === 0) return Promise.resolve()
     writing ??= write()
     return writing
   }

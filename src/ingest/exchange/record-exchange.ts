@@ -8,11 +8,11 @@ import { candleStart } from '../../core/interval.ts'
 import type { MarketInput } from '../../core/rows/market.ts'
 import type { Source } from '../../core/source.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
+import { countFailures } from '../../kit/count-failures.ts'
 import type { EnvironmentStore } from '../../store/environment.ts'
 import type { Venue } from '../../venues/venue.ts'
 import { auditExchange } from '../audit/audit-exchange.ts'
 import type { BackfillPace } from '../shared/backfill-pace.ts'
-import { countFailures } from '../shared/count-failures.ts'
 import {
   type BackfillStep,
   COARSE_INTERVALS,

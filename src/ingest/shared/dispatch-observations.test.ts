@@ -103,8 +103,9 @@ test('a poll that answered covers the time up to it, and a frame that could not 
   assert.deepEqual(done(), ['answered', 'limit 3000'], 'or up to where the answer reaches')
   dispatch.take(control('observed_to', 10_000, { channel, toMs: 4_000 }))
   assert.deepEqual(done(), ['limit 4000', 'observed to 4000'], 'which may leave a silence one')
-  dispatch.take(control('damaged', 10_000, { channels: [channel] }))
-  assert.deepEqual(done(), ['doubt 9000 10001'])
+  for (const receivedMs of [10_000, 10_249])
+    dispatch.take(control('damaged', receivedMs, { channels: [channel] }))
+  assert.deepEqual(done(), ['doubt 9000 10250', 'doubt 9000 10250'], 'many frames are one doubt')
 })
 
 test('data that is ahead of our clock shows how far the clock of the venue is, unless its time is wrong', () => {

@@ -29,6 +29,7 @@ const MAX_TRANSIT_MS = 15_000
 const LIQUIDATION_TRANSIT_MS = 1_000
 /** An unreadable frame may have carried anything of this much time before it. */
 const DAMAGE_MS = 1_000
+const DOUBT_STEP_MS = 250
 /** Disconnects that we caused; all others count as the venue's. */
 const OWN_REASONS = /consumer too slow|replaced|stood still/
 
@@ -117,7 +118,7 @@ export class ObservationDispatch {
         return
       case 'damaged':
         for (const channel of observation.channels)
-          tracker.doubt(channelKey(channel), observation.receivedMs - DAMAGE_MS, observation.receivedMs + 1)
+          tracker.doubt(channelKey(channel), ...doubtOf(observation.receivedMs))
     }
   }
 
@@ -164,6 +165,12 @@ export class ObservationDispatch {
     ofKind?.set(observation.symbol, found)
     return found
   }
+}
+
+/** In whole steps: unreadable frames come by the hundred, and those of one step are one doubt. */
+function doubtOf(receivedMs: number): [fromMs: number, toMs: number] {
+  const endMs = (Math.floor(receivedMs / DOUBT_STEP_MS) + 1) * DOUBT_STEP_MS
+  return [endMs - DOUBT_STEP_MS - DAMAGE_MS, endMs]
 }
 
 /** The last data is older than the moment it arrived: what happened after it was missed. */

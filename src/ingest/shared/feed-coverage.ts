@@ -138,6 +138,7 @@ export class FeedCoverage implements TrackedFeed {
   doubt({ fromMs, toMs }: HistoryRange): boolean {
     const startMs = Math.max(fromMs, this.confirmedToMs)
     if (!this.covering || toMs <= startMs) return false
+    if (this.doubts.some((known) => known.fromMs <= startMs && known.toMs >= toMs)) return false
     this.writer.unobserved(this.feed, startMs, Math.min(toMs, this.coveredToMs))
     this.writer.gap(this.feed, startMs, toMs, 'not_observed')
     this.leaveOut({ fromMs: startMs, toMs })

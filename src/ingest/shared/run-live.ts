@@ -8,10 +8,10 @@
  */
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
+import { countFailures } from '../../kit/count-failures.ts'
 import type { Logger } from '../../kit/log.ts'
 import { type Channel, channelKey } from '../../venues/channel.ts'
 import type { LiveOptions, Venue } from '../../venues/venue.ts'
-import { countFailures } from './count-failures.ts'
 import { COVERAGE_MARGIN_MS, ObservationDispatch } from './dispatch-observations.ts'
 import type { LiveRecorder } from './live-recorder.ts'
 import type { CoverageTracker } from './track-coverage.ts'

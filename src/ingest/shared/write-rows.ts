@@ -61,6 +61,9 @@ interface RowWriterStats {
   readonly failure: string | null
 }
 
+/** Changes of coverage come without rows, too, as long as a venue sends what cannot be read. */
+const waitingIn = (batch: RowBatch) => batch.size + batch.changes.length
+
 export function createRowWriter(options: {
   store: Pick<EnvironmentStore, 'write' | 'coverage'>
   clock: Clock
@@ -73,7 +76,8 @@ export function createRowWriter(options: {
   const stop = new AbortController()
   const counts = { inserted: 0, corrected: 0, refused: 0 }
   let batch = new RowBatch()
-  let inFlight = 0
+  /** Of the batch that is being written: its rows, and all that is to be written. */
+  let inFlight = { rows: 0, all: 0 }
   let failure: string | null = null
   let flushing: Promise<void> | undefined
   let blocked: (() => void)[] = []
@@ -122,18 +126,18 @@ export function createRowWriter(options: {
     while (!batch.isEmpty) {
       const current = batch
       batch = new RowBatch()
-      inFlight = current.size
+      inFlight = { rows: current.size, all: waitingIn(current) }
       try {
         await write(current)
       } finally {
-        inFlight = 0
+        inFlight = { rows: 0, all: 0 }
         admit()
       }
     }
   }
 
   function admit(): void {
-    if (batch.size + inFlight >= MAX_WAITING_ROWS && !closed) return
+    if (waitingIn(batch) + inFlight.all >= MAX_WAITING_ROWS && !closed) return
     const waiting = blocked
     blocked = []
     for (const resume of waiting) resume()
@@ -185,13 +189,13 @@ export function createRowWriter(options: {
     },
     final: (feed, beforeMs) => void batch.changes.push({ feed, beforeMs }),
     async ready() {
-      while (batch.size + inFlight >= MAX_WAITING_ROWS && !closed)
+      while (waitingIn(batch) + inFlight.all >= MAX_WAITING_ROWS && !closed)
         await new Promise<void>((resolve) => blocked.push(resolve))
     },
     async flush() {
       while (!batch.isEmpty || flushing !== undefined) await flush()
     },
-    stats: () => ({ ...counts, waiting: batch.size + inFlight, failure }),
+    stats: () => ({ ...counts, waiting: batch.size + inFlight.rows, failure }),
     async close() {
       try {
         await this.flush()

@@ -123,8 +123,11 @@ async function isConfirmed(
     answered.catch(() => {})
     // The process that serves it would wait on.
     const { client } = await connect(address, searchPath)
-    await client.query('SELECT pg_cancel_backend($1::int)', [connection.pid])
-    client.end().catch(() => {})
+    try {
+      await client.query('SELECT pg_cancel_backend($1::int)', [connection.pid])
+    } finally {
+      client.end().catch(() => {})
+    }
     return false
   } finally {
     over.abort()

@@ -53,6 +53,10 @@ export function listen({ address, channel, onMessage, onConnected }: Listening):
         if (!isEnded) await client.query(`LISTEN ${channel}`)
       }
     } finally {
+      // Its end would cut the pause before the next connection.
+      client.removeAllListeners('end')
+      client.removeAllListeners('error')
+      client.on('error', () => {})
       client.end().catch(() => {})
     }
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Clock } from '../../kit/clock.ts'
+import type { Clock } from './clock.ts'
 import { countFailures } from './count-failures.ts'
 
 test('what fails every two seconds is said at once, and then once a minute with its number', () => {

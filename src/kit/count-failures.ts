@@ -1,4 +1,4 @@
-import { type Clock, elapsedMs } from '../../kit/clock.ts'
+import { type Clock, elapsedMs } from './clock.ts'
 
 const SAY_EVERY_MS = 60_000
 
