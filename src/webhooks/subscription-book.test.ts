@@ -44,3 +44,42 @@ test('subscriptions with very many addresses are read without holding the loop, 
   assert.equal(book.activeCount, SUBSCRIPTIONS - 1)
   assert.equal(book.all.has('wh_3'), false)
 })
+
+test('while a slow read runs, one more waits for all who ask, and sees what was changed meanwhile', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'tapeline-book-'))
+  const store = storesIn(folder).jobs('test')
+  t.after(async () => {
+    await store.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  let reads = 0
+  const answers: (() => void)[] = []
+  const slow = new Proxy(store, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name)
+      if (name !== 'subscriptionsVersion' || typeof value !== 'function')
+        return typeof value === 'function' ? value.bind(target) : value
+      return async () => {
+        reads += 1
+        await new Promise<void>((resolve) => answers.push(resolve))
+        return value.call(target)
+      }
+    },
+  })
+  const book = createSubscriptionBook({ store: slow, watch: () => () => {}, log: silentLog })
+  const asked = Array.from({ length: 50 }, () => book.reload())
+  await store.createSubscription(
+    {
+      ...{ id: 'wh_new', accountId: 'a', keyId: 'k', url: 'https://example.com', secret: 's', batch: false },
+      ...{ kinds: ['block_added'], addresses: [], createdAtMs: 1 },
+    },
+    10,
+  )
+  const release = setInterval(() => {
+    for (const answer of answers.splice(0)) answer()
+  }, 1)
+  await Promise.all([...asked, book.reload()])
+  clearInterval(release)
+  assert.ok(reads <= 3, `${reads} reads`)
+  assert.equal(book.all.has('wh_new'), true)
+})
