@@ -19,8 +19,8 @@ const SWEPT_AFTER_MS = 16 * 60_000
 export async function followUnresolvedMarkets(options: {
   plan: PredictionPlan
   symbol: AssetSymbol
-  venue: Venue
-  markets: MarketStore
+  venue: Pick<Venue, 'history'>
+  markets: Pick<MarketStore, 'list'>
   clock: Clock
   signal: AbortSignal
   onMarket: (market: MarketInput) => void
@@ -30,21 +30,23 @@ export async function followUnresolvedMarkets(options: {
 }): Promise<void> {
   const { plan, symbol, venue, clock, signal } = options
   const startedMs = clock.now()
-  let fromMs = await firstUnresolved(options.markets, plan, symbol, startedMs)
-  if (fromMs === undefined) options.onListed()
-  else fromMs -= SWEPT_AFTER_MS
+  const { newestEndMs, unresolved } = await readStored(options.markets, plan, symbol, startedMs)
+  if (newestEndMs === undefined) options.onListed()
+  let fromMs = newestEndMs === undefined ? undefined : firstEnd(unresolved, newestEndMs) - SWEPT_AFTER_MS
   while (fromMs !== undefined && !signal.aborted && clock.now() < startedMs + MARKETS_BACK_MS) {
     try {
       const range = { fromMs, toMs: startedMs + MARGIN_MS }
-      let nextMs: number | undefined
       for await (const page of venue.history({ topic: 'markets', symbol, range }, { signal })) {
         for (const observation of page.observations) {
           if (observation.kind !== 'market') continue
           options.onMarket(observation.market)
-          nextMs = unresolvedFrom(observation.market, nextMs)
+          const { marketId, status, endTime } = observation.market
+          if (status === 'resolved' || endTime == null) unresolved.delete(marketId)
+          else unresolved.set(marketId, endTime)
         }
       }
-      fromMs = nextMs
+      // One that an answer leaves out still has no winner: it is requested again.
+      fromMs = unresolved.size === 0 ? undefined : firstEnd(unresolved)
       options.onListed()
     } catch (error) {
       if (signal.aborted) return
@@ -54,24 +56,27 @@ export async function followUnresolvedMarkets(options: {
   }
 }
 
-function unresolvedFrom(market: MarketInput, soFarMs: number | undefined): number | undefined {
-  if (market.status === 'resolved' || market.endTime == null) return soFarMs
-  return Math.min(soFarMs ?? market.endTime, market.endTime)
-}
+/** Ends of markets by id. */
+type Unresolved = Map<string, number>
 
-/** The end of the oldest market without a winner, or of the newest one that has one; undefined where none is stored. */
-async function firstUnresolved(
-  markets: MarketStore,
+const firstEnd = (unresolved: Unresolved, endMs = Number.POSITIVE_INFINITY) =>
+  Math.min(endMs, ...unresolved.values())
+
+/** The end of the newest market that has ended (undefined where none is stored), and all of a day without a winner. */
+async function readStored(
+  markets: Pick<MarketStore, 'list'>,
   plan: PredictionPlan,
   symbol: AssetSymbol,
   nowMs: number,
-): Promise<number | undefined> {
-  let firstMs: number | undefined
+): Promise<{ newestEndMs: number | undefined; unresolved: Unresolved }> {
+  let newestEndMs: number | undefined
+  const unresolved: Unresolved = new Map()
   for await (const row of scanMarkets(markets, { source: plan.source, symbol })) {
     const endMs = row.end_time === null ? Number.POSITIVE_INFINITY : Date.parse(row.end_time)
     if (endMs > nowMs) continue
-    if (endMs < nowMs - MARKETS_BACK_MS) return firstMs
-    if (firstMs === undefined || row.status !== 'resolved') firstMs = endMs
+    if (endMs < nowMs - MARKETS_BACK_MS) break
+    newestEndMs ??= endMs
+    if (row.status !== 'resolved') unresolved.set(row.market_id, endMs)
   }
-  return firstMs
+  return { newestEndMs, unresolved }
 }

@@ -1,0 +1,54 @@
+/** Which markets of an earlier run are requested again, and until when. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { storesIn } from '../../../test/fakes/stores.ts'
+import { pacedClock } from '../../../test/predictions/paced-clock.ts'
+import type { MarketInput } from '../../core/rows/market.ts'
+import { VENUES } from '../../venues/list.ts'
+import type { HistoryPage, HistoryRequest } from '../../venues/venue.ts'
+import { followUnresolvedMarkets } from './follow-unresolved-markets.ts'
+
+const START_MS = Date.parse('2026-11-15T10:06:00Z')
+const END_MS = Date.parse('2026-11-15T10:05:00Z')
+
+const market = (marketId: string, endTime: number, winner?: string): MarketInput => ({
+  ...{ marketId, source: 'predmkt_a', symbol: 'BTC', marketType: '5m', active: winner === undefined },
+  ...{ slug: marketId, question: 'Up or down?', startTime: endTime - 300_000, endTime },
+  ...(winner === undefined ? { status: 'closed' } : { status: 'resolved', winner }),
+})
+
+test('a market that an answer leaves out is requested until it has a winner', async () => {
+  const clock = pacedClock(START_MS, 10_000)
+  const store = await storesIn(':memory:', clock).environment('test')
+  const [older, newer] = [market('0xaa', END_MS - 300_000), market('0xbb', END_MS)]
+  await store.write({ markets: [older, newer] })
+  const answers = [
+    [market('0xaa', END_MS - 300_000, 'Up')],
+    [],
+    [newer],
+    [],
+    [market('0xbb', END_MS, 'Down')],
+  ]
+  const asked: number[] = []
+  const found: string[] = []
+  async function* history({ range }: HistoryRequest): AsyncGenerator<HistoryPage> {
+    asked.push(range.fromMs)
+    const observations = (answers.shift() ?? []).map((each) => ({
+      ...{ kind: 'market' as const, source: 'predmkt_a' as const, symbol: 'BTC' as const, market: each },
+      ...{ instrument: each.marketId, venueTimeMs: START_MS, receivedMs: START_MS, key: null },
+    }))
+    yield { observations, covered: range, missing: [] }
+  }
+  const following = followUnresolvedMarkets({
+    ...{ plan: VENUES.polymarket.plan, symbol: 'BTC', venue: { history }, markets: store.markets, clock },
+    signal: new AbortController().signal,
+    onMarket: ({ marketId, status }) => void found.push(`${marketId} ${status}`),
+    onListed() {},
+    onError: (error) => assert.fail(String(error)),
+  })
+  await clock.during(following)
+  await store.close()
+  assert.deepEqual(asked.slice(1), [END_MS, END_MS, END_MS, END_MS], 'not for what has a winner')
+  assert.equal(asked[0], END_MS - 300_000 - 16 * 60_000, 'sweeps may have waited')
+  assert.deepEqual(found, ['0xaa resolved', '0xbb closed', '0xbb resolved'])
+})
