@@ -35,6 +35,7 @@ async function startHub(): Promise<(count: number) => Promise<void>> {
     network: NETWORK,
     watch: () => () => {},
     clock: systemClock,
+    random: Math.random,
     log,
   })
   const [plan] = BUILT_IN_PLANS.map((known) => ({ ...known, streamConnections: 100_000 }))

@@ -67,7 +67,7 @@ export async function startDelivery(parts: EnvironmentParts, deps: DeliveryDeps)
   })
   shutdown.add(`${environment} webhooks`, () => webhooks.close())
   const hub = createStreamHub({
-    ...{ events, tail, network, watch, clock, log },
+    ...{ events, tail, network, watch, clock, random: Math.random, log },
     connections: parts.limits.active(`${environment} stream`),
   })
   shutdown.add(`${environment} stream`, () => hub.close())

@@ -51,7 +51,9 @@ async function setUp(t: TestContext, pingMs: number) {
       watching.now -= addresses.length
     }
   }
-  const hub = createStreamHub({ events, tail, network: NETWORK, watch, clock: systemClock, log, pingMs })
+  const hub = createStreamHub({
+    ...{ events, tail, network: NETWORK, watch, clock: systemClock, random: Math.random, log, pingMs },
+  })
   t.after(async () => {
     await hub.close()
     await tail.close()
@@ -130,6 +132,7 @@ test('while a client reads a long past, the thread gets its turns', async (t) =>
     tail: { seq: 50, listen: () => () => {} },
     network: NETWORK,
     watch: () => () => {},
+    random: Math.random,
     clock: systemClock,
     log: createLogger({ level: 'silent' }),
   })

@@ -59,6 +59,7 @@ export function createStreamHub(deps: {
   network: Network
   watch: (addresses: readonly string[]) => () => void
   clock: Clock
+  random: () => number
   log: Logger
   pingMs?: number
   /** Of accounts; counted here where it is left out. */
@@ -81,6 +82,7 @@ export function createStreamHub(deps: {
     attach: (session, selection) => matcher.add(session, selection),
     watch: deps.watch,
     clock,
+    random: deps.random,
     onFault(err) {
       const failures = failed()
       if (failures > 0) log.error({ err, failures }, 'the event log could not be read for a stream')

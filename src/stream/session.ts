@@ -48,6 +48,7 @@ export interface SessionHost {
   attach(session: StreamSession, selection: EventSelection): () => void
   watch(addresses: readonly string[]): () => void
   readonly clock: Clock
+  random(): number
   onFault(error: unknown): void
 }
 
@@ -260,7 +261,7 @@ export class StreamSession {
       } catch (error) {
         this.#host.onFault(error)
         // As many as there are subscribers try again at the same time.
-        await this.#host.clock.sleep(RETRY.baseMs + backoffMs(RETRY, failures++, Math.random))
+        await this.#host.clock.sleep(RETRY.baseMs + backoffMs(RETRY, failures++, this.#host.random))
       }
     }
   }

@@ -30,8 +30,11 @@ async function startStream(
   const { chain, events, close } = storesIn(':memory:').chain('test')
   const tail = await createEventTail({ clock: systemClock, store: events })
   const { clock = systemClock, pingMs } = options
-  const deps = { events, tail, network: NETWORK, watch: () => () => {}, clock, log: silentLog } as const
-  const hub = createStreamHub({ ...deps, ...(pingMs === undefined ? {} : { pingMs }) })
+  const deps = { events, tail, network: NETWORK, watch: () => () => {}, clock } as const
+  const hub = createStreamHub({
+    ...{ ...deps, random: Math.random, log: silentLog },
+    ...(pingMs === undefined ? {} : { pingMs }),
+  })
   const enter = async ({ search }: { search: string }): Promise<AdmittedStream> => {
     await options.beforeEntry
     const plan = planOf(new URLSearchParams(search).get('api_key') ?? '')

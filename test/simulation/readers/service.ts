@@ -120,6 +120,7 @@ export function startReaderService(options: ReaderServiceOptions) {
         network: READER_NETWORK,
         watch,
         clock,
+        random,
         log,
       })
       const streamGate = createStreamGate({ keys, authThrottle, clock })
