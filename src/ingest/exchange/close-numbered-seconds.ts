@@ -36,6 +36,8 @@ export function closeNumberedSeconds(
   const open = new Set<number>()
   /** Minutes that were closed with our own trades as all there were. */
   const whole = new Set<number>()
+  // Until it is known up to where trades are proven (record-symbol.ts).
+  tracker.limit(feed, 0)
 
   const secondOf = (timeMs: number) => Math.floor(timeMs / SECOND_MS) * SECOND_MS
 

@@ -31,11 +31,12 @@ function start() {
     seconds.show()
     return limitMs
   }
-  return { receive, unproven, limit }
+  return { receive, unproven, limit, firstLimitMs: limitMs }
 }
 
 test('nothing is claimed after the newest second that came closed', () => {
-  const { receive, unproven, limit } = start()
+  const { receive, unproven, limit, firstLimitMs } = start()
+  assert.equal(firstLimitMs, -START_MS)
   receive(0)
   receive(1_000)
   receive(2_000, false)

@@ -22,6 +22,7 @@ export function closeVenueSeconds(parts: SymbolParts): SecondCloser {
   let requestedToMs: number | undefined
   /** The end of the newest second that came closed. */
   let streamedToMs = 0
+  tracker.limit(feed, streamedToMs)
 
   async function requestSeconds(toMs: number): Promise<void> {
     const fromMs = Math.max(requestedToMs ?? toMs - MINUTE_MS, toMs - MAX_REQUEST_MS)

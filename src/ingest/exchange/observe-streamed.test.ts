@@ -87,3 +87,12 @@ test('liquidations are observed while candles or trades come over their socket',
   receive('best_bid_ask', 30_000)
   assert.deepEqual(coverTo(40_000), [`${feedName(LIQUIDATIONS)} 10000-19001`])
 })
+
+test('a socket that is lost before the first tick claims nothing', () => {
+  const { tracker, streamed, receive, coverTo } = tracked()
+  tracker.up(QUOTES, 1_000)
+  streamed.begins('best_bid_ask')
+  receive('best_bid_ask', 1_200)
+  tracker.failed(QUOTES, 1_900, 'venue_down')
+  assert.deepEqual(coverTo(5_000), [])
+})

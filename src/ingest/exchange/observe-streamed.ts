@@ -35,6 +35,8 @@ export function observeStreamed({ plan, symbol, tracker }: Pick<SymbolParts, 'pl
     newestMs: 0,
     isAwaited: streamed.topics.length > 0,
   }))
+  // A socket may be lost before the first tick: until then nothing is claimed.
+  for (const { feeds } of states) for (const feed of feeds) tracker.limit(feed, 0)
   const byKind = new Map<string, typeof states>()
   for (const state of states)
     for (const kind of Object.keys(state.lateMs)) byKind.set(kind, [...(byKind.get(kind) ?? []), state])

@@ -168,6 +168,9 @@ export class SymbolRecorder implements LiveRecorder {
   gap(topic: Topic, fromMs: number, toMs: number): void {
     if (topic === 'trades' && this.parts.plan.secondsFrom === 'trades') this.seconds.gap(fromMs, toMs)
     if (!Number.isFinite(fromMs)) return
+    this.loseDropped()
+    if (topic === 'candles') this.showMinutes()
+    if (topic === 'trades' || topic === 'aggregate_trades') this.seconds.show()
     if (topic === 'book') this.putBooks(this.books.cut(fromMs))
     if (topic === 'best_bid_ask') {
       this.parts.writer.put(this.feeds.ticker, this.ticker.cut(fromMs))
@@ -184,17 +187,16 @@ export class SymbolRecorder implements LiveRecorder {
 
   show(nowMs: number, receivedToMs: number): void {
     this.followTrades()
-    this.minutes.show()
+    this.showMinutes()
     this.seconds.show()
-    this.flow?.show(this.minutes.open())
-    this.lose(this.feeds.ticker, this.ticker.takeLost())
+    this.loseDropped()
     this.parts.writer.put(this.feeds.ticker, this.ticker.take(receivedToMs))
     this.derivatives.show(nowMs, receivedToMs)
     this.showStreamed()
   }
 
   sample(_nowMs: number, receivedToMs: number): void {
-    this.lose(this.feeds.snapshots, this.books.takeLost())
+    this.loseDropped()
     this.putBooks(this.books.sample(receivedToMs))
   }
 
@@ -244,6 +246,11 @@ export class SymbolRecorder implements LiveRecorder {
     if (plan.hasSnapshots) writer.final(this.feeds.snapshots, finalTo('exchange_book'))
     // Minutes come over the same socket.
     if (plan.hasLiquidations) writer.final(this.feeds.liquidations, finalTo('liquidation', 'candle'))
+  }
+
+  private showMinutes(): void {
+    this.minutes.show()
+    this.flow?.show(this.minutes.open())
   }
 
   private showStreamed(): void {
@@ -322,9 +329,13 @@ export class SymbolRecorder implements LiveRecorder {
     this.parts.tracker.lost(this.feeds.seconds, openMs, endMs, 'not_observed')
   }
 
-  /** Something was received, but could not wait until the store took it. */
-  private lose(feed: Feed, lost: { fromMs: number; toMs: number } | undefined): void {
-    if (lost !== undefined) this.parts.tracker.lost(feed, lost.fromMs, lost.toMs, 'not_observed')
+  /** What was received, but could not wait until the store took it: before anything after it is claimed. */
+  private loseDropped(): void {
+    const lose = (feed: Feed, lost: { fromMs: number; toMs: number } | undefined) => {
+      if (lost !== undefined) this.parts.tracker.lost(feed, lost.fromMs, lost.toMs, 'not_observed')
+    }
+    lose(this.feeds.ticker, this.ticker.takeLost())
+    lose(this.feeds.snapshots, this.books.takeLost())
   }
 
   private putBooks(rows: ReturnType<BookSampler['sample']>): void {

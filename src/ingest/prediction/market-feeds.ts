@@ -45,7 +45,8 @@ export function trackedMarketFeeds(plan: PredictionPlan, symbol: AssetSymbol): T
     ...(plan.hasOpenInterest
       ? COARSE_INTERVALS.map((interval) => ({
           feed: feedOf('open_interest', plan.source, symbol, interval),
-          channels: [key('open_interest')],
+          // Their sum is of all contracts that there are.
+          channels: [key('open_interest'), catalogueKey(symbol)],
         }))
       : []),
   ]

@@ -105,7 +105,7 @@ class SymbolMarkets implements MarketsRecorder {
     this.#restorer = createMarketRestorer(parts)
     this.#sampled = new SampledMarkets(this.#markets)
     this.#references = createReferencePrices(plan.usualSettlement)
-    this.#interest = recordOpenInterest({ plan, symbol, writer })
+    this.#interest = recordOpenInterest({ plan, symbol, startedMs: this.#startedMs, writer, tracker })
     this.#windows = checkWindows({
       symbol,
       endless: plan.endless,

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Feed, feedName } from '../../core/feed.ts'
+import { kalshiPlan as plan } from '../../venues/kalshi/plan.ts'
+import { feedOf } from '../shared/feeds.ts'
+import { catalogueKey, trackedMarketFeeds } from './market-feeds.ts'
+import { recordOpenInterest } from './record-open-interest.ts'
+
+const at = (text: string) => Date.parse(`2026-11-15T${text}Z`)
+const feed = (interval: '5m' | '15m') => feedName(feedOf('open_interest', plan.source, 'BTC', interval))
+
+function start() {
+  const lost: string[] = []
+  const put: string[] = []
+  const limits = new Map<string, number>()
+  const time = (ms: number) => new Date(ms).toISOString().slice(11, 23)
+  const interest = recordOpenInterest({
+    ...{ plan, symbol: 'BTC', startedMs: at('10:01:00') },
+    writer: { put: (of, rows) => void put.push(`${feedName(of)} ${rows.length}`) },
+    tracker: {
+      limit: (of: Feed, toMs) => void limits.set(feedName(of), toMs),
+      lost: (of, fromMs, toMs) => void lost.push(`${feedName(of)} ${time(fromMs)} ${time(toMs)}`),
+    },
+  })
+  interest.received('a', at('10:01:00'), '5')
+  interest.received('b', at('10:02:00'), '7')
+  const show = (text: string) => interest.show(at(text), () => ['a', 'b'])
+  return { show, lost, put, limit: () => limits.get(feed('5m')) }
+}
+
+test('no grid point is claimed before its rows are put', () => {
+  const { show, lost, put, limit } = start()
+  assert.equal(limit(), at('10:05:00'))
+  show('10:05:04')
+  assert.deepEqual([limit(), put], [at('10:05:00'), []])
+  show('10:05:05')
+  assert.deepEqual([limit(), put], [at('10:10:00'), [`${feed('5m')} 3`]])
+  assert.deepEqual(lost, [])
+})
+
+test('grid points that passed while the store failed are gaps', () => {
+  const { show, lost, put, limit } = start()
+  show('10:04:59')
+  show('10:21:00')
+  assert.deepEqual(
+    lost.filter((each) => each.startsWith(feed('5m')) || each.startsWith(feed('15m'))),
+    [`${feed('5m')} 10:05:00.000 10:20:00.001`, `${feed('15m')} 10:15:00.000 10:15:00.001`],
+  )
+  assert.equal(lost.length, 2, 'a longer interval has no grid point there')
+  assert.deepEqual([limit(), put], [at('10:25:00'), []])
+})
+
+test('it is observed only while it is known which contracts there are', () => {
+  const tracked = trackedMarketFeeds(plan, 'BTC').filter((each) => each.feed.dataset === 'open_interest')
+  assert.ok(tracked.length > 0)
+  for (const { channels } of tracked) assert.ok(channels.includes(catalogueKey('BTC')))
+})
