@@ -4,7 +4,7 @@ import { type CandleInterval, INTERVAL_MS } from '../../src/core/interval.ts'
 import type { CandleRow } from '../../src/core/rows/schemas.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
 import type { PredictionTruth, TrueMarket, TrueMarketTrade } from '../sandbox/prediction-truth.ts'
-import { readRows, sourceOf } from './compare.ts'
+import { idOf, readRows, sourceOf } from './compare.ts'
 
 const GRID_MS = 500
 /** Books are sampled from so long before the window on. */
@@ -55,7 +55,7 @@ export async function compareCandles(
   const earlyMs = market.venue === 'polymarket' ? FOLLOWED_BEFORE_MS : 0
   const firstMs = Math.max(about.fromMs, Math.floor((market.startMs - earlyMs) / stepMs + 1) * stepMs)
   const feed = { dataset: 'candles', source: sourceOf(market), symbol: market.symbol, interval } as const
-  const trades = truth.trades(market.name, about.fromMs, lastMs) ?? []
+  const trades = truth.trades(idOf(market), about.fromMs, lastMs) ?? []
   for (const [leg, instrument] of (market.tokens ?? [market.name]).entries()) {
     const rows = await readRows<CandleRow>(store, feed, [instrument], { from: about.fromMs, to: lastMs })
     const stored = new Map(rows.map((row) => [Date.parse(row.timestamp), row]))
@@ -144,7 +144,7 @@ function midsOf(
   let levels: string | undefined
   let before: number | null | undefined
   for (let atMs = firstMs - 2 * GRID_MS; atMs < openMs + stepMs && atMs <= market.endMs; atMs += GRID_MS) {
-    const book = truth.book(market.name, atMs)
+    const book = truth.book(idOf(market), atMs)
     const now = book === undefined ? '' : `${book.bids}|${book.asks}`
     const [bid, ask] = [book?.bids[0]?.[0], book?.asks[0]?.[0]]
     const isWide = market.venue === 'polymarket' && Number(ask) - Number(bid) > WIDEST_SPREAD + 1e-9

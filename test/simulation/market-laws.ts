@@ -18,6 +18,7 @@ import type { EnvironmentStore } from '../../src/store/environment.ts'
 import {
   compareCatalogue,
   compareWindow,
+  idOf,
   type Slack,
   snapshotFeedOf,
   trueTypeOf,
@@ -123,7 +124,7 @@ export function createMarketLaws(subject: MarketSubject) {
     if (stored.size !== rows.length)
       wrong.push(`${feedName(tradesFeed)}: ${rows.length - stored.size} trades are there twice`)
     for (const market of marketsUntil(toMs + LONGEST_MS))
-      for (const trade of truth.trades(market.name, fromMs - 1_000, toMs + 1_000) ?? []) {
+      for (const trade of truth.trades(idOf(market), fromMs - 1_000, toMs + 1_000) ?? []) {
         const at = `${market.name}: ${trade.id} at ${new Date(trade.timeMs).toISOString()}`
         const key = `${trade.id} ${trade.instrument} ${Number(trade.price)} ${Number(trade.size)} ${trade.side}`
         const row = stored.get(key)

@@ -78,6 +78,8 @@ export function createGamma(venue: PredictionVenue, scale = 1): RestService {
       )
     },
     symbolOf({ query }) {
+      const [conditionId] = many(query, 'condition_ids')
+      if (conditionId !== undefined) return venue.world.upDowns.byCondition(conditionId)?.symbol
       const text = query.get('slug') ?? query.get('series_slug') ?? ''
       return SYMBOLS.find((symbol) => text.startsWith(symbol.toLowerCase()))
     },

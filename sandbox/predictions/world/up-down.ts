@@ -135,6 +135,7 @@ export function createUpDowns(options: { seed: number; v2FromMs: number; aheadMs
     TENORS.indexOf(tenor)
 
   return {
+    /** Of the two windows of an hour that New York's clock shows twice, the later one. */
     bySlug(slug: string): UpDown | undefined {
       const about = readSlug(slug)
       if (about === undefined) return undefined

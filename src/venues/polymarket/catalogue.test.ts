@@ -124,6 +124,33 @@ test('a winner of the order book has no time of its own: the catalogue is asked 
   )
 })
 
+test('two windows with one slug, in the night in which the clock is set back, are resolved each by its id', async (t) => {
+  const slug = 'bitcoin-up-or-down-november-1-2026-1am-et'
+  const firstEnd = Date.UTC(2026, 10, 1, 6) / 1_000
+  const hour = (conditionId: string, end: number, more: Record<string, unknown> = {}) =>
+    gammaMarket({ conditionId, slug, eventStartTime: iso(end - 3_600), endDate: iso(end), ...more })
+  const other = `0x${'b'.repeat(64)}`
+  const later = hour(other, firstEnd + 3_600, { id: '92', clobTokenIds: '["33", "44"]' })
+  const { server, listen } = await start(firstEnd - 20, 60, ({ url }) => {
+    const query = url.searchParams
+    const ids = query.getAll('condition_ids')
+    if (url.pathname === '/markets' && ids.includes(CONDITION))
+      return [hour(CONDITION, firstEnd, { closed: true, outcomePrices: '["0", "1"]' })]
+    if (url.pathname === '/markets') return [later]
+    if (url.pathname !== '/events') return undefined
+    const isSeries = query.get('series_slug') === 'btc-up-or-down-hourly'
+    if (!isSeries || query.get('closed') !== 'false' || Number(query.get('offset')) > 0) return []
+    return [hour(CONDITION, firstEnd), later].map((row) => ({ id: `e${row.id}`, markets: [row] }))
+  })
+  t.after(() => server.close())
+  const received = listen()
+  t.after(() => received.close())
+  const market = (id: string) => received.last('market', id)?.market
+  await received.until(() => market(CONDITION)?.status === 'resolved', 'the winner of the first', 40_000)
+  assert.deepEqual([market(CONDITION)?.winner, market(CONDITION)?.endTime], ['Down', firstEnd * 1_000])
+  assert.deepEqual([market(other)?.status, market(other)?.endTime], ['open', (firstEnd + 3_600) * 1_000])
+})
+
 test('tokens that a later list leaves out are not forgotten, and one that has none yet gets them', async (t) => {
   let clobTokenIds: string | null = null
   const { server, listen } = await start(WINDOW + 10, 60, (asked) =>

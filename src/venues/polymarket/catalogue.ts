@@ -134,8 +134,9 @@ export function createPolymarketCatalogue(askers: PolymarketAskers) {
   async function askAgain(market: KnownMarket, nowMs: number, signal: AbortSignal): Promise<void> {
     const { slug, marketId } = market.market
     if (!market.isProvisional && market.tries % OTHER_SOURCE_EVERY === 0) return askOrderBook(market, signal)
-    // Closed markets vanish from listings that do not ask for them.
-    const query = { slug: slug ?? '', closed: 'true' }
+    // By its id: two windows have one slug where New York's clock shows an hour twice. Closed markets vanish from
+    // listings that do not ask for them.
+    const query = { condition_ids: [marketId], closed: 'true' }
     const question = { path: '/markets', query, weight: 1 }
     const { value, answer } = await requestTyped(askers.gamma, question, GammaMarkets, signal)
     const about = { origin: '/markets', receivedMs: answer.receivedMs }

@@ -94,15 +94,11 @@ async function startWorld(
       return rows.map((row) => ({ id: `e${row.id}`, openInterest: 7, markets: [row] }))
     }
     if (url.pathname === '/time') return String(Math.floor(clock.now() / 1_000))
-    if (url.pathname === '/markets' && query.has('condition_ids')) {
+    if (url.pathname === '/markets') {
       const wanted = query.getAll('condition_ids')
       return [...markets.values()].filter(
         (row) => wanted.includes(String(row.conditionId)) && String(row.closed) === query.get('closed'),
       )
-    }
-    if (url.pathname === '/markets') {
-      const row = markets.get(query.get('slug') ?? '')
-      return row === undefined || String(row.closed) !== query.get('closed') ? [] : [row]
     }
     if (url.pathname === '/book') return books.get(query.get('token_id') ?? '')
     if (url.pathname === '/v2/trades') {
