@@ -84,6 +84,7 @@ test('the last rounds of the old phase are requested, and the candle has them', 
   }
   await clock.moveTo(START_MS + 400_000)
   recorder.observedTo('oracle_rounds', START_MS + 395_000)
+  recorder.show(clock.now())
   tracker.coverTo(START_MS + 390_000)
   await recorder.close(START_MS + 400_000)
   await rows.flush()

@@ -80,6 +80,7 @@ export class OracleSymbolRecorder implements LiveRecorder {
           ...{ interval, startedMs: this.startedMs, heartbeatMs, rows, tracker, updates: this.updates },
         }),
     )
+    this.limitCoverage(this.startedMs)
   }
 
   observe(observation: DataObservation): void {
@@ -95,9 +96,14 @@ export class OracleSymbolRecorder implements LiveRecorder {
   }
 
   gap(_topic: Topic, fromMs: number, toMs: number): void {
-    // Coverage ends where the nodes' knowledge did, which may be a little earlier.
-    const isOpenEnd = Number.isFinite(fromMs) && this.knownToMs > 0
-    this.gaps.addOpen(isOpenEnd ? Math.min(fromMs, this.knownToMs) : fromMs, toMs)
+    if (!Number.isFinite(fromMs)) {
+      this.gaps.addOpen(fromMs, toMs)
+      return
+    }
+    this.show(this.parts.clock.now())
+    // Coverage ends where the nodes' knowledge did, which may be a little earlier, or has not begun.
+    const knownMs = this.knownToMs > 0 ? Math.min(fromMs, this.knownToMs) : fromMs
+    this.gaps.addOpen(this.hasPast ? knownMs : Math.min(knownMs, this.startedMs), toMs)
   }
 
   begins(_topic: Topic, atMs: number): void {
@@ -111,7 +117,9 @@ export class OracleSymbolRecorder implements LiveRecorder {
   }
 
   show(nowMs: number): void {
-    if (this.hasPast) for (const closer of this.closers) closer.show(nowMs)
+    if (!this.hasPast) return
+    for (const closer of this.closers) closer.show(nowMs)
+    this.limitCoverage(Number.POSITIVE_INFINITY)
   }
 
   sample(): void {}
@@ -194,6 +202,11 @@ export class OracleSymbolRecorder implements LiveRecorder {
     if (this.updates.size <= MAX_HELD) return
     const dropped = this.updates.dropOldest(DROPPED_AT_ONCE)
     if (dropped !== undefined) this.gaps.add(dropped)
+  }
+
+  /** Until the past is known no candle is shown, so none is claimed. */
+  private limitCoverage(toMs: number): void {
+    for (const { feed } of this.closers) this.parts.tracker.limit(feed, toMs)
   }
 
   private closeCandles(): void {

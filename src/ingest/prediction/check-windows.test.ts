@@ -123,6 +123,19 @@ test('a window that is listed after it began has a gap from its beginning on, th
   assert.deepEqual(await gaps(BOOKS, at('12:12:00')), ['12:05:00 12:06:12 not_observed'])
 })
 
+test('a book that turned out to have been wrong is a gap up to the end of its window, though it is known again only after it', async (t) => {
+  const doubts = [{ fromMs: at('12:04:30'), toMs: at('12:05:40') }]
+  const window = { startMs: at('12:00:00'), endMs: at('12:05:00'), market: { marketType: '5m' } }
+  const sampler = { isLive: true, takeDoubts: () => (isKnownAgain ? doubts.splice(0) : []) }
+  let isKnownAgain = false
+  const { lists, run, gaps } = await setUp(t, [{ ...window, sampler } as unknown as MarketRecorder])
+  for (const type of ['5m', '15m'] as const) lists(type, at('13:00:00'))
+  run(at('12:05:40'))
+  isKnownAgain = true
+  run(at('12:07:00'))
+  assert.deepEqual(await gaps(BOOKS, at('12:07:00')), ['12:04:30 12:05:00 not_observed'])
+})
+
 test('a duration that is never listed has no books to cover; trades and candles of the others have no gap', async (t) => {
   const { lists, run, gaps } = await setUp(t)
   lists('15m', at('13:00:00'))

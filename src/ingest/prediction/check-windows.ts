@@ -87,12 +87,17 @@ export function checkWindows(options: {
   function lookAtBooks(atMs: number): Map<MarketType, number> {
     const brokenSince = new Map<MarketType, number>()
     for (const recorder of options.markets(atMs)) {
-      const { sampler, startMs } = recorder
+      const { sampler, startMs, endMs } = recorder
       const type = recorder.market.marketType
+      if (type == null) continue
+      // Also of a window that is over: its book may be known again only after its end.
+      for (const doubt of sampler.takeDoubts()) {
+        const fromMs = Math.max(startMs - SAMPLE_BEFORE_MS, doubt.fromMs)
+        const toMs = Math.min(endMs, doubt.toMs)
+        if (fromMs < toMs) tracker.lost(options.feedOf(type), fromMs, toMs, 'not_observed')
+      }
       // Samples are taken some time before the window too.
-      if (type == null || !isRunning(recorder, atMs, SAMPLE_BEFORE_MS)) continue
-      for (const { fromMs, toMs } of sampler.takeDoubts())
-        tracker.lost(options.feedOf(type), Math.max(startMs - SAMPLE_BEFORE_MS, fromMs), toMs, 'not_observed')
+      if (!isRunning(recorder, atMs, SAMPLE_BEFORE_MS)) continue
       // Of one that is known only now nothing was sampled before, however soon its book is there.
       const isLate = lookedMs !== undefined && startMs < lookedMs && !seen.has(recorder)
       seen.add(recorder)

@@ -86,6 +86,7 @@ async function setUp(t: TestContext, startMs: number) {
         recorder.answered?.('markets', clock.now())
         recorder.observe({ kind: 'swept_to', ...about('', clock.now()), toMs: clock.now() - 2 * MINUTE_MS })
         recorder.sample(clock.now(), clock.now())
+        recorder.judge?.(clock.now())
         recorder.show(clock.now(), clock.now())
         if (isClosing) continue
         isClosing = true

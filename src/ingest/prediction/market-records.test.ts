@@ -101,6 +101,7 @@ async function setUp(t: TestContext, options: { atMs: number; listed?: readonly 
         await clock.runUntil(clock.now() + 250)
         recorder.answered?.('markets', clock.now())
         recorder.sample(clock.now(), clock.now())
+        recorder.judge?.(clock.now())
         recorder.show(clock.now(), clock.now())
         tracker.coverTo(clock.now() - 2_000)
       }

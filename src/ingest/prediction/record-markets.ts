@@ -206,6 +206,9 @@ class SymbolMarkets implements MarketsRecorder {
 
   sample(nowMs: number): void {
     for (const { sampler } of this.#sampled.at(nowMs)) sampler.tick(nowMs)
+  }
+
+  judge(nowMs: number): void {
     if (!this.#hasListed || this.#listedMs === undefined) return
     const before = this.#windows.unlisted
     this.#windows.judge(nowMs, this.#listedMs)

@@ -12,6 +12,8 @@ export interface LiveRecorder {
   show(nowMs: number, receivedToMs: number): void
   /** Puts book samples. Every half second. */
   sample(nowMs: number, receivedToMs: number): void
+  /** Judges whether what should be received is. Every half second, also while the store fails and nothing is put. */
+  judge?(nowMs: number): void
   /** Requests what has ended from the venue and closes it. */
   close(nowMs: number): Promise<void>
   /** A polled channel has answered, with or without new data. */

@@ -105,9 +105,11 @@ export function runLive(options: {
     for (;;) {
       await clock.sleep(SAMPLE_MS, signal)
       const nowMs = clock.now()
-      if (writer.stats().failure !== null) continue
-      for (const recorder of recorders.values()) recorder.sample(nowMs, receivedTo(readMs))
-      readMs = nowMs
+      if (writer.stats().failure === null) {
+        for (const recorder of recorders.values()) recorder.sample(nowMs, receivedTo(readMs))
+        readMs = nowMs
+      }
+      for (const recorder of recorders.values()) recorder.judge?.(nowMs)
     }
   }
 
