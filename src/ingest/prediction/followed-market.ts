@@ -34,6 +34,7 @@ export interface MarketProgress {
 
 export interface FollowedMarket extends MarketProgress {
   readonly recorder: MarketRecorder
+  readonly followedMs: number
   /** Resolves when everything received so far is counted. */
   ready: Promise<void>
 }

@@ -195,6 +195,55 @@ test('open interest at a point of the grid is the last figure at or before it th
   )
 })
 
+test('candles are claimed no further than they were shown, nor beyond a market that is being restored', async (t) => {
+  const { clock, store, writer } = await setUp(t)
+  const stop = new AbortController()
+  t.after(() => stop.abort())
+  let limitMs: number | undefined
+  const tracker = {
+    ...createCoverageTracker({ feeds: [], coverage: store.coverage, writer }),
+    limit(feed: Feed, toMs: number) {
+      if (feed.dataset === 'candles') limitMs = toMs - START_MS
+    },
+  }
+  const catalogue = createMarketWriter({ store, log })
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
+  const venue = {
+    async *history() {
+      await answered
+      yield { observations: [], covered: null, missing: [] }
+    },
+  } as unknown as Venue
+  const { plan } = VENUES.kalshi
+  const { signal } = stop
+  const recorder = recordMarkets({
+    ...{ plan, symbol: 'BTC', venue, store, writer, catalogue, tracker, clock, log, signal },
+  })
+  const show = (ms: number) => {
+    clock.set(START_MS + ms)
+    recorder.show(clock.now(), clock.now())
+    return limitMs
+  }
+  assert.equal(limitMs, -START_MS)
+  assert.deepEqual([show(10_000), show(19_000), show(20_000)], [8_000, 8_000, 18_000])
+  clock.set(START_MS + 25_000)
+  recorder.gap('book', START_MS + 24_000, Number.POSITIVE_INFINITY)
+  assert.equal(limitMs, 24_000)
+  const began = { startTime: START_MS - 60_000, endTime: START_MS + 840_000 }
+  const ended = { startTime: START_MS - 960_000, endTime: START_MS - 60_000, marketId: 'KXBTC15M-W' }
+  for (const window of [ended, began])
+    recorder.observe({
+      kind: 'market',
+      ...about('kalshi', '', START_MS + 25_000),
+      market: { ...MARKETS.kalshi, ...window },
+    })
+  assert.equal(show(40_000), 25_000)
+  answer()
+  await writer.flush()
+  for (let i = 0; i < 100; i++) await new Promise(setImmediate)
+  assert.equal(show(50_000), 48_000)
+})
+
 test('a wide book gives a contract its candle, as the candles of the venue do, and a token none', async (t) => {
   const { recorderOf, rows } = await setUp(t)
   for (const name of ['polymarket', 'kalshi'] as const) {

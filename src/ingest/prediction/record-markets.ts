@@ -8,6 +8,7 @@
 import { MARKET_TYPES, type MarketInput } from '../../core/rows/market.ts'
 import type { Topic } from '../../venues/channel.ts'
 import type { DataObservation, TradeObservation } from '../../venues/observation.ts'
+import { COVERAGE_MARGIN_MS } from '../shared/dispatch-observations.ts'
 import { COARSE_INTERVALS, candleFeed, feedOf } from '../shared/feeds.ts'
 import type { LiveRecorder } from '../shared/live-recorder.ts'
 import type { CoverageTracker } from '../shared/track-coverage.ts'
@@ -33,6 +34,7 @@ import { MarketRecorder } from './record-market.ts'
 import { type OpenInterestRecorder, recordOpenInterest } from './record-open-interest.ts'
 import { createReferencePrices, type ReferencePrices } from './reference-prices.ts'
 import { createMarketRestorer, type MarketRestorer, type RestoreMarketsParts } from './restore-markets.ts'
+import { SAMPLE_GRACE_MS } from './sample-market.ts'
 import { SampledMarkets } from './sampled-markets.ts'
 
 const SECOND_MS = 1_000
@@ -109,7 +111,13 @@ class SymbolMarkets implements MarketsRecorder {
     this.#windows = checkWindows({
       symbol,
       endless: plan.endless,
-      tracker,
+      tracker: {
+        ...tracker,
+        failed: (...loss) => {
+          this.#showBeforeLoss()
+          tracker.failed(...loss)
+        },
+      },
       markets: (atMs) => this.#sampled.at(atMs),
       feedOf: (type) => snapshotFeed(plan, symbol, type),
     })
@@ -123,6 +131,7 @@ class SymbolMarkets implements MarketsRecorder {
       signal,
       isKept,
     })
+    this.#limitCandles(0)
   }
 
   get size(): number {
@@ -181,20 +190,21 @@ class SymbolMarkets implements MarketsRecorder {
     if (topic === 'markets') this.#listedMs = atMs
   }
 
-  gap(): void {}
+  gap(_topic: Topic, fromMs: number): void {
+    if (Number.isFinite(fromMs)) this.#showBeforeLoss()
+  }
 
   begins(): void {}
 
-  show(nowMs: number): void {
+  show(nowMs: number, receivedToMs: number): void {
     const { plan } = this.#parts
-    const isDue = nowMs - this.#shownMs >= plan.publishEveryMs
-    if (isDue) this.#shownMs = nowMs
+    if (nowMs - this.#shownMs >= plan.publishEveryMs)
+      this.#showCandles(nowMs, receivedToMs - COVERAGE_MARGIN_MS)
     if (this.#lastBookMs > 0)
       for (const key of this.#receivedKeys)
         this.#parts.tracker.limitChannel(key, this.#lastBookMs + BOOKS_COMPLETE_FOR_MS)
     for (const followed of this.#markets.values()) {
       if (plan.hasTokens && followed.isReady) this.#complete(followed, nowMs)
-      if (isDue && followed.isReady) followed.recorder.show(nowMs)
       if (!isDone(followed, nowMs)) continue
       const { marketId } = followed.recorder.market
       this.#markets.delete(marketId)
@@ -237,6 +247,32 @@ class SymbolMarkets implements MarketsRecorder {
     await clock.sleep(SECOND_MS, signal)
   }
 
+  /** Candles were shown seconds ago, and a loss ends what may be claimed: that would be the end of a candle too. */
+  #showBeforeLoss(): void {
+    const { writer, clock } = this.#parts
+    if (writer.stats().failure !== null) return
+    const nowMs = clock.now()
+    this.sample(nowMs)
+    this.#showCandles(nowMs, nowMs - SAMPLE_GRACE_MS)
+  }
+
+  #showCandles(nowMs: number, completeToMs: number): void {
+    this.#shownMs = nowMs
+    for (const { recorder, isReady } of this.#markets.values()) if (isReady) recorder.show(nowMs)
+    this.#limitCandles(completeToMs)
+  }
+
+  /** Midpoints of the stream cannot be requested again: candles are claimed no further than they were shown. */
+  #limitCandles(shownToMs: number): void {
+    const { plan, symbol, tracker } = this.#parts
+    let toMs = shownToMs
+    for (const { isReady, window, followedMs } of this.#markets.values())
+      if (!isReady && followedMs < window.endMs) toMs = Math.min(toMs, followedMs)
+    for (const interval of COARSE_INTERVALS) tracker.limit(candleFeed(plan.source, symbol, interval), toMs)
+    // Where gaps of candles are closed with those of the trades, both begin at the same instant.
+    if (plan.hasTokens) tracker.limit(feedOf('trades', plan.source, symbol), toMs)
+  }
+
   #receivedMarket(seen: MarketInput): void {
     const before = this.#markets.get(seen.marketId)
     const followed = before === undefined || this.#hasTokensNow(before, seen) ? this.#follow(seen) : before
@@ -271,6 +307,7 @@ class SymbolMarkets implements MarketsRecorder {
     const hasPast = mayHaveRows(plan, recorder, { startedMs: this.#startedMs, nowMs })
     const followed: FollowedMarket = {
       recorder,
+      followedMs: nowMs,
       window: recorder,
       // One that is listed again for an old gap was swept before.
       isListedLate:
