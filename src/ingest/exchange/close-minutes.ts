@@ -4,7 +4,7 @@
  * the stream's last candle and the answer are counted. A candle that cannot be served is requested again for a while: then
  * it is a gap, and so are the longer candles that hold it, until the backfill has a better one after their end.
  */
-import { INTERVAL_MS } from '../../core/interval.ts'
+import { candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import type { CandleObservation } from '../../venues/observation.ts'
 import type { HistoryPage, HistoryRange } from '../../venues/venue.ts'
 import { COARSE_INTERVALS, candleFeed } from '../shared/feeds.ts'
@@ -129,8 +129,14 @@ function settleCandles(parts: SymbolParts, page: HistoryPage, unknownMs: number)
   }
   if (page.covered === null || page.covered.toMs <= unknownMs) return
   const fromMs = Math.max(page.covered.fromMs, unknownMs)
+  // A longer candle is written again as a whole, also for who asks for its beginning alone.
   for (const interval of ['1m', ...COARSE_INTERVALS] as const)
-    tracker.lost(candleFeed(plan.source, symbol, interval), fromMs, page.covered.toMs, 'venue_down')
+    tracker.lost(
+      candleFeed(plan.source, symbol, interval),
+      candleStart(fromMs, interval),
+      page.covered.toMs,
+      'venue_down',
+    )
 }
 
 const cutAt = ({ fromMs, toMs }: HistoryRange, endMs: number): HistoryRange | null =>
