@@ -60,7 +60,7 @@ export async function followUnresolvedMarkets(options: {
 type Unresolved = Map<string, number>
 
 const firstEnd = (unresolved: Unresolved, endMs = Number.POSITIVE_INFINITY) =>
-  Math.min(endMs, ...unresolved.values())
+  unresolved.values().reduce((firstMs, each) => Math.min(firstMs, each), endMs)
 
 /** The end of the newest market that has ended (undefined where none is stored), and all of a day without a winner. */
 async function readStored(
