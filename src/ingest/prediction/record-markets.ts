@@ -114,7 +114,8 @@ class SymbolMarkets implements MarketsRecorder {
       tracker: {
         ...tracker,
         failed: (...loss) => {
-          this.#showBeforeLoss()
+          // A channel that is down already is reported twice a second.
+          if (tracker.isUp(loss[0])) this.#showBeforeLoss()
           tracker.failed(...loss)
         },
       },
