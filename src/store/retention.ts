@@ -2,7 +2,7 @@ import type { Environment } from '../core/environment.ts'
 import { DATASETS, type Dataset, type Feed } from '../core/feed.ts'
 import { keptDays, type RetentionRule } from '../core/retention.ts'
 import { DAY_MS } from '../core/time.ts'
-import { type Clock, runAfter, runEvery } from '../kit/clock.ts'
+import { type Clock, elapsedMs, runAfter, runEvery } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { EnvironmentStore } from './environment.ts'
 import type { FeedFilter } from './series.ts'
@@ -13,6 +13,9 @@ const INTERVAL_MS = 3_600_000
 const COMPACT_AFTER_MS = 2 * DAY_MS
 /** Recorders write in between. */
 const BETWEEN_STEPS_MS = 20
+/** Nobody waits for rows to be packed: it rests so many times as long as a step took. */
+const RESTS = 30
+const MAX_REST_MS = 5_000
 
 /**
  * Deletes rows beyond their retention once an hour. The store is open only meanwhile: its writer is a thread. The
@@ -30,9 +33,20 @@ export function startRetention(
   const { environment, rules, clock, log } = parts
   const stopped = new AbortController()
   let running: Promise<void> | undefined
-  const betweenSteps = async () => {
-    await clock.sleep(BETWEEN_STEPS_MS, stopped.signal).catch(() => {})
+  const rest = async (ms: number) => {
+    await clock.sleep(ms, stopped.signal).catch(() => {})
     return !stopped.signal.aborted
+  }
+  const betweenSteps = () => rest(BETWEEN_STEPS_MS)
+  /** The first days of a service are packed at once: without rests that alone takes half of a core for a minute. */
+  const unhurried = () => {
+    let stepStartedMs = elapsedMs(clock)
+    return async () => {
+      const tookMs = elapsedMs(clock) - stepStartedMs
+      const mayGoOn = await rest(Math.min(Math.max(BETWEEN_STEPS_MS, RESTS * tookMs), MAX_REST_MS))
+      stepStartedMs = elapsedMs(clock)
+      return mayGoOn
+    }
   }
   const run = async () => {
     const store = await open()
@@ -46,9 +60,9 @@ export function startRetention(
         }
       }
       if (stopped.signal.aborted) return
-      const packed = await store.compact(COMPACT_AFTER_MS, { betweenSteps })
+      const packed = await store.compact(COMPACT_AFTER_MS, { betweenSteps: unhurried() })
       if (packed > 0) log.info({ environment, packed }, 'rows of past days were packed')
-      const bytes = await store.giveBackRoom({ betweenSteps })
+      const bytes = await store.giveBackRoom({ betweenSteps: unhurried() })
       if (bytes > 0) log.info({ environment, bytes }, 'room of deleted rows was given back')
     } finally {
       await store.close()
