@@ -1,7 +1,7 @@
 /**
- * Runs every test file with node:test. `--soak` sets the long sizes of the long tests, `--check` runs types, lint and
- * unused exports beside them; other arguments pick files whose path contains one of them. A file that fails has failed:
- * nothing is run twice.
+ * Runs test files with node:test: those of the service, with `--more` those of everything around it (`MORE`), with
+ * `--soak` all of them in their long sizes. `--check` runs types, lint and unused exports beside them; other arguments
+ * pick files whose path contains one of them. A file that fails has failed: nothing is run twice.
  *
  * Files of one kind share a process (`batch.ts`): most of what a file costs is loading and compiling what it tests.
  * Those that only compute run at a lower priority and take what the others, which wait for half of their time, leave
@@ -46,7 +46,30 @@ const LONG_ONLY = [
   // Its faults overlap; each alone: `faults-updown.test.ts` and `src/ingest/oracle/faults.test.ts`.
   'src/ingest/prediction/faults.test.ts',
 ]
-const isLeftOut = (file: string) => !soak && wanted.length === 0 && LONG_ONLY.includes(file)
+/** With `npm run test:more`, which CI calls too: `npm test` stays within five minutes. */
+const MORE = [
+  // What the service is tried with.
+  'sandbox/',
+  // What needs more than npm installs: browsers, several servers, other languages.
+  'test/clients/python',
+  'test/clients/readme',
+  'test/dashboard/',
+  'test/deploy/',
+  'test/many-machines/',
+  'test/store/postgres-backup',
+  // Tools of operators.
+  ...['cli', 'customer-cli', 'doctor', 'install', 'moved-store', 'restored-service'].map(
+    (name) => `test/e2e/${name}.`,
+  ),
+  'test/store/copy.',
+  'test/store/store-commands.',
+  // A recipe that is followed.
+  'test/e2e/add-a-venue.',
+]
+const isOfMore = (file: string) => MORE.some((start) => file.startsWith(start))
+const isEverything = soak || wanted.length > 0
+const isLeftOut = (file: string) =>
+  !isEverything && (LONG_ONLY.includes(file) || isOfMore(file) !== args.includes('--more'))
 const files = found.filter((file) => !skipped.includes(file) && !isLeftOut(file))
 
 /** Measure their own process (processor time, memory, turns of the loop) or replace something global. */
@@ -217,7 +240,7 @@ await new Promise<void>((resolve) => reporter.end(resolve))
 process.stdout.write(
   `\nTests: ${counts.passed} passed, ${counts.skipped} skipped, ${counts.failed} failed.\n` +
     (skipped.length === 0 ? '' : `Skipped, since TAPELINE_KASPAD names no kaspad: ${skipped.join(', ')}\n`) +
-    (found.some(isLeftOut) ? `Only with npm run soak: ${found.filter(isLeftOut).join(', ')}\n` : '') +
+    leftOut() +
     `Slowest of ${durations.length} files, ${seconds(performance.now() - startedMs).trim()} in all:\n`,
 )
 durations.sort((a, b) => b.ms - a.ms)
@@ -238,6 +261,14 @@ removeData()
 if (!success) {
   process.stdout.write(`\nFailed:\n${[...failed].map((file) => `  ${file}\n`).join('')}`)
   process.exitCode = 1
+}
+
+function leftOut(): string {
+  if (isEverything) return ''
+  const others = args.includes('--more')
+    ? 'npm test: the service itself'
+    : `npm run test:more: ${MORE.join(', ')}`
+  return `Left to ${others}. Only with npm run soak: ${LONG_ONLY.join(', ')}\n`
 }
 
 function batchesOf(all: readonly string[]): string[][] {
