@@ -104,6 +104,8 @@ export interface OpenInterestObservation extends Observed {
   readonly openInterest: string
   /** The venue's own value, or open interest × mark of the same message; null when it takes a join. */
   readonly valueUsd: string | null
+  /** From a list that was requested: as old as the list may be. */
+  readonly isListed?: true
 }
 
 export interface LiquidationObservation extends Observed {

@@ -5,6 +5,7 @@
  *                                everywhere once everything has settled
  *   trades (and candles where    what the venue keeps has no gap left
  *   the venue keeps midpoints)
+ *   open interest                each figure is that of its contract, and the sum that of all that are open
  *   catalogue                    every market that ended has its winner
  */
 import { delayedMs } from '../../sandbox/predictions/venue.ts'
@@ -24,6 +25,7 @@ import {
   trueTypeOf,
 } from '../predictions/compare.ts'
 import { compareCandles } from '../predictions/compare-candles.ts'
+import { compareOpenInterest } from '../predictions/compare-open-interest.ts'
 import type { PredictionTruth, TrueMarket } from '../sandbox/prediction-truth.ts'
 
 const MINUTE_MS = 60_000
@@ -53,6 +55,7 @@ export interface MarketSubject {
   /** Above finality a false claim about books may last so long. */
   readonly silenceMs: number
   readonly slackAt: (atMs: number) => Slack
+  readonly interestSlackAt: (atMs: number) => Slack
   /** The longest time in which the small world sends nothing. */
   readonly pauseMs: number
 }
@@ -169,6 +172,21 @@ export function createMarketLaws(subject: MarketSubject) {
     return wrong
   }
 
+  async function compareInterest(fromMs: number, toMsOf: (feed: Feed) => Promise<number>): Promise<string[]> {
+    if (!plan.hasOpenInterest) return []
+    const wrong: string[] = []
+    for (const interval of COMPARED_INTERVALS) {
+      const feed = feedOf('open_interest', plan.source, symbol, interval)
+      const toMs = await toMsOf(feed)
+      if (toMs <= fromMs) continue
+      const gaps = await readGaps(feed, fromMs, toMs)
+      const isGap = (atMs: number) => gaps.some((gap) => gap.from <= atMs && atMs < gap.to)
+      const about = { symbol, interval, fromMs, toMs, slackAt: subject.interestSlackAt, isGap }
+      wrong.push(...(await compareOpenInterest(reader, truth, marketsUntil(toMs), about)))
+    }
+    return wrong
+  }
+
   async function compareResults(nowMs: number): Promise<string[]> {
     const wrong: string[] = []
     for (const market of marketsUntil(nowMs)) {
@@ -201,6 +219,7 @@ export function createMarketLaws(subject: MarketSubject) {
         ...(await lookAtBooks(nowMs)),
         ...(await compareTrades({ fromMs, toMs: Math.min(tradesMs, nowMs) })),
         ...(await compareAllCandles(fromMs, finalityOf)),
+        ...(await compareInterest(Math.max(startedMs, nowMs - LOOKED_BACK_MS), finalityOf)),
       ].map((text) => `2 ${text}`)
     },
     async judge(nowMs: number): Promise<string[]> {
@@ -211,6 +230,9 @@ export function createMarketLaws(subject: MarketSubject) {
         ),
         ...(await compareTrades({ fromMs: startedMs, toMs: repairedMs })).map((text) => `1 ${text}`),
         ...(await compareAllCandles(startedMs, async () => repairedMs)).map((text) => `1 ${text}`),
+        ...(await compareInterest(startedMs, async () => nowMs - SAMPLED_WITHIN_MS)).map(
+          (text) => `1 ${text}`,
+        ),
         ...(await compareResults(nowMs)).map((text) => `1 ${text}`),
         ...(await findGaps(repairedMs)).map((text) => `4 ${text}`),
       ]

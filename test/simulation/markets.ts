@@ -40,6 +40,9 @@ const ASKED_WITHIN_MS = 30_000
 /** The first venue numbers nothing; it is compared once a minute, and answers within some seconds. */
 const PROVEN_WITHIN_MS = { polymarket: POLYMARKET_TIMES.verifyEveryMs + 15_000, kalshi: undefined }
 
+/** Figures of open interest have no numbers either: a lost one is made good by the next of its contract. */
+const INTEREST_PROVEN_WITHIN_MS = 5 * MINUTE_MS
+
 /** Channels of the sockets, and services of requests; '' is all sockets. */
 const CHANNELS: Record<MarketVenue, { stream: readonly string[]; rest: readonly string[] }> = {
   polymarket: {
@@ -199,11 +202,15 @@ async function startMarkets(venue: MarketVenue, surroundings: Surroundings): Pro
   })
   const { reader } = recording
   const slack = createSlack(time, { provenWithinMs: PROVEN_WITHIN_MS[venue], isPolled: isKeyless })
+  const interestSlack = createSlack(time, {
+    ...{ provenWithinMs: INTEREST_PROVEN_WITHIN_MS, channels: ['ticker'], isPolled: true },
+  })
   const laws = createMarketLaws({
     ...{ reader, venue, plan, symbol, startedMs, truth: sandbox.truth, faults: sandbox.faults },
     // Of the books, and of the lists: a window that nobody has listed has no book.
     silenceMs: longestSilenceMs(venue, isKeyless) + ASKED_WITHIN_MS,
     slackAt: slack.at,
+    interestSlackAt: interestSlack.at,
     pauseMs: QUIET_SLOTS * drawn.slotMs,
   })
   const sealed = createSealedPages(
@@ -216,6 +223,7 @@ async function startMarkets(venue: MarketVenue, surroundings: Surroundings): Pro
   return {
     begin(fault: ScheduledFault) {
       slack.begin(fault)
+      interestSlack.begin(fault)
       return recording.begin(fault) ?? beginDiskFault(disk, fault) ?? world.begin(fault)
     },
     look: async () => [...(await laws.look(time.nowMs)), ...(await sealed.look()), ...world.refusals()],

@@ -15,7 +15,8 @@ const POLLED_MS = 500
 
 /** Faults by which single frames of a healthy socket are lost. */
 const LOSSES = ['mute', 'skip', 'late', 'reorder', 'frozen-book']
-const LOST_CHANNELS: readonly unknown[] = [undefined, 'price_change', 'book']
+/** Of books. */
+const LOST_CHANNELS: readonly string[] = ['price_change', 'book']
 
 export function createSlack(
   time: VirtualTime,
@@ -25,18 +26,21 @@ export function createSlack(
      * long after it. What lies before that the venue itself leaves without proof.
      */
     readonly provenWithinMs?: number | undefined
+    /** On which frames are lost; those of books where it is left out. */
+    readonly channels?: readonly string[]
     /** Books come as answers: one is as old as it was under way, and nobody can tell that it is of an earlier time. */
     readonly isPolled?: boolean
   } = {},
 ) {
-  const { isPolled = false } = options
+  const { isPolled = false, channels = LOST_CHANNELS } = options
   const polledMs = isPolled ? POLLED_MS : 0
   const disturbed: (Slack & { fromMs: number; toMs: number })[] = []
   return {
     begin(fault: ScheduledFault): void {
       const { kind, durationMs, settings } = fault
       const { provenWithinMs } = options
-      if (provenWithinMs !== undefined && LOSSES.includes(kind) && LOST_CHANNELS.includes(settings.channel))
+      const isOfThese = settings.channel === undefined || channels.includes(String(settings.channel))
+      if (provenWithinMs !== undefined && LOSSES.includes(kind) && isOfThese)
         disturbed.push({
           fromMs: time.nowMs - BEFORE_MS,
           toMs: time.nowMs + durationMs + Number(settings.delayMs ?? 0) + provenWithinMs,

@@ -166,7 +166,7 @@ class SymbolMarkets implements MarketsRecorder {
         this.#references.receive(observation)
         break
       case 'open_interest':
-        this.#interest.received(observation.instrument, observation.venueTimeMs, observation.openInterest)
+        this.#interest.received(observation)
         break
       case 'book_snapshot':
       case 'book_delta':
@@ -195,7 +195,13 @@ class SymbolMarkets implements MarketsRecorder {
     if (Number.isFinite(fromMs)) this.#showBeforeLoss()
   }
 
-  begins(): void {}
+  begins(topic: Topic): void {
+    if (topic === 'open_interest') this.#interest.doubted()
+  }
+
+  doubted(topic: Topic): void {
+    if (topic === 'open_interest') this.#interest.doubted()
+  }
 
   show(nowMs: number, receivedToMs: number): void {
     const { plan } = this.#parts
@@ -283,7 +289,6 @@ class SymbolMarkets implements MarketsRecorder {
     const { plan, clock, catalogue } = this.#parts
     if (isListedWithAll(plan, followed.window, clock.now()))
       this.#windows.knows(seen.marketType ?? null, followed.window.endMs)
-    if (seen.openInterest != null) this.#interest.listed(seen.marketId, String(seen.openInterest))
     if (followed.isReady) catalogue.put(recorder.market)
   }
 

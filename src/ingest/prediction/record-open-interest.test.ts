@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Feed, feedName } from '../../core/feed.ts'
+import type { OpenInterestInput } from '../../core/rows/open-interest.ts'
+import { aboutOf, mapOpenInterest } from '../../venues/kalshi/mapper.ts'
 import { kalshiPlan as plan } from '../../venues/kalshi/plan.ts'
 import { feedOf } from '../shared/feeds.ts'
 import { catalogueKey, trackedMarketFeeds } from './market-feeds.ts'
@@ -12,20 +14,35 @@ const feed = (interval: '5m' | '15m') => feedName(feedOf('open_interest', plan.s
 function start() {
   const lost: string[] = []
   const put: string[] = []
+  const shown: string[] = []
   const limits = new Map<string, number>()
   const time = (ms: number) => new Date(ms).toISOString().slice(11, 23)
   const interest = recordOpenInterest({
     ...{ plan, symbol: 'BTC', startedMs: at('10:01:00') },
-    writer: { put: (of, rows) => void put.push(`${feedName(of)} ${rows.length}`) },
+    writer: {
+      put(of, rows) {
+        put.push(`${feedName(of)} ${rows.length}`)
+        const figures = rows as readonly OpenInterestInput[]
+        if (of.interval === '5m')
+          for (const row of figures) shown.push(`${row.marketId ?? 'sum'} ${row.openInterest}`)
+      },
+    },
     tracker: {
       limit: (of: Feed, toMs) => void limits.set(feedName(of), toMs),
       lost: (of, fromMs, toMs) => void lost.push(`${feedName(of)} ${time(fromMs)} ${time(toMs)}`),
     },
   })
-  interest.received('a', at('10:01:00'), '5')
-  interest.received('b', at('10:02:00'), '7')
+  const received = (contract: string, text: string, openInterest: string, isListed = false) =>
+    interest.received({
+      ...mapOpenInterest(openInterest, at(text), aboutOf('BTC', contract, at(text))),
+      ...(isListed ? { isListed } : {}),
+    })
+  received('a', '10:01:00', '5')
+  received('b', '10:02:00', '7')
   const show = (text: string) => interest.show(at(text), () => ['a', 'b'])
-  return { show, lost, put, limit: () => limits.get(feed('5m')) }
+  const listed = (contract: string, text: string, figure: string) => received(contract, text, figure, true)
+  const doubted = () => interest.doubted()
+  return { show, received, listed, doubted, lost, put, shown, limit: () => limits.get(feed('5m')) }
 }
 
 test('no grid point is claimed before its rows are put', () => {
@@ -48,6 +65,30 @@ test('grid points that passed while the store failed are gaps', () => {
   )
   assert.equal(lost.length, 2, 'a longer interval has no grid point there')
   assert.deepEqual([limit(), put], [at('10:25:00'), []])
+})
+
+test('a figure of the stream counts until frames may have been missed, then one of a list', () => {
+  const { show, received, listed, doubted, lost, shown } = start()
+  listed('a', '10:04:50', '4')
+  show('10:05:05')
+  assert.deepEqual(shown.splice(0), ['sum 12', 'a 5', 'b 7'], 'a list may be older than the stream')
+  doubted()
+  listed('a', '10:09:40', '6')
+  received('b', '10:06:00', '8')
+  show('10:10:05')
+  assert.deepEqual([shown, lost], [['sum 14', 'a 6', 'b 8'], []])
+})
+
+test('a point is a gap, and has no sum, where a contract has neither', () => {
+  const { show, received, listed, doubted, lost, put, shown } = start()
+  doubted()
+  received('b', '10:04:00', '8')
+  // Too old at the point, and after it.
+  listed('a', '10:04:10', '6')
+  listed('a', '10:05:01', '6')
+  show('10:05:05')
+  assert.deepEqual([shown, lost], [['b 8'], [`${feed('5m')} 10:05:00.000 10:05:00.001`]])
+  assert.equal(put.length, 1)
 })
 
 test('it is observed only while it is known which contracts there are', () => {

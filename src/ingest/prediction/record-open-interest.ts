@@ -1,11 +1,16 @@
 /**
  * Open interest of yes/no contracts: at each grid point the last figure of every open contract, and their sum. Nothing is
  * claimed from the first grid point on whose rows are not put yet; one that passes while the store fails is a gap.
+ *
+ *   streamed since the channel began or a frame of it could not be read ──▶ the newest figure, however old: it has not changed
+ *   else, from a list of the last 45 seconds                             ──▶ that one
+ *   neither                                                              ──▶ the point is a gap
  */
 import { add, decimal, decimalText, ZERO } from '../../core/decimal.ts'
 import { INTERVAL_MS } from '../../core/interval.ts'
 import type { OpenInterestInput } from '../../core/rows/open-interest.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
+import type { OpenInterestObservation } from '../../venues/observation.ts'
 import { COARSE_INTERVALS, feedOf } from '../shared/feeds.ts'
 import type { CoverageTracker } from '../shared/track-coverage.ts'
 import type { RowWriter } from '../shared/write-rows.ts'
@@ -17,6 +22,14 @@ const GRID_MS = INTERVAL_MS['5m']
 const GRACE_MS = 5_000
 /** A grid point that is older than this was not observed. */
 const LATE_MS = 30_000
+/** Contracts are listed every 30 seconds, and the answer takes its time. */
+const LISTED_WITHIN_MS = 45_000
+
+interface Figures {
+  /** With the number of the doubt before it. */
+  readonly streamed: LatestBefore<{ readonly text: string; readonly doubts: number }>
+  readonly listed: LatestBefore<{ readonly text: string; readonly atMs: number }>
+}
 
 export type OpenInterestRecorder = ReturnType<typeof recordOpenInterest>
 
@@ -28,7 +41,9 @@ export function recordOpenInterest(options: {
   tracker: Pick<CoverageTracker, 'limit' | 'lost'>
 }) {
   const { plan, symbol, writer, tracker } = options
-  const figures = new Map<string, LatestBefore<string>>()
+  const figures = new Map<string, Figures>()
+  /** How often figures of the stream may have been missed. */
+  let doubts = 0
   const feeds = COARSE_INTERVALS.map((interval) => ({
     feed: feedOf('open_interest', plan.source, symbol, interval),
     lengthMs: INTERVAL_MS[interval],
@@ -50,18 +65,26 @@ export function recordOpenInterest(options: {
     }
   }
 
-  function received(marketId: string, timeMs: number, openInterest: string): void {
-    const known = figures.get(marketId) ?? new LatestBefore<string>()
-    known.received(timeMs, openInterest)
-    figures.set(marketId, known)
+  /** What is known of a contract at an instant; undefined if nothing that may be claimed. */
+  function figureAt(marketId: string, timeMs: number): string | undefined {
+    const known = figures.get(marketId)
+    const streamed = known?.streamed.at(timeMs)
+    if (streamed?.doubts === doubts) return streamed.text
+    const listed = known?.listed.at(timeMs)
+    return listed !== undefined && timeMs - listed.atMs <= LISTED_WITHIN_MS ? listed.text : undefined
   }
 
   return {
-    /** A list may be older than the stream: its figure counts only until the stream sends one. */
-    listed(marketId: string, openInterest: string) {
-      if (!figures.has(marketId)) received(marketId, 0, openInterest)
+    received({ instrument, venueTimeMs, openInterest: text, isListed }: OpenInterestObservation) {
+      const known = figures.get(instrument) ?? { streamed: new LatestBefore(), listed: new LatestBefore() }
+      if (isListed) known.listed.received(venueTimeMs, { text, atMs: venueTimeMs })
+      else known.streamed.received(venueTimeMs, { text, doubts })
+      figures.set(instrument, known)
     },
-    received,
+    /** The channel begins, or a frame of it could not be read: figures so far may be outdated. */
+    doubted() {
+      doubts += 1
+    },
     drop: (marketId: string) => void figures.delete(marketId),
     /** Every second. `openAt`: the contracts that are open at an instant. */
     show(nowMs: number, openAt: (timeMs: number) => readonly string[]) {
@@ -73,15 +96,19 @@ export function recordOpenInterest(options: {
         lose(time, newestMs)
         return
       }
-      const rows = openAt(time).flatMap((marketId): OpenInterestInput[] => {
-        const openInterest = figures.get(marketId)?.at(time)
+      const open = openAt(time)
+      const rows = open.flatMap((marketId): OpenInterestInput[] => {
+        const openInterest = figureAt(marketId, time)
         return openInterest === undefined
           ? []
           : [{ time, openInterest, openInterestUsd: openInterest, marketId }]
       })
+      // A sum is that of all.
+      if (rows.length < open.length) lose(time, time)
       if (rows.length === 0) return
       const sum = decimalText(rows.reduce((total, row) => add(total, decimal(row.openInterest)), ZERO))
-      const all = [{ time, openInterest: sum, openInterestUsd: sum }, ...rows]
+      const all =
+        rows.length < open.length ? rows : [{ time, openInterest: sum, openInterestUsd: sum }, ...rows]
       for (const { feed, lengthMs } of feeds) if (time % lengthMs === 0) writer.put(feed, all)
     },
   }

@@ -34,8 +34,8 @@ export function channelOf(observation: DataObservation): Channel {
 }
 
 /**
- * A lost book and the results of a sweep come from us, so they do not prove that the channel is alive. Nor does one
- * reference price while another is missing.
+ * A lost book and the results of a sweep or a list come from us, so they do not prove that the channel is alive. Nor
+ * does one reference price while another is missing.
  */
 export function isSignOfLife(observation: DataObservation): boolean {
   switch (observation.kind) {
@@ -45,6 +45,8 @@ export function isSignOfLife(observation: DataObservation): boolean {
       return false
     case 'trade':
       return observation.isSwept !== true
+    case 'open_interest':
+      return observation.isListed !== true
     case 'reference_price':
       return observation.isPartial !== true
     default:

@@ -117,8 +117,10 @@ export class ObservationDispatch {
         recorders.get(observation.channel.symbol)?.observedTo?.(observation.channel.topic, observation.toMs)
         return
       case 'damaged':
-        for (const channel of observation.channels)
+        for (const channel of observation.channels) {
           tracker.doubt(channelKey(channel), ...doubtOf(observation.receivedMs))
+          recorders.get(channel.symbol)?.doubted?.(channel.topic, observation.receivedMs)
+        }
     }
   }
 

@@ -8,6 +8,8 @@ export interface LiveRecorder {
   gap(topic: Topic, fromMs: number, toMs: number): void
   /** A channel begins, for the first time or again. */
   begins(topic: Topic, atMs: number): void
+  /** Frames of a channel could not be read, up to an instant: what they said is not known. */
+  doubted?(topic: Topic, atMs: number): void
   /** Puts what is due: open candles, samples, tickers. Every second; everything up to `receivedToMs` has been received. */
   show(nowMs: number, receivedToMs: number): void
   /** Puts book samples. Every half second. */

@@ -112,8 +112,13 @@ export function followContracts(options: FollowContractsOptions): VenueTasks {
     emitMarkets(session, symbol)
     session.answered(`markets:${symbol}`)
     rounds.listed(symbol, requestedMs)
+    for (const contract of catalogue.of(symbol)) {
+      // One that the answer left out has the figures of an earlier one.
+      if (contract.receivedMs < requestedMs || contract.market.status !== 'open') continue
+      if (isPolling(symbol)) emitTicker(session, contract)
+      emitOpenInterest(session, contract)
+    }
     if (isPolling(symbol)) {
-      for (const contract of catalogue.of(symbol)) emitFigures(session, contract, clock.now())
       session.answered(`market_ticker:${symbol}`)
       session.answered(`open_interest:${symbol}`)
     }
@@ -190,17 +195,20 @@ export function followContracts(options: FollowContractsOptions): VenueTasks {
 }
 
 /** Without a socket the figures of a contract come from the list. */
-function emitFigures(session: SessionIo, contract: KnownContract, nowMs: number): void {
-  const { market, lastPrice, series } = contract
-  if (market.status !== 'open') return
-  const about = aboutOf(series.symbol, market.marketId, nowMs)
-  const openInterest = market.openInterest == null ? null : String(market.openInterest)
+function emitTicker(session: SessionIo, { market, lastPrice, series, receivedMs }: KnownContract): void {
   const figures = {
     price_dollars: lastPrice,
     volume_fp: market.volume == null ? null : String(market.volume),
-    open_interest_fp: openInterest,
+    open_interest_fp: market.openInterest == null ? null : String(market.openInterest),
   }
-  session.emit(`market_ticker:${series.symbol}`, mapTicker(figures, nowMs, about))
-  if (openInterest === null) return
-  session.emit(`open_interest:${series.symbol}`, mapOpenInterest(openInterest, nowMs, about))
+  const about = aboutOf(series.symbol, market.marketId, receivedMs)
+  session.emit(`market_ticker:${series.symbol}`, mapTicker(figures, receivedMs, about))
+}
+
+/** Also beside a socket: a contract may be missing on it, and its frames have no numbers that would show a loss. */
+function emitOpenInterest(session: SessionIo, { market, series, receivedMs }: KnownContract): void {
+  if (market.openInterest == null) return
+  const about = aboutOf(series.symbol, market.marketId, receivedMs)
+  const figure = mapOpenInterest(String(market.openInterest), receivedMs, about)
+  session.emit(`open_interest:${series.symbol}`, { ...figure, isListed: true })
 }
