@@ -4,7 +4,7 @@ import { type CandleInterval, INTERVAL_MS } from '../../src/core/interval.ts'
 import type { CandleRow } from '../../src/core/rows/schemas.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
 import type { PredictionTruth, TrueMarket, TrueMarketTrade } from '../sandbox/prediction-truth.ts'
-import { idOf, readRows, sourceOf } from './compare.ts'
+import { idOf, readRows, type Slack, sourceOf } from './compare.ts'
 
 const GRID_MS = 500
 /** Books are sampled from so long before the window on. */
@@ -14,6 +14,10 @@ const FOLLOWED_BEFORE_MS = 13 * 60_000
 /** A candle is closed by then. */
 const CLOSED_AFTER_MS = 50_000
 const WIDEST_SPREAD = 0.1
+/** A book that does not change is sampled once a minute, and requested midpoints are a minute apart. */
+const STOOD_MS = 125_000
+/** No simulated book stands for a shorter time. */
+const BOUNDS_STEP_MS = 1_000
 
 type Figures = [open: number, high: number, low: number, close: number]
 
@@ -43,7 +47,9 @@ export async function compareCandles(
     interval: CandleInterval
     fromMs: number
     toMs: number
-    withMids: boolean
+    /** `bounds`: with faults nobody can tell which midpoints were seen, but each figure is one that there was. */
+    withMids: boolean | 'bounds'
+    slackAt?: (atMs: number) => Slack
     /** What is allowed to be missing or wrong. */
     isGap?: (fromMs: number, toMs: number) => boolean
   },
@@ -75,6 +81,12 @@ export async function compareCandles(
       if (inBar.length > 0) {
         found.traded += 1
         found.wrong.push(...compareTraded(at, row, inBar, market.venue))
+      } else if (about.withMids === 'bounds') {
+        if (row === undefined) continue
+        found.quoted += 1
+        const { behindMs = 0, aheadMs = 0 } = about.slackAt?.(openMs) ?? {}
+        const range = { fromMs: openMs - STOOD_MS - behindMs, toMs: openMs + stepMs + aheadMs }
+        found.wrong.push(...compareBounds(at, row, boundsOf(truth, market, leg, range)))
       } else if (about.withMids) {
         if (row !== undefined) found.quoted += 1
         found.wrong.push(...compareQuoted(at, row, midsOf(truth, market, leg, openMs, stepMs)))
@@ -124,6 +136,32 @@ function compareQuoted(at: string, row: CandleRow | undefined, mids: Mids): stri
   if (row.volume !== 0) return [`${at}: volume ${row.volume} without a trade`]
   if (variants.some((each) => each.join() === recorded)) return []
   return [`${at}: ${recorded}, but ${[...new Set(variants.map((each) => each.join()))].join(' or ')}`]
+}
+
+function compareBounds(at: string, row: CandleRow, bounds: readonly [low: number, high: number]): string[] {
+  if (row.volume !== 0) return [`${at}: volume ${row.volume} without a trade`]
+  const figures = [row.open, row.high, row.low, row.close].map(rounded)
+  return figures.every((figure) => figure >= bounds[0] - 1e-6 && figure <= bounds[1] + 1e-6)
+    ? []
+    : [`${at}: ${figures}, but midpoints were from ${bounds[0]} to ${bounds[1]}`]
+}
+
+/** The lowest and the highest midpoint of a leg. */
+function boundsOf(
+  truth: PredictionTruth,
+  market: TrueMarket,
+  leg: number,
+  { fromMs, toMs }: { fromMs: number; toMs: number },
+): [low: number, high: number] {
+  const bounds: [number, number] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  for (let atMs = fromMs; atMs < Math.min(toMs, market.endMs + BOUNDS_STEP_MS); atMs += BOUNDS_STEP_MS) {
+    const top = truth.top(idOf(market), atMs)
+    if (top === undefined) continue
+    const mid = leg === 0 ? (top.bid + top.ask) / 2 : 1 - (top.bid + top.ask) / 2
+    bounds[0] = Math.min(bounds[0], mid)
+    bounds[1] = Math.max(bounds[1], mid)
+  }
+  return bounds
 }
 
 interface Mids {
