@@ -16,8 +16,6 @@ const CLOSED_AFTER_MS = 50_000
 const WIDEST_SPREAD = 0.1
 /** A book that does not change is sampled once a minute, and requested midpoints are a minute apart. */
 const STOOD_MS = 125_000
-/** No simulated book stands for a shorter time. */
-const BOUNDS_STEP_MS = 1_000
 
 type Figures = [open: number, high: number, low: number, close: number]
 
@@ -154,12 +152,20 @@ function boundsOf(
   { fromMs, toMs }: { fromMs: number; toMs: number },
 ): [low: number, high: number] {
   const bounds: [number, number] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
-  for (let atMs = fromMs; atMs < Math.min(toMs, market.endMs + BOUNDS_STEP_MS); atMs += BOUNDS_STEP_MS) {
-    const top = truth.top(idOf(market), atMs)
-    if (top === undefined) continue
-    const mid = leg === 0 ? (top.bid + top.ask) / 2 : 1 - (top.bid + top.ask) / 2
-    bounds[0] = Math.min(bounds[0], mid)
-    bounds[1] = Math.max(bounds[1], mid)
+  for (let atMs = toMs; atMs >= fromMs; ) {
+    const book = truth.sizes(idOf(market), atMs)
+    if (book === undefined) break
+    // The venue's own list of midpoints counts an empty side as 0 or 1.
+    const bid = Math.max(
+      0,
+      book.bids.findLastIndex((size) => size !== 0),
+    )
+    const ask = book.asks.findIndex((size) => size !== 0)
+    const mid = (bid + (ask === -1 ? 1_000 : ask)) / 2_000
+    const ofLeg = leg === 0 ? mid : 1 - mid
+    bounds[0] = Math.min(bounds[0], ofLeg)
+    bounds[1] = Math.max(bounds[1], ofLeg)
+    atMs = Math.min(atMs, book.slotMs) - 1
   }
   return bounds
 }

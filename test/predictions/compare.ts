@@ -25,6 +25,8 @@ const CARRY_FORWARD_MS = 60_000
 const HOUR_MS = 3_600_000
 const ORACLE_CLOSES_WITHIN_MS = 75_000
 const GRID_MS = 500
+/** They settle on candles of an exchange; the relay has its price of a second. */
+const OF_CANDLES = ['1h', '24h']
 
 /** How much older or newer than its row a book may be, where clocks were apart or frames under way for long. */
 export interface Slack {
@@ -43,7 +45,7 @@ export async function findMarket(store: EnvironmentStore, name: string): Promise
   return (await store.markets.get(name))?.market
 }
 
-/** The market under all of its names, with its winner. */
+/** The market under all of its names, with its winner. The prices that it began and ended with are its own, or none. */
 export async function compareCatalogue(store: EnvironmentStore, market: TrueMarket): Promise<string[]> {
   const wrong: string[] = []
   for (const name of [market.name, market.conditionId, ...(market.tokens ?? [])]) {
@@ -53,6 +55,13 @@ export async function compareCatalogue(store: EnvironmentStore, market: TrueMark
     if (row?.market_id !== idOf(market)) wrong.push(`${market.name}: not found as ${name}`)
     else if (row.status !== 'resolved' || row.winner !== market.winner)
       wrong.push(`${market.name}: ${row.status} ${row.winner}, but ${market.winner} won`)
+    else if (market.venue === 'polymarket' && !OF_CANDLES.includes(market.kind))
+      for (const [price, real] of [
+        [row.reference_price_start, market.reference],
+        [row.reference_price_end, market.final],
+      ])
+        if (price != null && Math.abs(price - (real ?? 0)) > 1e-6 * price)
+          wrong.push(`${market.name}: ${price}, but the price was ${real}`)
   }
   return wrong
 }

@@ -76,8 +76,6 @@ export interface PredictionTruth {
   book(name: string, atMs: number): TrueMarketBook | undefined
   /** The same as numbers. The arrays are those of the next call too. */
   sizes(name: string, atMs: number): TrueSizes | undefined
-  /** The best prices of Up or yes; undefined where a side is empty. */
-  top(name: string, atMs: number): { bid: number; ask: number } | undefined
   /** Of a strike market, in contracts. */
   openInterest(name: string, atMs: number): number | undefined
   rounds(symbol: AssetSymbol, fromMs: number, toMs: number): TrueRound[]
@@ -189,13 +187,6 @@ export function createPredictionTruth(world: PredictionWorld): PredictionTruth {
         if (bids[1_000 - price] !== 0) book.bids.push(level(1_000 - price, bids[1_000 - price] as number))
       }
       return book
-    },
-    top(name, atMs) {
-      const life = lifeNamed(name)
-      if (life === undefined) return undefined
-      const slot = Math.min(life.slotAt(atMs), life.lastSlot)
-      const [bid, ask] = [life.bid(slot), life.ask(slot)]
-      return bid <= 0 || ask >= 1_000 ? undefined : { bid: bid / 1_000, ask: ask / 1_000 }
     },
     sizes: sizesAt,
     openInterest(name, atMs) {
