@@ -23,20 +23,30 @@ export class TradeDeduplicator {
     return decimalText(this.#money)
   }
 
+  has(observation: TradeObservation, isStored = false): boolean {
+    const { id } = observation
+    if (this.#ids.has(id)) return true
+    return (
+      this.#hasTransactions &&
+      !isOfStream(observation, isStored) &&
+      this.#streamed.has(transactionOf(observation))
+    )
+  }
+
   /** False for a trade that is known. */
   add(observation: TradeObservation, isStored = false): boolean {
+    if (this.has(observation, isStored)) return false
     const { id, price, size } = observation
-    if (this.#ids.has(id)) return false
     if (this.#hasTransactions) {
-      const transaction = id.slice(0, id.lastIndexOf('-'))
-      if (isOfStream(observation, isStored)) this.#streamed.add(transaction)
-      else if (this.#streamed.has(transaction)) return false
+      if (isOfStream(observation, isStored)) this.#streamed.add(transactionOf(observation))
       this.#money = add(this.#money, multiply(decimal(price), decimal(size)))
     }
     this.#ids.add(id)
     return true
   }
 }
+
+const transactionOf = ({ id }: TradeObservation) => id.slice(0, id.lastIndexOf('-'))
 
 /** A stored trade does not show where it came from; but lists have whole seconds only. */
 function isOfStream({ isSwept, venueTimeMs }: TradeObservation, isStored: boolean): boolean {

@@ -344,6 +344,8 @@ test('a trade of nothing is left out and counted; one that makes no sense is a g
     for (const price of ['0', '0.9']) record(2_000 + Number(price), price, '0.00')
     record(301_000, '0.5', '10')
     record(302_000, '0.6', '-3')
+    // Known: an answer that makes no sense does not make it a gap.
+    record(301_000, '-0.5', '10')
     clock.advance(3_600_000)
     recorder.show(clock.now())
     assert.equal(empty, 2)
@@ -360,5 +362,9 @@ test('a trade of nothing is left out and counted; one that makes no sense is a g
     assert.deepEqual(await gaps(feedOf('trades', source, 'BTC')), [[302_000, 302_001]])
     assert.deepEqual(await gaps(candleFeed(source, 'BTC', '5m')), [[300_000, 600_000]])
     assert.deepEqual(await gaps(candleFeed(source, 'BTC', '15m')), [[0, 900_000]])
+    record(302_000, '0.6', '3')
+    recorder.show(clock.now())
+    for (const feed of [feedOf('trades', source, 'BTC'), candleFeed(source, 'BTC', '5m')])
+      assert.deepEqual(await gaps(feed), [], 'the trade came as it should be')
   }
 })

@@ -91,9 +91,12 @@ export class MarketRecorder implements MarketWindow {
       this.#options.onEmptyTrade?.()
       return false
     }
-    // The store refuses it, so the candles that hold it cannot be right.
-    if (verdict === 'bad') this.#parts.candles.refuseAt(observation)
-    else if (!this.#count(observation)) return false
+    if (verdict === 'bad') {
+      // An answer that makes no sense takes nothing away from what was received before.
+      if (this.#parts.trades.has(observation)) return false
+      // The store refuses it, so the candles that hold it cannot be right.
+      this.#parts.candles.refuseAt(observation)
+    } else if (!this.#count(observation)) return false
     const { source, symbol, marketId } = this.market
     this.#options.writer.put(feedOf('trades', source, symbol), [marketTradeRow(observation, marketId)])
     return true

@@ -2,7 +2,7 @@
  * Candles of one market on their way to the store.
  *
  *   changed ──▶ written open ──`CLOSE_AFTER_MS` after its end──▶ written closed; late data writes it again
- *   holds a trade that cannot be stored ──▶ refused, since it cannot be right
+ *   holds a trade that cannot be stored ──▶ refused, since it cannot be right, until the trade comes as it should be
  */
 import { type CandleInterval, candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import type { MarketCandle, MidSample } from '../../core/market-candles.ts'
@@ -43,7 +43,8 @@ export class MarketCandleWriter {
   readonly #builders: ReadonlyMap<string, MarketCandleBuilder>
   /** Written open: written once more when they have ended. */
   readonly #open = new Map<string, CandlePlace>()
-  #refused: Set<string> | undefined
+  /** With the trades because of which they are. */
+  readonly #refused = new Map<string, Set<string>>()
 
   constructor(options: CandleWriterOptions) {
     this.#options = options
@@ -52,7 +53,9 @@ export class MarketCandleWriter {
     )
   }
 
-  trade({ instrument, price, size, venueTimeMs: timeMs, isBlock }: TradeObservation): void {
+  trade(observation: TradeObservation): void {
+    const { instrument, price, size, venueTimeMs: timeMs, isBlock } = observation
+    if (this.#refused.size > 0) this.#accept(observation.id)
     const trade = { timeMs, price, size, ...(isBlock === true ? { isBlock } : {}) }
     this.#builders.get(instrument)?.trade(trade)
   }
@@ -67,11 +70,11 @@ export class MarketCandleWriter {
   }
 
   /** A trade that cannot be stored: no candle of its time is written. */
-  refuseAt({ instrument, venueTimeMs }: TradeObservation): void {
-    this.#refused ??= new Set()
+  refuseAt({ id, instrument, venueTimeMs }: TradeObservation): void {
     for (const interval of COARSE_INTERVALS) {
       const place = { instrument, interval, openTimeMs: candleStart(venueTimeMs, interval) }
-      this.#refused.add(nameOf(place))
+      const name = nameOf(place)
+      this.#refused.set(name, (this.#refused.get(name) ?? new Set()).add(id))
       this.#refuse(place)
     }
   }
@@ -88,6 +91,11 @@ export class MarketCandleWriter {
     }
   }
 
+  #accept(tradeId: string): void {
+    for (const [name, trades] of this.#refused)
+      if (trades.delete(tradeId) && trades.size === 0) this.#refused.delete(name)
+  }
+
   #refuse({ interval, openTimeMs }: CandlePlace): void {
     const { plan, market, writer } = this.#options
     writer.refuse(candleFeed(plan.source, market().symbol, interval), openTimeMs)
@@ -96,7 +104,7 @@ export class MarketCandleWriter {
   #put(instrument: string, interval: CandleInterval, candle: MarketCandle, nowMs: number): void {
     const place = { instrument, interval, openTimeMs: candle.openTimeMs }
     const name = nameOf(place)
-    if (this.#refused?.has(name)) {
+    if (this.#refused.has(name)) {
       this.#refuse(place)
       this.#open.delete(name)
       return
