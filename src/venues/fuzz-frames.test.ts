@@ -149,6 +149,7 @@ function openPipeline(reader: Reader, texts: readonly string[], names?: Pick<Sym
   const ticker = new TickerSampler()
   const markets = new MarketSampler({
     instruments: namesIn(texts, '(?:asset_id|market_ticker)').slice(0, 1),
+    fromMs: 0,
     onSample: () => true,
     receivedToMs: () => nowMs,
   })

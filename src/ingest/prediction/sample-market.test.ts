@@ -16,11 +16,12 @@ const about = (timeMs: number) => ({
   leg: { marketId: 'm', tokenId: TOKEN, outcome: 'Up' },
 })
 
-function setUp(isInWindow: (gridMs: number) => boolean = () => true) {
+function setUp(isInWindow: (gridMs: number) => boolean = () => true, fromMs = 0) {
   const samples: [timeMs: number, bid: number | null][] = []
   let receivedToMs = 0
   const sampler = new MarketSampler({
     instruments: [TOKEN],
+    fromMs,
     receivedToMs: () => receivedToMs,
     onSample(gridMs, isCarried) {
       const bid = sampler.book(TOKEN)?.best('bids') ?? null
@@ -121,6 +122,21 @@ test('after a pause in sampling every minute of it is written', () => {
     samples.map(([timeMs]) => timeMs),
     [10_500, 70_500, 130_500, 190_500],
   )
+})
+
+test('after a pause over the beginning of the window its first sample is that of the beginning', () => {
+  const { sampler, samples, snapshot, receive } = setUp((gridMs) => gridMs >= 600_000, 600_000)
+  snapshot(10_100, '0.4')
+  for (const nowMs of [11_600, 599_000]) {
+    receive(nowMs)
+    sampler.tick(nowMs)
+  }
+  receive(681_000)
+  sampler.tick(681_000)
+  assert.deepEqual(samples, [
+    [600_000, 400_000],
+    [660_000, 400_000],
+  ])
 })
 
 test('a crossed book gives no samples, and reports since when', () => {

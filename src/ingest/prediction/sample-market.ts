@@ -17,7 +17,7 @@ import type {
   BookLostObservation,
   BookSnapshotObservation,
 } from '../../venues/observation.ts'
-import { CARRY_FORWARD_MS, GRID_MS, gridOf } from '../shared/sample-grid.ts'
+import { CARRY_FORWARD_MS, gridOf } from '../shared/sample-grid.ts'
 
 export const SAMPLE_GRACE_MS = 1_000
 /** A longer pause between two frames is a silence, and so a gap: a shorter one was observed, with nothing changed in it. */
@@ -30,6 +30,8 @@ interface Span {
 
 interface SamplerOptions {
   readonly instruments: readonly string[]
+  /** Samples are taken from then on, also where that is over when the first one can be taken. */
+  readonly fromMs: number
   /** Writes the books as they are now; false when they are the same as in the row before. */
   readonly onSample: (gridMs: number, isCarried: boolean) => boolean
   /** When the venue last sent anything, of any market: silence does not prove that nothing has changed. */
@@ -157,10 +159,10 @@ export class MarketSampler {
       return
     }
     if (!Number.isFinite(this.#lastGridMs)) {
-      const firstMs = Math.floor(toMs / GRID_MS) * GRID_MS
       // Before its last change the book was another, and nobody has received it.
-      if (firstMs >= this.#changedMs) this.#take(firstMs, true)
-      return
+      const firstMs = gridOf(Math.max(this.#changedMs, this.#options.fromMs))
+      if (firstMs <= toMs) this.#take(firstMs, true)
+      if (!Number.isFinite(this.#lastGridMs)) return
     }
     for (let dueMs = this.#lastGridMs + CARRY_FORWARD_MS; dueMs <= toMs; dueMs += CARRY_FORWARD_MS) {
       this.#take(dueMs, true)

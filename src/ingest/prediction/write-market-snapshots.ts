@@ -45,6 +45,7 @@ export class MarketSnapshotWriter {
     this.#feed = snapshotFeed(options.plan, symbol, marketType ?? '24h')
     this.sampler = new MarketSampler({
       instruments: options.instruments,
+      fromMs: this.#window.startMs - SAMPLE_BEFORE_MS,
       receivedToMs: options.lastBookMs,
       onSample: (gridMs, isCarried) => this.#write(gridMs, isCarried),
     })
