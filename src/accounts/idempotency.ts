@@ -12,7 +12,7 @@ import { inTime, STORE_PATIENCE_MS } from './store-patience.ts'
  * The same key with the same body gives the first answer again, for a day, whatever happens to the network. An
  * answer may carry a secret that is shown once, so it is stored sealed.
  */
-const REMEMBERED_MS = 24 * 3_600_000
+export const REMEMBERED_MS = 24 * 3_600_000
 /** A claim of a process that died is free again after this time. */
 const CLAIM_MS = 60_000
 /** Marks a sealed body. */

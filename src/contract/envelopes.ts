@@ -45,11 +45,11 @@ export function csvLine(fields: readonly string[]): string {
 
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown }
 
-/** Chain amounts can be above 2^53 and keep their digits. */
+/** Numbers keep the digits of the row: amounts can be above 2^53, or have more digits than a double. */
 function keepDigits(_name: string, value: unknown, context?: { source?: string }): unknown {
-  if (typeof value !== 'number' || !Number.isInteger(value) || Number.isSafeInteger(value)) return value
+  if (typeof value !== 'number') return value
   const digits = context?.source ?? ''
-  return /^-?\d+$/.test(digits) ? rawJSON(digits) : value
+  return digits === '' || digits === String(value) ? value : rawJSON(digits)
 }
 
 /** RFC 4180. Null is an empty field, an empty text a quoted one; lists and objects are JSON. */

@@ -110,6 +110,19 @@ test('whoever re-activates an ended webhook takes it over', async (t) => {
   assert.deepEqual(await stateOf(id), { active: true, reason: null })
 })
 
+test('also one that its owner had switched off before the key ended', async (t) => {
+  const { rig, owner, subscribe, stateOf, arrives } = await setUp(t)
+  const { id } = await subscribe()
+  await rig.webhooks.subscriptions.patch(owner, id, { active: false })
+  await rig.accounts.revokeKey(owner.keyId)
+  const { record } = await rig.accounts.createKey({
+    ...{ accountId: owner.accountId, environment: 'test', name: 'next' },
+  })
+  await rig.webhooks.subscriptions.patch({ ...owner, keyId: record.id }, id, { active: true })
+  await arrives()
+  assert.deepEqual(await stateOf(id), { active: true, reason: null })
+})
+
 test('a key that was revoked while the service was down is noticed when it starts', async (t) => {
   const first = await startRig()
   const owner = await first.createOwner()

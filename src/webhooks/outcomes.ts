@@ -49,11 +49,13 @@ function failureOf(
   jitter: number,
   retryDelaysMs?: readonly number[],
 ): JobOutcome {
-  const delayMs = retryDelayMs(job.failures + 1, attempt.retryAfterMs, () => jitter, retryDelaysMs)
+  const delayMs = retryDelayMs(job.failures + 1, attempt.retryAfterMs, () => jitter, {
+    delaysMs: retryDelaysMs,
+    tookMs: attempt.durationMs,
+  })
   return delayMs === undefined
     ? { kind: 'failed', ...jobAttempt(job, attempt) }
-    : // The schedule counts from the beginning of the attempt.
-      { kind: 'retry', delayMs: Math.max(0, delayMs - attempt.durationMs), ...jobAttempt(job, attempt) }
+    : { kind: 'retry', delayMs, ...jobAttempt(job, attempt) }
 }
 
 /** What the store holds of an attempt. */

@@ -41,6 +41,22 @@ test('Retry-After delays a retry, up to ten hours, and never brings it forward',
   )
 })
 
+test('the schedule counts from the beginning of an attempt, Retry-After from its answer', () => {
+  const tookMs = 12_000
+  assert.equal(
+    retryDelayMs(2, undefined, () => 0.5, { tookMs }),
+    288_000,
+  )
+  assert.equal(
+    retryDelayMs(1, 10_000, () => 0.5, { tookMs }),
+    10_000,
+  )
+  assert.equal(
+    retryDelayMs(1, undefined, () => 0.5, { tookMs }),
+    0,
+  )
+})
+
 test('Retry-After is read as seconds and as a date; anything else is ignored', () => {
   assert.equal(readRetryAfter('120', NOW_MS), 120_000)
   assert.equal(readRetryAfter('Sat, 14 Mar 2026 04:01:00 GMT', NOW_MS), 60_000)

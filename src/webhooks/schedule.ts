@@ -19,18 +19,22 @@ export const MAX_RETRY_AFTER_MS = 10 * HOUR_MS
  * Milliseconds until the next attempt, or undefined when there is none.
  *
  * @param failures how many attempts have failed, including the last
- * @param retryAfterMs what the receiver requested; a retry never comes sooner
+ * @param retryAfterMs what the receiver requested when it answered; a retry never comes sooner
+ * @param tookMs how long the attempt lasted: the schedule counts from its beginning
  */
 export function retryDelayMs(
   failures: number,
   retryAfterMs: number | undefined,
   random: () => number,
-  delaysMs: readonly number[] = RETRY_DELAYS_MS,
+  {
+    delaysMs = RETRY_DELAYS_MS,
+    tookMs = 0,
+  }: { delaysMs?: readonly number[] | undefined; tookMs?: number } = {},
 ): number | undefined {
   const plainMs = delaysMs[failures - 1]
   if (plainMs === undefined) return undefined
   const spreadMs = plainMs * (1 - JITTER + 2 * JITTER * random())
-  return Math.round(Math.max(spreadMs, Math.min(retryAfterMs ?? 0, MAX_RETRY_AFTER_MS)))
+  return Math.round(Math.max(0, spreadMs - tookMs, Math.min(retryAfterMs ?? 0, MAX_RETRY_AFTER_MS)))
 }
 
 /** `Retry-After` in either form, seconds or an HTTP date; undefined when it is neither. */

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { REMEMBERED_MS } from '../accounts/idempotency.ts'
 import type { Network } from '../core/chain/network.ts'
 import { ApiError, faultsError, type InputFault } from '../core/errors.ts'
 import type { Plan } from '../core/plan.ts'
@@ -15,6 +16,7 @@ import type {
   SubscriptionPlace,
   SubscriptionRecord,
 } from '../store/jobs.ts'
+import type { Credits } from './credits.ts'
 import { type DeliveryAttempt, deliver, signerOf } from './deliver.ts'
 import { isKeyEnd } from './disable.ts'
 import { ownSubscription, type SubscriptionPage, subscriptionPage } from './find-subscriptions.ts'
@@ -75,9 +77,14 @@ interface SubscriptionWithSecret {
 }
 
 const ID_BYTES = 10
+/** Of one Idempotency-Key, a day or more apart. */
+const MAX_REUSES = 100
+const isOfEarlier = (found: SubscriptionRecord, asked: NewSubscription) =>
+  asked.createdAtMs - found.createdAtMs > REMEMBERED_MS
 
 export interface WebhookSubscriptionsDeps extends ReplayDeps {
   readonly clock: Clock
+  readonly credits: Pick<Credits, 'available' | 'endOf'>
   readonly store: JobsStore
   readonly network: Network
   readonly guard: Guard
@@ -89,11 +96,24 @@ export interface WebhookSubscriptionsDeps extends ReplayDeps {
 }
 
 export function createWebhookSubscriptions(deps: WebhookSubscriptionsDeps): WebhookSubscriptions {
-  const { store, network, guard, poster, box, clock, randomBytes } = deps
+  const { store, network, guard, poster, box, clock, credits, randomBytes } = deps
   const newId = (once?: string) =>
     `wh_${once === undefined ? randomBytes(ID_BYTES).toString('hex') : hash('sha256', once).slice(0, 2 * ID_BYTES)}`
 
   const mustFind = (accountId: string, id: string) => ownSubscription(store, accountId, id)
+
+  /**
+   * As the store has it: an earlier try may have been carried out without an answer. What the same key made more than a
+   * day ago is another request's.
+   */
+  async function createOnce(asked: NewSubscription, most: number, once?: string) {
+    let created = await store.createSubscription(asked, most)
+    for (let reuse = 1; created !== undefined && isOfEarlier(created, asked); reuse++) {
+      const id = newId(reuse > MAX_REUSES ? undefined : `${once}/${reuse}`)
+      created = await store.createSubscription({ ...asked, id }, most)
+    }
+    return created
+  }
 
   async function selectionOf(asked: SelectionInput, plan: Plan) {
     const checked = await parseSelection(asked, { network, maxAddresses: plan.webhookAddresses })
@@ -143,8 +163,7 @@ export function createWebhookSubscriptions(deps: WebhookSubscriptionsDeps): Webh
         createdAtMs: clock.now(),
         secret: box.seal(secret),
       }
-      // As the store has it: an earlier try may have been carried out without an answer.
-      const created = await store.createSubscription(subscription, most)
+      const created = await createOnce(subscription, most, once)
       if (created === undefined) {
         throw new ApiError('tier_restricted', `The plan ${owner.plan.name} allows ${most} webhooks.`, {
           reason: 'too_many_webhooks',
@@ -178,6 +197,9 @@ export function createWebhookSubscriptions(deps: WebhookSubscriptionsDeps): Webh
     async patch(owner, id, change) {
       const found = await mustFind(owner.accountId, id)
       const { active, batch } = change
+      // One that is off is not checked, so its key may have ended since.
+      const hasEnded =
+        active === true && (isKeyEnd(found.disabledReason) || (await credits.endOf(found)) !== undefined)
       const selection =
         change.kinds === undefined && change.addresses === undefined
           ? undefined
@@ -192,7 +214,7 @@ export function createWebhookSubscriptions(deps: WebhookSubscriptionsDeps): Webh
         // Re-activation resets the failures.
         ...(active === true ? { disabledReason: null, disabledAtMs: null, failingSinceMs: null } : {}),
         // The key that created it has ended: it now belongs to the one that switches it on.
-        ...(active === true && isKeyEnd(found.disabledReason) ? { keyId: owner.keyId } : {}),
+        ...(hasEnded ? { keyId: owner.keyId } : {}),
       })
     },
     async rotate(accountId, id) {

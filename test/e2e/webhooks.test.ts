@@ -113,13 +113,22 @@ test('an event goes from the log to the receiver, signed; deliveries, status and
     undefined,
     own,
   )
+  const other = await create({}, own)
+  const foreign = await call(
+    'GET',
+    `/v1/webhooks/${other.body.id}/deliveries?cursor=${first.next_cursor}`,
+    undefined,
+    own,
+  )
+  assert.equal(foreign.status, 422, 'a cursor belongs to its webhook')
+  await call('DELETE', `/v1/webhooks/${other.body.id}`, undefined, own)
   assert.equal((second.deliveries as unknown[]).length, 1)
   assert.equal(second.next_cursor, null)
   const { body: limits } = await call('GET', '/v1/limits', undefined, own)
   assert.equal((limits.features as Record<string, boolean>).webhooks, true)
-  await until('13 credits used', async () => {
+  await until('23 credits used', async () => {
     const { body: now } = await call('GET', '/v1/limits', undefined, own)
-    return (now.credits as { used: number }).used === 13
+    return (now.credits as { used: number }).used === 23
   })
   await until('nothing pending', async () => {
     const { body: status } = await call('GET', '/v1/status', undefined, own)

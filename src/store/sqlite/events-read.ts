@@ -141,7 +141,8 @@ export function eventReader(database: DatabaseSync, addresses: AddressTable) {
       else low = block.lastSeq + 1
     }
     const [block] = blocks.from(low, 1)
-    if (block === undefined) return 0
+    // Everything that is packed was before, and nothing of the tail.
+    if (block === undefined) return blocks.newestSeq()
     const before = blocks.unpack(block.lastSeq).findLast((event) => event.createdAtMs < timeMs)
     if (before !== undefined) return before.seq
     return block.lastSeq === oldest.lastSeq ? 0 : block.firstSeq - 1

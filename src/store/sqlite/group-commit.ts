@@ -36,22 +36,24 @@ export function serveWrites<Ops extends Operations>(database: DatabaseSync, writ
   )
 }
 
-function commitGroup<Ops extends Operations>(
+/** Answers every call that it has taken, also where the transaction cannot even begin. */
+export function commitGroup<Ops extends Operations>(
   database: DatabaseSync,
   writes: Writes<Ops>,
   first: ThreadCall,
   next: () => ThreadCall | undefined,
 ): ThreadReply[] {
-  const group: ThreadCall[] = []
+  const group: ThreadCall[] = [first]
   const endsAt = turnTimeMs() + MAX_GROUP_MS
   const hasRoom = () => group.length < MAX_GROUP && turnTimeMs() < endsAt
   try {
     return inTransaction(database, () => {
-      const replies: ThreadReply[] = []
-      for (let call: ThreadCall | undefined = first; call !== undefined; ) {
+      const replies = [replyAlone(database, writes, first)]
+      while (hasRoom()) {
+        const call = next()
+        if (call === undefined) break
         group.push(call)
         replies.push(replyAlone(database, writes, call))
-        call = hasRoom() ? next() : undefined
       }
       return replies
     })

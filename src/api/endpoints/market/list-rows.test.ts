@@ -32,12 +32,19 @@ function withWriteAfter(store: EnvironmentStore, n: number, write: () => Promise
   return interleaved(store)
 }
 
-async function pageOf(store: EnvironmentStore) {
+interface Asked {
+  readonly input?: Readonly<Record<string, unknown>>
+  readonly range?: Readonly<Record<string, unknown>>
+  readonly request?: Partial<Parameters<typeof listRows>[1]>
+  readonly rowLimit?: number
+}
+
+async function pageOf(store: EnvironmentStore, { input, range, request, rowLimit = 100 }: Asked = {}) {
   const clock = manualClock(end + 3_600_000)
   const market = { store, cursors: cursorCodec(new Uint8Array(32)), facts: feedFacts(store, clock) }
   const context = {
     path: '/v1/candles',
-    input: { symbol: 'BTC', start: START, end, limit: 100 },
+    input: { symbol: 'BTC', end, limit: rowLimit, ...(input ?? { start: START }) },
     range: {
       fromMs: START,
       toMs: end,
@@ -46,14 +53,22 @@ async function pageOf(store: EnvironmentStore) {
       earliestMs: 0,
       graceMs: 0,
       clamp: undefined,
+      ...range,
     },
-    rowLimit: 100,
+    rowLimit,
     ignored: [],
     nowMs: clock.now(),
     dryRun: false,
     services: { market },
   }
-  return listRows(context as unknown as Parameters<typeof listRows>[0], { feeds: [feed] })
+  return listRows(context as unknown as Parameters<typeof listRows>[0], { feeds: [feed], ...request })
+}
+
+async function filledStore() {
+  const store = await openStores(parseStoreAddress(':memory:'), manualClock(end)).environment('test')
+  const coverage = [observed(feed, START, end)]
+  await store.write({ rows: [{ feed, rows }], coverage, finalize: [{ feed, before: end }] })
+  return store
 }
 
 test('a page is never sealed without the rows that a backfill writes while it is read', async () => {
@@ -76,4 +91,37 @@ test('a page is never sealed without the rows that a backfill writes while it is
     assert.deepEqual([whole.count, whole.coverageComplete, whole.sealed], [rows.length, true, true])
     await store.close()
   }
+})
+
+test('a start before the first row is the first row, on every page of a walk', async (t) => {
+  const store = await filledStore()
+  t.after(() => store.close())
+  const request = { clampToEarliest: true }
+  const first = new Date(START).toISOString()
+  const input = { start: START - MINUTE, order: 'desc' }
+  const one = await pageOf(store, { input, request, rowLimit: 6 })
+  const two = await pageOf(store, { input: { ...input, after: one.nextCursor }, request, rowLimit: 6 })
+  for (const { meta, coverageComplete } of [one, two])
+    assert.deepEqual([meta.clamped, meta.effective_start, coverageComplete], [true, first, true])
+  assert.deepEqual([one.count, two.count], [6, 4])
+})
+
+test('a start in 1970 is one: what was not observed since then is a gap', async (t) => {
+  const store = await filledStore()
+  t.after(() => store.close())
+  for (const start of [0, 1])
+    assert.equal((await pageOf(store, { input: { start } })).coverageComplete, false)
+  assert.equal((await pageOf(store, { input: { order: 'desc' } })).coverageComplete, true)
+})
+
+test('a page without a start is current until its oldest row leaves the window of the plan', async (t) => {
+  const store = await filledStore()
+  t.after(() => store.close())
+  const nowMs = end + 60 * MINUTE
+  const range = { fromMs: START - MINUTE, earliestMs: START - MINUTE, startGiven: false }
+  const page = await pageOf(store, { input: { order: 'desc' }, range, rowLimit: 4 })
+  assert.equal(page.sealed, true)
+  const oldestMs = START + 6 * MINUTE
+  const leavesMs = nowMs + (oldestMs - range.earliestMs)
+  assert.deepEqual([await page.isCurrent?.(leavesMs - 1), await page.isCurrent?.(leavesMs)], [true, false])
 })

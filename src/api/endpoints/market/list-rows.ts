@@ -49,7 +49,7 @@ export async function listRows(context: ListContext, request: RowsRequest): Prom
   const first = firstNeeded(request, walk, asked) ? data.facts.earliest(request.feeds) : undefined
   const firstMs = first instanceof Promise ? await first : first
   const earliest = request.clampToEarliest ? earliestClamp(walk, asked, firstMs) : undefined
-  const span = { ...asked, fromMs: earliest ?? knownStart(asked, firstMs) }
+  const span = { ...asked, fromMs: earliest ?? knownStart(walk, asked, firstMs) }
   const query: SeriesQuery = {
     feeds: request.feeds,
     range: { from: span.fromMs, to: span.toMs },
@@ -101,7 +101,9 @@ export async function listRows(context: ListContext, request: RowsRequest): Prom
     sealed,
     clamped: clamp.clamped === true,
     coverageComplete: coverage.complete,
-    ...(sealed ? { isCurrent: currentWhile(context, walk, request.feeds, finality) } : {}),
+    ...(sealed
+      ? { isCurrent: currentWhile(context, walk.startMs ?? covered.from, request.feeds, finality) }
+      : {}),
   }
 }
 
@@ -133,7 +135,8 @@ function firstNeeded(request: RowsRequest, walk: CursorWalk, span: Span): boolea
 }
 
 function mayClamp(walk: CursorWalk): boolean {
-  return walk.startMs !== undefined && walk.position === undefined
+  // Downwards every page of a walk has the same start.
+  return walk.startMs !== undefined && (walk.position === undefined || walk.order === 'desc')
 }
 
 function earliestClamp(walk: CursorWalk, span: Span, firstMs: number | undefined): number | undefined {
@@ -145,8 +148,8 @@ function earliestClamp(walk: CursorWalk, span: Span, firstMs: number | undefined
  * Without a window and without a start, a range starts at the first row, not in 1970. Where there is no row before its
  * end the range stays as it is: none of it was observed, and the coverage has to show that.
  */
-function knownStart(span: Span, firstMs: number | undefined): number {
-  if (span.fromMs > 0) return span.fromMs
+function knownStart(walk: CursorWalk, span: Span, firstMs: number | undefined): number {
+  if (span.fromMs > 0 || walk.startMs !== undefined) return span.fromMs
   return firstMs === undefined || firstMs >= span.toMs ? span.fromMs : firstMs
 }
 
@@ -170,18 +173,19 @@ function clampMeta(walk: CursorWalk, window: number | undefined, earliest: numbe
 }
 
 /**
- * A sealed page stays current while the epochs of its feeds are the same and its start is within the plan's window.
+ * A sealed page stays current while the epochs of its feeds are the same and its start, or without one its oldest
+ * instant, is within the plan's window.
  * The epochs may be as old as the facts allow.
  */
 function currentWhile(
   { range, nowMs, services }: ListContext,
-  walk: CursorWalk,
+  startMs: number,
   feeds: readonly Feed[],
   finality: readonly Finality[],
 ): NonNullable<ListAnswer['isCurrent']> {
   const earliestMs = range?.earliestMs ?? 0
   const depthMs = earliestMs === 0 ? Number.POSITIVE_INFINITY : nowMs - earliestMs
-  const leavesMs = (walk.startMs ?? Number.POSITIVE_INFINITY) + depthMs
+  const leavesMs = startMs + depthMs
   const { facts } = services.market
   const isSame = (now: readonly Finality[]) => now.every(({ epoch }, at) => epoch === finality[at]?.epoch)
   return (atMs) => {

@@ -3,6 +3,8 @@ import { noCredits } from '../../../contract/costs.ts'
 import { wrappedList } from '../../../contract/endpoint.ts'
 import { previewAnswer, wrappedPage } from '../../../contract/envelopes.ts'
 import { cursorPage } from '../../../contract/params.ts'
+import type { CursorPlace } from '../../../core/cursor.ts'
+import { faultsError } from '../../../core/errors.ts'
 import {
   constantsField,
   integerField,
@@ -45,7 +47,7 @@ export const deliveries = endpoint({
   access: WEBHOOK_ACCESS,
   params: {
     id: webhookId,
-    ...cursorPage('Deliveries per page.', { default: 50, max: 200 }, /^[0-9a-z]{1,10}$/),
+    ...cursorPage('Deliveries per page.', { default: 50, max: 200 }),
   },
   cost: noCredits,
   returns: wrappedList('Delivery', Delivery, {
@@ -61,7 +63,9 @@ export const deliveries = endpoint({
   errors: ['not_found'],
   run: async ({ services, caller, input, rowLimit, dryRun }) => {
     const { id, cursor } = input
-    const before = cursor === undefined ? {} : { before: cursor }
+    const { cursors } = services.chain
+    const binding = `/v1/webhooks/${id}/deliveries`
+    const before = cursor === undefined ? {} : { before: readCursor(cursors.decode(binding, cursor)) }
     const rows = await services.webhooks.subscriptions.deliveries(caller.accountId, id, {
       limit: rowLimit + 1,
       ...before,
@@ -70,7 +74,7 @@ export const deliveries = endpoint({
     if (dryRun) return previewAnswer(page.length, false)
     const last = page.at(-1)
     const hasMore = rows.length > rowLimit
-    const next = hasMore && last !== undefined ? last.place : null
+    const next = hasMore && last !== undefined ? cursors.encode(binding, [last.place]) : null
     return wrappedPage({
       rows: page.map((record) => JSON.stringify(deliveryFields(record))),
       head: `{"id":${JSON.stringify(id)},"deliveries":[`,
@@ -80,3 +84,10 @@ export const deliveries = endpoint({
     })
   },
 })
+
+function readCursor(place: CursorPlace | undefined): string {
+  const [before] = place ?? []
+  if (typeof before === 'string') return before
+  const message = 'cursor does not belong to the deliveries of this webhook, or was changed.'
+  throw faultsError([{ param: 'cursor', error: 'invalid_param', message, reason: 'foreign' }])
+}
