@@ -161,7 +161,10 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
       limitRate(viewer.rate, nowMs, rateLimitError)
       if (!ledger.isFresh(viewer.budgets, nowMs)) await ledger.refresh(viewer.budgets, nowMs)
       const task = await admitRequest({ request, route, credential: viewer, nowMs }, deps)
-      return uncached(await meter.runFree({ ...task, ...options }))
+      const { onSent, ...reply } = await meter.runFree({ ...task, ...options })
+      // The page copies the answer on its way: what it holds is given back here, not when it was sent.
+      onSent?.()
+      return uncached(reply)
     } catch (error) {
       const known = toApiError(error)
       if (known.kind === 'internal_error') {

@@ -69,7 +69,12 @@ export const PROCESS_FAULTS: readonly FaultKind[] = [
 /** A process that stands still for a while. */
 export const PAUSE_FAULT: FaultKind = { kind: 'pause', weight: 2, durationMs: [SECOND_MS, 10 * MINUTE_MS] }
 
-export const RECORDER_FAULTS: readonly FaultKind[] = [...PROCESS_FAULTS, PAUSE_FAULT]
+export const RECORDER_FAULTS: readonly FaultKind[] = [
+  // As a database server that cannot be reached: neither written nor read.
+  { kind: 'disk-away', weight: 1, durationMs: [100, 10 * MINUTE_MS], settings: share },
+  ...PROCESS_FAULTS,
+  PAUSE_FAULT,
+]
 
 /** Half of all steps of the clock are corrections of up to a second, the others reach ten minutes, either way. */
 function stepOf(drawn: number): number {

@@ -1,14 +1,14 @@
 /**
  * The stores of a simulated process: the real ones, behind a disk that takes its time and fails. An operation may fail
- * before its commit (full disk, I/O error) or after it (a failed fsync: done, but reported as failed). What a dead process
- * has begun may be done, but nobody hears of it.
+ * before its commit (full disk, I/O error) or after it (a failed fsync: done, but reported as failed); while the store is
+ * away, reads fail too. What a dead process has begun may be done, but nobody hears of it.
  */
 import type { SimulatedProcess } from './process.ts'
 import type { Random } from './random.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
 export interface DiskFault {
-  readonly kind: 'full' | 'io' | 'fsync' | 'slow'
+  readonly kind: 'full' | 'io' | 'fsync' | 'slow' | 'away'
   /** How often an operation fails while it lasts. */
   readonly share: number
   readonly slowMs?: number
@@ -36,6 +36,7 @@ const ERRORS = {
   full: { errcode: 13, errstr: 'database or disk is full' },
   io: { errcode: 10, errstr: 'disk I/O error' },
   fsync: { errcode: 1034, errstr: 'disk I/O error' },
+  away: { errcode: 14, errstr: 'unable to open database file' },
 } as const
 
 export type Disk = ReturnType<typeof createDisk>
@@ -87,7 +88,7 @@ export function createDisk(time: VirtualTime, random: Random) {
         await before
         await pause()
         if (process.isDead) return
-        for (const kind of ['full', 'io'] as const) if (isHit(kind)) throw failure(kind)
+        for (const kind of ['full', 'io', 'away'] as const) if (isHit(kind)) throw failure(kind)
         const strike = nextStrike(title)
         if (strike?.when === 'before') await hit(strike, process)
         const value = await call()
@@ -102,6 +103,7 @@ export function createDisk(time: VirtualTime, random: Random) {
     const read = async (answer: Promise<unknown>) => {
       const value = await answer
       await pause()
+      if (isHit('away')) throw failure('away')
       return value
     }
     const wrap = (owner: object): object =>

@@ -5,11 +5,12 @@
  * (prove-minutes.ts), so that trades under repair still reach its bucket; what is never proven is null, never partial.
  *
  * Nothing is written before the stored counts were loaded: a closed row is written once, with all it will have. Until
- * then, and until the minutes that waited for it are closed, nothing counts as observed though the channel is up.
+ * then, and until the minutes that waited for it are closed, nothing counts as observed though the channel is up. A row
+ * that an earlier run made final without counts stays without, though they were found since.
  */
 import { compare, decimalText, subtract } from '../../core/decimal.ts'
 import type { Feed } from '../../core/feed.ts'
-import { INTERVAL_MS } from '../../core/interval.ts'
+import { type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
 import { scanRows } from '../../store/scan-rows.ts'
 import type { SeriesStore } from '../../store/series.ts'
 import type { HistoryPage } from '../../venues/venue.ts'
@@ -64,6 +65,8 @@ export function closeFlow(
   const queue: Step[] = []
   let gaps: { fromMs: number; toMs: number }[] = []
   let known: MinuteCounts | undefined
+  /** Names of rows. */
+  let finalWithout: ReadonlySet<string> = new Set()
   let closedToMs = fromMs
   let beganMs = Number.POSITIVE_INFINITY
   let isWritten = false
@@ -111,7 +114,12 @@ export function closeFlow(
       queue.shift()
       putCounts(parts, candles)
       refuseRolled(parts, refused, COARSE_INTERVALS, 'flow')
-      putFlow(parts, advanceAround(rollUp, { good: candles, refused }, '1m', step.toMs), true)
+      const rows = advanceAround(rollUp, { good: candles, refused }, '1m', step.toMs).map((row) =>
+        finalWithout.has(nameOf(row.interval, row.candle.openMs))
+          ? { ...row, candle: { ...row.candle, buys: null, sells: null } }
+          : row,
+      )
+      putFlow(parts, rows, true)
       builder.take(step.toMs)
       prover.forget(step.toMs)
       closedToMs = step.toMs
@@ -142,6 +150,7 @@ export function closeFlow(
     /** The counts of the past are in the store (or cannot be had): rows may be written. */
     async start() {
       await writer.flush()
+      finalWithout = await readFinalWithout(parts, fromMs)
       known = await readCounts(series, feedOf('flow', source, symbol, '1m'), fromMs, Number.MAX_SAFE_INTEGER)
       drain(clock.now())
     },
@@ -179,6 +188,20 @@ export function closeFlow(
       return closedToMs
     },
   }
+}
+
+const nameOf = (interval: CandleInterval, openMs: number) => `${interval} ${openMs}`
+
+async function readFinalWithout({ series, plan, symbol }: SymbolParts, fromMs: number): Promise<Set<string>> {
+  const without = new Set<string>()
+  for (const interval of COARSE_INTERVALS) {
+    const feed = feedOf('flow', plan.source, symbol, interval)
+    const [final] = await series.finality([feed])
+    const range = { from: fromMs, to: Math.max(fromMs, final?.before ?? 0) }
+    for await (const row of scanRows(series, feed, range))
+      if (row.num_buys === null) without.add(nameOf(interval, Date.parse(row.timestamp)))
+  }
+  return without
 }
 
 export function putFlow(parts: SymbolParts, rows: readonly RolledCandle[], closed: boolean): void {

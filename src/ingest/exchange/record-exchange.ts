@@ -44,6 +44,8 @@ const DERIVATIVES_KEPT_MS = 40 * DAY_MS
 const FIRST_TRADE_WITHIN_MS = 20_000
 /** New gaps are looked for this often. */
 const LOOK_AGAIN_MS = 5 * 60_000
+/** After a pass that failed. */
+const FILL_AGAIN_MS = 10_000
 
 export interface ExchangeOptions extends RecorderOptions {
   readonly plan: ExchangePlan
@@ -91,17 +93,26 @@ export function recordExchange(options: ExchangeOptions): Recorder {
   }
 
   async function meanwhile({ signal }: RecorderRun): Promise<void> {
-    try {
-      await (options.backfill === false ? startFlows(recorders) : fillPast(signal))
-    } catch (error) {
-      if (!signal.aborted) log.error({ venue: venue.describe.name, err: error }, 'the backfill stopped')
+    const started = new Set<SymbolRecorder>()
+    const fill = pastFiller(signal, () => startFlows(recorders, started))
+    while (!signal.aborted) {
+      try {
+        if (options.backfill === false) return await startFlows(recorders, started)
+        await fill()
+        await clock.sleep(LOOK_AGAIN_MS, signal)
+      } catch (error) {
+        if (signal.aborted) return
+        log.error({ venue: venue.describe.name, err: error }, 'the backfill failed')
+        await clock.sleep(FILL_AGAIN_MS, signal).catch(() => {})
+      }
     }
   }
 
-  async function fillPast(signal: AbortSignal): Promise<void> {
-    if (plan.hasFlow || plan.secondsFrom === 'aggregate_trades') await firstTrades(signal)
+  /** A pass over the past. One that fails, since the store is away, is done again. */
+  function pastFiller(signal: AbortSignal, flows: () => Promise<void>): () => Promise<void> {
     let isFirst = true
-    while (!signal.aborted) {
+    return async () => {
+      if (isFirst && (plan.hasFlow || plan.secondsFrom === 'aggregate_trades')) await firstTrades(signal)
       const targets = parts.map((part) => ({
         parts: part,
         endMs: (step: BackfillStep) => endOf(step, recorders.get(part.symbol), clock.now()),
@@ -117,14 +128,13 @@ export function recordExchange(options: ExchangeOptions): Recorder {
           if (isFirst) progress = next
         },
         async onStep(step) {
-          if (isFirst && step.kind === 'counts') await startFlows(recorders)
+          if (isFirst && step.kind === 'counts') await flows()
         },
       })
       // Later passes close small gaps; they change the share only where one could not be closed.
       if (!isFirst) progress = { ...result, done: result.total - result.failed }
-      if (isFirst && !plan.backfill.some((step) => step.kind === 'counts')) await startFlows(recorders)
+      if (isFirst && !plan.backfill.some((step) => step.kind === 'counts')) await flows()
       isFirst = false
-      await clock.sleep(LOOK_AGAIN_MS, signal)
     }
   }
 
@@ -146,8 +156,16 @@ export function recordExchange(options: ExchangeOptions): Recorder {
   })
 }
 
-async function startFlows(recorders: ReadonlyMap<AssetSymbol, SymbolRecorder>): Promise<void> {
-  await Promise.all([...recorders.values()].map((recorder) => recorder.startFlow()))
+/** Those that are not started yet: of an earlier try some may have failed. */
+async function startFlows(
+  recorders: ReadonlyMap<AssetSymbol, SymbolRecorder>,
+  started: Set<SymbolRecorder>,
+): Promise<void> {
+  const start = async (recorder: SymbolRecorder) => {
+    await recorder.startFlow()
+    started.add(recorder)
+  }
+  await Promise.all([...recorders.values()].filter((each) => !started.has(each)).map(start))
 }
 
 function endOf(step: BackfillStep, recorder: SymbolRecorder | undefined, nowMs: number): number | undefined {

@@ -127,6 +127,10 @@ export class SymbolRecorder implements LiveRecorder {
     await this.flow?.start()
   }
 
+  pursue(): void {
+    this.follower?.tick()
+  }
+
   observe(observation: DataObservation): void {
     const { parts } = this
     this.receivedMs.set(observation.kind, observation.receivedMs)
@@ -145,7 +149,8 @@ export class SymbolRecorder implements LiveRecorder {
         return
       case 'aggregate_trade':
         parts.counts.trades += 1
-        this.follower?.push(observation)
+        // One that makes no sense is as good as lost: its number is missing, and the venue is asked for it.
+        if (checkTrade(observation) !== 'bad') this.follower?.push(observation)
         return
       case 'trade':
         parts.counts.trades += 1
@@ -260,7 +265,7 @@ export class SymbolRecorder implements LiveRecorder {
   private followTrades(): void {
     const { follower } = this
     if (follower === undefined) return
-    follower.tick()
+    this.pursue()
     if (!this.hasBegun && follower.startMs !== undefined) {
       this.hasBegun = true
       this.flow?.begin(follower.startMs)

@@ -18,6 +18,7 @@ import type { Clock } from '../../kit/clock.ts'
 import { scanRows } from '../../store/scan-rows.ts'
 import type { SeriesStore } from '../../store/series.ts'
 import { COARSE_INTERVALS, candleFeed } from '../shared/feeds.ts'
+import { readPatiently } from '../shared/read-patiently.ts'
 import type { RowWriter } from '../shared/write-rows.ts'
 import { MARKETS_BACK_MS, type PredictionPlan } from './market-feeds.ts'
 
@@ -45,13 +46,19 @@ export function closeEndedCandles(options: {
 }) {
   const { plan, symbol, series, writer, clock, signal } = options
   const closedTo = new Map<CandleInterval, number>()
+  let reads = 0
   /** Read before this run writes anything: an earlier run's last row may be of any age. */
-  const stored = series.feeds({ dataset: 'candles', source: plan.source, symbol })
+  const stored = readPatiently(() => {
+    reads += 1
+    return series.feeds({ dataset: 'candles', source: plan.source, symbol })
+  }, options)
   stored.catch(() => {})
 
   async function firstOf(interval: CandleInterval, dueMs: number): Promise<number> {
     const feed = (await stored).find((each) => each.feed.interval === interval)
     if (feed?.firstTs === undefined || feed.lastTs === undefined) return dueMs
+    // The last row may be one of this run.
+    if (reads > 1) return candleStart(feed.firstTs, interval)
     return Math.max(feed.firstTs, candleStart(feed.lastTs - LOOKED_BACK_MS(interval), interval))
   }
 

@@ -8,6 +8,7 @@ import type { Clock } from '../../kit/clock.ts'
 import type { MarketStore } from '../../store/markets.ts'
 import { scanMarkets } from '../../store/scan-rows.ts'
 import type { Venue } from '../../venues/venue.ts'
+import { readPatiently } from '../shared/read-patiently.ts'
 import { MARKETS_BACK_MS, type PredictionPlan } from './market-feeds.ts'
 
 const ASK_EVERY_MS = 60_000
@@ -30,7 +31,10 @@ export async function followUnresolvedMarkets(options: {
 }): Promise<void> {
   const { plan, symbol, venue, clock, signal } = options
   const startedMs = clock.now()
-  const { newestEndMs, unresolved } = await readStored(options.markets, plan, symbol, startedMs)
+  const { newestEndMs, unresolved } = await readPatiently(
+    () => readStored(options.markets, plan, symbol, startedMs),
+    options,
+  )
   if (newestEndMs === undefined) options.onListed()
   let fromMs = newestEndMs === undefined ? undefined : firstEnd(unresolved, newestEndMs) - SWEPT_AFTER_MS
   while (fromMs !== undefined && !signal.aborted && clock.now() < startedMs + MARKETS_BACK_MS) {

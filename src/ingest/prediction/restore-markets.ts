@@ -10,6 +10,7 @@ import type { EnvironmentStore } from '../../store/environment.ts'
 import type { Venue } from '../../venues/venue.ts'
 import type { BackfillPace } from '../shared/backfill-pace.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
+import { readPatiently } from '../shared/read-patiently.ts'
 import type { FollowedMarket } from './followed-market.ts'
 import { BASE_INTERVAL, MARKETS_BACK_MS, type PredictionPlan } from './market-feeds.ts'
 import { lastTradeMs } from './market-times.ts'
@@ -35,13 +36,17 @@ export function createMarketRestorer(parts: RestoreMarketsParts) {
   const { plan, symbol, venue, store, catalogue, clock, log, signal } = parts
   const { series } = store
   const startedMs = clock.now()
-  const recordedFrom = store.coverage
-    .read([candleFeed(plan.source, symbol, BASE_INTERVAL)], startedMs - 2 * MARKETS_BACK_MS, startedMs)
-    .then(({ observed }) => observed[0]?.from)
+  const patiently = <T>(read: () => T | Promise<T>) => readPatiently(read, { clock, signal })
+  const base = candleFeed(plan.source, symbol, BASE_INTERVAL)
+  const recordedFrom = patiently(async () => {
+    const { observed } = await store.coverage.read([base], startedMs - 2 * MARKETS_BACK_MS, startedMs)
+    return observed[0]?.from
+  })
   /** What an earlier run marked as final stays final. */
-  const finalBefore = Promise.resolve(series.finality([feedOf('trades', plan.source, symbol)])).then(
-    ([known]) => known?.before ?? 0,
-  )
+  const finalBefore = patiently(async () => {
+    const [known] = await series.finality([feedOf('trades', plan.source, symbol)])
+    return known?.before ?? 0
+  })
   finalBefore.catch(() => {})
   let hasEarlierRun = true
   let last: Promise<void> = recordedFrom.then(
@@ -57,7 +62,7 @@ export function createMarketRestorer(parts: RestoreMarketsParts) {
     try {
       const finalBeforeMs = await finalBefore
       if (lastTradeMs(plan, window) <= finalBeforeMs) followed.isSwept = true
-      const stored = await store.markets.get(marketId, { source: plan.source, symbol })
+      const stored = await patiently(() => store.markets.get(marketId, { source: plan.source, symbol }))
       if (stored !== undefined) recorder.market = mergeKnown(recorder.market, marketOfRow(stored.market))
       catalogue.put(recorder.market)
       const recordedFromMs = await recordedFrom

@@ -12,6 +12,8 @@ export interface LiveRecorder {
   doubted?(topic: Topic, atMs: number): void
   /** Puts what is due: open candles, samples, tickers. Every second; everything up to `receivedToMs` has been received. */
   show(nowMs: number, receivedToMs: number): void
+  /** Requests what is missing of what was received. Every second, also while the store fails. */
+  pursue?(): void
   /** Puts book samples. Every half second. */
   sample(nowMs: number, receivedToMs: number): void
   /** Judges whether what should be received is. Every half second, also while the store fails and nothing is put. */

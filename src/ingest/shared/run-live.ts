@@ -90,6 +90,7 @@ export function runLive(options: {
     for (;;) {
       await clock.sleep(TICK_MS, signal)
       const nowMs = clock.now()
+      for (const recorder of recorders.values()) recorder.pursue?.()
       // While the store fails, nothing is added to the waiting rows and no coverage is recorded.
       if (writer.stats().failure !== null) continue
       const receivedToMs = receivedTo(readMs)

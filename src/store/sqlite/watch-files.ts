@@ -58,7 +58,16 @@ function lacksPages(file: string, bytes: number): boolean {
   return header.readUInt32BE(AT_PAGES) * (pageSize === 1 ? 65_536 : pageSize) > bytes
 }
 
+/** One that cannot be looked at just now is looked at again. */
 function changeOf(seen: WatchedFile): string | undefined {
+  try {
+    return differenceOf(seen)
+  } catch {
+    return undefined
+  }
+}
+
+function differenceOf(seen: WatchedFile): string | undefined {
   const now = statSync(seen.file, { throwIfNoEntry: false })
   if (now === undefined) return `${seen.file} was deleted`
   if (now.ino !== seen.inode) return `${seen.file} was replaced by another file`

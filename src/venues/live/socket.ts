@@ -289,7 +289,8 @@ export class VenueSocket {
       await clock.sleep(checkEveryMs, this.#life.signal)
       await afterReading()
       if (this.#life.signal.aborted) return
-      if (this.#isPaused) continue
+      // While it opens, its own limit applies, and nothing can be sent.
+      if (!this.#isOpen || this.#isPaused) continue
       const verdict = this.#liveness.check(clock.now(), route.expectsData?.() !== false)
       if (typeof verdict === 'object') {
         this.#wasSilent = this.#options.limits.dataSilenceMs !== null
