@@ -1,6 +1,7 @@
 /** The served document on a running sandbox: every operation works as a page with "Try it out" would send it. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { signedUp } from '../dashboard/session.ts'
 import { ask } from '../fakes/client.ts'
 import { documentSchemas } from '../fakes/document-schemas.ts'
 import { expandDocument } from '../fakes/expand-document.ts'
@@ -93,5 +94,15 @@ test('every list has the headers of a list', () => {
     const cursor = (meta === undefined ? next_cursor : meta.next_cursor) ?? null
     assert.equal(answer.headers.get('x-next-cursor'), cursor, name)
     assert.equal(answer.headers.has('link'), cursor !== null, name)
+  }
+})
+
+test('heavy calls from the page take no slot for longer than they last', async () => {
+  const { service } = await sandbox()
+  const user = await signedUp(service.url, 'heavy@example.com')
+  const body = { jsonrpc: '2.0', id: 1, method: 'getMempoolEntries', params: {} }
+  for (let n = 0; n < 4; n++) {
+    const answer = await user.call('POST', 'try/test/rpc', body)
+    assert.equal(answer.status, 200, answer.text.slice(0, 300))
   }
 })
