@@ -21,7 +21,7 @@ import { startRecording } from './recording.ts'
 import type { FaultKind, ScheduledFault } from './schedule.ts'
 import { createSealedPages } from './sealed-pages.ts'
 import type { Part, PartKind, Surroundings } from './simulation.ts'
-import { createSlack } from './slack.ts'
+import { createSlack, LOSSES } from './slack.ts'
 
 type MarketVenue = 'polymarket' | 'kalshi'
 
@@ -204,6 +204,7 @@ async function startMarkets(venue: MarketVenue, surroundings: Surroundings): Pro
   const slack = createSlack(time, { provenWithinMs: PROVEN_WITHIN_MS[venue], isPolled: isKeyless })
   const interestSlack = createSlack(time, {
     ...{ provenWithinMs: INTEREST_PROVEN_WITHIN_MS, channels: ['ticker'], isPolled: true },
+    losses: [...LOSSES, 'hang'],
   })
   const laws = createMarketLaws({
     ...{ reader, venue, plan, symbol, startedMs, truth: sandbox.truth, faults: sandbox.faults },

@@ -14,7 +14,7 @@ const BEFORE_MS = 5_000
 const POLLED_MS = 500
 
 /** Faults by which single frames of a healthy socket are lost. */
-const LOSSES = ['mute', 'skip', 'late', 'reorder', 'frozen-book']
+export const LOSSES: readonly string[] = ['mute', 'skip', 'late', 'reorder', 'frozen-book']
 /** Of books. */
 const LOST_CHANNELS: readonly string[] = ['price_change', 'book']
 
@@ -26,13 +26,14 @@ export function createSlack(
      * long after it. What lies before that the venue itself leaves without proof.
      */
     readonly provenWithinMs?: number | undefined
-    /** On which frames are lost; those of books where it is left out. */
+    /** On which frames are lost, and by which faults; those of books where they are left out. */
     readonly channels?: readonly string[]
+    readonly losses?: readonly string[]
     /** Books come as answers: one is as old as it was under way, and nobody can tell that it is of an earlier time. */
     readonly isPolled?: boolean
   } = {},
 ) {
-  const { isPolled = false, channels = LOST_CHANNELS } = options
+  const { isPolled = false, channels = LOST_CHANNELS, losses = LOSSES } = options
   const polledMs = isPolled ? POLLED_MS : 0
   const disturbed: (Slack & { fromMs: number; toMs: number })[] = []
   return {
@@ -40,7 +41,7 @@ export function createSlack(
       const { kind, durationMs, settings } = fault
       const { provenWithinMs } = options
       const isOfThese = settings.channel === undefined || channels.includes(String(settings.channel))
-      if (provenWithinMs !== undefined && LOSSES.includes(kind) && isOfThese)
+      if (provenWithinMs !== undefined && losses.includes(kind) && isOfThese)
         disturbed.push({
           fromMs: time.nowMs - BEFORE_MS,
           toMs: time.nowMs + durationMs + Number(settings.delayMs ?? 0) + provenWithinMs,

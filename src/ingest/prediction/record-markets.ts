@@ -7,7 +7,7 @@
  */
 import { MARKET_TYPES, type MarketInput } from '../../core/rows/market.ts'
 import type { Topic } from '../../venues/channel.ts'
-import type { DataObservation, TradeObservation } from '../../venues/observation.ts'
+import type { BookLostReason, DataObservation, TradeObservation } from '../../venues/observation.ts'
 import { COVERAGE_MARGIN_MS } from '../shared/dispatch-observations.ts'
 import { COARSE_INTERVALS, candleFeed, feedOf } from '../shared/feeds.ts'
 import type { LiveRecorder } from '../shared/live-recorder.ts'
@@ -38,6 +38,8 @@ import { SAMPLE_GRACE_MS } from './sample-market.ts'
 import { SampledMarkets } from './sampled-markets.ts'
 
 const SECOND_MS = 1_000
+/** A book is lost because frames of its socket are. */
+const LOST_FRAMES: ReadonlySet<BookLostReason> = new Set(['sequence_gap', 'frozen', 'silence', 'damaged'])
 const FINALIZE_EVERY_MS = 10_000
 const BACKFILL_EVERY_MS = 15_000
 const BACKFILL_AGAIN_MS = 60_000
@@ -173,6 +175,8 @@ class SymbolMarkets implements MarketsRecorder {
       case 'book_lost':
         this.#markets.get(observation.leg?.marketId ?? observation.instrument)?.recorder.observe(observation)
         if (observation.kind !== 'book_lost') this.#lastBookMs = observation.receivedMs
+        // Figures have no numbers; where a book lost a frame of its socket, they may have, too.
+        else if (LOST_FRAMES.has(observation.reason)) this.#interest.doubted()
         break
       case 'market_ticker':
         this.#markets.get(observation.instrument)?.recorder.observe(observation)
