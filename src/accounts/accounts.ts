@@ -20,6 +20,9 @@ import type { PlanBook } from './plans.ts'
 export type { AccountRecord, KeyRecord, UsageRow } from '../store/accounts.ts'
 
 /** What an operator or account holder does: the command line and the dashboard call the same functions. */
+/** With what was used before, it still is a whole number that every engine stores exactly. */
+export const MAX_CREDITS = 1_000_000_000_000_000
+
 export interface Accounts {
   create(input: { email: string; plan: string; billingDay?: number }): Promise<AccountRecord>
   get(accountId: string): Promise<AccountRecord>
@@ -153,8 +156,8 @@ export function createAccounts(deps: {
     resume: (accountId) => setPaused(accountId, null),
     async setCredits(accountId, remaining, environments = ENVIRONMENTS) {
       const account = await mustFind(accountId)
-      if (!Number.isSafeInteger(remaining) || remaining < 0) {
-        throw new AccountsError('Credits must be a whole number of 0 or more.')
+      if (!Number.isSafeInteger(remaining) || remaining < 0 || remaining > MAX_CREDITS) {
+        throw new AccountsError(`Credits must be a whole number from 0 to ${MAX_CREDITS}.`)
       }
       const periodStartMs = period(account).startMs
       await store.setRemaining(

@@ -39,6 +39,20 @@ export interface CountExchange {
   close(): void
 }
 
+const nameOf = ({ name, windowStartMs }: OwnCount) => `${name} ${windowStartMs}`
+
+/** After a change of its plan, an account is counted by two for a moment: the store takes one count of a name. */
+function summed(counts: readonly OwnCount[]): OwnCount[] {
+  const sums = new Map<string, OwnCount>()
+  for (const { name, windowStartMs, count, validMs } of counts) {
+    const before = sums.get(nameOf({ name, windowStartMs, count, validMs }))
+    const sum = (before?.count ?? 0) + count
+    const longestMs = Math.max(before?.validMs ?? 0, validMs)
+    sums.set(`${name} ${windowStartMs}`, { name, windowStartMs, count: sum, validMs: longestMs })
+  }
+  return [...sums.values()]
+}
+
 export function exchangeCounts(deps: {
   store: SharedCounts
   /** Names this run of this process. */
@@ -82,11 +96,10 @@ export function exchangeCounts(deps: {
     const sent = nextItems(elapsedMs(clock)).flatMap((item) =>
       item.own(sentAtMs + aheadMs).map((count) => ({ item, count })),
     )
-    const counts = sent.map(({ count: { name, windowStartMs, count, validMs } }) => {
-      return { name, windowStartMs, count, validMs }
-    })
+    const counts = summed(sent.map(({ count }) => count))
+    const places = new Map(counts.map((count, place) => [nameOf(count), place]))
     const answer = await store.exchangeCounts({ holder, counts })
-    for (const [place, { item, count }] of sent.entries()) item.learn(count, answer.others[place] ?? 0)
+    for (const { item, count } of sent) item.learn(count, answer.others[places.get(nameOf(count)) ?? -1] ?? 0)
     processes = answer.processes
     const measuredMs = answer.nowMs - (sentAtMs + clock.now()) / 2
     if (Math.abs(measuredMs - aheadMs) > MIN_CLOCK_STEP_MS) aheadMs = measuredMs
@@ -118,7 +131,9 @@ export function exchangeCounts(deps: {
       else times.usedAtMs = usedAtMs
     },
     partOf: (limit) =>
-      elapsedMs(clock) - exchangedAtMs < MAX_AGE_MS ? undefined : Math.max(1, Math.floor(limit / processes)),
+      elapsedMs(clock) - exchangedAtMs < MAX_AGE_MS
+        ? undefined
+        : Math.min(limit, Math.max(1, Math.floor(limit / processes))),
     get processes() {
       return processes
     },

@@ -125,11 +125,16 @@ export class Ledger {
     )
   }
 
+  /** Whether charges are taken; what cannot be undone is not begun while they are not. */
+  get hasRoom(): boolean {
+    return this.#entries.length < MAX_UNSETTLED_ENTRIES
+  }
+
   /** True when paid; false when the balance cannot pay; rejects when the store cannot be reached. */
   charge(payer: Payer, charge: Charge): boolean | Promise<boolean> {
     const nowMs = this.#clock.now()
-    if (this.#entries.length >= MAX_UNSETTLED_ENTRIES)
-      throw new StoreUnavailableError('Too many charges are not yet written.')
+    if (!this.hasRoom)
+      return Promise.reject(new StoreUnavailableError('Too many charges are not yet written.'))
     if (!this.#waiting.hasBefore(payer) && this.#spend(payer, charge, nowMs)) return true
     const paid = this.#waiting.add(payer, charge)
     this.#kick()
@@ -150,7 +155,8 @@ export class Ledger {
     endpoint: string,
     outcome: 'free' | 'failed' | 'rate_limited',
   ): void {
-    const name = `${payer.keyId} ${endpoint}`
+    // Users of the page have no keys of their own.
+    const name = `${payer.accountId}/${payer.environment} ${payer.keyId} ${endpoint}`
     let count = this.#counts.get(name)
     if (count === undefined) {
       const { accountId, environment, keyId } = payer

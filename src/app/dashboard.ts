@@ -41,7 +41,7 @@ import type { StatusView } from '../dashboard/wire.ts'
 import { checkCredential } from '../gate/authenticate.ts'
 import type { Gate } from '../gate/gate.ts'
 import type { RecentCalls } from '../gate/recent-calls.ts'
-import type { StreamGate } from '../gate/stream-gate.ts'
+import { planRefusal, type StreamGate } from '../gate/stream-gate.ts'
 import type { SourceCoverage } from '../ingest/source-coverage.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
@@ -195,12 +195,13 @@ function sessionGate(dashboard: Dashboard, { keys, clock }: DashboardDeps): Stre
         checkCredential(viewer, { nowMs: clock.now(), address, scope: 'node' })
         return viewer
       }
+      const credential = await check()
       const recheck = () =>
         check().then(
-          () => undefined,
+          (now) => planRefusal(now.plan, credential.plan),
           (error) => (error instanceof ApiError ? error : undefined),
         )
-      return { credential: await check(), recheck }
+      return { credential, recheck }
     },
   }
 }

@@ -161,6 +161,8 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
       limitRate(viewer.rate, nowMs, rateLimitError)
       if (!ledger.isFresh(viewer.budgets, nowMs)) await ledger.refresh(viewer.budgets, nowMs)
       const task = await admitRequest({ request, route, credential: viewer, nowMs }, deps)
+      limitRate(viewer.rate, nowMs, rateLimitError, task.demand?.requests ?? 1, 1)
+      if (task.dryRun) return uncached(await meter.preview(task))
       const { onSent, ...reply } = await meter.runFree({ ...task, ...options })
       // The page copies the answer on its way: what it holds is given back here, not when it was sent.
       onSent?.()

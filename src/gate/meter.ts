@@ -190,6 +190,7 @@ export class Meter<Services> {
   #runReserved(task: Task<Services>): GateReply | Promise<GateReply> {
     const { demand, credential, route } = task
     if (demand === undefined) return this.runAndCharge(task)
+    if (!this.#deps.ledger.hasRoom) throw new StoreUnavailableError('Too many charges are not yet written.')
     const price = route.endpoint.cost.charge(demand.units, task.input)
     if (price > this.#available(credential)) throw this.#exhausted(credential, price)
     const owner = `${credential.accountId}/${credential.environment}`

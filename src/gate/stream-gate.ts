@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Credential, KeyRing } from '../accounts/key-ring.ts'
 import { ApiError } from '../core/errors.ts'
+import type { Plan } from '../core/plan.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { AuthThrottle } from './auth-throttle.ts'
 import { AuthenticationError, authenticate, checkCredential, findKeyText } from './authenticate.ts'
@@ -45,7 +46,7 @@ export function createStreamGate(deps: {
           credential,
           recheck: () =>
             check().then(
-              () => undefined,
+              (now) => planRefusal(now.plan, credential.plan),
               // A store that fails is no reason to close a connection.
               (error) => (error instanceof ApiError ? error : undefined),
             ),
@@ -56,4 +57,12 @@ export function createStreamGate(deps: {
       }
     },
   }
+}
+
+/** What was opened under a larger plan is closed: whoever connects again has the limits of the present one. */
+export function planRefusal(now: Plan, before: Plan): ApiError | undefined {
+  if (now.streamConnections >= before.streamConnections && now.streamAddresses >= before.streamAddresses)
+    return undefined
+  const text = `The account has the plan ${now.name} now, which allows less. Connect again.`
+  return new ApiError('rate_limited', text, { reason: 'plan_changed' })
 }

@@ -40,6 +40,7 @@ export interface UsersStore {
   createUser(user: NewUser): Promise<UserRecord>
   findUser(email: string): Promise<{ user: UserRecord; passwordHash: string } | undefined>
   listUsers(): Promise<UserRecord[]>
+  /** Ends what was issued to reset it. */
   setPassword(userId: string, passwordHash: string): Promise<boolean>
 
   createSession(session: {

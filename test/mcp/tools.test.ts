@@ -123,6 +123,23 @@ test('a refusal charges nothing but what it says', async () => {
   assert.equal(await usedNow(), used + 25)
 })
 
+test('every call that a tool makes is booked, not only the first', async () => {
+  const usedNow = async () => ((await service.get('/v1/limits')).json.credits as { used: number }).used
+  const used = await usedNow()
+  const args = {
+    symbol: 'BTC',
+    sources: 'cexa,perpdex',
+    start: iso(FINAL - 6 * HOUR),
+    end: iso(FINAL),
+    limit: 5,
+  }
+  const { price } = await call('compare_sources', args)
+  assert.ok(price.credits_charged >= 2 * 53, String(price.credits_charged))
+  // What was charged is settled within a moment.
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  assert.equal(await usedNow(), used + price.credits_charged)
+})
+
 test('dry_run gives the price of the very call and charges nothing', async () => {
   const args = { dataset: 'trades', symbol: 'BTC', limit: 20 }
   const dry = await call('get_history', { ...args, dry_run: true })

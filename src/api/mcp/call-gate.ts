@@ -17,13 +17,16 @@ export function gateCall<Services>(
   routes: readonly EndpointRoute<Services>[],
   caller: McpCaller,
 ): EndpointCall {
+  let calls = 0
   return async (request) => {
+    calls += 1
     const { endpoint, pathParams, query, body } = request
     const route = routes.find(({ method, path }) => method === endpoint.method && path === endpoint.path)
     if (route === undefined) throw new Error(`${endpoint.method} ${endpoint.path} is not served here`)
     const reply = await gate.handle(
       {
-        id: caller.requestId,
+        // A charge is known by the id of its request: each call has its own.
+        id: `${caller.requestId}.${calls}`,
         method: endpoint.method,
         path: filledPath(request),
         search: query,

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import type { Accounts } from '../../accounts/accounts.ts'
+import { type Accounts, MAX_CREDITS } from '../../accounts/accounts.ts'
 import type { AuditLog } from '../../accounts/audited.ts'
 import type { Billing } from '../../accounts/billing.ts'
 import type { PasswordResets } from '../../accounts/password-reset.ts'
@@ -25,7 +25,10 @@ export interface OperatorDeps {
 }
 
 const PlanWish = Type.Object({ plan: Type.String({ maxLength: 32 }) }, { additionalProperties: false })
-const CreditsWish = Type.Object({ remaining: Type.Integer({ minimum: 0 }) }, { additionalProperties: false })
+const CreditsWish = Type.Object(
+  { remaining: Type.Integer({ minimum: 0, maximum: MAX_CREDITS }) },
+  { additionalProperties: false },
+)
 const UserWish = Type.Object({ email: Type.String({ maxLength: 254 }) }, { additionalProperties: false })
 const AUDIT_PAGE = 100
 

@@ -122,6 +122,13 @@ for (const engine of ENGINES) {
       assert.deepEqual((await Promise.all(taken)).sort(), [false, true])
       assert.equal((await store.findUser(USER.email))?.passwordHash, 'reset')
       assert.equal(await store.findSession('s'), undefined, 'all sessions end')
+      await store.putPasswordReset({ hash: 'before', userId: 'usr_1', expiresAtMs: 1_000 })
+      assert.equal(await store.setPassword('usr_1', 'changed'), true)
+      assert.equal(
+        await store.findPasswordReset('before'),
+        undefined,
+        'a new password ends what would reset it',
+      )
       await store.putPasswordReset({ hash: 'late', userId: 'usr_1', expiresAtMs: 100 })
       clock.set(100)
       assert.equal(await store.takePasswordReset({ hash: 'late', passwordHash: 'x' }), false)

@@ -18,6 +18,7 @@ const USER_BY_EMAIL = statement(
 )
 const ALL_USERS = statement('user_all', `SELECT ${USER} FROM users u ORDER BY u.created_at, u.id`)
 const SET_PASSWORD = statement('user_set_password', 'UPDATE users SET password_hash = $2 WHERE id = $1')
+const END_RESETS = statement('reset_end', 'DELETE FROM password_resets WHERE user_id = $1')
 
 const INSERT_SESSION = statement(
   'session_insert',
@@ -88,7 +89,14 @@ export function userRecords(db: Database): UsersStore {
       return { user, passwordHash }
     },
     listUsers: () => db.rows<UserRecord>(ALL_USERS),
-    setPassword: async (userId, passwordHash) => (await db.run(SET_PASSWORD, [userId, passwordHash])) > 0,
+    setPassword: (userId, passwordHash) =>
+      db.write(async (tx) => {
+        const [, changed] = await Promise.all([
+          tx.run(END_RESETS, [userId]),
+          tx.run(SET_PASSWORD, [userId, passwordHash]),
+        ])
+        return changed > 0
+      }),
 
     createSession: ({ hash, userId, createdAtMs, expiresAtMs }) =>
       db.write(async (tx) => {

@@ -69,6 +69,7 @@ export function userWriters(db: DatabaseSync) {
   const insertInvitation = db.prepare('INSERT INTO invitations VALUES (?, ?, ?)')
   const takeInvitation = db.prepare('DELETE FROM invitations WHERE hash = ?')
   const putReset = db.prepare('INSERT OR REPLACE INTO password_resets VALUES (?, ?, ?)')
+  const endResets = db.prepare('DELETE FROM password_resets WHERE user_id = ?')
   const takeReset = db.prepare('DELETE FROM password_resets WHERE hash = ? RETURNING user_id, expires_at')
   const insertAudit = db.prepare(
     'INSERT INTO audit (at, actor, action, account_id, detail) VALUES (?, ?, ?, ?, ?)',
@@ -82,8 +83,10 @@ export function userWriters(db: DatabaseSync) {
       )
       return { id, email, role, accountId, createdAtMs }
     },
-    setPassword: (...[userId, hash]: Parameters<UsersStore['setPassword']>) =>
-      setPassword.run(hash, userId).changes > 0,
+    setPassword: (...[userId, hash]: Parameters<UsersStore['setPassword']>) => {
+      endResets.run(userId)
+      return setPassword.run(hash, userId).changes > 0
+    },
     createSession: (session: Parameters<UsersStore['createSession']>[0]) => {
       insertSession.run(session.hash, session.userId, session.createdAtMs, session.expiresAtMs)
       dropOldest.run(session.userId)
