@@ -85,10 +85,12 @@ export class MarketCandleBuilder {
     const bucket = this.#bucketAt(candle.openTimeMs)
     bucket.isWhole = isWhole
     bucket.candle = candle
-    bucket.isDirty = false
     bucket.traded = new TradedPrices(this.#volume)
     for (const trade of tradesOf(candle, this.#volume)) bucket.traded.add(trade)
-    bucket.mids = candle.basis === 'mid' ? midsOf(candle) : []
+    // Midpoints that were seen before this was known come after it.
+    const seen = candle.basis === 'mid' ? bucket.mids : []
+    bucket.mids = candle.basis === 'mid' ? extremes([...midsOf(candle), ...seen]) : []
+    bucket.isDirty = seen.length > 0
   }
 
   take(): readonly ChangedCandle[] {

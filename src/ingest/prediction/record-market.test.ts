@@ -244,6 +244,44 @@ test('candles are claimed no further than they were shown, nor beyond a market t
   assert.equal(show(50_000), 48_000)
 })
 
+test('a trade that comes while the past of its market is being restored is part of its candle', async (t) => {
+  const { clock, store, writer, rows } = await setUp(t)
+  const stop = new AbortController()
+  t.after(() => stop.abort())
+  const { plan } = VENUES.kalshi
+  const feed = candleFeed(plan.source, 'BTC', '5m')
+  const stored = { time: START_MS, open: 0.5, high: 0.5, low: 0.5, close: 0.5, volume: 0, closed: false }
+  const { marketId, slug = null, question = null } = MARKETS.kalshi
+  const market = { marketId, slug, question, tokenId: null, outcome: null }
+  await store.write({ rows: [{ feed, rows: [{ ...stored, market }] }] })
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
+  const venue = {
+    async *history() {
+      await answered
+      yield { observations: [], covered: null, missing: [] }
+    },
+  } as unknown as Venue
+  const tracker = createCoverageTracker({ feeds: [], coverage: store.coverage, writer })
+  const catalogue = createMarketWriter({ store, log })
+  clock.set(START_MS + 20_000)
+  const recorder = recordMarkets({
+    ...{ plan, symbol: 'BTC', venue, store, writer, catalogue, tracker, clock, log, signal: stop.signal },
+  })
+  const window = { startTime: START_MS - 60_000, endTime: START_MS + 840_000, volume: 10 }
+  recorder.observe({
+    ...{ kind: 'market', ...about('kalshi', '', START_MS + 20_000) },
+    market: { ...MARKETS.kalshi, ...window },
+  })
+  recorder.observe({ ...trade(START_MS + 21_000, '0.6'), receivedMs: START_MS + 21_000 })
+  assert.equal((await rows(feedOf('trades', plan.source, 'BTC'))).length, 1, 'it is written at once')
+  answer()
+  for (let n = 0; n < 20; n++) await new Promise((resolve) => setImmediate(resolve))
+  clock.set(START_MS + 40_000)
+  recorder.show(clock.now(), clock.now())
+  const [candle] = await rows<CandleRow>(feed)
+  assert.deepEqual([candle?.close, candle?.volume], [0.6, 10])
+})
+
 test('a wide book gives a contract its candle, as the candles of the venue do, and a token none', async (t) => {
   const { recorderOf, rows } = await setUp(t)
   for (const name of ['polymarket', 'kalshi'] as const) {
@@ -272,6 +310,7 @@ test('after a restart a trade that was negotiated away from the book is volume, 
   }
   const second = recorderOf('kalshi')
   await restoreMarket({
+    patiently: (read) => read(),
     plan: VENUES.kalshi.plan,
     recorder: second,
     series: store.series,
@@ -310,6 +349,7 @@ test('a trade that was stored just before the end is counted by the start, where
     )
     const second = recorderOf(name)
     await restoreMarket({
+      patiently: (read) => read(),
       ...{ plan: VENUES[name].plan, recorder: second, series: store.series, recordedFromMs: START_MS },
       venue: { async *history() {} } as unknown as Venue,
       ...{ nowMs: START_MS + 410_000, finalBeforeMs: 0, signal: new AbortController().signal },

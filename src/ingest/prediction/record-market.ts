@@ -102,6 +102,13 @@ export class MarketRecorder implements MarketWindow {
     return true
   }
 
+  /** Writes a trade that is counted later. */
+  put(observation: TradeObservation): void {
+    if (checkMarketTrade(observation) !== 'good') return
+    const { source, symbol, marketId } = this.market
+    this.#options.writer.put(feedOf('trades', source, symbol), [marketTradeRow(observation, marketId)])
+  }
+
   /** A trade that is stored already; it is not counted again if its candle is known. */
   known(observation: TradeObservation, isInCandle: boolean): void {
     if (isInCandle) this.#parts.trades.add(observation, true)

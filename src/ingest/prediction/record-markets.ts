@@ -338,9 +338,14 @@ class SymbolMarkets implements MarketsRecorder {
   #receivedTrade(observation: TradeObservation): void {
     const followed = this.#markets.get(observation.leg?.marketId ?? observation.instrument)
     if (followed === undefined) return
-    // Trades of the stream are new; requested ones may be known from an earlier run.
-    if (observation.isSwept !== true || followed.isReady) followed.recorder.trade(observation)
-    else followed.ready = followed.ready.then(() => void followed.recorder.trade(observation))
+    const { recorder } = followed
+    if (followed.isReady) {
+      recorder.trade(observation)
+      return
+    }
+    // Written at once, since its time is claimed; counted after what an earlier run stored of its candle.
+    if (observation.isSwept !== true) recorder.put(observation)
+    followed.ready = followed.ready.then(() => void recorder.trade(observation))
   }
 
   #receivedSwept(marketId: string): void {

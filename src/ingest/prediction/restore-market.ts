@@ -39,8 +39,10 @@ export async function restoreMarket(options: {
   /** Trades before this were final when we started; later ones may have been lost unnoticed. */
   finalBeforeMs: number
   signal: AbortSignal
+  /** Reads from the store until that succeeds: with half of what is stored, candles would be wrong for good. */
+  patiently: <T>(read: () => Promise<T>) => Promise<T>
 }): Promise<void> {
-  const { plan, recorder, series, venue, nowMs, recordedFromMs, finalBeforeMs, signal } = options
+  const { plan, recorder, series, venue, nowMs, recordedFromMs, finalBeforeMs, signal, patiently } = options
   const { symbol, marketId, volume } = recorder.market
   if (recorder.instruments.length === 0) return
   const fromMs = candleStart(
@@ -53,7 +55,12 @@ export async function restoreMarket(options: {
   const fixed = new Set<string>()
   let storedToMs: number | undefined
   const candles = candleFeed(plan.source, symbol, BASE_INTERVAL)
-  for await (const row of scanRows(series, candles, range, filters)) {
+  const trades = feedOf('trades', plan.source, symbol)
+  const stored = await patiently(async () => ({
+    candles: await Array.fromAsync(scanRows(series, candles, range, filters)),
+    trades: await Array.fromAsync(scanRows(series, trades, range, filters)),
+  }))
+  for (const row of stored.candles) {
     const candle = marketCandleOfRow(row)
     const instrument = row.token_id ?? marketId
     if (!row.closed) {
@@ -71,7 +78,7 @@ export async function restoreMarket(options: {
   const isFixed = (instrument: string, timeMs: number) =>
     fixed.has(`${instrument}:${candleStart(timeMs, BASE_INTERVAL)}`)
   const restored = restoreTrades(recorder, !plan.hasTokens)
-  for await (const row of scanRows(series, feedOf('trades', plan.source, symbol), range, filters))
+  for (const row of stored.trades)
     restored.stored(row, isFixed(row.token_id ?? marketId, Date.parse(row.timestamp)))
   try {
     if (Number(volume ?? 0) > 0) await requestFromVenue()

@@ -68,7 +68,17 @@ export function createMarketRestorer(parts: RestoreMarketsParts) {
       const recordedFromMs = await recordedFrom
       await parts.pace?.(signal)
       const nowMs = clock.now()
-      await restoreMarket({ plan, recorder, series, venue, recordedFromMs, finalBeforeMs, nowMs, signal })
+      await restoreMarket({
+        plan,
+        recorder,
+        series,
+        venue,
+        recordedFromMs,
+        finalBeforeMs,
+        nowMs,
+        signal,
+        patiently,
+      })
       followed.isRestored = true
     } catch (error) {
       if (!signal.aborted)
