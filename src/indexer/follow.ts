@@ -146,7 +146,7 @@ export async function startFollowing(options: FollowingOptions): Promise<Followi
       wake: blocksWake,
       hasStart: () => hasStart,
       takeMissing: () => {
-        if (queue.wasBroken()) missingFrom ??= trail.before(lastNotificationMs - QUEUE_DELAY_MS, sinkScore)
+        if (queue.wasBroken()) missingFrom ??= trail.unwritten(lastNotificationMs - QUEUE_DELAY_MS, sinkScore)
         if (node === undefined || !hasStart) return undefined
         const taken = missingFrom
         missingFrom = undefined
@@ -158,7 +158,7 @@ export async function startFollowing(options: FollowingOptions): Promise<Followi
           : undefined,
       onSeen: trail.seen,
       onGap: (gap) => options.onGap?.(gap),
-      recover: () => trail.before(lastNotificationMs - QUEUE_DELAY_MS, sinkScore),
+      recover: () => trail.unwritten(lastNotificationMs - QUEUE_DELAY_MS, sinkScore),
       onTrouble: trouble('blocks'),
     }),
     followMempool({

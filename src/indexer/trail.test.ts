@@ -29,3 +29,12 @@ test('a node that has told nothing proves nothing: from the last place whose blo
   trail.seen(place(100))
   assert.deepEqual(trail.before(9_000), place(100))
 })
+
+test('what is not written yet is asked for again, however long ago it was notified', () => {
+  const trail = createTrail(undefined)
+  for (let n = 0; n < 10; n++) trail.add({ hash: `b${n}`, blueScore: n }, n * 1_000)
+  trail.seen({ hash: 'b3', blueScore: 3 })
+  assert.equal(trail.unwritten(8_000, 100)?.hash, 'b3')
+  trail.seen({ hash: 'b9', blueScore: 9 })
+  assert.equal(trail.unwritten(8_000, 100)?.hash, 'b8')
+})

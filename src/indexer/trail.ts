@@ -11,6 +11,9 @@ export function createTrail(first: ChainPlace | undefined) {
   /** Not above what the subscribed node has told of its chain; nothing while it has told nothing. */
   const at = (timeMs: number, sinkScore = Number.NEGATIVE_INFINITY): ChainPlace | undefined =>
     places.findLast(({ atMs, place }) => atMs <= timeMs && place.blueScore <= sinkScore)?.place
+  /** Where that is not known, a place as early as possible. */
+  const before = (timeMs: number, sinkScore?: number): ChainPlace | undefined =>
+    at(timeMs, sinkScore) ?? seenTo ?? places[0]?.place
   return {
     at,
     seen(place: ChainPlace): void {
@@ -22,8 +25,13 @@ export function createTrail(first: ChainPlace | undefined) {
       places.push({ place: { hash, blueScore }, atMs })
       if (places.length > MAX_PLACES) places.shift()
     },
-    /** Where that is not known, a place as early as possible. */
-    before: (timeMs: number, sinkScore?: number): ChainPlace | undefined =>
-      at(timeMs, sinkScore) ?? seenTo ?? places[0]?.place,
+    before,
+    /** The same, but not above what is written: a store that hangs for minutes leaves behind what was notified long ago. */
+    unwritten(timeMs: number, sinkScore?: number): ChainPlace | undefined {
+      const found = before(timeMs, sinkScore)
+      return found !== undefined && seenTo !== undefined && seenTo.blueScore < found.blueScore
+        ? seenTo
+        : found
+    },
   }
 }

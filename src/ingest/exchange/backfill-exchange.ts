@@ -4,7 +4,7 @@ import type { ExchangePlan } from '../shared/feeds.ts'
 import type { BackfillResult, ManualBackfill } from '../shared/manual-backfill.ts'
 import { openRowWriter } from '../shared/open-row-writer.ts'
 import { createCoverageTracker } from '../shared/track-coverage.ts'
-import { loadDerivatives } from './join-derivatives.ts'
+import { DERIVATIVES_KEPT_MS, loadDerivatives } from './join-derivatives.ts'
 import { runBackfill } from './run-backfill.ts'
 import { noCounts, type SymbolParts } from './symbol-parts.ts'
 
@@ -27,7 +27,12 @@ export async function backfillRange(
     const targets = await Promise.all(
       options.symbols.map(async (symbol) => {
         const derivatives = plan.hasFunding
-          ? await loadDerivatives({ series, source: plan.source, symbol, fromMs: fromMs - DAY_MS })
+          ? await loadDerivatives({
+              series,
+              source: plan.source,
+              symbol,
+              fromMs: fromMs - DERIVATIVES_KEPT_MS,
+            })
           : undefined
         const counts = noCounts()
         const parts: SymbolParts = {

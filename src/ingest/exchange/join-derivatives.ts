@@ -20,6 +20,9 @@ export interface Derivatives {
   readonly newestFundingMs: number | undefined
 }
 
+/** Joined values are available for as long as candles may be rebuilt. */
+export const DERIVATIVES_KEPT_MS = 40 * 86_400_000
+
 export async function loadDerivatives(options: {
   series: SeriesStore
   source: Source

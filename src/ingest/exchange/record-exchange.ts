@@ -30,7 +30,7 @@ import {
   recordVenue,
 } from '../shared/record-venue.ts'
 import type { BackfillProgress, Recorder } from '../shared/recorder.ts'
-import { loadDerivatives } from './join-derivatives.ts'
+import { DERIVATIVES_KEPT_MS, loadDerivatives } from './join-derivatives.ts'
 import { SymbolRecorder } from './record-symbol.ts'
 import { readUnclosedTrades, retractUnconfirmed, retractUnreceived } from './resume.ts'
 import { runBackfill } from './run-backfill.ts'
@@ -38,8 +38,6 @@ import { noCounts, type SymbolParts } from './symbol-parts.ts'
 
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
-/** Joined values are available for as long as candles may be rebuilt. */
-const DERIVATIVES_KEPT_MS = 40 * DAY_MS
 /** Trades of the live side are awaited this long before the backfill starts without knowing where they begin. */
 const FIRST_TRADE_WITHIN_MS = 20_000
 /** New gaps are looked for this often. */

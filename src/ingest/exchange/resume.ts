@@ -76,6 +76,9 @@ export async function readUnclosedTrades(
   if (info?.firstTs === undefined) return undefined
   const [final] = await series.finality([seconds])
   const firstMinute = Math.floor(info.firstTs / INTERVAL_MS['1m']) * INTERVAL_MS['1m']
+  // Minutes are closed from today on: those of an earlier day that were left open are never proven.
+  const leftMs = final === undefined || final.before === 0 ? firstMinute : final.before
+  if (leftMs < todayMs) await write({ coverage: [retracted(seconds, leftMs, todayMs)] })
   const fromMs = Math.max(final?.before ?? 0, todayMs, final?.before === 0 ? firstMinute : 0)
   if (fromMs >= nowMs) return undefined
   const { gaps } = await coverage.read([feed], fromMs, nowMs)

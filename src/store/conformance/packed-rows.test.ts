@@ -1,7 +1,12 @@
 /** The suites of rows, as if every row were old: what is written is packed at once. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { manualClock } from '../../../test/fakes/manual-clock.ts'
+import { storesIn } from '../../../test/fakes/stores.ts'
 import type { EnvironmentStore } from '../environment.ts'
 import { appendSuite } from './append.ts'
 import { coveredSuite } from './covered.ts'
+import { candle, candleFeed, START } from './engine.ts'
 import { ENGINES } from './engines.ts'
 import { environmentEngine } from './environment-engine.ts'
 import { pagingSuite } from './paging.ts'
@@ -21,6 +26,17 @@ function packing(store: EnvironmentStore): EnvironmentStore {
     },
   }
 }
+
+test('a row that stays open does not end the packing of its feed', async (t) => {
+  const store = await storesIn(':memory:', manualClock(START)).environment('test')
+  t.after(() => store.close())
+  const feed = candleFeed('cexa')
+  const rows = Array.from({ length: 200 }, (_, i) => ({ ...candle(i), closed: i !== 30 && i !== 31 }))
+  await store.write({ rows: [{ feed, rows }] })
+  // Each ends before the open ones, or begins after them; the last few wait for more.
+  assert.ok((await store.compact(-FAR_MS, EVERY)) > 180)
+  assert.equal(await store.compact(-FAR_MS, EVERY), 0)
+})
 
 for (const { create } of ENGINES.filter(({ name }) => name === 'sqlite on one thread')) {
   const engine = environmentEngine({ name: 'sqlite with packed rows', create }, packing)

@@ -47,6 +47,8 @@ export function rowPacker(database: DatabaseSync) {
   )
   /** The end of the newest block of a feed. */
   const packedTo = new Map<number, number>()
+  /** Before this no row of a feed can be packed: the ones that are left are open, or of an instant with one. */
+  const lookedTo = new Map<number, number>()
 
   const endOf = (feed: number): number => {
     const known = packedTo.get(feed)
@@ -69,28 +71,33 @@ export function rowPacker(database: DatabaseSync) {
     const found = oldest.all(feed, from, before, form.rows + 1).map(rowOf)
     const first = found[0]
     if (first === undefined) return undefined
-    const open = found.find(({ closed }) => !closed)?.ts ?? Number.POSITIVE_INFINITY
+    const openTs = found.find(({ closed }) => !closed)?.ts
     const block = Number(next.get(feed, first.ts)?.ts ?? Number.POSITIVE_INFINITY)
-    const border = Math.min(open, block, gridEnd(first.ts, form))
+    const border = Math.min(openTs ?? Number.POSITIVE_INFINITY, block, gridEnd(first.ts, form))
     const near = found.filter(({ ts }) => ts < border)
     // With the last one more rows of its instant may follow.
     const isFull = near.length > form.rows
     const rows = isFull ? near.filter(({ ts }) => ts !== near.at(-1)?.ts) : near
     if (isFull && rows.length === 0) return nextRows(feed, from, before, { ...form, rows: 2 * form.rows })
     const isBounded = near.length < found.length
-    return { rows, isFull, isBounded, from: rows.at(-1)?.ts ?? open }
+    return { rows, isFull, isBounded, openTs }
   }
 
   return {
     /** Packs a few blocks of rows before an instant; `more` when there may be others. */
     pack(feed: number, before: number, form: BlockForm): { packed: number; more: boolean } {
       let packed = 0
-      const from = 0
+      let hasSkipped = false
       for (let blocks = 0; blocks < BLOCKS_AT_ONCE; blocks++) {
-        const found = nextRows(feed, from, before, form)
+        const found = nextRows(feed, lookedTo.get(feed) ?? 0, before, form)
         if (found === undefined) return { packed, more: false }
-        const { rows, isFull, isBounded } = found
+        const { rows, isFull, isBounded, openTs } = found
         const [first, last] = [rows[0], rows.at(-1)]
+        if (first === undefined && openTs !== undefined) {
+          lookedTo.set(feed, openTs + 1)
+          hasSkipped = true
+          continue
+        }
         // Too few for a block of their own, with nothing to wait for.
         if (first === undefined || last === undefined || (!isFull && !isBounded))
           return { packed, more: false }
@@ -104,7 +111,7 @@ export function rowPacker(database: DatabaseSync) {
         count.run(-rows.length, -sizeOf(rows), feed)
         packed += rows.length
       }
-      return { packed, more: packed > 0 }
+      return { packed, more: packed > 0 || hasSkipped }
     },
     /** Before rows of these times are written. */
     makeRoom(feed: number, times: Float64Array): void {
@@ -113,6 +120,7 @@ export function rowPacker(database: DatabaseSync) {
         if (ts < low) low = ts
         if (ts > high) high = ts
       }
+      if (low < (lookedTo.get(feed) ?? 0)) lookedTo.delete(feed)
       if (low > endOf(feed)) return
       for (const { id, first_ts: first, last_ts: last } of touching.all(feed, low, high))
         if (times.some((ts) => ts >= Number(first) && ts <= Number(last))) unpack(feed, Number(id))
@@ -127,7 +135,10 @@ export function rowPacker(database: DatabaseSync) {
         if (Number(first) < olderThan) unpack(feed, Number(id))
       return { deleted, more: false }
     },
-    forget: () => packedTo.clear(),
+    forget() {
+      packedTo.clear()
+      lookedTo.clear()
+    },
   }
 }
 
@@ -149,8 +160,8 @@ interface NextRows {
   readonly isFull: boolean
   /** Another block, an open row or the next part of the grid follows them. */
   readonly isBounded: boolean
-  /** The last instant of them, or of the open row. */
-  readonly from: number
+  /** Of the first row that is open. */
+  readonly openTs: number | undefined
 }
 
 type ReadRow = BlockRow & { closed: boolean }
