@@ -23,7 +23,7 @@ export function backupAccess(
         })
         const { takenAtMs, bytes, addedBytes } = done
         const durationMs = clock.now() - startedMs
-        noteLastBackup(data, { success: { takenAtMs, durationMs, to, bytes, addedBytes } })
+        noteSuccess(data, { takenAtMs, durationMs, to, bytes, addedBytes })
         return done
       } catch (error) {
         noteFailure(data, clock, error)
@@ -37,6 +37,18 @@ export function backupAccess(
         { to, dataFolder: data },
         { from, clock, onProgress, ...(atMs === undefined ? {} : { atMs }) },
       ).catch(refused),
+  }
+}
+
+/** Best effort: the backup is made, though there may be no data folder here, as beside a database server. */
+function noteSuccess(
+  data: string,
+  success: NonNullable<Parameters<typeof noteLastBackup>[1]['success']>,
+): void {
+  try {
+    noteLastBackup(data, { success })
+  } catch {
+    // Only the service's own display of the last backup lacks it.
   }
 }
 

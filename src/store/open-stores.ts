@@ -152,7 +152,7 @@ export async function restoreStore(
   }
   if (to === undefined)
     throw new BackupRefusedError('These are backups of PostgreSQL: --to names an empty folder for its files.')
-  return (await import('./postgres/restore.ts')).restoreServer({ ...options, to })
+  return (await import('./postgres/restore.ts')).restoreServer({ ...options, to, clock })
 }
 
 /** Whether a folder of backups is of a PostgreSQL server. */

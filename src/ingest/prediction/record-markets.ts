@@ -425,7 +425,8 @@ class SymbolMarkets implements MarketsRecorder {
       traded: followedRange(plan, window),
       firstMs: firstTradeMs(plan, window),
       needsOwnSweep: needsOwnSweep(followed, this.#startedMs),
-      isUntraded: !plan.hasTokens && Number(recorder.market.volume ?? 0) === 0,
+      // A figure that is missing proves nothing.
+      isUntraded: !plan.hasTokens && recorder.market.volume != null && Number(recorder.market.volume) === 0,
       isSwept,
       swept: () => this.#receivedSwept(recorder.market.marketId),
       trade: (observation) => this.#receivedTrade(observation),

@@ -45,7 +45,7 @@ export async function makeBackup(options: MakeBackupOptions): Promise<BackupSumm
     // Where the same bytes are still in the store, the next backup writes them again.
     if (error instanceof DamagedChunkError) await folder.chunks.remove(error.hash)
     // The next attempt could use what was stored, but the disk is needed now.
-    if (isFull(error) && known !== undefined) await removeOld(folder, known, undefined)
+    if (isFull(error) && known !== undefined) await removeOld(folder, await folder.manifests(), undefined)
     throw explained(error, options.to)
   } finally {
     await folder.close()

@@ -56,6 +56,7 @@ export async function backupServer(
     await rm(work, { recursive: true, force: true })
     for (const each of ['base', 'work']) await mkdir(join(to, each), { recursive: true, mode: 0o700 })
     const known = await baseBackups(to)
+    await removeUnlisted(join(to, 'base'), known)
     if (known.some(({ identity }) => identity !== before.identity))
       throw new BackupRefusedError(`${to} has backups of another server: name another folder.`)
     const passwordFile = address.password === undefined ? undefined : join(work, 'password')
@@ -167,6 +168,13 @@ async function sizeOf(folder: string): Promise<{ files: number; bytes: number }>
     bytes += (await stat(join(entry.parentPath, entry.name))).size
   }
   return { files, bytes }
+}
+
+/** Of a backup that was killed at its end, or while it was removed. */
+async function removeUnlisted(folder: string, known: readonly BaseBackup[]): Promise<void> {
+  for (const entry of await readdir(folder, { withFileTypes: true }))
+    if (entry.isDirectory() && !known.some(({ name }) => name === entry.name))
+      await rm(join(folder, entry.name), { recursive: true, force: true })
 }
 
 /** Files of the archive that only removed backups need go, too. */

@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs'
 import { appendFile, cp, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { formatTime } from '../../core/time.ts'
+import type { Clock } from '../../kit/clock.ts'
 import { syncFolder } from '../backup/chunks.ts'
 import { type BackupProgress, BackupRefusedError, type RestoreSummary } from '../backups.ts'
 import { type BaseBackup, baseBackups } from './backup.ts'
@@ -22,6 +23,7 @@ export async function restoreServer(options: {
   readonly from: string
   readonly to: string
   readonly atMs?: number
+  readonly clock: Clock
   readonly onProgress: (progress: BackupProgress) => void
 }): Promise<RestoreSummary> {
   const { to, atMs, onProgress } = options
@@ -38,7 +40,11 @@ export async function restoreServer(options: {
       return path !== join(source, CONTROL)
     },
   })
-  await appendFile(join(to, SETTINGS), settingsOf(base, from, atMs))
+  const isArchived = (await archived(join(from, 'wal'))).some((name) => name >= base.firstWal)
+  await appendFile(
+    join(to, SETTINGS),
+    settingsOf(base, from, { atMs, isArchived, nowMs: options.clock.now() }),
+  )
   await writeFile(join(to, 'recovery.signal'), '', { mode: 0o600 })
   const ours = [MARK, SETTINGS, 'recovery.signal', CONTROL]
   await runTool('pg_verifybackup', ['-q', ...ours.flatMap((path) => ['-i', path]), to], { major: base.major })
@@ -51,12 +57,15 @@ export async function restoreServer(options: {
     files: base.files,
     bytes: base.bytes,
     notes: [
-      `Start PostgreSQL ${base.major} on ${to} as the owner of its files: it replays the archive ${join(from, 'wal')}${atMs === undefined ? '' : ` up to ${formatTime(atMs)}`} and accepts writes when that is done.`,
+      `Start PostgreSQL ${base.major} on ${to} as the owner of its files: ${isArchived ? `it replays the archive ${join(from, 'wal')}${atMs === undefined ? '' : ` up to ${formatTime(atMs)}`}` : 'there is no archive, so it goes on from the instant of the backup'} and accepts writes when that is done.`,
       'Then start the service on it. What was written since is a gap, which the service closes where venues and nodes have the history.',
       'Never start the lost server again beside this one.',
     ],
   }
 }
+
+/** Names of the archive's files. */
+const archived = (folder: string) => readdir(folder).catch((): string[] => [])
 
 function choose(all: readonly BaseBackup[], from: string, atMs: number | undefined): BaseBackup {
   const found = all.findLast(({ takenAtMs }) => atMs === undefined || takenAtMs <= atMs)
@@ -82,17 +91,25 @@ async function prepare(to: string): Promise<void> {
 }
 
 /** Later lines of the file win; earlier ones may be of an earlier restore. */
-function settingsOf({ takenAtMs }: BaseBackup, from: string, atMs: number | undefined): string {
+function settingsOf(
+  { takenAtMs }: BaseBackup,
+  from: string,
+  { atMs, isArchived, nowMs }: { atMs: number | undefined; isArchived: boolean; nowMs: number },
+): string {
   const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`
   const archive = join(from, 'wal')
     .replaceAll('%', '%%')
     .replaceAll(/["\\$`]/g, '\\$&')
   const settings = {
     restore_command: `cp "${archive}/%f" "%p"`,
+    // Without an archive nothing lies between the backup and the wanted time: the server would look for it and not start.
+    recovery_target: atMs === undefined || isArchived ? '' : 'immediate',
     // The setting knows no names of time zones, and Z is one.
-    recovery_target_time: atMs === undefined ? '' : new Date(atMs).toISOString().replace('Z', '+00'),
+    recovery_target_time:
+      atMs === undefined || !isArchived ? '' : new Date(atMs).toISOString().replace('Z', '+00'),
     recovery_target_action: 'promote',
-    [RESTORED_FROM]: String(takenAtMs),
+    // With the instant of the restore: the same backup may be restored again, over what the first time has archived.
+    [RESTORED_FROM]: `${takenAtMs}.${nowMs}`,
   }
   const lines = Object.entries(settings).map(([name, value]) => `${name} = ${quoted(value)}\n`)
   return `\n# tapeline restore\n${lines.join('')}`

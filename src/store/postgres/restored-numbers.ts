@@ -53,8 +53,9 @@ export async function continueNumbers(
     )
     const { from, noted, now } = rows[0] ?? {}
     const wanted = `numbers go on after the restore from ${from}`
-    const isDone = from === null || from === undefined || !/^\d{1,15}$/.test(from) || noted === wanted
-    return isDone ? undefined : { wanted, elapsedMs: Number(now) - Number(from) }
+    const [, takenAtMs] = /^(\d{1,15})(?:\.\d{1,15})?$/.exec(from ?? '') ?? []
+    const isDone = takenAtMs === undefined || noted === wanted
+    return isDone ? undefined : { wanted, elapsedMs: Number(now) - Number(takenAtMs) }
   }
   if ((await note()) === undefined) return
   await client.query('BEGIN')

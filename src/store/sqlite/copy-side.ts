@@ -35,6 +35,7 @@ import { type DatabaseFile, databaseFiles } from './files.ts'
 import { FolderLockedError, lockFolder, SERVICE_LOCK } from './folder-lock.ts'
 import { isPartlyCopied, migrate } from './migrate.ts'
 import { inTransaction, openDatabase } from './open.ts'
+import { assertRestored } from './unfinished-restore.ts'
 
 interface OpenFile extends DatabaseFile {
   readonly area: Area
@@ -53,6 +54,7 @@ export function openFolderTarget(folder: string, clock: Clock): CopyTarget {
 }
 
 function openFolder(folder: string, clock: Clock, isTarget: boolean): CopyTarget {
+  assertRestored(folder)
   const identity = realpathSync(folder)
   const lock = lockOf(folder, clock)
   const files = databaseFiles(folder).map(
@@ -228,8 +230,21 @@ function openFolder(folder: string, clock: Clock, isTarget: boolean): CopyTarget
       }
     },
     async finish() {
+      const there = [...openThere()]
+      const accounts = files[0] && open(files[0])
+      // A kill in between must not lose what is marked as copied: the accounts have all marks before the first goes.
+      if (accounts !== undefined) {
+        inTransaction(accounts, () => {
+          for (const { database } of there) {
+            if (database === undefined || database === accounts || !isPartlyCopied(database)) continue
+            for (const { name, value } of database.prepare(`SELECT name, value FROM ${MARKS_TABLE}`).all())
+              putMark(accounts, String(name), String(value))
+          }
+        })
+        accounts.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+      }
       // The accounts are opened first by whoever starts: their mark is the last that goes.
-      for (const { database } of [...openThere()].reverse()) {
+      for (const { database } of there.reverse()) {
         database?.exec(`DROP TABLE IF EXISTS ${MARKS_TABLE}`)
         database?.exec('PRAGMA wal_checkpoint(TRUNCATE)')
       }

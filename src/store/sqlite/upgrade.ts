@@ -8,9 +8,11 @@ import { databaseFiles } from './files.ts'
 import { lockFolder, SERVICE_LOCK } from './folder-lock.ts'
 import { migrate, schemaVersion } from './migrate.ts'
 import { openDatabase } from './open.ts'
+import { assertRestored } from './unfinished-restore.ts'
 
 /** Brings the files of a folder to the newest version; those that are not there are created by whoever writes first. */
 export function upgradeFolder(folder: string, clock: Clock): Upgrade[] {
+  assertRestored(folder)
   const holder = { pid: process.pid, since: formatTime(clock.now()) }
   const lock = lockFolder(folder, { name: SERVICE_LOCK, holder })
   try {

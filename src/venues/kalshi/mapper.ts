@@ -149,7 +149,8 @@ export function mapMarket(wire: MarketWire, series: Series): MarketInput | undef
     endTime,
     active: wire.status === 'active',
     status,
-    winner: isResolved && result !== '' ? result : null,
+    // A contract may also be settled at a value in between, which neither side has won.
+    winner: isResolved && (result === 'yes' || result === 'no') ? result : null,
     resolvedAt: isResolved ? timeOrNull(wire.settlement_ts) : null,
     tokens: [],
     createdAt: timeOrNull(wire.created_time),

@@ -134,7 +134,8 @@ export class TradeSweeps {
     for (const { id, fromMs } of closings.due(clock.now())) {
       const market = catalogue.get(id)?.market
       // Only a figure from after the close proves that nothing was traded.
-      const isEmpty = market?.status !== 'open' && Number(market?.volume ?? 0) === 0
+      const hasNone = market?.volume != null && Number(market.volume) === 0
+      const isEmpty = market?.status !== 'open' && hasNone
       if (market !== undefined && !isEmpty && !(await this.sweep(session, symbol, id, fromMs))) {
         closings.failed(id, clock.now())
         continue

@@ -273,7 +273,8 @@ async function askMarket(
   marketId: string,
   signal: AbortSignal,
 ): Promise<UpDownMarket | undefined> {
-  for (const closed of ['true', 'false']) {
+  // In this order: one that closes between the two is in the second.
+  for (const closed of ['false', 'true']) {
     const query = { condition_ids: [marketId.toLowerCase()], closed }
     const question = { path: '/markets', query, weight: 1 }
     const { value, answer } = await requestTyped(rest.gamma, question, GammaMarkets, signal)
@@ -338,7 +339,8 @@ async function* walkMarkets(
       const stepMs = MARKETS_WINDOW_MS[series.marketType]
       for (let partMs = span.fromMs; partMs < span.toMs; partMs += stepMs) {
         const part = { fromMs: partMs, toMs: Math.min(span.toMs, partMs + stepMs) }
-        for (const closed of [true, false]) {
+        // In this order: one that closes between the two is in both, else it would be in neither.
+        for (const closed of [false, true]) {
           const options = { range: part, closed, nowMs: rest.now(), signal }
           const { found, receivedMs, isWhole } = await listSeries(rest, series, options)
           isRead &&= isWhole
