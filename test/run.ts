@@ -53,15 +53,17 @@ const MORE = [
   // What needs more than npm installs: browsers, several servers, other languages.
   'test/clients/python',
   'test/clients/readme',
+  'test/clients/scenarios',
   'test/dashboard/',
   'test/deploy/',
   'test/many-machines/',
   'test/store/postgres-backup',
   // Tools of operators.
-  ...['cli', 'customer-cli', 'doctor', 'install', 'moved-store', 'restored-service'].map(
+  ...['cli', 'customer-cli', 'doctor', 'install', 'live-credentials', 'moved-store', 'restored-service'].map(
     (name) => `test/e2e/${name}.`,
   ),
-  'test/store/copy.',
+  'test/store/backup.',
+  'test/store/copy',
   'test/store/store-commands.',
   // A recipe that is followed.
   'test/e2e/add-a-venue.',

@@ -157,7 +157,8 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
   function sendRaw(call: ValidCall, callOptions: CallOptions = {}): Promise<CallOutcome> {
     if (call.method.cacheMs === 0) return requester.send(call, callOptions)
     const cached = cache.cached(call)
-    if (cached !== undefined) return Promise.resolve(cached)
+    // What was answered by a node that has been found wanting since is not fresh.
+    if (cached?.ok && watch.health(cached.node).state === 'healthy') return Promise.resolve(cached)
     const shared = cache.fetch(call, () => requester.send(call, {}))
     return within(clock, shared, callOptions, call.method.timeoutMs * 2)
   }
