@@ -44,11 +44,16 @@ const nameOf = ({ name, windowStartMs }: OwnCount) => `${name} ${windowStartMs}`
 /** After a change of its plan, an account is counted by two for a moment: the store takes one count of a name. */
 function summed(counts: readonly OwnCount[]): OwnCount[] {
   const sums = new Map<string, OwnCount>()
-  for (const { name, windowStartMs, count, validMs } of counts) {
-    const before = sums.get(nameOf({ name, windowStartMs, count, validMs }))
-    const sum = (before?.count ?? 0) + count
-    const longestMs = Math.max(before?.validMs ?? 0, validMs)
-    sums.set(`${name} ${windowStartMs}`, { name, windowStartMs, count: sum, validMs: longestMs })
+  for (const each of counts) {
+    const { name, windowStartMs } = each
+    const before = sums.get(nameOf(each))
+    const count = (before?.count ?? 0) + each.count
+    sums.set(nameOf(each), {
+      name,
+      windowStartMs,
+      count,
+      validMs: Math.max(before?.validMs ?? 0, each.validMs),
+    })
   }
   return [...sums.values()]
 }

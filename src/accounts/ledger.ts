@@ -125,16 +125,17 @@ export class Ledger {
     )
   }
 
-  /** Whether charges are taken; what cannot be undone is not begun while they are not. */
-  get hasRoom(): boolean {
-    return this.#entries.length < MAX_UNSETTLED_ENTRIES
+  /** Why no charge is taken now; what cannot be undone is not begun then. */
+  get overload(): StoreUnavailableError | undefined {
+    if (this.#entries.length < MAX_UNSETTLED_ENTRIES) return undefined
+    return new StoreUnavailableError('Too many charges are not yet written.')
   }
 
   /** True when paid; false when the balance cannot pay; rejects when the store cannot be reached. */
   charge(payer: Payer, charge: Charge): boolean | Promise<boolean> {
     const nowMs = this.#clock.now()
-    if (!this.hasRoom)
-      return Promise.reject(new StoreUnavailableError('Too many charges are not yet written.'))
+    const { overload } = this
+    if (overload !== undefined) return Promise.reject(overload)
     if (!this.#waiting.hasBefore(payer) && this.#spend(payer, charge, nowMs)) return true
     const paid = this.#waiting.add(payer, charge)
     this.#kick()

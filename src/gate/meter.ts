@@ -190,7 +190,8 @@ export class Meter<Services> {
   #runReserved(task: Task<Services>): GateReply | Promise<GateReply> {
     const { demand, credential, route } = task
     if (demand === undefined) return this.runAndCharge(task)
-    if (!this.#deps.ledger.hasRoom) throw new StoreUnavailableError('Too many charges are not yet written.')
+    const { overload } = this.#deps.ledger
+    if (overload !== undefined) throw overload
     const price = route.endpoint.cost.charge(demand.units, task.input)
     if (price > this.#available(credential)) throw this.#exhausted(credential, price)
     const owner = `${credential.accountId}/${credential.environment}`

@@ -87,6 +87,18 @@ const trade = (timeMs: number, price: string, isBlock = false): TradeObservation
   ...(isBlock ? { isBlock } : {}),
 })
 
+/** A venue that answers nothing until it may. */
+function waitingVenue(): { venue: Venue; answer: () => void } {
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
+  const venue = {
+    async *history() {
+      await answered
+      yield { observations: [], covered: null, missing: [] }
+    },
+  } as unknown as Venue
+  return { venue, answer }
+}
+
 async function setUp(t: TestContext) {
   const clock = manualClock(START_MS)
   const store = await storesIn(':memory:', clock).environment('test')
@@ -207,13 +219,7 @@ test('candles are claimed no further than they were shown, nor beyond a market t
     },
   }
   const catalogue = createMarketWriter({ store, log })
-  const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
-  const venue = {
-    async *history() {
-      await answered
-      yield { observations: [], covered: null, missing: [] }
-    },
-  } as unknown as Venue
+  const { venue, answer } = waitingVenue()
   const { plan } = VENUES.kalshi
   const { signal } = stop
   const recorder = recordMarkets({
@@ -254,13 +260,7 @@ test('a trade that comes while the past of its market is being restored is part 
   const { marketId, slug = null, question = null } = MARKETS.kalshi
   const market = { marketId, slug, question, tokenId: null, outcome: null }
   await store.write({ rows: [{ feed, rows: [{ ...stored, market }] }] })
-  const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
-  const venue = {
-    async *history() {
-      await answered
-      yield { observations: [], covered: null, missing: [] }
-    },
-  } as unknown as Venue
+  const { venue, answer } = waitingVenue()
   const tracker = createCoverageTracker({ feeds: [], coverage: store.coverage, writer })
   const catalogue = createMarketWriter({ store, log })
   clock.set(START_MS + 20_000)

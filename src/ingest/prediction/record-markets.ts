@@ -168,7 +168,8 @@ class SymbolMarkets implements MarketsRecorder {
         this.#references.receive(observation)
         break
       case 'open_interest':
-        this.#interest.received(observation)
+        // One that is not followed any more would be kept for ever.
+        if (this.#markets.has(observation.instrument)) this.#interest.received(observation)
         break
       case 'book_snapshot':
       case 'book_delta':

@@ -23,7 +23,7 @@ const GRACE_MS = 5_000
 /** A grid point that is older than this was not observed. */
 const LATE_MS = 30_000
 /** Contracts are listed every 30 seconds, and the answer takes its time. */
-const LISTED_WITHIN_MS = 45_000
+const MAX_LIST_AGE_MS = 45_000
 
 interface Figures {
   /** With the number of the doubt before it. */
@@ -71,7 +71,7 @@ export function recordOpenInterest(options: {
     const streamed = known?.streamed.at(timeMs)
     if (streamed?.doubts === doubts) return streamed.text
     const listed = known?.listed.at(timeMs)
-    return listed !== undefined && timeMs - listed.atMs <= LISTED_WITHIN_MS ? listed.text : undefined
+    return listed !== undefined && timeMs - listed.atMs <= MAX_LIST_AGE_MS ? listed.text : undefined
   }
 
   return {
