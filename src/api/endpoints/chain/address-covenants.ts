@@ -5,9 +5,10 @@ import { previewAnswer, wrappedPage } from '../../../contract/envelopes.ts'
 import { cursorPage, withExample } from '../../../contract/params.ts'
 import { integerField, nullableTextField, textField } from '../../../core/rows/fields.ts'
 import type { OutputPoint } from '../../../store/output-point.ts'
+import { otherCursor } from '../other-cursor.ts'
 import { endpoint } from '../services.ts'
 import { addressPathParam, requireNetwork } from './chain-params.ts'
-import { CovenantUtxoSchema, otherCursor, utxoText } from './covenant-items.ts'
+import { CovenantUtxoSchema, utxoText } from './covenant-items.ts'
 import { nodeTime } from './node-time.ts'
 
 const AddressCovenants = Type.Object({
@@ -72,5 +73,5 @@ function readCursor(
   const [covenantId, txId, index] = place ?? []
   if (typeof covenantId === 'string' && typeof txId === 'string' && typeof index === 'number')
     return { covenantId, txId, index }
-  throw otherCursor()
+  throw otherCursor('this path')
 }

@@ -4,9 +4,9 @@ import { wrappedList } from '../../../contract/endpoint.ts'
 import { previewAnswer, wrappedPage } from '../../../contract/envelopes.ts'
 import { cursorPage } from '../../../contract/params.ts'
 import { networkInfo } from '../../../core/chain/network.ts'
-import { faultsError } from '../../../core/errors.ts'
 import { flagField, integerField, nullableTextField, textField } from '../../../core/rows/fields.ts'
 import type { AddressRow, HistoryPlace } from '../../../store/chain.ts'
+import { otherCursor } from '../other-cursor.ts'
 import { endpoint } from '../services.ts'
 import type { ChainData } from './chain-data.ts'
 import { addressPathParam, requireNetwork } from './chain-params.ts'
@@ -138,6 +138,5 @@ function itemText(row: AddressRow, asset: string): string {
 function readCursor(place: readonly (string | number | null)[] | undefined): HistoryPlace {
   const [timeMs, rank] = place ?? []
   if (typeof timeMs === 'number' && typeof rank === 'number') return { timeMs, rank }
-  const message = 'cursor does not belong to this address, or was changed.'
-  throw faultsError([{ param: 'cursor', error: 'invalid_param', message, reason: 'foreign' }])
+  throw otherCursor('this address')
 }

@@ -3,8 +3,8 @@ import { base } from '../../../contract/costs.ts'
 import { wrappedList } from '../../../contract/endpoint.ts'
 import { previewAnswer, wrappedPage } from '../../../contract/envelopes.ts'
 import { cursorPage } from '../../../contract/params.ts'
-import { faultsError } from '../../../core/errors.ts'
 import { flagField, integerField, nullableTextField, textField } from '../../../core/rows/fields.ts'
+import { otherCursor } from '../other-cursor.ts'
 import { endpoint } from '../services.ts'
 import { addressPathParam, requireNetwork } from './chain-params.ts'
 import { MAX_UTXOS, type Utxo } from './read-utxos.ts'
@@ -103,6 +103,5 @@ function itemText(utxo: Utxo): string {
 function readCursor(place: readonly (string | number | null)[] | undefined): Place {
   const [txId, index] = place ?? []
   if (typeof txId === 'string' && typeof index === 'number') return { txId, index }
-  const message = 'cursor does not belong to this address, or was changed.'
-  throw faultsError([{ param: 'cursor', error: 'invalid_param', message, reason: 'foreign' }])
+  throw otherCursor('this address')
 }

@@ -1,7 +1,7 @@
 /** What the covenant endpoints show alike. */
+
 import { Type } from 'typebox'
 import { ParamRefusal, readBy } from '../../../contract/params.ts'
-import { faultsError } from '../../../core/errors.ts'
 import { integerField, nullableTextField, textField } from '../../../core/rows/fields.ts'
 import type { CovenantUtxo } from '../../../store/covenants.ts'
 import { nodeTime } from './node-time.ts'
@@ -27,9 +27,4 @@ export const CovenantUtxoSchema = Type.Object({
 
 export function utxoText(utxo: CovenantUtxo): string {
   return `{"covenant_id":"${utxo.covenantId}","tx_id":"${utxo.txId}","index":${utxo.index},"amount_sompi":${utxo.amount},"address":${JSON.stringify(utxo.address)},"script_public_key":${JSON.stringify(utxo.scriptPublicKey)},"block_time":${JSON.stringify(nodeTime(utxo.timeMs))}}`
-}
-
-export function otherCursor(): Error {
-  const message = 'cursor does not belong to this path, or was changed.'
-  return faultsError([{ param: 'cursor', error: 'invalid_param', message, reason: 'foreign' }])
 }

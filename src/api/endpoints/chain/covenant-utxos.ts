@@ -5,9 +5,10 @@ import { previewAnswer, wrappedPage } from '../../../contract/envelopes.ts'
 import { cursorPage } from '../../../contract/params.ts'
 import { integerField, nullableTextField, textField } from '../../../core/rows/fields.ts'
 import type { OutputPoint } from '../../../store/output-point.ts'
+import { otherCursor } from '../other-cursor.ts'
 import { endpoint } from '../services.ts'
 import { notFound } from './covenant.ts'
-import { CovenantUtxoSchema, covenantIdParam, otherCursor, utxoText } from './covenant-items.ts'
+import { CovenantUtxoSchema, covenantIdParam, utxoText } from './covenant-items.ts'
 import { nodeTime } from './node-time.ts'
 
 const CovenantUtxos = Type.Object({
@@ -62,5 +63,5 @@ export const covenantUtxos = endpoint({
 function readCursor(place: readonly (string | number | null)[] | undefined): OutputPoint {
   const [txId, index] = place ?? []
   if (typeof txId === 'string' && typeof index === 'number') return { txId, index }
-  throw otherCursor()
+  throw otherCursor('this path')
 }

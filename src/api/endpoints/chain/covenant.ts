@@ -12,8 +12,9 @@ import {
   textField,
 } from '../../../core/rows/fields.ts'
 import type { CovenantStep } from '../../../store/covenants.ts'
+import { otherCursor } from '../other-cursor.ts'
 import { endpoint } from '../services.ts'
-import { covenantIdParam, otherCursor } from './covenant-items.ts'
+import { covenantIdParam } from './covenant-items.ts'
 import { nodeTime } from './node-time.ts'
 import { SignedField } from './parsed-schema.ts'
 
@@ -168,5 +169,5 @@ export function notFound(covenantId: string): ApiError {
 function readCursor(place: readonly (string | number | null)[] | undefined): number {
   const [rank] = place ?? []
   if (typeof rank === 'number') return rank
-  throw otherCursor()
+  throw otherCursor('this path')
 }

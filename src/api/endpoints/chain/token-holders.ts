@@ -5,8 +5,8 @@ import { previewAnswer, wrappedPage } from '../../../contract/envelopes.ts'
 import { cursorPage } from '../../../contract/params.ts'
 import { integerField, nullableTextField, textField } from '../../../core/rows/fields.ts'
 import { holderOfKey, type TokenFacts, type TokenHolder } from '../../../store/tokens.ts'
+import { otherCursor } from '../other-cursor.ts'
 import { endpoint } from '../services.ts'
-import { otherCursor } from './covenant-items.ts'
 import { nodeTime } from './node-time.ts'
 import { tokenNotFound, tokenParam } from './token-items.ts'
 
@@ -103,5 +103,5 @@ function readCursor(at: readonly (string | number | null)[] | undefined): {
 } {
   const [place, key] = at ?? []
   if (typeof place === 'string' && typeof key === 'string') return { place, key }
-  throw otherCursor()
+  throw otherCursor('this path')
 }

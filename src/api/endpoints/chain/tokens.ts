@@ -4,8 +4,8 @@ import { wrappedList } from '../../../contract/endpoint.ts'
 import { previewAnswer, wrappedPage } from '../../../contract/envelopes.ts'
 import { cursorPage } from '../../../contract/params.ts'
 import { integerField, nullableTextField } from '../../../core/rows/fields.ts'
+import { otherCursor } from '../other-cursor.ts'
 import { endpoint } from '../services.ts'
-import { otherCursor } from './covenant-items.ts'
 import { nodeTime } from './node-time.ts'
 import { TokenSchema, tokenText } from './token-items.ts'
 
@@ -52,5 +52,5 @@ export const tokens = endpoint({
 function readCursor(place: readonly (string | number | null)[] | undefined): string {
   const [token] = place ?? []
   if (typeof token === 'string') return token
-  throw otherCursor()
+  throw otherCursor('this path')
 }

@@ -4,7 +4,6 @@ import { wrappedList } from '../../../contract/endpoint.ts'
 import { previewAnswer, wrappedPage } from '../../../contract/envelopes.ts'
 import { cursorPage } from '../../../contract/params.ts'
 import type { CursorPlace } from '../../../core/cursor.ts'
-import { faultsError } from '../../../core/errors.ts'
 import {
   constantsField,
   integerField,
@@ -15,6 +14,7 @@ import {
   timeField,
 } from '../../../core/rows/fields.ts'
 import { deliveryFields } from '../../../webhooks/deliveries.ts'
+import { otherCursor } from '../other-cursor.ts'
 import { endpoint } from '../services.ts'
 import { CreditsUsed, WEBHOOK_ACCESS, webhookId } from './webhook-record.ts'
 
@@ -88,6 +88,5 @@ export const deliveries = endpoint({
 function readCursor(place: CursorPlace | undefined): string {
   const [before] = place ?? []
   if (typeof before === 'string') return before
-  const message = 'cursor does not belong to the deliveries of this webhook, or was changed.'
-  throw faultsError([{ param: 'cursor', error: 'invalid_param', message, reason: 'foreign' }])
+  throw otherCursor('the deliveries of this webhook')
 }

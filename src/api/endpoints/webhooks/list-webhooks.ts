@@ -4,10 +4,10 @@ import { wrappedList } from '../../../contract/endpoint.ts'
 import { previewAnswer, wrappedPage } from '../../../contract/envelopes.ts'
 import { cursorPage } from '../../../contract/params.ts'
 import type { CursorPlace } from '../../../core/cursor.ts'
-import { faultsError } from '../../../core/errors.ts'
 import { nullableTextField } from '../../../core/rows/fields.ts'
 import { nextTurn } from '../../../kit/time-slices.ts'
 import type { SubscriptionPlace } from '../../../store/jobs.ts'
+import { otherCursor } from '../other-cursor.ts'
 import { endpoint } from '../services.ts'
 import { CreditsUsed, WEBHOOK_ACCESS, WebhookSchema, webhookBody } from './webhook-record.ts'
 
@@ -62,6 +62,5 @@ export const listWebhooks = endpoint({
 function readCursor(place: CursorPlace | undefined): SubscriptionPlace {
   const [createdAtMs, id] = place ?? []
   if (typeof createdAtMs === 'number' && typeof id === 'string') return { createdAtMs, id }
-  const message = 'cursor does not belong to the webhooks of this account, or was changed.'
-  throw faultsError([{ param: 'cursor', error: 'invalid_param', message, reason: 'foreign' }])
+  throw otherCursor('the webhooks of this account')
 }
