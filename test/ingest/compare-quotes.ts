@@ -16,27 +16,37 @@ type Levels = readonly (readonly [string, string])[]
 
 const numbersOf = (levels: Levels) => levels.map(([price, size]) => [Number(price), Number(size)])
 
+/** The best prices of each instant. Within the slack one is compared with many rows, and at many looks. */
+const touches = new WeakMap<Subject['truth'], Map<string, Map<number, string>>>()
+
+function touchesOf({ truth, venue, symbol }: Subject): (timeMs: number) => string {
+  const ofTruth = touches.get(truth) ?? new Map<string, Map<number, string>>()
+  touches.set(truth, ofTruth)
+  const name = `${venue} ${symbol}`
+  const known = ofTruth.get(name) ?? new Map<number, string>()
+  ofTruth.set(name, known)
+  return (timeMs) => {
+    const touch = known.get(timeMs)
+    if (touch !== undefined) return touch
+    const { bids, asks } = truth.book(venue, symbol, timeMs, 1)
+    const text = [...(bids[0] ?? []), ...(asks[0] ?? [])].map(Number).join()
+    known.set(timeMs, text)
+    return text
+  }
+}
+
 /**
  * The row of a second is the last quote of that second. Futures stamp their quotes, so it is one of that very second;
  * spot quotes are dated by the frames around them (src/venues/binance/date-quotes.ts), a moment early where the frame
  * before took longer to arrive, and on a fast clock some moments later.
  */
 export async function compareTicker(subject: Subject): Promise<string[]> {
-  const { truth, venue, symbol, range } = subject
+  const { venue, range } = subject
   const lateMs = venue === 'spot' ? SECOND_MS + subject.slackMs : 0
   const aheadMs = venue === 'spot' ? SLOT_MS + (subject.aheadMs ?? 0) : 0
   // The quotes of the first seconds may be dated before the range.
   const ticker = await read(subject, 'ticker', '', lateMs + aheadMs)
-  /** Within the slack each is compared with many rows. */
-  const touches = new Map<number, string>()
-  const touchAt = (timeMs: number) => {
-    const known = touches.get(timeMs)
-    if (known !== undefined) return known
-    const { bids, asks } = truth.book(venue, symbol, timeMs, 1)
-    const text = [...(bids[0] ?? []), ...(asks[0] ?? [])].map(Number).join()
-    touches.set(timeMs, text)
-    return text
-  }
+  const touchAt = touchesOf(subject)
   const wrong = offGrid(ticker, SECOND_MS)
   const known = new Set<number>()
   for (const row of ticker.rows) {

@@ -131,20 +131,23 @@ export function marketsKind(venue: MarketVenue): PartKind {
   }
 }
 
-/** How often the world moves its books. One venue lists twice as many markets: two hours of it stay within 10 s. */
+/**
+ * How often the world moves its books, and how long before its start a market is listed. One venue has twice as many
+ * markets: two hours of it stay within 10 s.
+ */
 const PACE = {
-  kalshi: { slotsMs: [3_000, 4_000], tickMs: 500 },
-  polymarket: { slotsMs: [6_000, 8_000], tickMs: 1_000 },
+  kalshi: { slotsMs: [3_000, 4_000], tickMs: 500, aheadMs: 45 * MINUTE_MS },
+  polymarket: { slotsMs: [8_000, 10_000], tickMs: 1_000, aheadMs: 20 * MINUTE_MS },
 } as const
 
 function drawWorld(venue: MarketVenue, random: Random) {
-  const { slotsMs, tickMs } = PACE[venue]
+  const { slotsMs, tickMs, aheadMs } = PACE[venue]
   return {
     seed: random.int(1, 1_000_000),
     slotMs: random.pick(slotsMs),
     tickMs,
     strikes: 2,
-    aheadMs: 45 * MINUTE_MS,
+    aheadMs,
     symbol: random.pick(SYMBOLS),
     /** Without an API key everything is polled. */
     isKeyless: venue === 'kalshi' && random.chance(0.2),
