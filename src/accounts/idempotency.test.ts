@@ -69,3 +69,23 @@ test('an answer is given although it cannot be kept yet', async () => {
   clock.advance(STORE_PATIENCE_MS)
   await finished
 })
+
+test('the claim of a request is extended for as long as it runs', async () => {
+  const clock = manualClock(0)
+  const extended: [HeldClaim, number][] = []
+  const store = {
+    extendIdempotency: async (...call: [HeldClaim, number]) => void extended.push(call),
+  } as unknown as AccountsStore
+  const box = createSecretBox(Buffer.alloc(32, 1), (count) => Buffer.alloc(count, 2))
+  const held = { id: 'i', claim: 7 }
+  const end = createIdempotency({ store, box, clock }).keep(held)
+  for (let second = 0; second < 60; second++) {
+    clock.advance(1_000)
+    await turn()
+  }
+  assert.deepEqual(extended, Array(3).fill([held, 60_000]))
+  end()
+  clock.advance(60_000)
+  await turn()
+  assert.equal(extended.length, 3)
+})

@@ -3,7 +3,7 @@ import type { Environment } from '../core/environment.ts'
 import { ApiError } from '../core/errors.ts'
 import type { Plan } from '../core/plan.ts'
 import { StoreUnavailableError } from '../core/store-unavailable.ts'
-import { type Clock, elapsedMs } from '../kit/clock.ts'
+import { type Clock, elapsedMs, runEvery } from '../kit/clock.ts'
 import type { SecretBox } from '../kit/secret-box.ts'
 import type { AccountsStore, HeldClaim, IdempotencyClaim, StoredReply } from '../store/accounts.ts'
 import { inTime, STORE_PATIENCE_MS } from './store-patience.ts'
@@ -13,8 +13,9 @@ import { inTime, STORE_PATIENCE_MS } from './store-patience.ts'
  * answer may carry a secret that is shown once, so it is stored sealed.
  */
 export const REMEMBERED_MS = 24 * 3_600_000
-/** A claim of a process that died is free again after this time. */
+/** A claim of a process that died is free again after this time. That of a request that runs is extended. */
 const CLAIM_MS = 60_000
+const EXTEND_MS = CLAIM_MS / 3
 /** Marks a sealed body. */
 const SEALED = 'sealed:'
 /** A longer answer is not stored, only that there was one. */
@@ -145,6 +146,13 @@ export function createIdempotency(deps: { store: AccountsStore; box: SecretBox; 
         throw new ApiError('idempotency_conflict', 'This Idempotency-Key was used with another body.')
       }
       return { held: { id, claim: claim.claim } }
+    },
+    /** Extends the claim while its request runs, which may take longer than a claim. The function ends that. */
+    keep(held: HeldClaim): () => void {
+      return runEvery(clock, EXTEND_MS, () => {
+        // Where the store does not take it, there are further times before the claim runs out.
+        store.extendIdempotency(held, CLAIM_MS).catch(() => {})
+      })
     },
     /**
      * Stores the answer, or why it cannot be repeated: in both cases the request does not run a second time. Resolves

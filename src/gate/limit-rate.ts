@@ -3,7 +3,7 @@ import { ApiError } from '../core/errors.ts'
 
 /**
  * Counts the request, or refuses it with the time to wait. A batch larger than the rate would never pass; its error
- * names the size that would.
+ * names the size that would, and it counts as one request, because its body was read.
  *
  * @param batch how many requests it counts for, of which `counted` were counted before
  */
@@ -17,6 +17,7 @@ export function limitRate(
   const limits = `${rate.perSecond} requests per second (${rate.perMinute} per minute)`
   const maxBatch = Math.min(rate.perSecond, rate.perMinute)
   if (batch > maxBatch) {
+    if (counted === 0) rate.take(nowMs, 1)
     const text = `A batch of ${batch} counts as ${batch} requests, which is more than the rate of ${limits} ever allows at once. Send at most ${maxBatch} in a batch.`
     throw new ApiError(kind, text, { reason: 'batch_above_rate', max_batch: maxBatch })
   }

@@ -37,8 +37,8 @@ const MAX_PREVIEW_ROWS = 10_000
 export class Meter<Services> {
   readonly #deps: MeterDeps<Services>
   /**
-   * Credits of running requests. A call to a node cannot be undone when the balance turns out to be empty afterwards,
-   * so its price is reserved before it runs.
+   * Credits of running requests. What a POST does (a call to a node, a new webhook) cannot be undone when the balance
+   * turns out to be empty afterwards, so its price is reserved before it runs.
    */
   readonly #reserved = new ActiveCounts<Budget>()
   readonly #heavy: ActiveCounts<string>
@@ -151,7 +151,8 @@ export class Meter<Services> {
     const settled = (isPaid: boolean) => {
       if (isPaid) return reply()
       if (reads < MAX_READS && route.endpoint.method === 'GET') return this.#run(task, reads + 1, 0)
-      if (task.demand !== undefined) return this.#chargeRest(task, chargeOf(task, credits, answer), reply)
+      if (route.endpoint.method !== 'GET')
+        return this.#chargeRest(task, chargeOf(task, credits, answer), reply)
       throw this.#exhausted(credential, credits)
     }
     const paid = this.#charge(task, credits, answer)
@@ -170,8 +171,8 @@ export class Meter<Services> {
   }
 
   /**
-   * The call became more expensive than what was reserved (a node failed over) and the balance does not cover the
-   * difference. The call cannot be undone, so its answer costs what is left.
+   * The call became more expensive than what was reserved (a node failed over), or another process has spent the
+   * credits, and the balance does not cover the difference. The call cannot be undone, so its answer costs what is left.
    */
   async #chargeRest(
     task: Task<Services>,
@@ -186,17 +187,18 @@ export class Meter<Services> {
     return reply(0)
   }
 
-  /** Reserves the price of the body's demand, takes its heavy slots, and then runs it. */
+  /** Reserves the price, that of the body's demand where it has one, takes its heavy slots, and then runs it. */
   #runReserved(task: Task<Services>): GateReply | Promise<GateReply> {
-    const { demand, credential, route } = task
-    if (demand === undefined) return this.runAndCharge(task)
+    const { demand, credential, route, input } = task
+    const { cost } = route.endpoint
+    const price = demand === undefined ? cost.least(input) : cost.charge(demand.units, input)
+    if (demand === undefined && price === 0) return this.runAndCharge(task)
     const { overload } = this.#deps.ledger
     if (overload !== undefined) throw overload
-    const price = route.endpoint.cost.charge(demand.units, task.input)
     if (price > this.#available(credential)) throw this.#exhausted(credential, price)
     const owner = `${credential.accountId}/${credential.environment}`
     const taken =
-      demand.heavyCalls === 0
+      demand === undefined || demand.heavyCalls === 0
         ? undefined
         : takeHeavySlots(this.#heavy, owner, demand.heavyCalls, credential.plan.heavyCallsInFlight)
     const reserved = credential.budgets.map((budget) => this.#reserved.add(budget, price))
@@ -243,6 +245,7 @@ export class Meter<Services> {
       return { status: stored.status, headers, body: stored.body }
     }
     const { held } = begun
+    const endKeeping = idempotency.keep(held)
     let reply: GateReply | undefined
     try {
       reply = await this.#runReserved(task)
@@ -265,6 +268,8 @@ export class Meter<Services> {
       // What may have been carried out must not run again at once.
       if (!(error instanceof StoreUnavailableError && error.mayBeDone)) await idempotency.release(held)
       throw error
+    } finally {
+      endKeeping()
     }
   }
 
@@ -288,7 +293,9 @@ export class Meter<Services> {
     const { cost } = task.route.endpoint
     const capped = cappedRows(task)
     if (task.request.method === 'HEAD') return capped
-    const balance = task.demand === undefined ? this.#available(credential) : remainingOf(credential)
+    // What a POST costs was reserved for it.
+    const isReserved = task.route.endpoint.method === 'POST'
+    const balance = isReserved ? remainingOf(credential) : this.#available(credential)
     const least = cost.least(input)
     if (least > balance) {
       // Whether the caller has this page already is known only after it was read; a 304 costs nothing.

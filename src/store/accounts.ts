@@ -186,7 +186,7 @@ export interface AccountsStore {
   revokeKey(id: string, atMs: number): Promise<boolean>
   /**
    * Makes a key and ends the old one at that time in favour of it: it takes over what the old one made. Undefined when
-   * the old one is not there or revoked: then none is made.
+   * the old one is not there, revoked or replaced already: then none is made.
    */
   rotateKey(
     id: string,
@@ -215,6 +215,8 @@ export interface AccountsStore {
    * where the claim has run out and another request has it.
    */
   finishIdempotency(held: HeldClaim, reply: StoredReply, maxBytesOfAccount: number): Promise<void>
+  /** The claim holds that long from now on. Nothing where it has run out and another request has it. */
+  extendIdempotency(held: HeldClaim, claimMs: number): Promise<void>
   releaseIdempotency(held: HeldClaim): Promise<void>
 
   /** Credits' worth that was viewed in the dashboard on a day (`2026-03-14`). */

@@ -1,6 +1,7 @@
 /** Bodies and idempotency of a POST, over a real socket. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { ask, assertError } from '../fakes/client.ts'
 import { TEST_ENDPOINTS, testServices } from '../fakes/endpoints.ts'
 import { setClock } from '../fakes/set-clock.ts'
@@ -298,5 +299,26 @@ test('what was carried out and charged is answered, also when its answer cannot 
     assert.equal(services.runs, runs + 1)
   } finally {
     await small.stop()
+  }
+})
+
+test('of POSTs at the same time no more are carried out than the credits pay for', async () => {
+  const poor = await service.key({ credits: 25 })
+  const { runs } = services
+  services.wait = () => delay(200)
+  try {
+    const create = () =>
+      ask(`${service.url}/v1/things`, {
+        method: 'POST',
+        key: poor,
+        headers: { 'Content-Type': 'application/json' },
+        body: GOOD,
+      })
+    const answers = await Promise.all([create(), create(), create(), create()])
+    const statuses = answers.map(({ status }) => status)
+    assert.deepEqual(statuses.sort(), [201, 201, 402, 402])
+    assert.equal(services.runs, runs + 2)
+  } finally {
+    services.wait = async () => {}
   }
 })

@@ -55,6 +55,10 @@ const FINISH = statement(
    UPDATE idempotency_totals t SET bytes = t.bytes + $4::bigint - before.bytes FROM before
    WHERE t.account_id = before.account_id`,
 )
+const EXTEND = statement(
+  'idempotency_extend',
+  `UPDATE idempotency SET claimed_until = now_ms() + $3::bigint WHERE id = $1 AND claim = $2 AND reply IS NULL`,
+)
 const RELEASE = statement(
   'idempotency_release',
   `WITH gone AS (
@@ -74,7 +78,10 @@ interface EntryRow {
   readonly nowMs: number
 }
 
-type Idempotency = Pick<AccountsStore, 'claimIdempotency' | 'finishIdempotency' | 'releaseIdempotency'> & {
+type Idempotency = Pick<
+  AccountsStore,
+  'claimIdempotency' | 'finishIdempotency' | 'extendIdempotency' | 'releaseIdempotency'
+> & {
   /** Deletes expired entries, those of accounts that do not come again too. */
   pruneIdempotency(): Promise<void>
 }
@@ -142,6 +149,7 @@ export function idempotencyEntries(db: Database): Idempotency {
           await tx.run(FINISH, [...place, text, bytes])
         }),
       ),
+    extendIdempotency: async ({ id, claim }, claimMs) => void (await db.run(EXTEND, [id, claim, claimMs])),
     releaseIdempotency: (held) =>
       settle(held, () =>
         db.write(async (tx) => {

@@ -25,6 +25,9 @@ export function idempotencyWriters(db: DatabaseSync) {
      WHERE i.id = ? AND i.claim = ?`,
   )
   const finish = db.prepare('UPDATE idempotency SET reply = ?, bytes = ? WHERE id = ? AND claim = ?')
+  const extend = db.prepare(
+    'UPDATE idempotency SET claimed_until = ? WHERE id = ? AND claim = ? AND reply IS NULL',
+  )
   const release = db.prepare('DELETE FROM idempotency WHERE id = ? AND claim = ? AND reply IS NULL')
 
   return {
@@ -53,6 +56,8 @@ export function idempotencyWriters(db: DatabaseSync) {
       const { text, bytes } = storedForm(reply, { usedBytes, maxBytes })
       finish.run(text, bytes, id, claim)
     },
+    extendIdempotency: ({ id, claim }: HeldClaim, claimedUntilMs: number) =>
+      void extend.run(claimedUntilMs, id, claim),
     releaseIdempotency: ({ id, claim }: HeldClaim) => void release.run(id, claim),
   }
 }

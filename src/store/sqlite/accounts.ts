@@ -52,6 +52,7 @@ export function openSqliteAccounts({
     ...file.writes(ACCOUNTS_WRITES),
     settle: (batch) => writer.call('settle', [batch, clock.now()]),
     claimIdempotency: (claim) => writer.call('claimIdempotency', [claim, clock.now()]),
+    extendIdempotency: (held, claimMs) => writer.call('extendIdempotency', [held, clock.now() + claimMs]),
     pruneSessions: () => writer.call('pruneSessions', [clock.now()]),
     takePasswordReset: (reset) => writer.call('takePasswordReset', [reset, clock.now()]),
     async pruneLedger(maxAgeMs) {
