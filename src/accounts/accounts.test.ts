@@ -58,3 +58,20 @@ test('a rotated key names its replacement', async () => {
   assert.equal((await accounts.getKey(record.id)).replacedBy, rotated.record.id)
   assert.equal(rotated.record.replacedBy, null)
 })
+
+test('a key has one successor, which outlives the overlap, whatever the hours of it are', async () => {
+  const { id: accountId } = await accounts.create({ email: 'd@example.com', plan: 'free' })
+  const { record } = await accounts.createKey({ accountId, environment: 'test', name: 'k' })
+  const rotated = await accounts.rotateKey(record.id, 0.0001 * 3_600_000 + 0.5)
+  assert.equal((await accounts.getKey(record.id)).expiresAtMs, clock.now() + 361)
+  const again = accounts.rotateKey(record.id, 1_000)
+  await assert.rejects(
+    again,
+    new RegExp(`${record.id} was rotated already: ${rotated.record.id} replaced it`),
+  )
+  assert.equal((await accounts.getKey(rotated.record.id)).expiresAtMs, null)
+  const { record: other } = await accounts.createKey({ accountId, environment: 'test', name: 'k' })
+  const both = [0, 1].map(() => accounts.rotateKey(other.id, 1_000))
+  const results = await Promise.allSettled(both)
+  assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 1, 'also at once')
+})

@@ -11,10 +11,13 @@ import {
   ConflictError,
   type KeyLimits,
   type KeyRecord,
+  type NewAccount,
   type PauseReason,
   type UsageRow,
 } from '../store/accounts.ts'
+import type { BillingStore } from '../store/billing.ts'
 import { accountBudgetId, hashKey } from './key-ring.ts'
+import { isOverdue } from './overdue.ts'
 import type { PlanBook } from './plans.ts'
 
 export type { AccountRecord, KeyRecord, UsageRow } from '../store/accounts.ts'
@@ -24,11 +27,14 @@ export type { AccountRecord, KeyRecord, UsageRow } from '../store/accounts.ts'
 export const MAX_CREDITS = 1_000_000_000_000_000
 
 export interface Accounts {
-  create(input: { email: string; plan: string; billingDay?: number }): Promise<AccountRecord>
+  create(input: NewAccountInput): Promise<AccountRecord>
+  /** What `create` would store, for who stores it together with something else. */
+  prepare(input: NewAccountInput): NewAccount
   get(accountId: string): Promise<AccountRecord>
   list(): Promise<AccountRecord[]>
   setPlan(accountId: string, plan: string): Promise<AccountRecord>
   pause(accountId: string, reason: PauseReason): Promise<AccountRecord>
+  /** Ends the pause. After one by the operator, an account whose payment is past due is paused for that. */
   resume(accountId: string): Promise<AccountRecord>
   setCredits(accountId: string, remaining: number, environments?: readonly Environment[]): Promise<void>
   balance(account: AccountRecord, environment: Environment): Promise<Balance>
@@ -37,13 +43,19 @@ export interface Accounts {
   listKeys(accountId?: string): Promise<KeyRecord[]>
   getKey(keyId: string): Promise<KeyRecord>
   revokeKey(keyId: string): Promise<KeyRecord>
-  /** A new key with the old one's settings; the old one keeps working for the overlap. */
+  /** A new key with the old one's settings; the old one keeps working for the overlap, and has one successor. */
   rotateKey(
     keyId: string,
     overlapMs: number,
   ): Promise<{ key: string; record: KeyRecord; oldExpiresAtMs: number }>
 
   usage(accountId: string, fromMs: number, toMs: number): Promise<UsageRow[]>
+}
+
+interface NewAccountInput {
+  email: string
+  plan: string
+  billingDay?: number
 }
 
 export interface NewKeyInput {
@@ -73,7 +85,7 @@ const MAX_NAME = 100
 const KEY_LIMITS: KeyLimits = { usable: 100, newPerDay: 200 }
 
 export function createAccounts(deps: {
-  store: AccountsStore
+  store: AccountsStore & Pick<BillingStore, 'listBilling'>
   plans: PlanBook
   clock: Clock
   randomBytes: RandomBytes
@@ -127,18 +139,21 @@ export function createAccounts(deps: {
       throw error instanceof ConflictError ? new AccountsError(error.message) : error
     })
 
+  const prepare = ({ email, plan, billingDay }: NewAccountInput): NewAccount => {
+    if (!EMAIL.test(email)) throw new AccountsError(`"${email}" is not an e-mail address.`)
+    const createdAtMs = clock.now()
+    return {
+      id: newId('acc', randomBytes),
+      email,
+      plan: mustPlan(plan).name,
+      billingDay: billingDay ?? new Date(createdAtMs).getUTCDate(),
+      createdAtMs,
+    }
+  }
+
   return {
-    async create({ email, plan, billingDay }) {
-      if (!EMAIL.test(email)) throw new AccountsError(`"${email}" is not an e-mail address.`)
-      const createdAtMs = clock.now()
-      return store.createAccount({
-        id: newId('acc', randomBytes),
-        email,
-        plan: mustPlan(plan).name,
-        billingDay: billingDay ?? new Date(createdAtMs).getUTCDate(),
-        createdAtMs,
-      })
-    },
+    create: async (input) => store.createAccount(prepare(input)),
+    prepare,
     get: mustFind,
     list: () => store.listAccounts(),
     async setPlan(accountId, planName) {
@@ -153,7 +168,11 @@ export function createAccounts(deps: {
       return mustFind(accountId)
     },
     pause: (accountId, reason) => setPaused(accountId, reason),
-    resume: (accountId) => setPaused(accountId, null),
+    async resume(accountId) {
+      const { pausedReason } = await mustFind(accountId)
+      const isStillOwed = pausedReason === 'operator' && (await isOverdue(store, accountId))
+      return setPaused(accountId, isStillOwed ? 'payment_past_due' : null)
+    },
     async setCredits(accountId, remaining, environments = ENVIRONMENTS) {
       const account = await mustFind(accountId)
       if (!Number.isSafeInteger(remaining) || remaining < 0 || remaining > MAX_CREDITS) {
@@ -186,8 +205,7 @@ export function createAccounts(deps: {
     },
     async rotateKey(keyId, overlapMs) {
       const old = await mustFindKey(keyId)
-      const revoked = () => new AccountsError(`Key ${keyId} is revoked.`)
-      if (old.revokedAtMs !== null) throw revoked()
+      checkRotatable(old)
       const { accountId, environment, name, scopes, allowedCidrs, creditCap, expiresAtMs } = old
       const { key, made } = await newKey({
         accountId,
@@ -198,11 +216,18 @@ export function createAccounts(deps: {
         creditCap,
         expiresAtMs,
       })
-      const oldExpiresAtMs = Math.min(clock.now() + overlapMs, expiresAtMs ?? Number.POSITIVE_INFINITY)
+      const oldExpiresAtMs = Math.min(
+        clock.now() + Math.round(overlapMs),
+        expiresAtMs ?? Number.POSITIVE_INFINITY,
+      )
       const record = await orRefused(
         store.rotateKey(keyId, { key: made, limits: KEY_LIMITS, oldExpiresAtMs }),
       )
-      if (record === undefined) throw revoked()
+      if (record === undefined) {
+        // It was revoked or rotated after it was read.
+        checkRotatable(await mustFindKey(keyId))
+        throw new AccountsError(`Key ${keyId} cannot be rotated.`)
+      }
       return { key, record, oldExpiresAtMs }
     },
     usage: (accountId, fromMs, toMs) => store.usage({ accountId, fromMs, toMs }),
@@ -229,6 +254,13 @@ function checkKeyInput(input: NewKeyInput, nowMs: number): void {
   if (input.expiresAtMs != null && input.expiresAtMs <= nowMs) {
     throw new AccountsError('The expiry lies in the past.')
   }
+}
+
+/** A successor of a key that runs out after its overlap would run out with it. */
+function checkRotatable({ id, revokedAtMs, replacedBy }: KeyRecord): void {
+  if (revokedAtMs !== null) throw new AccountsError(`Key ${id} is revoked.`)
+  if (replacedBy !== null)
+    throw new AccountsError(`Key ${id} was rotated already: ${replacedBy} replaced it. Rotate that one.`)
 }
 
 function newId(prefix: string, randomBytes: RandomBytes): string {

@@ -39,7 +39,8 @@ export function auditedAccounts(accounts: Accounts, deps: { audit: AuditLog; act
     },
     async resume(accountId) {
       const account = await accounts.resume(accountId)
-      await note('account.resumed', accountId, '')
+      const still = account.pausedReason === null ? '' : 'still paused: payment past due'
+      await note('account.resumed', accountId, still)
       return account
     },
     async setCredits(accountId, remaining, environments) {

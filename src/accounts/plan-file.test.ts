@@ -30,6 +30,18 @@ test('a plan of the file states what differs from the one that it extends', () =
   assert.deepEqual(historyDays, { ...parentDays, trades: null, candles: 3 })
 })
 
+test('a rate per minute is inherited, unless the plan has a rate of its own', () => {
+  const plans = planBook({
+    plans: [
+      { name: 'slow', extends: 'free', requestsPerSecond: 3, requestsPerMinute: 5 },
+      { name: 'slower', extends: 'slow', creditsPerMonth: 7 },
+      { name: 'fast', extends: 'slow', requestsPerSecond: 10 },
+    ],
+  })
+  const perMinute = (name: string) => plans.get(name).requestsPerMinute
+  assert.deepEqual(['slow', 'slower', 'fast'].map(perMinute), [5, 5, 600])
+})
+
 test('every field of the file is checked, and a fault names its place', () => {
   const faults: [object | string | null, RegExp][] = [
     [null, /^plans file: \/ must be an object$/],

@@ -20,7 +20,9 @@ export function planBook(file?: unknown): PlanBook {
         `plans file: plan "${entry.name}" extends "${parentName}", which is none of ${[...plans.keys()].join(', ')}`,
       )
     }
-    const perMinute = values.requestsPerMinute ?? (values.requestsPerSecond ?? parent.requestsPerSecond) * 60
+    const { requestsPerSecond: perSecond } = values
+    const perMinute =
+      values.requestsPerMinute ?? (perSecond === undefined ? parent.requestsPerMinute : perSecond * 60)
     plans.set(entry.name, {
       ...parent,
       ...values,

@@ -41,21 +41,18 @@ export function createUsers(deps: {
     check(address, password)
     if ((await store.findUser(address)) !== undefined) throw new ConflictError(TAKEN)
     const passwordHash = await passwords.hash(password, caller)
-    const account = accountId ?? (await newAccount(address))
-    const id = newUserId(randomBytes)
-    return store.createUser({
-      id,
+    const user = {
+      id: newUserId(randomBytes),
       email: address,
       role,
-      accountId: account,
       passwordHash,
       createdAtMs: clock.now(),
-    })
-  }
-
-  async function newAccount(email: string): Promise<string> {
+    }
     try {
-      return (await accounts.create({ email, plan: deps.planOfNew })).id
+      if (accountId !== null) return await store.createUser({ ...user, accountId })
+      // In one write: an account without its user would keep the address taken for good.
+      const account = accounts.prepare({ email: address, plan: deps.planOfNew })
+      return await store.createUser({ ...user, accountId: account.id }, account)
     } catch (error) {
       if (error instanceof ConflictError) throw new ConflictError(TAKEN)
       throw error

@@ -2,6 +2,8 @@
  * The storage port for users who sign in: their records, sessions, invitations and the audit log. Tokens are
  * stored as hashes only; passwords as argon2id hashes.
  */
+import type { NewAccount } from './accounts.ts'
+
 const ROLES = ['operator', 'customer'] as const
 export type Role = (typeof ROLES)[number]
 
@@ -37,7 +39,8 @@ export interface AuditRecord extends AuditEntry {
 }
 
 export interface UsersStore {
-  createUser(user: NewUser): Promise<UserRecord>
+  /** With an account that is not there yet, both are made or none. ConflictError when either e-mail is taken. */
+  createUser(user: NewUser, account?: NewAccount): Promise<UserRecord>
   findUser(email: string): Promise<{ user: UserRecord; passwordHash: string } | undefined>
   listUsers(): Promise<UserRecord[]>
   /** Ends what was issued to reset it. */

@@ -18,9 +18,12 @@ import type { Logger } from '../../src/kit/log.ts'
 import { createMetrics } from '../../src/kit/metrics.ts'
 import { createSecretBox } from '../../src/kit/secret-box.ts'
 import type { AccountsStore } from '../../src/store/accounts.ts'
+import type { Stores } from '../../src/store/open-stores.ts'
 import { type KeyRequest, makeKey } from './keys.ts'
 import { dataFolder, silentLog, WIDE_PLAN } from './service.ts'
 import { storesIn } from './stores.ts'
+
+type OpenedStore = ReturnType<Stores['accounts']>
 
 export interface SmallService {
   readonly url: string
@@ -43,7 +46,7 @@ export async function startSmallService<Services>(options: {
   keepAliveMs?: number
   certificate?: Certificate
   /** Around the store, for one that fails. */
-  wrapStore?: (store: AccountsStore) => AccountsStore
+  wrapStore?: (store: OpenedStore) => OpenedStore
 }): Promise<SmallService> {
   const { endpoints, services } = options
   checkDeclarations(endpoints)

@@ -198,6 +198,25 @@ for (const engine of ENGINES) {
     })
   })
 
+  test(`${engine.name}: a claim that is extended does not run out, and one of before extends nothing`, async () => {
+    await withAccounts(engine, async (store, { clock }) => {
+      const claim = (nowMs: number) => {
+        clock.set(nowMs)
+        const entry = { id: 'i', accountId: 'acc_1', maxEntries: 10, bodyHash: 'x' }
+        return store.claimIdempotency({ ...entry, claimMs: 60, rememberedMs: 1_000 })
+      }
+      const first = heldOf('i', await claim(0))
+      clock.set(40)
+      await store.extendIdempotency(first, 60)
+      assert.equal((await claim(99)).state, 'in_progress')
+      const second = heldOf('i', await claim(100))
+      await store.extendIdempotency(first, 600)
+      assert.equal((await claim(159)).state, 'in_progress')
+      const third = heldOf('i', await claim(160))
+      assert.equal(new Set([first.claim, second.claim, third.claim]).size, 3)
+    })
+  })
+
   test(`${engine.name}: a request whose claim has run out ends neither the claim nor the answer of the next one`, async () => {
     await withAccounts(engine, async (store, { clock }) => {
       const claim = (nowMs: number) => {
@@ -377,6 +396,15 @@ for (const engine of ENGINES) {
       assert.equal((await store.listAccounts())[0]?.plan, 'business')
       assert.equal((await store.budget(ref))?.limit, 900)
       assert.equal(await store.budget({ ...ref, periodStartMs: 1 }), undefined)
+      const next = { ...ref, periodStartMs: 2 }
+      await store.setPlan('acc_1', 'free', [{ ...next, limit: 50 }])
+      const late = { ...next, initialLimit: 900, keep: 0, need: 0, release: false }
+      await store.settle({ holder: 'h', entries: [], counts: [], keysSeen: [], leases: [late] })
+      assert.equal(
+        (await store.budget(next))?.limit,
+        50,
+        'a charge of the plan before does not bring it back',
+      )
       const rotation = { key: { ...KEY, id: 'key_2', hash: 'h2' }, oldExpiresAtMs: 9_000 }
       await assert.rejects(
         store.rotateKey('key_1', { ...rotation, limits: { usable: 0, newPerDay: 9 } }),
@@ -387,6 +415,9 @@ for (const engine of ENGINES) {
       assert.equal((await store.findKey('h2'))?.key.id, 'key_2')
       const key = await store.getKey('key_1')
       assert.deepEqual([key?.replacedBy, key?.expiresAtMs], ['key_2', 9_000])
+      const again = { key: { ...KEY, id: 'key_3', hash: 'h3' }, oldExpiresAtMs: 9_500 }
+      assert.equal(await store.rotateKey('key_1', again), undefined, 'it has one successor')
+      assert.equal(await store.getKey('key_3'), undefined)
     })
   })
 

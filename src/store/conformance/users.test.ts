@@ -25,6 +25,30 @@ for (const engine of ENGINES) {
       )
     }))
 
+  test(`${engine.name}: a user is made together with an account, or neither is`, () =>
+    withUsers(engine, async (store) => {
+      const account = (id: string, email: string) => ({
+        ...{ id, email, plan: 'free', billingDay: 1, createdAtMs: 1 },
+      })
+      const user = (id: string, accountId: string) => ({ id, passwordHash: 'h', ...USER, accountId })
+      await store.createUser(user('usr_1', 'acc_1'), account('acc_1', USER.email))
+      assert.equal((await store.getAccount('acc_1'))?.email, USER.email)
+      assert.equal((await store.findUser(USER.email))?.user.accountId, 'acc_1')
+      await assert.rejects(
+        store.createUser(user('usr_2', 'acc_2'), account('acc_2', 'free@example.com')),
+        ConflictError,
+      )
+      assert.equal(await store.getAccount('acc_2'), undefined, 'the user was refused')
+      await assert.rejects(
+        store.createUser(
+          { ...user('usr_3', 'acc_3'), email: 'new@example.com' },
+          account('acc_3', USER.email),
+        ),
+        ConflictError,
+      )
+      assert.equal(await store.findUser('new@example.com'), undefined, 'the account was refused')
+    }))
+
   test(`${engine.name}: an invitation is taken once, and a newer one ends it`, () =>
     withUsers(engine, async (store) => {
       await store.putInvitation({ hash: 'one', role: 'operator', accountId: null })

@@ -46,17 +46,16 @@ const SET_PAUSED = statement(
   'account_set_paused',
   `UPDATE accounts SET paused_reason = $2, ${THIS_CHANGE} WHERE id = $1`,
 )
-/** Budgets are always locked in this order. */
-const LOCK_BUDGETS = statement(
-  'budget_lock',
-  `SELECT 1 FROM budgets WHERE (id, period_start) IN (SELECT * FROM unnest($1::text[], $2::bigint[]))
-   ORDER BY id, period_start FOR UPDATE`,
-)
+/**
+ * Budgets are always locked in this order. One from which nothing was spent yet is written too: a charge of the plan
+ * before, which is on its way, would set its limit.
+ */
 const SET_LIMITS = statement(
   'budget_set_limits',
-  `UPDATE budgets b SET credit_limit = n.credit_limit
-   FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS n (id, period_start, credit_limit)
-   WHERE b.id = n.id AND b.period_start = n.period_start`,
+  `INSERT INTO budgets (id, period_start, credit_limit)
+   SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS n (id, period_start, credit_limit)
+   ORDER BY n.id COLLATE "C", n.period_start
+   ON CONFLICT (id, period_start) DO UPDATE SET credit_limit = excluded.credit_limit`,
 )
 const SET_REMAINING = statement(
   'budget_set_remaining',
@@ -65,14 +64,14 @@ const SET_REMAINING = statement(
    ORDER BY id, period_start
    ON CONFLICT (id, period_start) DO UPDATE SET credit_limit = b.used + excluded.credit_limit`,
 )
-const changeKey = (name: string, change: string) =>
+const changeKey = (name: string, change: string, condition = '') =>
   statement(
     name,
-    `WITH changed AS (UPDATE keys SET ${change} WHERE id = $1 AND revoked_at IS NULL RETURNING account_id)
+    `WITH changed AS (UPDATE keys SET ${change} WHERE id = $1 AND revoked_at IS NULL ${condition} RETURNING account_id)
      UPDATE accounts SET ${THIS_CHANGE} FROM changed WHERE accounts.id = changed.account_id`,
   )
 const REVOKE_KEY = changeKey('key_revoke', 'revoked_at = $2')
-const REPLACE_KEY = changeKey('key_replace', 'expires_at = $2, replaced_by = $3')
+const REPLACE_KEY = changeKey('key_replace', 'expires_at = $2, replaced_by = $3', 'AND replaced_by IS NULL')
 
 /** What a change of an account sends on its channel. */
 const ACCOUNT_CHANGED = 'changed'
@@ -111,15 +110,7 @@ export function accountRecords(db: Database, channel: string): AccountRecords {
     change(async (tx) => (await tx.run(query, values)) > 0)
 
   return {
-    async createAccount({ id, email, plan, billingDay, createdAtMs }: NewAccount) {
-      const rows = await orConflict(
-        `An account with the e-mail ${email} exists already.`,
-        db.write((tx) =>
-          tx.rows<AccountRecord>(INSERT_ACCOUNT, [id, storable(email), plan, billingDay, createdAtMs]),
-        ),
-      )
-      return written(rows)
-    },
+    createAccount: (account) => db.write((tx) => insertAccount(tx, account)),
     getAccount: async (id) => (await db.rows<AccountRecord>(ACCOUNT_BY_ID, [storable(id)]))[0],
     listAccounts: () => db.rows<AccountRecord>(ALL_ACCOUNTS),
     setPlan: (id, plan, limits) =>
@@ -127,10 +118,7 @@ export function accountRecords(db: Database, channel: string): AccountRecords {
         if ((await tx.run(SET_PLAN, [storable(id), plan])) === 0) return false
         const ids = limits.map((budget) => budget.id)
         const starts = limits.map((budget) => budget.periodStartMs)
-        await Promise.all([
-          tx.rows(LOCK_BUDGETS, [ids, starts]),
-          tx.run(SET_LIMITS, [ids, starts, limits.map(({ limit }) => limit)]),
-        ])
+        await tx.run(SET_LIMITS, [ids, starts, limits.map(({ limit }) => limit)])
         return true
       }),
     setPaused: (id, reason) => changeOne(SET_PAUSED, [storable(id), reason]),
@@ -176,6 +164,15 @@ export function accountRecords(db: Database, channel: string): AccountRecords {
         return replaced === 0 ? undefined : insertKey(tx, key, limits)
       }),
   }
+}
+
+export async function insertAccount(tx: Queries, account: NewAccount): Promise<AccountRecord> {
+  const { id, email, plan, billingDay, createdAtMs } = account
+  const rows = await orConflict(
+    `An account with the e-mail ${email} exists already.`,
+    tx.rows<AccountRecord>(INSERT_ACCOUNT, [id, storable(email), plan, billingDay, createdAtMs]),
+  )
+  return written(rows)
 }
 
 /** In a change: no other key is made meanwhile. */

@@ -1,4 +1,5 @@
 import type { AuditRecord, NewUser, SessionRecord, UserRecord, UsersStore } from '../users.ts'
+import { insertAccount } from './accounts-records.ts'
 import { type Database, statement } from './database.ts'
 import { orConflict, storable } from './texts.ts'
 
@@ -77,11 +78,13 @@ const LIST_AUDIT_OF = statement('audit_list_of', `${AUDIT} AND account_id = $3 O
 
 export function userRecords(db: Database): UsersStore {
   return {
-    async createUser({ id, email, role, accountId, passwordHash, createdAtMs }) {
-      const values = [id, storable(email), role, accountId, passwordHash, createdAtMs]
-      await orConflict(`A user with the e-mail ${email} exists already.`, db.run(INSERT_USER, values))
-      return { id, email, role, accountId, createdAtMs }
-    },
+    createUser: ({ id, email, role, accountId, passwordHash, createdAtMs }, account) =>
+      db.write(async (tx) => {
+        if (account !== undefined) await insertAccount(tx, account)
+        const values = [id, storable(email), role, accountId, passwordHash, createdAtMs]
+        await orConflict(`A user with the e-mail ${email} exists already.`, tx.run(INSERT_USER, values))
+        return { id, email, role, accountId, createdAtMs }
+      }),
     async findUser(email) {
       const [row] = await db.rows<NewUser>(USER_BY_EMAIL, [storable(email)])
       if (row === undefined) return undefined

@@ -32,16 +32,18 @@ export function accountReaders(db: DatabaseSync) {
 }
 
 export function accountWriters(db: DatabaseSync) {
-  const insertAccount = db.prepare(
-    'INSERT INTO accounts (id, email, plan, billing_day, created_at) VALUES (?, ?, ?, ?, ?)',
-  )
+  const insertAccount = accountInserter(db)
   const insertKey = db.prepare(
     `INSERT INTO keys (id, account_id, environment, name, hash, hint, scopes, allowed_cidrs, credit_cap,
       created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   const countKeys = db.prepare(`SELECT ${keyCounts(':now')} FROM keys WHERE account_id = :account`)
   const setPlan = db.prepare('UPDATE accounts SET plan = ? WHERE id = ?')
-  const setLimit = db.prepare('UPDATE budgets SET credit_limit = ? WHERE id = ? AND period_start = ?')
+  // Also where nothing was spent yet: a charge of the plan before, which is on its way, would set its limit.
+  const setLimit = db.prepare(
+    `INSERT INTO budgets (id, period_start, credit_limit) VALUES (?, ?, ?)
+      ON CONFLICT DO UPDATE SET credit_limit = excluded.credit_limit`,
+  )
   const setPaused = db.prepare('UPDATE accounts SET paused_reason = ? WHERE id = ?')
   const setRemaining = db.prepare(
     `INSERT INTO budgets (id, period_start, credit_limit) VALUES (?, ?, ?)
@@ -49,7 +51,8 @@ export function accountWriters(db: DatabaseSync) {
   )
   const revoke = db.prepare('UPDATE keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL')
   const replace = db.prepare(
-    'UPDATE keys SET expires_at = ?, replaced_by = ? WHERE id = ? AND revoked_at IS NULL',
+    `UPDATE keys SET expires_at = ?, replaced_by = ?
+     WHERE id = ? AND revoked_at IS NULL AND replaced_by IS NULL`,
   )
   const ownerOf = db.prepare('SELECT account_id FROM keys WHERE id = ?')
   const mark = db.prepare('INSERT INTO changes (account_id) VALUES (?)')
@@ -87,16 +90,13 @@ export function accountWriters(db: DatabaseSync) {
 
   return {
     createAccount: (account: NewAccount): AccountRecord => {
-      const { id, email, plan, billingDay, createdAtMs } = account
-      orConflict(`An account with the e-mail ${email} exists already.`, () =>
-        insertAccount.run(id, email, plan, billingDay, createdAtMs),
-      )
-      return present(getAccount(id))
+      insertAccount(account)
+      return present(getAccount(account.id))
     },
     createKey,
     setPlan: (...[id, plan, limits]: Parameters<AccountsStore['setPlan']>) => {
       if (setPlan.run(plan, id).changes === 0) return false
-      for (const budget of limits) setLimit.run(budget.limit, budget.id, budget.periodStartMs)
+      for (const budget of limits) setLimit.run(budget.id, budget.periodStartMs, budget.limit)
       mark.run(id)
       return true
     },
@@ -113,6 +113,16 @@ export function accountWriters(db: DatabaseSync) {
     rotateKey: (...[id, { key, limits, oldExpiresAtMs }]: Parameters<AccountsStore['rotateKey']>) =>
       onKey(id, () => replace.run(oldExpiresAtMs, key.id, id).changes) ? createKey(key, limits) : undefined,
   }
+}
+
+export function accountInserter(db: DatabaseSync) {
+  const insert = db.prepare(
+    'INSERT INTO accounts (id, email, plan, billing_day, created_at) VALUES (?, ?, ?, ?, ?)',
+  )
+  return ({ id, email, plan, billingDay, createdAtMs }: NewAccount) =>
+    orConflict(`An account with the e-mail ${email} exists already.`, () =>
+      insert.run(id, email, plan, billingDay, createdAtMs),
+    )
 }
 
 function toKey(row: Row): KeyRecord {

@@ -1,5 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
+import type { NewAccount } from '../accounts.ts'
 import type { AuditRecord, NewUser, SessionRecord, UserRecord, UsersStore } from '../users.ts'
+import { accountInserter } from './accounts-records.ts'
 import { asRecord, orConflict, recordOf } from './rows.ts'
 
 /** Rows of users, sessions, invitations and the audit log. */
@@ -53,6 +55,7 @@ export function userReaders(db: DatabaseSync) {
 }
 
 export function userWriters(db: DatabaseSync) {
+  const insertAccount = accountInserter(db)
   const insert = db.prepare(
     'INSERT INTO users (id, email, role, account_id, password_hash, created_at) VALUES (?, ?, ?, ?, ?, ?)',
   )
@@ -76,7 +79,8 @@ export function userWriters(db: DatabaseSync) {
   )
 
   return {
-    createUser: (user: NewUser): UserRecord => {
+    createUser: (user: NewUser, account?: NewAccount): UserRecord => {
+      if (account !== undefined) insertAccount(account)
       const { id, email, role, accountId, passwordHash, createdAtMs } = user
       orConflict(`A user with the e-mail ${email} exists already.`, () =>
         insert.run(id, email, role, accountId, passwordHash, createdAtMs),
