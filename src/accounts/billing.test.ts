@@ -9,6 +9,7 @@ import { manualClock } from '../../test/fakes/manual-clock.ts'
 import { storesIn } from '../../test/fakes/stores.ts'
 import { type Accounts, createAccounts } from './accounts.ts'
 import { type Billing, createBilling, SignatureError } from './billing.ts'
+import { BusyError } from './hash-queue.ts'
 import { planBook } from './plans.ts'
 
 const NOW_MS = Date.UTC(2026, 2, 14, 12)
@@ -84,6 +85,21 @@ test('a payment does not end a pause by the operator', async () => {
   await accounts.pause(id, 'operator')
   await receive(eventOf('customer.subscription.created', subscription('cus_2', 'active', 'price_dev', id)))
   assert.equal((await accounts.get(id)).pausedReason, 'operator')
+})
+
+test('a payment that is past due when the operator ends a pause pauses the account', async () => {
+  for (const status of ['past_due', 'unpaid']) {
+    const { id } = await newAccount()
+    await accounts.pause(id, 'operator')
+    const overdue = subscription(`cus_${id}`, status, 'price_dev', id)
+    await receive(eventOf('customer.subscription.updated', overdue))
+    assert.equal((await accounts.get(id)).pausedReason, 'operator')
+    assert.equal((await accounts.resume(id)).pausedReason, 'payment_past_due')
+    assert.equal((await accounts.resume(id)).pausedReason, null, 'the operator may let it go on')
+  }
+  const { id } = await newAccount()
+  await accounts.pause(id, 'operator')
+  assert.equal((await accounts.resume(id)).pausedReason, null)
 })
 
 test('late and repeated events change nothing', async () => {
@@ -228,4 +244,28 @@ test('events at the same time leave one payer', async () => {
   const { id } = await newAccount()
   const outcomes = await Promise.all(['cus_a', 'cus_b', 'cus_c'].map((customer) => link(customer, id)))
   assert.equal(outcomes.filter(({ applied }) => applied).length, 1)
+})
+
+test('of events of one second the beginning of a subscription is the oldest and its end the newest', async () => {
+  const { id } = await newAccount()
+  const atS = NOW_MS / 1000
+  await link('cus_second', id)
+  await update('cus_second', 'active', 'price_dev', { id: 'sub_1' }, atS)
+  const incomplete = { ...subscription('cus_second', 'incomplete', 'price_dev'), id: 'sub_1' }
+  await receive(eventOf('customer.subscription.created', incomplete, atS))
+  await update('cus_second', 'past_due', 'price_dev', { id: 'sub_1' }, atS)
+  assert.equal((await accounts.get(id)).pausedReason, 'payment_past_due')
+  await update('cus_second', 'canceled', 'price_dev', { id: 'sub_1' }, atS + 1)
+  assert.equal((await update('cus_second', 'active', 'price_dev', { id: 'sub_1' }, atS + 1)).applied, false)
+  assert.equal((await accounts.get(id)).plan, 'free')
+  assert.equal((await update('cus_second', 'active', 'price_biz', { id: 'sub_2' }, atS + 1)).applied, true)
+})
+
+test('events that are not signed do not wait, and of those that are a bounded number', async () => {
+  const body = eventOf('invoice.created', {})
+  const many = Array.from({ length: 1_100 }, () => billing.receive(body, sign(body)).catch((error) => error))
+  await assert.rejects(billing.receive(body, sign(body, 'another secret')), SignatureError)
+  const busy = (await Promise.all(many)).filter((outcome) => outcome instanceof BusyError)
+  assert.equal(busy.length, 100)
+  assert.equal((await receive(body)).applied, false, 'the queue is free again')
 })

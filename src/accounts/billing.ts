@@ -3,6 +3,8 @@ import type { Clock } from '../kit/clock.ts'
 import type { BillingLink, BillingStore } from '../store/billing.ts'
 import type { Accounts } from './accounts.ts'
 import { AccountsError } from './accounts.ts'
+import { BusyError } from './hash-queue.ts'
+import { OVERDUE } from './overdue.ts'
 
 /**
  * Events of the payment provider, in Stripe's format, applied to accounts:
@@ -13,11 +15,15 @@ import { AccountsError } from './accounts.ts'
  *   incomplete                  → nothing yet
  *
  * The account is named by `client_reference_id` of the checkout or `metadata.account_id` of the
- * subscription, and by the customer from then on. A pause by the operator is not the provider's to end.
+ * subscription, and by the customer from then on. A pause by the operator is not the provider's to end; when the
+ * operator ends it, an account whose payment is past due by then is paused for that (see overdue.ts).
  *
  * One customer pays for an account: while it does, another customer's checkout or subscription changes nothing
  * there, and it cannot be moved to another account. Of several subscriptions of the customer the one that was
  * active last decides; the end of another one is not the end of the plan.
+ *
+ * Events have whole seconds only. Of those of one second, the beginning of a subscription is older than any other
+ * status of it, and its end is newer.
  *
  * The provider promises no order: a subscription of a customer whose checkout has not arrived yet is refused
  * and not noted, so that it is sent again. A customer whose checkout does not arrive within a day is not ours.
@@ -25,7 +31,10 @@ import { AccountsError } from './accounts.ts'
 export interface Billing {
   /** The provider's customer of an account, where one is known. */
   customers(): Promise<ReadonlyMap<string, string>>
-  /** Throws `SignatureError`, or `AccountsError` for what is to be sent again; what is not for us is ignored. */
+  /**
+   * Rejects with `SignatureError`, or with `AccountsError` or `BusyError` for what is to be sent again; what is not for
+   * us is ignored.
+   */
   receive(body: Buffer, signature: string | undefined): Promise<BillingOutcome>
 }
 
@@ -36,10 +45,12 @@ export class SignatureError extends Error {
 }
 
 const TOLERANCE_S = 300
+const MAX_WAITING = 1_000
 const CHECKOUT_WITHIN_MS = 24 * 3_600_000
 const FREE_PLAN = 'free'
 const ACTIVE = ['active', 'trialing']
-const PAYING = [...ACTIVE, 'past_due', 'unpaid']
+const PAYING = [...ACTIVE, ...OVERDUE]
+const ENDED = ['canceled', 'incomplete_expired']
 const SUBSCRIPTION_EVENTS = [
   'customer.subscription.created',
   'customer.subscription.updated',
@@ -65,6 +76,7 @@ export function createBilling(deps: {
 }): Billing {
   const { store, accounts, clock } = deps
   let last: Promise<unknown> = Promise.resolve()
+  let waiting = 0
 
   async function link(event: StripeEvent): Promise<BillingOutcome> {
     const { customer, client_reference_id: accountId } = event.data.object
@@ -78,7 +90,7 @@ export function createBilling(deps: {
     }
     if (await hasOtherPayer(accountId, customer)) return paidByAnother(accountId)
     const isSame = known?.accountId === accountId
-    await store.linkBilling({
+    const isWritten = await store.linkBilling({
       customer,
       accountId,
       lastEventAtMs: known?.lastEventAtMs ?? 0,
@@ -86,6 +98,7 @@ export function createBilling(deps: {
       status: isSame ? known.status : '',
       linkedAtMs: clock.now(),
     })
+    if (!isWritten) throw new AccountsError(`The customer ${customer} was changed; send the event again.`)
     return { applied: true, accountId }
   }
 
@@ -116,19 +129,17 @@ export function createBilling(deps: {
     if (accountId === undefined || !(await exists(accountId))) {
       return { applied: false, reason: `the customer ${customer} has no account` }
     }
-    if (known !== undefined && atMs < known.lastEventAtMs) {
-      return { applied: false, reason: 'a newer event was applied already' }
-    }
-    if (await hasOtherPayer(accountId, customer)) return paidByAnother(accountId)
     const id = typeof subscription.id === 'string' ? subscription.id : ''
     const status = String(subscription.status)
+    if (known !== undefined && isOlder({ type: event.type, atMs, id, status }, known)) return outdated
+    if (await hasOtherPayer(accountId, customer)) return paidByAnother(accountId)
     const isOther = known !== undefined && known.subscription !== id && PAYING.includes(known.status)
     if (isOther && known.subscription !== '' && !ACTIVE.includes(status)) {
       return { applied: false, reason: `the subscription ${known.subscription} decides` }
     }
-    await apply(accountId, status, pricesOf(subscription))
     const linkedAtMs = known?.linkedAtMs ?? clock.now()
-    await store.linkBilling({
+    // First, because another process may have had a newer event meanwhile.
+    const isNewest = await store.linkBilling({
       customer,
       accountId,
       lastEventAtMs: atMs,
@@ -136,6 +147,8 @@ export function createBilling(deps: {
       status,
       linkedAtMs,
     })
+    if (!isNewest) return outdated
+    await apply(accountId, status, pricesOf(subscription))
     return { applied: true, accountId }
   }
 
@@ -144,14 +157,14 @@ export function createBilling(deps: {
     const resume = async () => {
       if (account.pausedReason === 'payment_past_due') await accounts.resume(accountId)
     }
-    if (status === 'active' || status === 'trialing') {
+    if (ACTIVE.includes(status)) {
       const plan = prices.map((price) => deps.planOfPrice.get(price)).find((name) => name !== undefined)
       if (plan === undefined) throw new AccountsError(`No plan is set for the price ${prices.join(', ')}.`)
       if (plan !== account.plan) await accounts.setPlan(accountId, plan)
       await resume()
-    } else if (status === 'past_due' || status === 'unpaid') {
+    } else if (OVERDUE.includes(status)) {
       if (account.pausedReason === null) await accounts.pause(accountId, 'payment_past_due')
-    } else if (['canceled', 'incomplete_expired', 'paused'].includes(status)) {
+    } else if ([...ENDED, 'paused'].includes(status)) {
       if (account.plan !== FREE_PLAN) await accounts.setPlan(accountId, FREE_PLAN)
       await resume()
     }
@@ -172,16 +185,18 @@ export function createBilling(deps: {
       const links = (await store.listBilling()).sort((a, b) => Number(pays(a)) - Number(pays(b)))
       return new Map(links.map(({ accountId, customer }) => [accountId, customer]))
     },
-    receive(body, signature) {
+    async receive(body, signature) {
+      checkSignature(body, signature, deps.secret, clock.now())
+      if (waiting >= MAX_WAITING) throw new BusyError('Too many events wait. Send it again in a moment.')
+      waiting++
       // One after the other: who pays is read and written in several steps.
-      const next = last.then(() => handle(body, signature))
+      const next = last.then(() => handle(body)).finally(() => waiting--)
       last = next.catch(() => undefined)
       return next
     },
   }
 
-  async function handle(body: Buffer, signature: string | undefined): Promise<BillingOutcome> {
-    checkSignature(body, signature, deps.secret, clock.now())
+  async function handle(body: Buffer): Promise<BillingOutcome> {
     const event = readEvent(body)
     if (await store.hasBillingEvent(event.id)) return { applied: false, reason: 'applied before' }
     const outcome =
@@ -193,6 +208,18 @@ export function createBilling(deps: {
     await store.noteBillingEvent(event.id, clock.now())
     return outcome
   }
+}
+
+const outdated: BillingOutcome = { applied: false, reason: 'a newer event was applied already' }
+
+/** The same status again is no older: its event may be here once more because it could not be applied. */
+function isOlder(
+  { type, atMs, id, status }: { type: string; atMs: number; id: string; status: string },
+  known: BillingLink,
+): boolean {
+  if (atMs !== known.lastEventAtMs) return atMs < known.lastEventAtMs
+  if (id === '' || id !== known.subscription || status === known.status) return false
+  return type === 'customer.subscription.created' || ENDED.includes(known.status)
 }
 
 /** `t=<seconds>,v1=<hex>[,v1=<hex>]`: HMAC-SHA256 of `<t>.<body>`. */

@@ -16,9 +16,12 @@ export interface HashCaller {
   readonly known: boolean
 }
 
+/** Its message is for the caller. */
 export class BusyError extends Error {
   override readonly name = 'BusyError'
 }
+
+const CROWDED = 'Too many people sign in at once. Try again in a moment.'
 
 export type HashQueue = <T>(caller: HashCaller, work: () => Promise<T>) => Promise<T>
 
@@ -31,7 +34,7 @@ export function createHashQueue(): HashQueue {
     const line = known ? 'known' : 'other'
     const name = `${line} ${addressGroup(address)}`
     const isCrowd = address !== '' && waitingOf.of(name) >= MAX_WAITING_PER_ADDRESS
-    if (isCrowd || waiting[line].length >= MAX_WAITING[line]) throw new BusyError('too many sign-ins wait')
+    if (isCrowd || waiting[line].length >= MAX_WAITING[line]) throw new BusyError(CROWDED)
     const leave = waitingOf.add(name)
     await new Promise<void>((resolve) => waiting[line].push(resolve))
     leave()

@@ -114,10 +114,7 @@ function toDashboardError(error: unknown): DashboardError | undefined {
     return new DashboardError(409, 'taken', error.message)
   }
   if (error instanceof BusyError) {
-    return new DashboardError(503, 'busy', 'Too many people sign in at once. Try again in a moment.', [
-      'Retry-After',
-      '2',
-    ])
+    return new DashboardError(503, 'busy', error.message, ['Retry-After', '2'])
   }
   return undefined
 }

@@ -15,7 +15,8 @@ export interface BillingLink {
 export interface BillingStore {
   findBilling(customer: string): Promise<BillingLink | undefined>
   listBilling(): Promise<BillingLink[]>
-  linkBilling(link: BillingLink): Promise<void>
+  /** False, and nothing is written, where the customer's link has a newer event. */
+  linkBilling(link: BillingLink): Promise<boolean>
   /** Providers deliver more than once; an event is noted after it was applied. */
   hasBillingEvent(id: string): Promise<boolean>
   noteBillingEvent(id: string, atMs: number): Promise<void>

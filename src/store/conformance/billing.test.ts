@@ -28,7 +28,9 @@ for (const engine of ENGINES) {
       }
       await store.linkBilling(LINK)
       const newer = { ...LINK, accountId: 'acc_2', lastEventAtMs: 9, subscription: 'sub', status: 'active' }
-      await store.linkBilling(newer)
+      assert.equal(await store.linkBilling({ ...newer, status: 'trialing' }), true)
+      assert.equal(await store.linkBilling(newer), true, 'of the same time')
+      assert.equal(await store.linkBilling({ ...newer, lastEventAtMs: 8, status: 'past_due' }), false)
       await store.linkBilling({ ...LINK, customer: 'cus_2' })
       const other = again()
       assert.deepEqual(await other.findBilling('cus_1'), newer)

@@ -11,10 +11,11 @@ const FIND = statement('billing_find', `SELECT ${LINK} FROM billing_links WHERE 
 const ALL = statement('billing_all', `SELECT ${LINK} FROM billing_links ORDER BY customer`)
 const PUT = statement(
   'billing_put',
-  `INSERT INTO billing_links (customer, account_id, last_event_at, subscription, status, linked_at)
+  `INSERT INTO billing_links AS l (customer, account_id, last_event_at, subscription, status, linked_at)
    VALUES ($1, $2, $3, $4, $5, $6)
    ON CONFLICT (customer) DO UPDATE SET account_id = excluded.account_id, last_event_at = excluded.last_event_at,
-     subscription = excluded.subscription, status = excluded.status, linked_at = excluded.linked_at`,
+     subscription = excluded.subscription, status = excluded.status, linked_at = excluded.linked_at
+   WHERE excluded.last_event_at >= l.last_event_at`,
 )
 const HAS_EVENT = statement('billing_has_event', 'SELECT 1 FROM billing_events WHERE id = $1')
 const NOTE_EVENT = statement(
@@ -28,7 +29,8 @@ export function billingRecords(db: Database): BillingStore {
     findBilling: async (customer) => (await db.rows<BillingLink>(FIND, [storable(customer)]))[0],
     listBilling: () => db.rows<BillingLink>(ALL),
     async linkBilling({ customer, accountId, lastEventAtMs, subscription, status, linkedAtMs }) {
-      await db.run(PUT, [customer, accountId, lastEventAtMs, subscription, status, linkedAtMs])
+      const values = [customer, accountId, lastEventAtMs, subscription, status, linkedAtMs]
+      return (await db.run(PUT, values)) > 0
     },
     hasBillingEvent: async (id) => (await db.rows(HAS_EVENT, [storable(id)])).length > 0,
     noteBillingEvent: (id, atMs) =>

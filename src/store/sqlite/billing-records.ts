@@ -21,14 +21,17 @@ export function billingReaders(db: DatabaseSync) {
 
 export function billingWriters(db: DatabaseSync) {
   const link = db.prepare(
-    `INSERT OR REPLACE INTO billing_links (customer, account_id, last_event_at, subscription, status, linked_at)
-     VALUES (?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO billing_links (customer, account_id, last_event_at, subscription, status, linked_at)
+     VALUES (?, ?, ?, ?, ?, ?)
+     ON CONFLICT (customer) DO UPDATE SET account_id = excluded.account_id, last_event_at = excluded.last_event_at,
+       subscription = excluded.subscription, status = excluded.status, linked_at = excluded.linked_at
+     WHERE excluded.last_event_at >= billing_links.last_event_at`,
   )
   const note = db.prepare('INSERT OR IGNORE INTO billing_events VALUES (?, ?)')
   const forget = db.prepare('DELETE FROM billing_events WHERE at < ?')
   return {
     linkBilling: ({ customer, accountId, lastEventAtMs, subscription, status, linkedAtMs }: BillingLink) =>
-      void link.run(customer, accountId, lastEventAtMs, subscription, status, linkedAtMs),
+      link.run(customer, accountId, lastEventAtMs, subscription, status, linkedAtMs).changes > 0,
     noteBillingEvent: (id: string, atMs: number) => {
       forget.run(atMs - EVENT_MEMORY_MS)
       note.run(id, atMs)
