@@ -35,6 +35,7 @@ import { startMcpWorker } from './app/mcp-worker.ts'
 import { openAccounts } from './app/open-accounts.ts'
 import { ownReports, sharedReports } from './app/part-reports.ts'
 import type { ReadinessProbe } from './app/parts.ts'
+import { checkPlansInUse } from './app/plans-in-use.ts'
 import { type PublicPagesDeps, publicPages, upgradeUrl } from './app/public-pages.ts'
 import { openSecrets, openSharedSecrets } from './app/secrets.ts'
 import { serviceMetrics } from './app/service-metrics.ts'
@@ -137,6 +138,8 @@ async function startParts(
     ...{ holder, limits, shutdown },
   })
   checkPromises(config, plans)
+  const accountsBefore = await store.listAccounts()
+  checkPlansInUse(accountsBefore, plans)
   const metrics = createMetrics({ defaults: true })
   const tracing = await openTracing(config, deps)
   shutdown.add('traces', () => tracing?.close())
@@ -161,7 +164,7 @@ async function startParts(
     sourcesCatalog: sourcesCatalog(ENDPOINTS, plans.list()),
     features: (plan: Plan) => featuresOf(ENDPOINTS, plan),
   }
-  const isFirstStart = (await store.listAccounts()).length === 0
+  const isFirstStart = accountsBefore.length === 0
   const secrets =
     coordination === undefined
       ? openSecrets(config.data, { isFirstStart, log })

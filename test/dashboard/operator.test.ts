@@ -7,6 +7,7 @@ import type {
   CreatedAccountView,
   LinkView,
   NoticeView,
+  OperatorAccountView,
   OverviewView,
   ResetLinkView,
   SessionView,
@@ -61,6 +62,19 @@ test('the operator creates an account and hands over a link: its user chooses a 
   const invited = entries.find(({ action }) => action === 'user.invited')
   assert.deepEqual([invited?.detail, invited?.account_id], ['new@example.com as customer', account.id])
   assert.ok(!JSON.stringify(entries).includes(link.token))
+})
+
+test('the list of accounts has all of them with their users, keys and balances, however many there are', async () => {
+  const made = []
+  for (let i = 0; i < 60; i++) made.push((await createAccount(`many-${i}@example.com`)).account.id)
+  const { json } = await boss.call<{ accounts: OperatorAccountView[] }>('GET', 'operator/accounts')
+  assert.equal(new Set(json.accounts.map(({ id }) => id)).size, json.accounts.length)
+  for (const [i, id] of made.entries()) {
+    const shown = json.accounts.find((account) => account.id === id)
+    assert.deepEqual([shown?.users, shown?.keys], [[`many-${i}@example.com`], 0])
+    assert.equal(shown?.balances.length, 2)
+  }
+  assert.equal(json.accounts.find(({ email }) => email === 'demo@localhost')?.keys, 1)
 })
 
 test('an address is invited once it is free; a second link for someone who has not come ends the first', async () => {
