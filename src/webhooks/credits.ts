@@ -163,12 +163,13 @@ export function createCredits(deps: {
             for (const id of deliveryIds) {
               const charge = { id, endpoint: CHARGE_NAME, credits: CREDITS_PER_EVENT, rows: 1 }
               const paid = ledger.charge(payer, charge)
-              if (typeof paid === 'boolean') continue
-              // It was delivered and cannot be undone: it is owed.
-              await paid.catch((error) => {
+              if (paid === true) continue
+              const isPaid = await Promise.resolve(paid).catch((error) => {
                 if (!(error instanceof StoreUnavailableError)) throw error
-                ledger.owe(payer, charge)
+                return false
               })
+              // It was delivered and cannot be undone: it is owed, also where others have spent the rest meanwhile.
+              if (!isPaid) ledger.owe(payer, charge)
             }
           } finally {
             release()

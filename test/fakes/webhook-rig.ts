@@ -69,6 +69,7 @@ export async function startRig(options: RigOptions = {}) {
   return {
     folder,
     accounts,
+    accountsStore,
     ledger,
     jobs,
     chain: chain.chain,
