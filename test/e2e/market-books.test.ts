@@ -124,7 +124,7 @@ async function fill(store: EnvironmentStore): Promise<void> {
       market: MARKETS[name],
       writer,
       referencePrice: () => null,
-      lastBookMs: () => clock.now(),
+      booksReceivedToMs: () => clock.now(),
     })
   }
   const ticker = MARKETS.kalshi.marketId

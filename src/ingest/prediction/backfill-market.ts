@@ -46,7 +46,7 @@ export async function backfillMarket(
     market,
     writer,
     referencePrice: () => null,
-    lastBookMs: () => 0,
+    booksReceivedToMs: () => 0,
   })
   const part = {
     fromMs: candleStart(Math.max(range.fromMs, firstTradeMs(plan, window)), BASE_INTERVAL),

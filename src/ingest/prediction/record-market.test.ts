@@ -110,7 +110,7 @@ async function setUp(t: TestContext) {
       market: MARKETS[name],
       writer,
       referencePrice,
-      lastBookMs: () => START_MS,
+      booksReceivedToMs: () => START_MS,
     })
   async function rows<T>(feed: Feed): Promise<T[]> {
     await writer.flush()
@@ -371,7 +371,7 @@ test('a trade of nothing is left out and counted; one that makes no sense is a g
     let empty = 0
     const recorder = new MarketRecorder({
       ...{ plan: VENUES[name].plan, market: MARKETS[name], writer, referencePrice: () => null },
-      ...{ lastBookMs: () => START_MS, onEmptyTrade: () => void empty++ },
+      ...{ booksReceivedToMs: () => START_MS, onEmptyTrade: () => void empty++ },
     })
     const record = (ms: number, price: string, size: string) =>
       recorder.trade({

@@ -21,8 +21,8 @@ interface MarketRecorderOptions {
   readonly writer: RowWriter
   /** The price of the asset at an instant. */
   readonly referencePrice: (timeMs: number) => string | null
-  /** When a book of any market of the symbol was last received. */
-  readonly lastBookMs: () => number
+  /** Until when the books of all markets of the symbol were received. */
+  readonly booksReceivedToMs: () => number
   /** A trade of size 0 was left out. */
   readonly onEmptyTrade?: () => void
 }
@@ -145,7 +145,7 @@ export class MarketRecorder implements MarketWindow {
   }
 
   #make(): RecordingParts {
-    const { plan, writer, referencePrice, lastBookMs } = this.#options
+    const { plan, writer, referencePrice, booksReceivedToMs } = this.#options
     const lastPrices = new Map(this.instruments.map((each) => [each, new LatestBefore<string>()]))
     const parts = { plan, instruments: this.instruments, market: () => this.market, writer }
     const candles = new MarketCandleWriter(parts)
@@ -153,7 +153,7 @@ export class MarketRecorder implements MarketWindow {
       ...parts,
       lastPrice: (instrument, timeMs) => lastPrices.get(instrument)?.at(timeMs) ?? null,
       referencePrice,
-      lastBookMs,
+      booksReceivedToMs,
       onMid: (instrument, sample) => candles.mid(instrument, sample),
     })
     return { trades: new TradeDeduplicator(plan.hasTokens), lastPrices, candles, snapshots }

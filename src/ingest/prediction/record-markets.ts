@@ -30,6 +30,7 @@ import {
   SAMPLE_BEFORE_MS,
 } from './market-times.ts'
 import { mergeKnown } from './merge-market.ts'
+import { ReceivedBooks } from './received-books.ts'
 import { MarketRecorder } from './record-market.ts'
 import { type OpenInterestRecorder, recordOpenInterest } from './record-open-interest.ts'
 import { createReferencePrices, type ReferencePrices } from './reference-prices.ts'
@@ -86,11 +87,11 @@ class SymbolMarkets implements MarketsRecorder {
   readonly #interest: OpenInterestRecorder
   readonly #windows: WindowChecker
   readonly #endedCandles: EndedCandles
+  readonly #books = new ReceivedBooks()
   /** Pseudo channels of everything that counts as observed only while books are received. */
   readonly #receivedKeys: readonly string[]
   /** All trades before this were received, of every market that the venue lists. */
   #sweptToMs = 0
-  #lastBookMs = 0
   #hasListed = false
   #listedMs: number | undefined
   #hasUnresolved = false
@@ -175,7 +176,7 @@ class SymbolMarkets implements MarketsRecorder {
       case 'book_delta':
       case 'book_lost':
         this.#markets.get(observation.leg?.marketId ?? observation.instrument)?.recorder.observe(observation)
-        if (observation.kind !== 'book_lost') this.#lastBookMs = observation.receivedMs
+        if (observation.kind !== 'book_lost') this.#books.received(observation.receivedMs)
         // Figures have no numbers; where a book lost a frame of its socket, they may have, too.
         else if (LOST_FRAMES.has(observation.reason)) this.#interest.doubted()
         break
@@ -212,9 +213,9 @@ class SymbolMarkets implements MarketsRecorder {
     const { plan } = this.#parts
     if (nowMs - this.#shownMs >= plan.publishEveryMs)
       this.#showCandles(nowMs, receivedToMs - COVERAGE_MARGIN_MS)
-    if (this.#lastBookMs > 0)
+    if (this.#books.lastMs > 0)
       for (const key of this.#receivedKeys)
-        this.#parts.tracker.limitChannel(key, this.#lastBookMs + BOOKS_COMPLETE_FOR_MS)
+        this.#parts.tracker.limitChannel(key, this.#books.lastMs + BOOKS_COMPLETE_FOR_MS)
     for (const followed of this.#markets.values()) {
       if (plan.hasTokens && followed.isReady) this.#complete(followed, nowMs)
       if (!isDone(followed, nowMs)) continue
@@ -309,7 +310,7 @@ class SymbolMarkets implements MarketsRecorder {
       market,
       writer,
       referencePrice: (timeMs) => this.#references.before(market, timeMs),
-      lastBookMs: () => this.#lastBookMs,
+      booksReceivedToMs: () => this.#books.toMs(clock.now()),
       onEmptyTrade: () => {
         this.#emptyTrades += 1
       },

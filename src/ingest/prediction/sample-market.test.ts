@@ -178,6 +178,39 @@ test('while nothing at all is received, an old book is not called unchanged', ()
   assert.equal(samples.length, 1)
 })
 
+test('changes that come late, one by one, are in one sample', () => {
+  const { sampler, samples, snapshot } = setUp()
+  snapshot(10_100, '0.4')
+  sampler.tick(11_600)
+  const late = (receivedMs: number, price: string) =>
+    sampler.change({
+      kind: 'book_delta',
+      ...{ ...about(12_100), receivedMs },
+      bids: microLevels([[price, '1']]),
+      asks: [],
+    })
+  late(19_893, '0.5')
+  sampler.tick(19_895)
+  late(19_909, '0.6')
+  sampler.tick(20_395)
+  assert.deepEqual(samples, [
+    [10_500, 400_000],
+    [12_500, 600_000],
+  ])
+})
+
+test('a lost book that turns out to have been wrong before is in doubt since then', () => {
+  const { sampler, snapshot, change, lost } = setUp()
+  snapshot(10_100, '0.4')
+  change(12_200, '0.5', '1')
+  sampler.tick(14_000)
+  lost(14_100, 14_000, 'damaged')
+  lost(14_100, 10_100)
+  assert.equal(sampler.lostSinceMs, 10_100)
+  snapshot(14_100, '0.6')
+  assert.deepEqual(sampler.takeDoubts(), [{ fromMs: 10_100, toMs: 14_500 }])
+})
+
 test('a book that was in doubt over a point of the grid is reported, even if it is known again at once', () => {
   const { sampler, snapshot, change, lost } = setUp()
   snapshot(10_100, '0.4')

@@ -6,9 +6,10 @@
  *        ╰── book_lost ─╯  no sample until the next snapshot
  *
  * A sample holds every change up to its instant by the venue's time: it is taken when a later change arrives, or
- * `SAMPLE_GRACE_MS` after the grid point. Changes that come later than that go to the next grid point. An unchanged market
- * gives a sample a minute, to the millisecond, as long as the venue sends anything; a crossed book gives none. Between two
- * books that were polled nobody knows whether anything has changed: each counts for the instant of its own poll.
+ * `SAMPLE_GRACE_MS` after the grid point. One whose changes begin to come only then waits for the rest of them; what
+ * comes after it was taken goes to the next grid point. An unchanged market gives a sample a minute, to the millisecond,
+ * as long as the venue sends anything; a crossed book gives none. Between two books that were polled nobody knows
+ * whether anything has changed: each counts for the instant of its own poll.
  */
 
 import { OrderBook } from '../../core/order-book.ts'
@@ -20,6 +21,11 @@ import type {
 import { CARRY_FORWARD_MS, gridOf } from '../shared/sample-grid.ts'
 
 export const SAMPLE_GRACE_MS = 1_000
+/**
+ * What the venue has held back comes in a burst, frame by frame: nothing that it may change is sampled for so long after
+ * the first frame. A sample is taken before the margin of coverage is over nevertheless.
+ */
+export const BURST_MS = 250
 /** A longer pause between two frames is a silence, and so a gap: a shorter one was observed, with nothing changed in it. */
 const PAUSE_MS = 60_000
 
@@ -34,7 +40,7 @@ interface SamplerOptions {
   readonly fromMs: number
   /** Writes the books as they are now; false when they are the same as in the row before. */
   readonly onSample: (gridMs: number, isCarried: boolean) => boolean
-  /** When the venue last sent anything, of any market: silence does not prove that nothing has changed. */
+  /** Until when the frames of all markets were received: silence does not prove that nothing has changed. */
   readonly receivedToMs: () => number
 }
 
@@ -48,6 +54,8 @@ export class MarketSampler {
   #lostSinceMs: number | undefined
   #changedMs = 0
   #isDirty = false
+  /** When the first change of the sample that waits was received. */
+  #dirtySinceMs = 0
   /** The point of the grid of the last poll; undefined for books whose changes are received. */
   #polledGridMs: number | undefined
   #lastGridMs = Number.NEGATIVE_INFINITY
@@ -89,24 +97,29 @@ export class MarketSampler {
     this.#polledGridMs = via === 'poll' ? gridOf(receivedMs) : undefined
     this.#live.add(instrument)
     this.#isLive = this.#live.size === this.#books.size
-    this.#changed(atMs)
+    this.#changed(atMs, receivedMs)
     if (!this.#isLive) return
     if (this.#lostSinceMs !== undefined && gridOf(this.#lostSinceMs + 1) < gridOf(this.#changedMs))
       this.#doubts = [...this.#doubts, { fromMs: this.#lostSinceMs, toMs: gridOf(this.#changedMs) }]
     this.#lostSinceMs = undefined
   }
 
-  change({ instrument, venueTimeMs, bids, asks }: BookDeltaObservation): void {
+  change({ instrument, venueTimeMs, receivedMs, bids, asks }: BookDeltaObservation): void {
     const book = this.#books.get(instrument)
     if (book === undefined || !this.#live.has(instrument)) return
     const atMs = this.#before(venueTimeMs)
     for (const [price, size] of bids) book.set('bids', price, size)
     for (const [price, size] of asks) book.set('asks', price, size)
-    this.#changed(atMs)
+    this.#changed(atMs, receivedMs)
   }
 
   lost({ instrument, sinceMs }: BookLostObservation): void {
-    if (!this.#books.has(instrument) || !this.#live.has(instrument)) return
+    if (!this.#books.has(instrument)) return
+    if (!this.#live.has(instrument)) {
+      // It was lost before, and turns out to have been wrong for longer.
+      if (this.#lostSinceMs !== undefined) this.#lostSinceMs = Math.min(this.#lostSinceMs, sinceMs)
+      return
+    }
     if (this.#isDirty && this.#isLive && gridOf(this.#changedMs) <= sinceMs)
       this.#take(gridOf(this.#changedMs), false)
     this.#carryForward(sinceMs)
@@ -120,7 +133,8 @@ export class MarketSampler {
   tick(nowMs: number): void {
     if (!this.#isLive) return
     const dueMs = nowMs - SAMPLE_GRACE_MS
-    if (this.#isDirty && gridOf(this.#changedMs) <= dueMs) this.#take(gridOf(this.#changedMs), false)
+    if (this.#isDirty && gridOf(this.#changedMs) <= dueMs && this.#dirtySinceMs + BURST_MS <= nowMs)
+      this.#take(gridOf(this.#changedMs), false)
     this.#carryForward(Math.min(dueMs, this.#options.receivedToMs()))
   }
 
@@ -170,8 +184,9 @@ export class MarketSampler {
     }
   }
 
-  #changed(atMs: number): void {
+  #changed(atMs: number, receivedMs: number): void {
     this.#changedMs = Math.max(atMs, this.#lastGridMs + 1)
+    if (!this.#isDirty) this.#dirtySinceMs = receivedMs
     this.#isDirty = true
   }
 }

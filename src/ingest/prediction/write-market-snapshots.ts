@@ -20,8 +20,8 @@ interface SnapshotWriterOptions {
   readonly lastPrice: (instrument: string, timeMs: number) => string | null
   /** The price of the asset at an instant. */
   readonly referencePrice: (timeMs: number) => string | null
-  /** When a book of any market of the symbol was last received. */
-  readonly lastBookMs: () => number
+  /** Until when the books of all markets of the symbol were received. */
+  readonly booksReceivedToMs: () => number
   /** The middle of a book that was written. */
   readonly onMid: (instrument: string, sample: MidSample) => void
 }
@@ -46,7 +46,7 @@ export class MarketSnapshotWriter {
     this.sampler = new MarketSampler({
       instruments: options.instruments,
       fromMs: this.#window.startMs - SAMPLE_BEFORE_MS,
-      receivedToMs: options.lastBookMs,
+      receivedToMs: options.booksReceivedToMs,
       onSample: (gridMs, isCarried) => this.#write(gridMs, isCarried),
     })
   }

@@ -5,7 +5,8 @@
  *   empty ──book──▶ live ──mismatch, crossed, too deep, new tick size, frozen, lost socket──▶ stale ──book or REST──▶ live
  *
  * A frame that is missed may change levels that no top shows. A full book, or the venue's own book with the hash of
- * our last frame, is proof: where it contradicts, everything since the proof before it is in doubt.
+ * our last frame, is proof: where it contradicts, everything since the proof before it is in doubt, also where the book
+ * was lost for another reason meanwhile.
  *
  * While it is not live, changes are set aside: a REST book that is newer than the last applied frame is taken and
  * the changes since then are applied to it.
@@ -43,7 +44,7 @@ export class TokenBook {
   #frameMs = 0
   /** The last proof that all levels were right. */
   #provenMs = 0
-  /** The venue's hash of the book after the last applied frame. */
+  /** The venue's hash of the book after the last applied frame; null where the levels may be those of no frame. */
   #frameHash: string | null = null
   /** Changes that arrived while the book was not live. */
   #waiting: WaitingChange[] = []
@@ -90,6 +91,7 @@ export class TokenBook {
     }
     const bids: MicroLevel[] = []
     const asks: MicroLevel[] = []
+    this.#frameHash = null
     for (const change of changes) {
       const level = this.#apply(change)
       if (level === undefined) return undefined
@@ -141,17 +143,23 @@ export class TokenBook {
     return this.#lost(reason, receivedMs, sinceMs)
   }
 
+  /**
+   * The venue's own book of the very state that we have, by its hash, or had when ours was lost: with other levels it
+   * proves ours wrong, with the same ones right. Null where it does not prove it wrong.
+   */
+  disprove(wire: BookWire, receivedMs: number, sides = wireLevelsOf(wire)): BookLostObservation | null {
+    if (!wire.hash || wire.hash !== this.#frameHash) return null
+    if (this.#differsFrom(sides)) {
+      this.#frameHash = null
+      return this.#lost('hash_mismatch', receivedMs, this.#provenMs)
+    }
+    this.#provenMs = this.#frameMs
+    return null
+  }
+
   /** Whether a REST book differs from ours and is later. */
   isBehind(wire: BookWire): boolean {
     return bookTimeOf(wire, 0) > this.#frameMs && this.#differsFrom(wireLevelsOf(wire))
-  }
-
-  /** Whether a REST book of the very state that we have, by its hash, has other levels. */
-  isWrong(wire: BookWire, sides?: MicroLevels): boolean {
-    if (!wire.hash || wire.hash !== this.#frameHash) return false
-    const isWrong = this.#differsFrom(sides ?? wireLevelsOf(wire))
-    if (!isWrong) this.#provenMs = this.#frameMs
-    return isWrong
   }
 
   /** It was wrong since then; but a frame that says it was overtaken by hours has a wrong time. */
@@ -220,8 +228,9 @@ export class TokenBook {
     this.levels.replace(sides.bids, sides.asks)
     for (const { change } of this.#waiting) this.#apply(change)
     const last = this.#waiting.at(-1)?.change
-    this.#frameHash = (last ?? wire).hash ?? null
-    return last === undefined || hasReportedTop(this.levels, last)
+    const isRight = last === undefined || hasReportedTop(this.levels, last)
+    this.#frameHash = isRight ? ((last ?? wire).hash ?? null) : null
+    return isRight
   }
 }
 

@@ -113,15 +113,18 @@ export class TokenFeed {
     this.#subscribe(tokenIds)
   }
 
-  repair(wire: BookWire, receivedMs: number): TokenObservation | undefined {
+  /** What becomes of a book that is not live: nothing where the REST book is of no use. */
+  repair(wire: BookWire, receivedMs: number): TokenObservation[] {
     const token = this.#tokens.get(wire.asset_id)
-    if (token === undefined || token.book.isLive || token.isSilentSinceSubscribed) return undefined
+    if (token === undefined || token.book.isLive || token.isSilentSinceSubscribed) return []
     const timeMs = timeOf(wire)
-    if (timeMs !== undefined && !isPlausibleTime(timeMs, receivedMs)) return undefined
-    return token.book.repair(wire, receivedMs)
+    if (timeMs !== undefined && !isPlausibleTime(timeMs, receivedMs)) return []
+    const wrong = token.book.disprove(wire, receivedMs)
+    const repaired = token.book.repair(wire, receivedMs)
+    return [wrong ?? [], repaired ?? []].flat()
   }
 
-  lose(tokenId: string, reason: 'frozen' | 'crossed' | 'hash_mismatch', nowMs: number): DataObservation[] {
+  lose(tokenId: string, reason: 'frozen' | 'crossed', nowMs: number): DataObservation[] {
     const token = this.#tokens.get(tokenId)
     if (token !== undefined && reason === 'frozen') token.isSilentSinceSubscribed = true
     const lost = token?.book.lose(reason, nowMs) ?? null

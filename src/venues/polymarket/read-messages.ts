@@ -74,7 +74,7 @@ const READ_KIND: Readonly<Record<string, ReadMessage>> = {
     const token = feed.noteReceived(message.asset_id, receivedMs)
     if (token === undefined) return true
     const sides = wireLevelsOf(message)
-    const wrong = token.book.isWrong(message, sides) ? token.book.lose('hash_mismatch', receivedMs) : null
+    const wrong = token.book.disprove(message, receivedMs, sides)
     if (wrong !== null) feed.push(reading, wrong)
     const observation = token.book.replace(message, 'stream', receivedMs, sides)
     if (observation === undefined) return false

@@ -67,7 +67,7 @@ export async function repairBooks(
   const channel = `book:${feed.symbol}`
   let frozenMs: number[] = []
 
-  function lose(tokenId: string, reason: 'frozen' | 'crossed' | 'hash_mismatch', nowMs: number): void {
+  function lose(tokenId: string, reason: 'frozen' | 'crossed', nowMs: number): void {
     for (const lost of feed.lose(tokenId, reason, nowMs)) session.emit(channel, lost)
   }
 
@@ -75,8 +75,9 @@ export async function repairBooks(
     try {
       const { book, receivedMs } = await askBook(rest, tokenId, session.signal)
       if (!token.book.isLive) return
-      if (token.book.isWrong(book)) {
-        lose(tokenId, 'hash_mismatch', receivedMs)
+      const wrong = token.book.disprove(book, receivedMs)
+      if (wrong !== null) {
+        session.emit(channel, wrong)
         repairs.want(tokenId, receivedMs)
         return
       }
@@ -116,8 +117,7 @@ export async function repairBooks(
     if (feed.tokens.get(tokenId)?.book.isLive !== false) return repairs.done(tokenId)
     try {
       const { book, receivedMs } = await askBook(rest, tokenId, session.signal)
-      const repaired = feed.repair(book, receivedMs)
-      if (repaired !== undefined) session.emit(channel, repaired)
+      for (const observation of feed.repair(book, receivedMs)) session.emit(channel, observation)
     } catch {
       // A new market has no book for some minutes: requested again, less and less often.
     }
