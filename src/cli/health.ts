@@ -4,18 +4,25 @@ import { CommandError, type CommandForm } from './command.ts'
 
 export const HEALTH_COMMAND: CommandForm = {
   name: 'health',
-  about: 'Asks the running service whether it is ready; for health checks of containers.',
-  options: {},
+  about: 'Asks the running service whether it answers; for health checks of containers.',
+  options: {
+    ready: { about: 'Asks whether every part works, venues and nodes included.', isFlag: true },
+  },
 }
 
 const ANSWER_WITHIN_MS = 8_000
 const MAX_SHOWN_CHARS = 500
 
-/** A CommandError says what is not ready. */
-export async function checkHealth(serviceUrl: string): Promise<string> {
-  const { status, text } = await ask(new URL('/ready', serviceUrl))
-  if (status !== 200) throw new CommandError(`${serviceUrl} is not ready: ${text.slice(0, MAX_SHOWN_CHARS)}`)
-  return `${serviceUrl} is ready.`
+/**
+ * A CommandError says what is wrong. A process that answers is healthy: a stale venue is no reason to restart it or to
+ * send no requests to it.
+ */
+export async function checkHealth(serviceUrl: string, isReadyAsked: boolean): Promise<string> {
+  const [path, state] = isReadyAsked ? ['/ready', 'ready'] : ['/health', 'healthy']
+  const { status, text } = await ask(new URL(path, serviceUrl))
+  if (status !== 200)
+    throw new CommandError(`${serviceUrl} is not ${state}: ${text.slice(0, MAX_SHOWN_CHARS)}`)
+  return `${serviceUrl} is ${state}.`
 }
 
 function ask(url: URL): Promise<{ status: number; text: string }> {

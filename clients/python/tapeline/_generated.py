@@ -3735,7 +3735,7 @@ class Methods:
         return self._answer(OPERATIONS["health"], {})
 
     def ready(self) -> Ready:
-        """Readiness. Whether the service should get traffic: 200, or 503 with the failing parts. Needs no key. `GET /ready`"""
+        """Readiness. Whether every part works, venues and nodes included: 200, or 503 with the failing parts. Needs no key. `GET /ready`"""
         return self._answer(OPERATIONS["ready"], {})
 
     def openapi_json(self) -> OpenApi:
@@ -4004,7 +4004,7 @@ class AsyncMethods:
         return await self._answer(OPERATIONS["health"], {})
 
     async def ready(self) -> Ready:
-        """Readiness. Whether the service should get traffic: 200, or 503 with the failing parts. Needs no key. `GET /ready`"""
+        """Readiness. Whether every part works, venues and nodes included: 200, or 503 with the failing parts. Needs no key. `GET /ready`"""
         return await self._answer(OPERATIONS["ready"], {})
 
     async def openapi_json(self) -> OpenApi:

@@ -4467,7 +4467,7 @@ export abstract class Methods {
     return this.answerOf(OPERATIONS.health, {}, options)
   }
 
-  /** Readiness. Whether the service should get traffic: 200, or 503 with the failing parts. Needs no key. `GET /ready` */
+  /** Readiness. Whether every part works, venues and nodes included: 200, or 503 with the failing parts. Needs no key. `GET /ready` */
   ready(options?: CallOptions): Promise<Ready> {
     return this.answerOf(OPERATIONS.ready, {}, options)
   }

@@ -9,7 +9,7 @@ export const ready = endpoint({
   doc: {
     tag: 'service',
     summary: 'Readiness',
-    description: 'Whether the service should get traffic: 200, or 503 with the failing parts. Needs no key.',
+    description: 'Whether every part works, venues and nodes included: 200, or 503 with the failing parts. Needs no key.',
   },
   access: { auth: 'none' },
   cost: noCredits,
