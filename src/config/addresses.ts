@@ -41,15 +41,17 @@ export const nodeAddresses = {
   shown: (addresses: readonly string[]) => addresses.map(redactAddress).join(',') || 'off',
 }
 const NODE_TIER = /^(?:primary=|backup=)?/
+const nodeList = listOf(
+  'off, or addresses such as ws://127.0.0.1:18110 or backup=wss://node.example.com',
+  (value) => {
+    const address = value.replace(NODE_TIER, '')
+    return /^wss?:/.test(address) && url(address) !== undefined ? value : undefined
+  },
+  BEFORE_ADDRESS,
+)
 export const kaspaNodes = {
-  ...listOf(
-    'addresses such as ws://127.0.0.1:18110 or backup=wss://node.example.com',
-    (value) => {
-      const address = value.replace(NODE_TIER, '')
-      return /^wss?:/.test(address) && url(address) !== undefined ? value : undefined
-    },
-    BEFORE_ADDRESS,
-  ),
+  allowed: nodeList.allowed,
+  read: (value: string) => (value === 'off' ? [] : nodeList.read(value)),
   carriesKeys: true as const,
   shown: (nodes: readonly string[]) =>
     nodes

@@ -95,6 +95,14 @@ test('the environment wins over the file, the file over the default', () => {
   )
 })
 
+test('nodes are switched off by an empty setting, or by off, also where the file has some', () => {
+  assert.deepEqual(loadConfig({ TAPELINE_NODES: '' }).config.nodes, [])
+  withFile(JSON.stringify({ nodes: ['ws://127.0.0.1:18110'] }), (file) => {
+    assert.equal(loadConfig({ TAPELINE_CONFIG: file }).config.nodes.length, 1)
+    assert.deepEqual(loadConfig({ TAPELINE_CONFIG: file, TAPELINE_NODES: 'off' }).config.nodes, [])
+  })
+})
+
 test('a faulty file is refused: absent, no JSON, no object, an unknown name, a value of no use', () => {
   assert.throws(() => loadConfig({ TAPELINE_CONFIG: '/no/such/file' }), /does not exist/)
   withFile('{', (file) => assert.throws(() => loadConfig({ TAPELINE_CONFIG: file }), /not JSON/))
