@@ -1,6 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
-import type { Accounts } from './accounts/accounts.ts'
 import { createIdempotency } from './accounts/idempotency.ts'
 import { KeyRing } from './accounts/key-ring.ts'
 import { Ledger } from './accounts/ledger.ts'
@@ -25,6 +24,7 @@ import { servedOpenapi } from './api/publish/served-openapi.ts'
 import { exportBackupMetrics } from './app/backup-metrics.ts'
 import { type DashboardDeps, startDashboard } from './app/dashboard.ts'
 import { lockDataFolder, prepareDataFolder, storeAddress } from './app/data-folder.ts'
+import { createDemoAccount } from './app/demo-account.ts'
 import { diskMetrics } from './app/disk-status.ts'
 import { startDiskUse } from './app/disk-use.ts'
 import { type CommonServices, startEnvironment } from './app/environment.ts'
@@ -61,7 +61,6 @@ import type { Logger } from './kit/log.ts'
 import { createMetrics } from './kit/metrics.ts'
 import { createShutdown, type Shutdown } from './kit/shutdown.ts'
 import type { Tracing } from './kit/tracing.ts'
-import { type AccountsStore, ConflictError } from './store/accounts.ts'
 import { describeAddress, openStores, type Stores, watchFiles } from './store/open-stores.ts'
 import type { StreamHub } from './stream/hub.ts'
 
@@ -72,7 +71,7 @@ import type { StreamHub } from './stream/hub.ts'
 export interface Service {
   readonly url: string
   readonly metricsUrl: string | null
-  /** Only at the first start: keys are stored as hashes. */
+  /** Only at the first start with a test environment: keys are stored as hashes. */
   readonly firstKey: string | undefined
   /** Claims the operator's account once; undefined when there is an operator. */
   readonly operatorToken: string | undefined
@@ -86,7 +85,6 @@ export interface Service {
 const LEDGER_PRUNE_INTERVAL_MS = 3_600_000
 /** The rest of the time is for writing what is in memory. */
 const HTTP_SHARE_OF_SHUTDOWN = 0.6
-const DEMO_EMAIL = 'demo@localhost'
 
 interface ServiceDeps {
   readonly clock: Clock
@@ -283,7 +281,7 @@ async function startParts(
   shutdown.add('http', () => http.close(config.shutdownSeconds * 1000 * HTTP_SHARE_OF_SHUTDOWN))
   for (const record of recordings) record()
   const failed = watchDatabases(stores.files(runningEnvironments(config)), { clock, log, shutdown })
-  const firstKey = await createDemoAccount(store, accounts)
+  const firstKey = config.test ? await createDemoAccount(store, accounts) : undefined
   return {
     url: http.url,
     metricsUrl: http.metricsUrl,
@@ -415,17 +413,4 @@ async function askPart(name: string, check: () => Promise<void>): Promise<Readin
   } catch (error) {
     return { name, ok: false, detail: error instanceof Error ? error.message : String(error) }
   }
-}
-
-/** An empty data folder gets a demo account and one test key, once. */
-async function createDemoAccount(store: AccountsStore, accounts: Accounts): Promise<string | undefined> {
-  if ((await store.listAccounts()).length > 0) return undefined
-  const account = await accounts.create({ email: DEMO_EMAIL, plan: 'business' }).catch((error) => {
-    // Another process that starts on the same empty store was faster.
-    if (error instanceof ConflictError) return undefined
-    throw error
-  })
-  if (account === undefined) return undefined
-  const { key } = await accounts.createKey({ accountId: account.id, environment: 'test', name: 'demo' })
-  return key
 }

@@ -135,7 +135,8 @@ async function main(argv: readonly string[]): Promise<number> {
   if (command === serve) return runService(loaded, output)
   if (command === config) await printConfig(loaded, output)
   else if (command === openapi) out(`${JSON.stringify(await openapiOf(), null, 2)}\n`)
-  else if (command === HEALTH_COMMAND) output.line(await checkHealth(serviceAddress(loaded.config), values.ready === 'on'))
+  else if (command === HEALTH_COMMAND)
+    output.line(await checkHealth(serviceAddress(loaded.config), values.ready === 'on'))
   else if (command === DOCTOR_COMMAND) await examineMachine(loaded, output, json)
   else await runOnStore(command, loaded, values, output)
   return 0

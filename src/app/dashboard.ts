@@ -48,6 +48,7 @@ import type { Logger } from '../kit/log.ts'
 import type { SecretBox } from '../kit/secret-box.ts'
 import type { BillingStore } from '../store/billing.ts'
 import type { UsersStore } from '../store/users.ts'
+import { DEMO_EMAIL } from './demo-account.ts'
 import type { DiskUseService } from './disk-use.ts'
 import { backupOverview, diskOverview, environmentOverviews } from './overview.ts'
 
@@ -167,9 +168,9 @@ export function startDashboard(deps: DashboardDeps) {
     sessionGate: sessionGate(dashboard, deps),
     /** A one-time token while there is no operator. The first one gets the demo account, where there is one. */
     async inviteOperator(bytes?: Buffer) {
-      const [first] = await accounts.list()
-      const isFree = first !== undefined && !(await users.list()).some((user) => user.accountId === first.id)
-      return users.inviteOperator(isFree ? first.id : null, bytes)
+      const demo = (await accounts.list()).find(({ email }) => email === DEMO_EMAIL)
+      const isFree = demo !== undefined && !(await users.list()).some((user) => user.accountId === demo.id)
+      return users.inviteOperator(isFree ? demo.id : null, bytes)
     },
   }
 }

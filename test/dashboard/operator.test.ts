@@ -202,3 +202,20 @@ test('the overview has the audit of each environment and the age of the last bac
     [new Date(takenAtMs).toISOString(), '/backups', 5, 'the disk is full'],
   )
 })
+
+test('without a test environment the first start makes no demo key, and the operator gets an account of their own', async () => {
+  const env = { TAPELINE_TEST: 'off' }
+  const first = await startTestService({ env })
+  assert.equal(first.service.firstKey, undefined)
+  assert.deepEqual(await first.parts.accounts.list(), [])
+  const customer = await first.account()
+  await first.stop({ keepFiles: true })
+  const second = await startTestService({ env, folder: first.folder })
+  try {
+    const own = await operator(second.url, second.service.operatorToken ?? '')
+    assert.notEqual(await own.accountId(), customer)
+    assert.equal((await own.call('GET', 'operator/overview')).status, 200)
+  } finally {
+    await second.stop()
+  }
+})

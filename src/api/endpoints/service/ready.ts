@@ -9,7 +9,8 @@ export const ready = endpoint({
   doc: {
     tag: 'service',
     summary: 'Readiness',
-    description: 'Whether every part works, venues and nodes included: 200, or 503 with the failing parts. Needs no key.',
+    description:
+      'Whether every part works, venues and nodes included: 200, or 503 with the failing parts. Needs no key.',
   },
   access: { auth: 'none' },
   cost: noCredits,
