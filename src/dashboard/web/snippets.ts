@@ -7,7 +7,10 @@ export interface ApiCallParts {
   readonly template: string
   readonly pathParams: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, string>>
+  /** Integers that a number cannot hold are bigints. */
   readonly body?: unknown
+  /** The body as somebody typed it. */
+  readonly bodyText?: string
   /** Whether the answer is rows, which clients read page by page. */
   readonly isList: boolean
 }
@@ -34,7 +37,7 @@ function curl(call: ApiCallParts, origin: string): string {
   const data =
     call.body === undefined
       ? ''
-      : ` -H "Content-Type: application/json" -d ${shellText(JSON.stringify(call.body))}`
+      : ` -H "Content-Type: application/json" -d ${shellText(call.bodyText ?? JSON.stringify(call.body))}`
   return `curl${verb} -H "X-API-Key: $TAPELINE_KEY"${data} ${shellText(origin + targetOf(call))}`
 }
 
@@ -47,7 +50,7 @@ function typescript(call: ApiCallParts, origin: string): string {
   )
   const args = [
     ...(fields.length === 0 ? [] : [`{ ${fields.join(', ')} }`]),
-    ...(call.body === undefined ? [] : [JSON.stringify(call.body, null, 2)]),
+    ...(call.body === undefined ? [] : [typescriptValue(call.body)]),
   ].join(', ')
   const head = [
     "import { Tapeline } from '@tapeline/client'",
@@ -58,6 +61,18 @@ function typescript(call: ApiCallParts, origin: string): string {
     ? [`for await (const row of client.${name}(${args})) {`, '  console.log(row)', '}']
     : [`console.log(await client.${name}(${args}))`]
   return [...head, ...tail].join('\n')
+}
+
+function typescriptValue(value: unknown, indent = ''): string {
+  if (typeof value === 'bigint') return `${value}n`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const inner = `${indent}  `
+  const members = Array.isArray(value)
+    ? value.map((each) => typescriptValue(each, inner))
+    : Object.entries(value).map(([key, each]) => `${text(key)}: ${typescriptValue(each, inner)}`)
+  const [open, close] = Array.isArray(value) ? '[]' : '{}'
+  if (members.length === 0) return `${open}${close}`
+  return `${open}\n${members.map((member) => inner + member).join(',\n')}\n${indent}${close}`
 }
 
 function python(call: ApiCallParts, origin: string): string {
@@ -92,7 +107,7 @@ function pythonValue(value: unknown): string {
     const members = Object.entries(value).map(([key, inner]) => `${text(key)}: ${pythonValue(inner)}`)
     return `{${members.join(', ')}}`
   }
-  return JSON.stringify(value)
+  return typeof value === 'bigint' ? String(value) : JSON.stringify(value)
 }
 
 const text = (value: string) => JSON.stringify(value)

@@ -5,7 +5,8 @@ import type { EnvironmentName, SessionView } from '../../wire.ts'
 export interface Caller {
   readonly key: string
   readonly session: SessionView | undefined
-  fetch(method: string, target: string, body?: unknown): Promise<Response>
+  /** @param body sent as it is */
+  fetch(method: string, target: string, body?: string): Promise<Response>
 }
 
 /** For this tab only: a key does not belong into storage that stays. */
@@ -19,12 +20,13 @@ export function useCaller(session: SessionView | undefined, environment: Environ
     setKeyState(text)
   }
   const caller = useMemo<Caller>(() => {
-    const headers = (body: unknown) => (body === undefined ? {} : { 'Content-Type': 'application/json' })
+    const headers = (body: string | undefined) =>
+      body === undefined ? {} : { 'Content-Type': 'application/json' }
     return {
       key,
       session,
       fetch: (method, target, body) => {
-        const sent = { method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }
+        const sent = { method, ...(body === undefined ? {} : { body }) }
         if (key !== '' || session === undefined)
           return fetch(target, {
             ...sent,

@@ -4,6 +4,7 @@ import { prettyJson } from '../pretty-json.ts'
 import { type ApiCallParts, LANGUAGES, type Language, snippet, targetOf } from '../snippets.ts'
 import { CopyButton } from '../ui/copy.tsx'
 import { Button, Field } from '../ui/parts.tsx'
+import { readBody } from './body.ts'
 import type { Operation, Parameter } from './document.ts'
 import type { Caller } from './key.ts'
 import { boundsText } from './schema-text.ts'
@@ -20,8 +21,8 @@ export function TryIt({ operation, caller }: { operation: Operation; caller: Cal
   const [language, setLanguage] = useState<Language>('curl')
   const [answer, setAnswer] = useState<Answer>()
   const [isBusy, setBusy] = useState(false)
-  const parsed = operation.body === undefined ? undefined : parse(body)
-  const call = callOf(operation, values, parsed?.value)
+  const parsed = operation.body === undefined ? undefined : readBody(body)
+  const call = callOf(operation, values, parsed && { bodyText: body, body: parsed.value })
   const price = usePrice(operation, call, caller)
   const missing = operation.parameters.find(({ name, required }) => required && !values[name])
   const send = async () => {
@@ -148,18 +149,10 @@ function rememberId({ method, path }: Operation, { status, text }: Answer): void
 
 const bodyText = (example: unknown) => (example === undefined ? '{}' : JSON.stringify(example, null, 2))
 
-function parse(text: string): { value?: unknown; problem?: string } {
-  try {
-    return { value: JSON.parse(text) }
-  } catch {
-    return { problem: 'The body is not JSON.' }
-  }
-}
-
 function callOf(
   { method, path, parameters, isList }: Operation,
   values: Readonly<Record<string, string>>,
-  body: unknown,
+  body: Pick<ApiCallParts, 'body' | 'bodyText'> | undefined,
 ): ApiCallParts {
   const given = (place: Parameter['in']) =>
     Object.fromEntries(
@@ -173,7 +166,7 @@ function callOf(
     pathParams: given('path'),
     query: given('query'),
     isList,
-    ...(body === undefined ? {} : { body }),
+    ...body,
   }
 }
 
@@ -187,7 +180,7 @@ interface Answer {
 async function sendCall(call: ApiCallParts, caller: Caller): Promise<Answer> {
   const startedMs = performance.now()
   try {
-    const response = await caller.fetch(call.method, targetOf(call), call.body)
+    const response = await caller.fetch(call.method, targetOf(call), call.bodyText)
     const text = await response.text()
     const credits = response.headers.get('X-Credits-Charged')
     return { status: response.status, text, credits, ms: performance.now() - startedMs }

@@ -31,6 +31,7 @@ interface CandlePage {
 }
 
 interface Older {
+  environment: EnvironmentName
   path: string
   /** From the newest that was known when the reader went back: the newest page moves on meanwhile. */
   rows: ChartCandle[]
@@ -49,7 +50,7 @@ export function useCandles(environment: EnvironmentName, path: string | undefine
   const { value: newest, price, error } = useView<CandlePage>(path, isNewest ? EVERY_MS : 0)
   const [older, setOlder] = useState<Older>()
   const busy = useRef(false)
-  const past = older?.path === path ? older : undefined
+  const past = older?.path === path && older?.environment === environment ? older : undefined
 
   const joined = useMemo(() => {
     if (newest === undefined) return undefined
@@ -68,6 +69,7 @@ export function useCandles(environment: EnvironmentName, path: string | undefine
     try {
       const { value } = await view<CandlePage>(environment, `${path}&after=${encodeURIComponent(cursor)}`)
       setOlder({
+        environment,
         path,
         rows: (past?.rows ?? newest?.data ?? []).concat(value.data),
         gaps: (past?.gaps ?? []).concat(value.meta.coverage.gaps),
