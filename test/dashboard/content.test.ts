@@ -125,6 +125,22 @@ describe('the dashboard with known data', { skip }, () => {
       .waitFor()
   })
 
+  test('a price that the plan’s rows do not reach is not called absent', async () => {
+    const { page: reader } = await chromium.open(service.url)
+    await signUp(reader, 'few-rows@example.com')
+    await reader.route('**/v1/snapshots?*', async (route) => {
+      const response = await route.fetch()
+      const { meta } = (await response.json()) as { meta: object }
+      await route.fulfill({ response, json: { data: [], meta: { ...meta, next_cursor: 'more' } } })
+    })
+    await reader.goto('/#/explorer/markets')
+    const row = reader.locator(`tr[data-row="${marketId(QUIET.index)}"]`)
+    await row.getByText('not shown', { exact: true }).waitFor()
+    await reader.getByText('Choose a length to see more of them.').waitFor()
+    await reader.unroute('**/v1/snapshots?*')
+    await row.locator('.up', { hasText: `${QUIET.up * 100}%` }).waitFor()
+  })
+
   test('usage by day, endpoint and key, the rate-limit hits and the exported file agree', async () => {
     const { page: reader, context } = await chromium.open(service.url)
     await signUp(reader, 'narrow@example.com')

@@ -88,6 +88,15 @@ describe('the API reference', { skip }, () => {
     await body.fill('{')
     await replay.locator('.problem').getByText('The body is not JSON.').waitFor()
     assert.ok(await replay.getByRole('button', { name: 'Send' }).isDisabled())
+    const typed = '{"method": "getBlock", "params": {"nonce": 13546744073709551615}}'
+    await page.route('**/rpc', (route) => route.fulfill({ json: {} }))
+    await body.fill(typed)
+    const [sent] = await Promise.all([
+      page.waitForRequest('**/rpc'),
+      replay.getByRole('button', { name: 'Send' }).click(),
+    ])
+    assert.equal(sent.postData(), typed)
+    await page.unroute('**/rpc')
   })
 
   test('who is signed in needs no key', async () => {

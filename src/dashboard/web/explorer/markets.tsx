@@ -21,6 +21,11 @@ interface PriceRow {
   best_ask: number | null
 }
 
+interface PricePage {
+  data: PriceRow[]
+  meta: { next_cursor: string | null }
+}
+
 interface MarketPage {
   data: MarketRecord[]
   meta: { next_cursor: string | null }
@@ -65,9 +70,11 @@ export function Markets(props: {
   const path = `/v1/markets?${series}&active=true&order=asc&limit=${PER_PAGE}${cursor === undefined ? '' : `&after=${cursor}`}`
   const list = useView<MarketPage>(path, 15_000)
   const pricesPath = `/v1/snapshots?${series}&interval=5m&start=${recordedSince()}&order=desc&limit=1000`
-  const prices = useView<{ data: PriceRow[] }>(pricesPath, 3_000, series)
+  const prices = useView<PricePage>(pricesPath, 3_000, series)
   const page = list.value
   const newest = newestOf(prices.value?.data ?? [])
+  const isCut = prices.value !== undefined && prices.value.meta.next_cursor !== null
+  const without = prices.value === undefined ? '…' : isCut ? 'not shown' : 'no price now'
   return (
     <>
       <Card
@@ -98,11 +105,18 @@ export function Markets(props: {
           </Empty>
         ) : (
           <Table
-            columns={columnsOf(newest, named)}
+            columns={columnsOf(newest, without, named)}
             rows={page?.data ?? []}
             idOf={(row) => row.market_id}
             testId="markets"
           />
+        )}
+        {isCut && (
+          <footer class="muted tiny">
+            Prices are those of the newest {prices.value?.data.length} rows, as many as a call of this plan
+            has.
+            {length === ANY_LENGTH && ' Choose a length to see more of them.'}
+          </footer>
         )}
         <Turn
           before={cursors}
@@ -132,7 +146,12 @@ function newestOf(rows: readonly PriceRow[]): Map<string, PriceRow> {
   return newest
 }
 
-function columnsOf(newest: Map<string, PriceRow>, environment: Place['environment']): Column<MarketRecord>[] {
+/** @param without what is shown of a market that no row was loaded of */
+function columnsOf(
+  newest: Map<string, PriceRow>,
+  without: string,
+  environment: Place['environment'],
+): Column<MarketRecord>[] {
   return [
     {
       title: 'Question',
@@ -152,7 +171,7 @@ function columnsOf(newest: Map<string, PriceRow>, environment: Place['environmen
     },
     {
       title: 'Up / Down',
-      cell: (row) => <Odds row={newest.get(row.market_id)} begins={row.start_time} />,
+      cell: (row) => <Odds row={newest.get(row.market_id)} without={without} begins={row.start_time} />,
     },
     {
       cell: ({ symbol, source, market_id: market }) =>
@@ -169,12 +188,21 @@ function columnsOf(newest: Map<string, PriceRow>, environment: Place['environmen
   ]
 }
 
-function Odds({ row, begins }: { row: PriceRow | undefined; begins: string | null }) {
+function Odds({
+  row,
+  without,
+  begins,
+}: {
+  row: PriceRow | undefined
+  without: string
+  begins: string | null
+}) {
   // A book with one side only still has a price: the side that is left.
   const up = row?.price_up ?? row?.mid_price ?? row?.best_bid ?? row?.best_ask ?? null
   if (up === null) {
     const isAhead = Date.parse(begins ?? '') > Date.now()
-    return <span class="muted">{isAhead ? `begins ${formatTimestamp(begins)}` : 'no price now'}</span>
+    const reason = row === undefined ? without : 'no price now'
+    return <span class="muted">{isAhead ? `begins ${formatTimestamp(begins)}` : reason}</span>
   }
   const down = row?.price_down ?? 1 - up
   return (
