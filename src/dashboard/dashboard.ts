@@ -4,6 +4,7 @@ import { BusyError } from '../accounts/hash-queue.ts'
 import type { Users } from '../accounts/users.ts'
 import { routeFinder } from '../api/publish/router.ts'
 import { ApiError, publicCode } from '../core/errors.ts'
+import { StoreUnavailableError } from '../core/store-unavailable.ts'
 import type { Logger } from '../kit/log.ts'
 import type { SessionCookies } from './cookies.ts'
 import {
@@ -106,7 +107,16 @@ function failed(error: unknown, request: DashboardRequest, log: Logger): Dashboa
 function toDashboardError(error: unknown): DashboardError | undefined {
   if (error instanceof DashboardError) return error
   if (error instanceof ApiError) {
-    return new DashboardError(error.status, publicCode(error.kind), error.message)
+    return new DashboardError(error.status, publicCode(error.kind), error.message, error.headers.flat())
+  }
+  // As the API answers it. The log and /ready have it once, and not again for every call of a page.
+  if (error instanceof StoreUnavailableError) {
+    return new DashboardError(
+      503,
+      'environment_unavailable',
+      'The stored data cannot be reached at the moment. Try again in a few seconds.',
+      ['Retry-After', '5'],
+    )
   }
   if (error instanceof AccountsError) return new DashboardError(422, 'invalid_param', error.message)
   if (error instanceof SignatureError) return new DashboardError(400, 'bad_signature', error.message)

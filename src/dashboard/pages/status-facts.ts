@@ -40,6 +40,8 @@ export interface StatusFacts {
   /** The live one first. */
   readonly environments: readonly EnvironmentFacts[]
   readonly uptime: readonly (UptimeDay | null)[] | undefined
+  /** Whether the history is being read: what is missing of it comes soon. */
+  readonly isReading: boolean
   readonly notices: readonly NoticeRecord[]
 }
 
@@ -81,11 +83,11 @@ export function statusFacts(deps: StatusFactsDeps): () => Promise<StatusFacts> {
     }
     return sources
   }
-  /** Recorders report their sources some seconds after the start. */
+  /** Recorders report their sources some seconds after the start, and a history that could not be read is not whole. */
   const isWhole = (states: readonly Pick<EnvironmentFacts, 'environment' | 'live'>[]) =>
     states.every(({ environment, live }) => {
       const known = history?.sources.get(environment)
-      return (live?.sources ?? []).every(({ source }) => known?.some((one) => one.source === source) ?? true)
+      return (live?.sources ?? []).every(({ source }) => known?.some((one) => one.source === source) ?? false)
     })
   function readHistory(states: readonly Pick<EnvironmentFacts, 'environment' | 'live'>[]): void {
     const freshMs = isWhole(states) ? HISTORY_FRESH_MS : UNFINISHED_FRESH_MS
@@ -123,6 +125,7 @@ export function statusFacts(deps: StatusFactsDeps): () => Promise<StatusFacts> {
       atMs: clock.now(),
       environments: states.map((state) => ({ ...state, sources: history?.sources.get(state.environment) })),
       uptime: history?.uptime,
+      isReading: reading !== undefined,
       notices: notices ?? [],
     }
   }

@@ -147,3 +147,24 @@ test('a source that its recorder reports later has its history soon', async () =
   await new Promise((resolve) => setImmediate(resolve))
   assert.equal((await all()).environments[0]?.sources?.[0]?.source, 'cexa')
 })
+
+test('a history that could not be read is tried again soon, and the page is loaded again at leisure', async () => {
+  const clock = manualClock(NOW)
+  let reads = 0
+  const all = facts(
+    { clock },
+    {
+      async historyOf() {
+        reads++
+        if (reads === 1) throw new Error('the store is away')
+        return [{ source: 'cexa', days: [{ missedMs: 0, lengthMs: 86_400_000 }], datasets: [] }]
+      },
+    },
+  )
+  const page = statusPage({ clock, links: [], facts: all })
+  const text = textOf(await page.read())
+  assert.match(text, /<meta http-equiv="refresh" content="16">/)
+  clock.advance(15_000)
+  assert.doesNotMatch(textOf(await page.read()), /http-equiv="refresh"/)
+  assert.equal(reads, 2)
+})

@@ -10,7 +10,7 @@ import { type EnvironmentFacts, type SourceHistory, STATUS_DAYS, type StatusFact
 export const STATUS_PATH = '/status'
 /** However many ask, the page is made once in this time. */
 const FRESH_MS = 15_000
-/** As long as the history is missing, which takes seconds after a start. */
+/** As long as the history is being read, which takes seconds after a start. */
 const UNFINISHED_MS = 2_000
 
 /** The state of the service for everybody: uptime, gaps of each source, incidents and maintenance. */
@@ -23,14 +23,14 @@ export function statusPage(deps: {
   let making: Promise<ReturnType<typeof render>> | undefined
   const render = (facts: StatusFacts) => {
     const body = bodyOf(facts)
-    const againAfterSeconds = hasHistory(facts) ? undefined : 1 + UNFINISHED_MS / 1000
+    const againAfterSeconds = hasHistory(facts) ? undefined : 1 + freshMs(facts) / 1000
     const text = pageFrame({ title: 'Status', here: STATUS_PATH, links: deps.links, body, againAfterSeconds })
     return { body: text, encoded: encodedFile() }
   }
   const make = async () => {
     const facts = await deps.facts()
     const page = render(facts)
-    made = { page, untilMs: elapsedMs(deps.clock) + (hasHistory(facts) ? FRESH_MS : UNFINISHED_MS) }
+    made = { page, untilMs: elapsedMs(deps.clock) + freshMs(facts) }
     return page
   }
   const read = () => {
@@ -41,6 +41,11 @@ export function statusPage(deps: {
     return making
   }
   return { path: STATUS_PATH, contentType: HTML, maxAgeSeconds: FRESH_MS / 1000, read }
+}
+
+/** A history that could not be read is tried again later, and nobody has to look for it meanwhile. */
+function freshMs(facts: StatusFacts): number {
+  return facts.isReading && !hasHistory(facts) ? UNFINISHED_MS : FRESH_MS
 }
 
 function hasHistory({ environments }: StatusFacts): boolean {
