@@ -10,7 +10,7 @@ import type { Source } from '../core/source.ts'
 import type { Clock } from '../kit/clock.ts'
 import { redactAddress } from '../kit/redact-address.ts'
 import { readLastBackup } from '../store/backup/last-backup.ts'
-import { checkStore, openStores, readHolder, SERVICE_LOCK } from '../store/open-stores.ts'
+import { checkStore, openStores, planUpgrade, readHolder, SERVICE_LOCK } from '../store/open-stores.ts'
 import { dialNode } from '../upstreams/dial-node.ts'
 import { readServerInfo } from '../upstreams/probe-nodes.ts'
 import { WrpcSocket } from '../upstreams/wrpc.ts'
@@ -19,6 +19,7 @@ import { createGuard, type Guard } from '../webhooks/guard.ts'
 import { receiverResolve } from '../webhooks/resolve-host.ts'
 import { venueOfSource } from './backfill-venue.ts'
 import { storeAddress } from './data-folder.ts'
+import { runningEnvironments } from './environments.ts'
 import { liveSetting } from './live-setting.ts'
 import { openVenue } from './open-venue.ts'
 
@@ -99,13 +100,17 @@ async function clockOf(host: string, clock: Clock): Promise<{ host: string; ahea
 const MAX_RECEIVERS = 10
 const CONNECT_WITHIN_MS = 5_000
 
-async function reachReceivers(config: Config, clock: Clock): Promise<Receiver[]> {
-  const stores = openStores(storeAddress(config), clock)
+async function reachReceivers(config: Config, clock: Clock): Promise<Receiver[] | undefined> {
+  if (!runningEnvironments(config).includes('live')) return []
+  const address = storeAddress(config)
+  const stores = openStores(address, clock)
   // Opening what is not there yet would create it.
   const isThere = stores.isShared
     ? runningService(config.data) !== undefined
     : stores.files(['live']).some((file) => file.endsWith('-webhooks.db'))
   if (!isThere) return []
+  // Opening what an older release wrote would upgrade it.
+  if ((await planUpgrade(address)).some(({ steps }) => steps.length > 0)) return undefined
   const store = stores.jobs('live')
   const origins = new Set<string>()
   try {

@@ -21,6 +21,7 @@ import { createServer } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { after, afterEach, before, test } from 'node:test'
 import { examinedMachine } from '../../src/app/machine.ts'
 import type { Machine } from '../../src/cli/doctor/check.ts'
@@ -335,6 +336,35 @@ test('where one receiver of webhooks can be reached, others may be down', { skip
   await addReceiver(venue.url)
   assert.deepEqual(await examine(machine(PRIVATE)), [])
   for (const file of readdirSync(data)) if (file.startsWith('live-webhooks')) rmSync(join(data, file))
+})
+
+/** Sets the version of the accounts, and returns the one before. */
+function setVersion(version: number): number {
+  const database = new DatabaseSync(join(data, 'accounts.db'))
+  try {
+    const before = database.prepare('PRAGMA user_version').get()?.user_version as number
+    database.exec(`PRAGMA user_version = ${version}`)
+    return before
+  } finally {
+    database.close()
+  }
+}
+
+test('before an upgrade, receivers of webhooks are not tried, since opening them would begin it', {
+  skip,
+}, async () => {
+  await addReceiver(venue.url)
+  const newest = setVersion(1)
+  try {
+    const found = await examine(machine(PRIVATE))
+    assert.deepEqual(
+      found.map(({ check, finding }) => [check, finding]),
+      [['webhook egress', 'Receivers of webhooks were not tried: the store is of an older release.']],
+    )
+  } finally {
+    assert.equal(setVersion(newest), 1)
+    for (const name of readdirSync(data)) if (name.startsWith('live-webhooks')) rmSync(join(data, name))
+  }
 })
 
 /** The address is what is examined; no server is behind it. */

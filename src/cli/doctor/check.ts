@@ -40,8 +40,8 @@ export interface Machine {
   /** How far our clock is ahead of theirs. */
   clocks(): Promise<readonly { host: string; aheadMs: number }[]>
   nodes(): Promise<readonly NodeReport[]>
-  /** Some receivers of active webhooks. */
-  receivers(): Promise<readonly Receiver[]>
+  /** Some receivers of active webhooks; undefined where reading them would upgrade the store. */
+  receivers(): Promise<readonly Receiver[] | undefined>
   /** The status of a GET without any credential; undefined without an answer. */
   statusOf(url: string): Promise<number | undefined>
 }

@@ -74,6 +74,13 @@ export const webhookEgress: DoctorCheck = {
   name: 'webhook egress',
   async run(machine) {
     const receivers = await machine.receivers()
+    if (receivers === undefined)
+      return [
+        {
+          finding: 'Receivers of webhooks were not tried: the store is of an older release.',
+          todo: 'See tapeline upgrade --check; after the upgrade, run tapeline doctor again.',
+        },
+      ]
     const [first] = receivers
     if (first === undefined || receivers.some(({ fault }) => fault === undefined)) return NOTHING
     return [
