@@ -9,7 +9,7 @@ import { createUptime } from './accounts/uptime.ts'
 import { createViewAllowances } from './accounts/view-allowance.ts'
 import { nothingToRecord } from './api/endpoints/account/idle-notice.ts'
 import { ENDPOINTS } from './api/endpoints/list.ts'
-import type { Readiness, Services } from './api/endpoints/services.ts'
+import type { Services } from './api/endpoints/services.ts'
 import { WITHDRAWN } from './api/endpoints/withdrawn.ts'
 import { type BoundPort, bindPort } from './api/http/bind-port.ts'
 import { type Certificate, openCertificate } from './api/http/certificate.ts'
@@ -21,6 +21,7 @@ import { featuresOf, sourcesCatalog } from './api/publish/catalog.ts'
 import { checkDeclarations } from './api/publish/check.ts'
 import { publishedRoutes } from './api/publish/router.ts'
 import { servedOpenapi } from './api/publish/served-openapi.ts'
+import { askParts, canAnswer } from './app/ask-parts.ts'
 import { exportBackupMetrics } from './app/backup-metrics.ts'
 import { type DashboardDeps, startDashboard } from './app/dashboard.ts'
 import { lockDataFolder, prepareDataFolder, storeAddress } from './app/data-folder.ts'
@@ -142,7 +143,7 @@ async function startParts(
   const tracing = await openTracing(config, deps)
   shutdown.add('traces', () => tracing?.close())
   exportBackupMetrics(metrics, { data: config.data, clock })
-  const probes: ReadinessProbe[] = [{ name: 'accounts', check: () => store.probe() }]
+  const probes: ReadinessProbe[] = [{ name: 'accounts', isStore: true, check: () => store.probe() }]
   if (certificate !== undefined)
     metrics.read({
       name: 'tapeline_tls_certificate_expiry_timestamp_seconds',
@@ -218,7 +219,7 @@ async function startParts(
   if (does('api'))
     shutdown.add(
       'uptime',
-      uptime.mark(async () => (await common.readiness()).ready),
+      uptime.mark(() => canAnswer(probes)),
     )
   // Without this role a process answers only whether it is well.
   const routes = publishedRoutes(
@@ -398,19 +399,5 @@ function openServices(common: CommonServices): Services {
     get webhooks(): never {
       return none()
     },
-  }
-}
-
-async function askParts(probes: readonly ReadinessProbe[]): Promise<Readiness> {
-  const parts = await Promise.all(probes.map(({ name, check }) => askPart(name, check)))
-  return { ready: parts.every((part) => part.ok), parts }
-}
-
-async function askPart(name: string, check: () => Promise<void>): Promise<Readiness['parts'][number]> {
-  try {
-    await check()
-    return { name, ok: true }
-  } catch (error) {
-    return { name, ok: false, detail: error instanceof Error ? error.message : String(error) }
   }
 }

@@ -14,18 +14,18 @@ export interface UptimeDay {
 const MARK_EVERY_MS = 20_000
 const DAY_MINUTES = DAY_MS / MINUTE_MS
 
-/** The minutes in which at least one process was ready to answer, and could write that down. */
+/** The minutes in which at least one process could answer, and could write that down. */
 export function createUptime(deps: { store: UptimeStore; clock: Clock }) {
   const { store, clock } = deps
   return {
     /** Marks the minutes of this process until the function is called. */
-    mark(isReady: () => Promise<boolean>): () => Promise<void> {
+    mark(canAnswer: () => Promise<boolean>): () => Promise<void> {
       let markedMinute = -1
       let running: Promise<void> | undefined
       const look = async () => {
         const nowMs = clock.now()
         const minute = Math.floor(nowMs / MINUTE_MS)
-        if (minute === markedMinute || !(await isReady())) return
+        if (minute === markedMinute || !(await canAnswer())) return
         await store.markUp(nowMs)
         markedMinute = minute
       }

@@ -36,7 +36,7 @@ export interface DeliveryDeps {
 export function openDeliveryStore({ environment, stores, shutdown, probes }: EnvironmentParts): JobsStore {
   const store = stores.jobs(environment)
   shutdown.add(`${environment} webhook store`, () => store.close())
-  probes.push({ name: `${environment} webhook store`, check: () => store.probe() })
+  probes.push({ name: `${environment} webhook store`, isStore: true, check: () => store.probe() })
   return store
 }
 

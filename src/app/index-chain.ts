@@ -33,7 +33,11 @@ export async function startIndexedChain(parts: EnvironmentParts, upstreams: Upst
   const database = stores.chain(environment)
   shutdown.add(`${environment} chain store`, () => database.close())
   const { chain, events } = database
-  probes.push({ name: `${environment} chain store`, check: async () => void (await events.bounds()) })
+  probes.push({
+    name: `${environment} chain store`,
+    isStore: true,
+    check: async () => void (await events.bounds()),
+  })
   if (parts.does('index')) await neverReuseNumbers(parts, events, knownSeq)
   const tail = await createEventTail({
     store: events,

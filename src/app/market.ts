@@ -22,7 +22,11 @@ export async function startMarket(parts: EnvironmentParts, cursors: CursorCodec)
   const opened = await stores.environment(environment)
   const store = parts.tracing === undefined ? opened : tracedStore(opened, parts.tracing)
   shutdown.add(`${environment} store`, () => store.close())
-  probes.push({ name: `${environment} store`, check: async () => void (await store.series.earliest({})) })
+  probes.push({
+    name: `${environment} store`,
+    isStore: true,
+    check: async () => void (await store.series.earliest({})),
+  })
   if (parts.does('upkeep')) {
     const { config } = parts
     const rules = environment === 'test' ? config.testRetention : config.retention

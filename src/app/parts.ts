@@ -34,5 +34,7 @@ export interface EnvironmentParts {
 
 export interface ReadinessProbe {
   readonly name: string
+  /** Answers are read from it: without it this process does not serve. A venue or a node is no such part. */
+  readonly isStore?: true
   readonly check: () => Promise<void>
 }
