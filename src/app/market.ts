@@ -1,20 +1,14 @@
 import { feedFacts } from '../api/endpoints/market/feed-facts.ts'
-import type { Services } from '../api/endpoints/services.ts'
-import { symbolsCatalog } from '../api/publish/catalog.ts'
 import type { CursorCodec } from '../core/cursor.ts'
-import { SYMBOLS } from '../core/symbol.ts'
 import { formatTime } from '../core/time.ts'
 import { createGapHistory } from '../ingest/gap-history.ts'
 import { createSourceCoverage, type DatasetCoverage } from '../ingest/source-coverage.ts'
-import type { Clock } from '../kit/clock.ts'
-import type { EnvironmentStore } from '../store/environment.ts'
 import { startRetention } from '../store/retention.ts'
 import { leadPart } from './lead.ts'
 import type { EnvironmentParts } from './parts.ts'
 import { prepareRecording } from './recording.ts'
+import { symbolsService } from './symbols-service.ts'
 import { tracedStore } from './traced-parts.ts'
-
-const SYMBOLS_FRESH_MS = 2_000
 
 /** The market half of one environment: its store, its recorders and its services. */
 export async function startMarket(parts: EnvironmentParts, cursors: CursorCodec) {
@@ -43,7 +37,7 @@ export async function startMarket(parts: EnvironmentParts, cursors: CursorCodec)
   return {
     services: {
       market: { store, cursors, facts: feedFacts(store, clock) },
-      symbols: symbolsService(store, clock),
+      symbols: symbolsService(store.series, clock),
     },
     /** Starts recording; called when the API listens. */
     record: recording.begin,
@@ -61,25 +55,4 @@ export async function startMarket(parts: EnvironmentParts, cursors: CursorCodec)
 function shown({ dataset, interval, fromMs, toMs }: DatasetCoverage) {
   const time = (atMs: number | null) => (atMs === null ? null : formatTime(atMs))
   return { dataset, interval, from: time(fromMs), to: time(toMs) }
-}
-
-/** The list is the same object until an earliest data point changes. */
-function symbolsService(store: EnvironmentStore, clock: Clock): Services['symbols'] {
-  let body = symbolsCatalog(() => null)
-  let askedAtMs = Number.NEGATIVE_INFINITY
-  const refresh = async () => {
-    const earliest = new Map<string, number | undefined>()
-    for (const symbol of SYMBOLS) earliest.set(symbol, await store.series.earliest({ symbol }))
-    const fresh = symbolsCatalog((symbol) => {
-      const time = earliest.get(symbol)
-      return time === undefined ? null : formatTime(time)
-    })
-    if (JSON.stringify(fresh) !== JSON.stringify(body)) body = fresh
-    return body
-  }
-  return () => {
-    if (clock.now() - askedAtMs < SYMBOLS_FRESH_MS) return body
-    askedAtMs = clock.now()
-    return refresh()
-  }
 }

@@ -151,10 +151,13 @@ function startSandbox(
   recorders: RecorderThread,
   fence: Fence | undefined,
 ): LedPart {
+  let isClosed = false
   const simulator = superviseThread({
     ...{ name: 'simulated venues', file: SANDBOX_FILE, data: sandboxWorld(config), clock, log },
     limits: SANDBOX_HEAP_LIMITS,
     onMessage(message) {
+      // The simulator is closed after the recorders, and may come up in between.
+      if (isClosed) return
       const ready = message as SandboxReady
       const { exchanges, predictions } = ready
       log.info({ control: exchanges.controlUrl }, 'simulated exchanges are up')
@@ -164,6 +167,7 @@ function startSandbox(
   })
   return {
     async close() {
+      isClosed = true
       await recorders.close()
       await simulator.close()
     },
