@@ -142,7 +142,10 @@ async function startParts(
   const metrics = createMetrics({ defaults: true })
   const tracing = await openTracing(config, deps)
   shutdown.add('traces', () => tracing?.close())
-  exportBackupMetrics(metrics, { data: config.data, clock })
+  exportBackupMetrics(metrics, {
+    ...{ data: config.data, clock },
+    isBackedUp: !stores.isShared && runningEnvironments(config).includes('live'),
+  })
   const probes: ReadinessProbe[] = [{ name: 'accounts', isStore: true, check: () => store.probe() }]
   if (certificate !== undefined)
     metrics.read({

@@ -2,8 +2,14 @@ import type { Clock } from '../kit/clock.ts'
 import type { Metrics } from '../kit/metrics.ts'
 import { type LastBackup, readLastBackup } from '../store/backup/last-backup.ts'
 
-/** How old the newest backup is, and whether the last one failed. Nothing is exported before the first one. */
-export function exportBackupMetrics(metrics: Metrics, { data, clock }: { data: string; clock: Clock }): void {
+/**
+ * How old the newest backup is, and whether the last one failed: before the first one only that there is none.
+ * @param isBackedUp whether the data folder has the databases of a live environment
+ */
+export function exportBackupMetrics(
+  metrics: Metrics,
+  { data, clock, isBackedUp }: { data: string; clock: Clock; isBackedUp: boolean },
+): void {
   const gauge = (name: string, help: string, value: (last: LastBackup) => number | undefined) =>
     metrics.read({
       ...{ name, help, type: 'gauge' },
@@ -19,6 +25,11 @@ export function exportBackupMetrics(metrics: Metrics, { data, clock }: { data: s
   )
   gauge('tapeline_backup_failed', 'Whether the last backup failed: 1 or 0.', ({ success, failure }) =>
     success === undefined && failure === undefined ? undefined : failure === undefined ? 0 : 1,
+  )
+  gauge(
+    'tapeline_backup_missing',
+    'Whether no backup of a data folder with a live environment is known: 1 or 0.',
+    ({ success }) => (isBackedUp ? Number(success === undefined) : undefined),
   )
   gauge('tapeline_backup_bytes', 'Bytes that the newest backup holds.', ({ success }) => success?.bytes)
 }

@@ -72,6 +72,23 @@ test('a backup that fails, and later has become old', { skip }, async () => {
   await backUp(join(folder, 'backups'), 0)
 })
 
+test('a live environment of which there never was a backup, after a day and a half', { skip }, async () => {
+  const env = { TAPELINE_TEST: 'off', TAPELINE_NODES: 'ws://127.0.0.1:9', TAPELINE_METRICS_PORT: '0' }
+  const live = await startTestService({ env })
+  const { text } = await scrape(live.service.metricsUrl ?? '')
+  await live.stop()
+  const backups = text?.split('\n').filter((line) => line.startsWith('tapeline_backup')) ?? []
+  // Stopped for half an hour in between.
+  const isAway = (index: number) => index > 99 && index < 106
+  const during = (hours: number) =>
+    Array.from({ length: hours * 12 + 2 }, (_, index) => ({
+      atMs: 0,
+      text: isAway(index) ? undefined : backups.join('\n'),
+    }))
+  await expectFiring(during(1), { everySeconds: 300, alerts: [] })
+  await expectFiring(during(37), { everySeconds: 300, alerts: [{ alertname: 'TapelineBackupMissing' }] })
+})
+
 test('calls that no node can answer', { skip }, async () => {
   const key = await used.key()
   const scrapes: Scrape[] = []
