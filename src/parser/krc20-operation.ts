@@ -33,7 +33,7 @@ interface Demands {
 }
 
 const DEMANDS = new Map<string, Demands>([
-  // One that names no address as its owner deploys a token without an owner.
+  // One that names no address as its owner is refused by the rules of indexer/tokens.
   ['deploy', { token: 'tick', members: ['max', 'lim'], readsTo: false }],
   ['mint', { token: 'tick', members: [], readsTo: true }],
   ['transfer', { token: 'either', members: ['amt', 'to'], readsTo: true }],
@@ -47,7 +47,7 @@ const DEMANDS = new Map<string, Demands>([
 /** A token that its owner issues has a name and no tick. */
 const ISSUED_DEPLOY: Demands = { token: 'none', members: ['name', 'max'], readsTo: false }
 const OTHER_MEMBERS = ['max', 'lim', 'pre', 'dec', 'mod', 'name', 'memo', 'fee', 'utxo']
-const MAX_JSON_BYTES = 65_536
+export const MAX_JSON_BYTES = 65_536
 const TICK = /^[A-Z]{4,6}$/
 const MAX_OP_LENGTH = 16
 const NOT_ASCII = /[^\p{ASCII}]/u
@@ -55,6 +55,8 @@ const NOT_ASCII = /[^\p{ASCII}]/u
 const TEXT_MEMBERS = new Set('from to tick max lim pre dec amt utxo price mod name ca'.split(' '))
 /** Where the object was found; in the payload every member must be text, or null for an empty one. */
 export type Krc20Form = 'envelope' | 'payload'
+/** The fault of an operation that the reference indexer takes in, and only refuses when it runs. */
+export const FOREIGN_ADDRESS = 'to is not an address of this network'
 const CONTRACT = /^[0-9a-f]{64}$/
 const AMOUNT = /^[1-9]\d{0,31}$/
 
@@ -65,9 +67,9 @@ export function readKrc20Operation(
   form: Krc20Form = 'envelope',
 ): Krc20Operation | null {
   const members = textMembers(json, form)
-  if (members === null || members.get('p')?.toLowerCase() !== 'krc-20') return null
-  const op = members.get('op')?.toLowerCase()
-  if (op === undefined || op === '' || op.length > MAX_OP_LENGTH || NOT_ASCII.test(op)) return null
+  if (members === null || upperCaseOf(members.get('p') ?? '') !== 'KRC-20') return null
+  const op = lowerCaseOf(members.get('op') ?? '')
+  if (op === '' || op.length > MAX_OP_LENGTH || NOT_ASCII.test(op)) return null
   if (NOT_ASCII.test(members.get('to') ?? '')) return null
   const other: Record<string, string> = {}
   for (const name of OTHER_MEMBERS) {
@@ -88,7 +90,20 @@ export function readKrc20Operation(
 /** A token that has no tick may be named by its contract there too. */
 function tickOf(tick: string | undefined): string | null {
   if (tick === undefined) return null
-  return CONTRACT.test(tick.toLowerCase()) ? tick.toLowerCase() : tick.toUpperCase()
+  return CONTRACT.test(tick.toLowerCase()) ? tick.toLowerCase() : upperCaseOf(tick)
+}
+
+/**
+ * The reference indexer maps letter by letter, as Go does: besides a to z only the long s and the i
+ * without a dot become one of A to Z. `toUpperCase` alone makes several letters of a ligature.
+ */
+export function upperCaseOf(text: string): string {
+  return text.replace(/[a-z\u017f\u0131]/g, (letter) => letter.toUpperCase())
+}
+
+/** The only letters besides A to Z that become one of a to z: the Kelvin sign, and the capital I with a dot. */
+function lowerCaseOf(text: string): string {
+  return text.replace(/[A-Z\u212a]/g, (letter) => letter.toLowerCase()).replaceAll('\u0130', 'i')
 }
 
 /** The members whose value is text. Null when one that has to be is not; any other counts as absent. */
@@ -122,7 +137,7 @@ function faultsOf(operation: Omit<Krc20Operation, 'faults'>, network: Network): 
   if (amt !== null && demands.members.includes('amt') && !AMOUNT.test(amt))
     faults.push('amt is not a positive integer')
   if (to !== null && demands.readsTo && !isAddressOf(to, network))
-    faults.push('to is not an address of this network')
+    faults.push(FOREIGN_ADDRESS)
   return faults
 }
 

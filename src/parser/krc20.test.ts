@@ -287,6 +287,26 @@ test('op has one to sixteen ASCII characters, digits among them; to is ASCII', (
   assert.deepEqual(toOf(`${OWNER}é`), [])
 })
 
+test('letters are mapped one by one, as in the reference indexer', () => {
+  const read = (members: Record<string, string>) =>
+    readKrc20Operation(Buffer.from(JSON.stringify({ p: 'krc-20', op: 'mint', tick: 'KASP', ...members })), 'mainnet')
+  for (const tick of ['\ufb01sh', 'ta\u00df', '\u212aasp']) assert.equal(read({ tick })?.faults.length, 1, tick)
+  assert.equal(read({ tick: 'ka\u017fp' })?.tick, 'KASP')
+  assert.equal(read({ tick: 'k\u0131sp' })?.tick, 'KISP')
+  assert.equal(read({ p: '\u212arc-20' }), null)
+  assert.equal(read({ p: 'KrC-20' })?.op, 'mint')
+  assert.equal(read({ op: 'M\u0130NT' })?.op, 'mint')
+  assert.equal(read({ op: 'blac\u212alist' })?.op, 'blacklist')
+})
+
+test('white space before the object in the payload is skipped', () => {
+  const found = (payload: string) =>
+    operations({ ...revealing(''), payload: Buffer.from(payload).toString('hex') }).length
+  assert.equal(found(` \t\r\n${MINT}`), 1)
+  for (const before of ['\v', '\u00a0', '\ufeff', ' x']) assert.equal(found(before + MINT), 0)
+  assert.equal(found(' '.repeat(70_000) + MINT), 0)
+})
+
 interface Sample {
   network: string
   expectedTxId?: string

@@ -5,7 +5,7 @@ import { type Network, networkInfo } from '../core/chain/network.ts'
 import { isCoinbase, type SpentOutput, type Transaction } from '../core/chain/transaction.ts'
 import { type Confidence, strongest } from './confidence.ts'
 import { isFoundByIndexer, keyCheckOf, readKrc20Envelope } from './krc20-envelope.ts'
-import { type Krc20Operation, readKrc20Operation } from './krc20-operation.ts'
+import { type Krc20Operation, MAX_JSON_BYTES, readKrc20Operation } from './krc20-operation.ts'
 import type { Reveal } from './reveal.ts'
 import { addressOfRedeemScript, addressOfScript } from './script-address.ts'
 import { classifyScript } from './script-class.ts'
@@ -31,6 +31,8 @@ export interface Krc20Detail {
 
 /** `{` */
 const OPENING_BRACE = '7b'
+/** What JSON takes for white space, hex. */
+const SPACES: ReadonlySet<string> = new Set(['20', '09', '0a', '0d'])
 
 export function krc20Detail(
   transaction: Transaction,
@@ -68,7 +70,7 @@ function payloadOperation(
   spent: readonly (SpentOutput | null)[],
   network: Network,
 ): Krc20Found | null {
-  if (!transaction.payload.startsWith(OPENING_BRACE) || isCoinbase(transaction)) return null
+  if (!beginsWithBrace(transaction.payload) || isCoinbase(transaction)) return null
   const operation = readKrc20Operation(bytesOfHex(transaction.payload), network, 'payload')
   if (operation === null) return null
   const owner = spent[0]?.scriptPublicKey ?? null
@@ -81,6 +83,13 @@ function payloadOperation(
     commit_address: null,
     confidence: 'likely',
   }
+}
+
+/** Few payloads do: the others are not decoded. */
+function beginsWithBrace(payload: string): boolean {
+  let at = 0
+  while (at < 2 * MAX_JSON_BYTES && SPACES.has(payload.slice(at, at + 2))) at += 2
+  return payload.startsWith(OPENING_BRACE, at)
 }
 
 /** A script hash hides it: then it is the one with which the revealed program begins. */

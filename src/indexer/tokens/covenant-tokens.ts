@@ -46,7 +46,9 @@ export function applyCovenantTokens(
   const assets = new Map((parsed.details.native_asset?.assets ?? []).map((asset) => [asset.asset_id, asset]))
   for (const token of new Set([...assets.keys(), ...points.map(({ covenantId }) => covenantId)])) {
     const asset = assets.get(token)
-    const known = entries.token(token)
+    const stored = entries.token(token)
+    // Operations of KRC-20 may have named the covenant before it was known as a token.
+    const known = stored?.form === 'krc20' ? null : stored
     if (asset === undefined && known === null) continue
     let facts: TokenFacts = known ?? {
       form: asset?.form ?? 'kcc20',

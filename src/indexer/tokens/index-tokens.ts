@@ -1,7 +1,7 @@
 /** The tokens of a step's transactions: what has to be read for them, then one transaction after the other. */
 import type { Network } from '../../core/chain/network.ts'
 import type { SpentOutput } from '../../core/chain/transaction.ts'
-import type { Krc20Operation } from '../../parser/krc20-operation.ts'
+import { FOREIGN_ADDRESS, type Krc20Operation } from '../../parser/krc20-operation.ts'
 import type { ParsedTransaction } from '../../parser/parse-transaction.ts'
 import type { ChainStore } from '../../store/chain.ts'
 import { holderKey, type TokenChange, tokenKey } from '../../store/tokens.ts'
@@ -84,17 +84,17 @@ async function storedEntries(
 
 /**
  * The reference indexer looks at the first input only, but for `send`. An operation in the payload replaces those unless
- * one of them is a `send`, which it cannot be itself.
+ * one of them is a `send`, which it cannot be itself. What it does not take in, a `blacklist` among it, replaces nothing;
+ * what it refuses only when it runs does.
  */
 function callsOf({ parsed, spent }: Pick<TokenTransaction, 'parsed' | 'spent'>): Krc20Call[] {
   const found = parsed.details.krc20?.operations ?? []
   const shown = found.filter(
     ({ form, input, operation }) => form === 'envelope' && (input === 0 || operation.op === 'send'),
   )
-  const written = found.filter(
-    ({ form, operation }) => form === 'payload' && operation.op !== 'send' && operation.faults.length === 0,
-  )
-  const counted = written.length > 0 && !shown.some(isWellFormedSend) ? written : shown
+  const written = found.filter(({ form, operation }) => form === 'payload' && mayReplace(operation))
+  const isOrder = shown.some((one) => isWellFormedSend(one, parsed))
+  const counted = written.length > 0 && !isOrder ? written : shown
   return counted.map(({ input, operation, sender, key_check }) => ({
     input,
     operation,
@@ -105,6 +105,15 @@ function callsOf({ parsed, spent }: Pick<TokenTransaction, 'parsed' | 'spent'>):
   }))
 }
 
-function isWellFormedSend({ operation }: { operation: Krc20Operation }): boolean {
-  return operation.op === 'send' && operation.faults.length === 0
+function mayReplace({ op, faults }: Krc20Operation): boolean {
+  return op !== 'send' && op !== 'blacklist' && faults.every((fault) => fault === FOREIGN_ADDRESS)
+}
+
+/** One whose buyer has no address is none. */
+function isWellFormedSend(
+  { operation, input }: { operation: Krc20Operation; input: number },
+  { outputs }: Pick<ParsedTransaction, 'outputs'>,
+): boolean {
+  if (operation.op !== 'send' || operation.faults.length > 0) return false
+  return input > 0 || outputs[1] === undefined || outputs[1].address !== null
 }

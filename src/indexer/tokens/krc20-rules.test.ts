@@ -12,7 +12,10 @@ import { parseTransaction } from '../../parser/parse-transaction.ts'
 import { hash } from '../../store/conformance/chain-engine.ts'
 import { holderKey, type TokenFacts, tokenKey } from '../../store/tokens.ts'
 import { feeOf } from '../index-address.ts'
+import { applyCovenantTokens } from './covenant-tokens.ts'
 import { readTokens, type TokenTransaction } from './index-tokens.ts'
+import { applyKrc20 } from './krc20-rules.ts'
+import { TokenEntries } from './token-entries.ts'
 
 const NETWORK = 'testnet-10'
 const KAS = 100_000_000n
@@ -179,6 +182,60 @@ test('an order is not executed by a payload, and a faulty payload replaces nothi
   )
 })
 
+test('a payload that fails only when it runs replaces what is shown; one that is not taken in does not', async () => {
+  const replacing = [
+    { op: 'transfer', tick: TICK, amt: '1', to: 'nobody' },
+    { op: 'mint', tick: TICK, to: 'nobody' },
+  ]
+  for (const payload of replacing) {
+    const { held, moved } = await after(DEPLOY, { ...MINT, payload })
+    assert.deepEqual([held(SEVERAL), moved], [[0, 0], [true, false]], payload.op)
+  }
+  const kept = [
+    { op: 'transfer', tick: TICK, amt: '1' },
+    { op: 'blacklist', ca: hash(1), mod: 'add', to: BUYER },
+  ]
+  for (const payload of kept)
+    assert.deepEqual((await after(DEPLOY, { ...MINT, payload })).held(SEVERAL), [100, 0], payload.op)
+  // A sale to an output without an address is none, and the payload counts.
+  const sale = envelope({ op: 'send', tick: 'aaaa' })
+  const payload = { op: 'mint', tick: TICK, to: BUYER }
+  for (const [buyer, minted] of [
+    [`20${OTHER}ac`, 0],
+    ['51', 100],
+  ] as const) {
+    const { held } = await after(DEPLOY, { n: 3, program: sale, payload, outputs: [`20${KEY}ac`, buyer] })
+    assert.deepEqual(held(BUYER), [minted, 0], buyer)
+  }
+})
+
+test('an operation that names a covenant token changes nothing of it; a covenant takes its place over', async () => {
+  const id = hash(77)
+  const facts: TokenFacts = {
+    ...{ form: 'kcc20', history: 'revealed', operations: 3, holders: 1, firstSeenMs: 1, firstTxId: hash(5) },
+    proven: { amount: '7', outputs: 1 },
+  }
+  const entries = new TokenEntries(new Map())
+  entries.setToken(id, facts)
+  const shown = transactionOf({
+    n: 9,
+    program: envelope({ op: 'transfer', ca: id, amt: '1', to: BUYER }),
+  }).parsed.details.krc20?.operations[0]
+  assert.ok(shown)
+  const call = { ...shown, keyCheck: '', signed: null, spentTxId: '' }
+  const context = { txId: hash(9), network: NETWORK, timeMs: 9, fee: 0n, outputs: [] } as const
+  assert.equal(applyKrc20(call, context, entries), null)
+  assert.deepEqual(entries.token(id), facts)
+  // The operation came first: the covenant is a token all the same.
+  const early = new TokenEntries(new Map())
+  assert.equal(applyKrc20(call, context, early)?.isValid, null)
+  const { parsed } = transactionOf({ n: 10 })
+  const asset = { asset_id: id, form: 'kcc20', inputs: [], states: [] }
+  const shows = { ...parsed, details: { native_asset: { assets: [asset] } } } as unknown as typeof parsed
+  applyCovenantTokens(shows, [], { network: NETWORK, timeMs: 10 }, early)
+  assert.deepEqual([early.token(id)?.form, early.token(id)?.history], ['kcc20', 'revealed'])
+})
+
 test('an owner without an address can only mint for others; an unknown one makes the token unknown', async () => {
   const owner = '51'
   const transfer = { op: 'transfer', tick: TICK, amt: '30', to: BUYER }
@@ -193,11 +250,12 @@ test('an owner without an address can only mint for others; an unknown one makes
   assert.equal(facts(TICK)?.history, 'unknown')
 })
 
-test('a deployment that names no address has no owner, and creates nothing', async () => {
+test('a deployment whose owner would have no address is refused', async () => {
   const members = { op: 'deploy', tick: TICK, max: '1000', lim: '100', to: 'nobody' }
-  const { facts } = await after({ n: 1, program: envelope(members) })
-  assert.deepEqual([facts(TICK)?.krc20?.owner, facts(TICK)?.krc20?.deployer], [null, SEVERAL])
-  assert.equal((await after({ n: 1, program: envelope({ ...members, pre: '5' }) })).facts(TICK), undefined)
+  for (const each of [members, { ...members, pre: '5' }])
+    assert.equal((await after({ n: 1, program: envelope(each) })).facts(TICK), undefined)
+  const { to: _, ...unnamed } = members
+  assert.equal((await after({ n: 1, owner: '51', payload: unnamed })).facts(TICK), undefined)
   const large = { ...members, to: BUYER, pre: `1${'0'.repeat(32)}` }
   assert.deepEqual((await after({ n: 1, program: envelope(large) })).held(BUYER), [1000, 0])
 })

@@ -4,7 +4,7 @@
  */
 import { bytesOfHex, hexOfBytes } from '../../core/chain/hex.ts'
 import type { Network } from '../../core/chain/network.ts'
-import { isAddressOf, isIssuedDeploy, type Krc20Operation } from '../../parser/krc20-operation.ts'
+import { isAddressOf, isIssuedDeploy, type Krc20Operation, upperCaseOf } from '../../parser/krc20-operation.ts'
 import { addressOfRedeemScript } from '../../parser/script-address.ts'
 import type { Krc20Facts, TokenFacts } from '../../store/tokens.ts'
 import type { TokenEntries } from './token-entries.ts'
@@ -72,6 +72,8 @@ export function applyKrc20(call: Krc20Call, context: Krc20Context, entries: Toke
   const id = tokenOfCall(call, context.txId)
   if (id === null || operation.faults.length > 0) return null
   const facts = entries.token(id)
+  // A covenant's id in `ca`: no KRC-20 operation changes a covenant token.
+  if (facts !== null && facts.form !== 'krc20') return null
   if (operation.op === 'deploy') return facts === null ? deploy(id, call, context, entries) : null
   const run = RUN[operation.op]
   if (run === undefined) return null
@@ -119,12 +121,11 @@ function deploy(
   const [most, perMint, first] = [amountOf(max), amountOf(lim), firstAmountOf(pre ?? '')]
   const isUnlimited = issued && max === '0'
   if ((most === null && !isUnlimited) || (!issued && perMint === null)) return null
-  if (issued && !TICK.test((name ?? '').toUpperCase())) return null
+  if (issued && !TICK.test(upperCaseOf(name ?? ''))) return null
   const named = operation.to ?? sender
-  const owner = isAddressOf(named, network) ? named : null
-  if (first > 0n && owner === null) return null
+  if (!isAddressOf(named, network)) return null
   const minted = most !== null && first > most ? most : first
-  const holders = owner !== null && minted > 0n ? credit(entries, id, owner, minted) : 0
+  const holders = minted > 0n ? credit(entries, id, named, minted) : 0
   entries.setToken(id, {
     form: 'krc20',
     history: issued ? 'complete' : 'since_deploy',
@@ -133,19 +134,19 @@ function deploy(
     firstSeenMs: timeMs,
     firstTxId: txId,
     krc20: {
-      name: issued ? (name ?? '').toUpperCase() : null,
+      name: issued ? upperCaseOf(name ?? '') : null,
       max: isUnlimited ? '0' : max,
       lim: issued ? '0' : lim,
       pre: first.toString(),
       dec: decimalsOf(dec),
       mode: issued ? 'issue' : 'mint',
       deployer: sender,
-      owner,
+      owner: named,
       minted: minted.toString(),
       burned: '0',
     },
   })
-  const to = minted > 0n ? [{ holder: owner, amount: minted }] : []
+  const to = minted > 0n ? [{ holder: named, amount: minted }] : []
   return { tokenId: id, form: 'krc20', operation: 'deploy', isValid: true, from: [], to }
 }
 

@@ -296,7 +296,8 @@ for (const { name, create } of ENGINES) {
     const { chain: store } = stores
     const fee = 1_000n * KAS
     const members: Record<string, string>[] = [
-      { op: 'deploy', tick: 'AAAA', max: '1000', lim: '300', pre: '0\0', to: 'nobody\0' },
+      { op: 'deploy', tick: 'AAAA', max: '1000', lim: '300', pre: '0\0' },
+      { op: 'deploy', tick: 'CCCC', max: '1000', lim: '300', to: 'nobody\0' },
       { op: 'deploy', tick: 'AA\0A', max: '1000', lim: '300' },
       { op: 'deploy', mod: 'issue', name: 'AAA\0', max: '1000' },
       { op: 'mint', tick: 'AAAA', memo: 'a\0b' },
@@ -327,7 +328,7 @@ for (const { name, create } of ENGINES) {
         ['BBBB', undefined],
       ],
     )
-    const stored = await store.transaction(hash(13))
+    const stored = await store.transaction(hash(14))
     assert.ok(stored?.parsed.includes('"memo":"a\\u0000b"'), String(stored?.parsed))
     assert.equal(await store.token('AA\0A'), undefined)
     assert.deepEqual((await store.tokenHolders({ token: 'AAAA\0', limit: 10 })).holders, [])
