@@ -431,6 +431,36 @@ export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
     await open.remove()
   })
 
+  test(`${engine.name}: a chain that begins below the end of the one before takes the places of its steps, and retracts its events once`, async () => {
+    const open = await engine.open()
+    const { chain } = open
+    const covenantId = hash(700)
+    const created = [{ index: 0, amount: 5n, scriptPublicKey: '0000aa', address: address(1) }]
+    const accepted = (tx: number) => ({
+      ...payment(tx, 1, 1n),
+      covenants: [{ covenantId, text: `{"n":${tx}}`, spent: [], created }],
+      retractable: [0],
+    })
+    const added = (n: number, score: number, tx: number) => ({ ...block(n, [accepted(tx)]), blueScore: score })
+    const events = [event('x')]
+    await writeNext(chain, { atMs: 1, start: block(10) })
+    await writeNext(chain, { atMs: 2, events, added: [added(20, 20, 1)] })
+    await writeNext(chain, { atMs: 3, events, added: [added(21, 21, 2)] })
+    await writeNext(chain, { atMs: 4, start: block(15) })
+    await writeNext(chain, { atMs: 5, events, added: [added(30, 19, 1)] })
+    await writeNext(chain, { atMs: 6, events, added: [added(31, 20, 3)] })
+    const { steps } = await chain.covenantSteps({ covenantId, limit: 10 })
+    assert.deepEqual(
+      steps.map(({ text }) => text),
+      ['{"n":2}', '{"n":3}', '{"n":1}'],
+    )
+    assert.equal((await chain.retractable([hash(31)])).length, 3)
+    await writeNext(chain, { atMs: 7, removed: [hash(31)] })
+    await writeNext(chain, { atMs: 8, events, added: [added(32, 20, 4)] })
+    assert.equal((await chain.retractable([hash(32)])).length, 1)
+    await open.remove()
+  })
+
   test(`${engine.name}: pruning deletes transactions, blocks and positions in steps, and moves the start of coverage`, async () => {
     const open = await engine.open()
     const { chain } = open

@@ -11,15 +11,20 @@ import type { OutputPoint } from '../output-point.ts'
 import { bytea } from './bytea.ts'
 import { type Database, type Queries, statement } from './database.ts'
 
+/** After a gap the chain may begin below its former end: steps and outputs of that time are still there. */
 const INSERT_STEPS = statement(
   'covenant_insert_steps',
   `INSERT INTO covenant_steps (covenant, rank, tx_id, time_ms, step)
-    SELECT * FROM unnest($1::bytea[], $2::bigint[], $3::bytea[], $4::bigint[], $5::text[])`,
+    SELECT * FROM unnest($1::bytea[], $2::bigint[], $3::bytea[], $4::bigint[], $5::text[])
+    ON CONFLICT (covenant, rank) DO UPDATE SET tx_id = excluded.tx_id, time_ms = excluded.time_ms, step = excluded.step`,
 )
 const INSERT_OUTPUTS = statement(
   'covenant_insert_outputs',
   `INSERT INTO covenant_outputs (tx_id, idx, covenant, amount, script, address, time_ms)
-    SELECT * FROM unnest($1::bytea[], $2::int[], $3::bytea[], $4::bigint[], $5::text[], $6::text[], $7::bigint[])`,
+    SELECT * FROM unnest($1::bytea[], $2::int[], $3::bytea[], $4::bigint[], $5::text[], $6::text[], $7::bigint[])
+    ON CONFLICT (tx_id, idx) DO UPDATE SET covenant = excluded.covenant, amount = excluded.amount,
+      script = excluded.script, address = excluded.address, time_ms = excluded.time_ms, spent_by = NULL,
+      spent_rank = NULL`,
 )
 const SPEND = statement(
   'covenant_spend',

@@ -23,7 +23,8 @@ export function tokenWriter(database: DatabaseSync) {
   )
   const removeUndo = database.prepare('DELETE FROM token_undo WHERE rank >= ? AND rank < ?')
   const insertEvent = database.prepare('INSERT INTO retractable_events VALUES (?, ?, ?)')
-  const removeEvents = database.prepare('DELETE FROM retractable_events WHERE rank >= ? AND rank < ?')
+  // Those of a chain before a gap may be above the end of this one: they are retracted with the block, and only once.
+  const removeEvents = database.prepare('DELETE FROM retractable_events WHERE rank >= ?')
 
   function set(key: string, entry: TokenEntry | null): void {
     if (entry === null) remove.run(key)
@@ -45,7 +46,7 @@ export function tokenWriter(database: DatabaseSync) {
       const bounds = [acceptedRank(blueScore, 0), acceptedRank(blueScore + 1, 0)] as const
       for (const { key, before } of undone.all(...bounds)) set(String(key), entryOf(before))
       removeUndo.run(...bounds)
-      removeEvents.run(...bounds)
+      removeEvents.run(bounds[0])
     },
     /** Those of the events stay: what they reported may still be taken back. */
     forget(): void {
