@@ -86,6 +86,16 @@ test('an answer to another question is refused, and nothing of it is written', a
   await indexer.applyChain(hash('0'), chainTo2, false)
   const { newestSeq } = await events.bounds()
 
+  // A node that is behind: where its chain ends.
+  const behind = [
+    [hash('0'), answer([], [[hash('1'), hash('0')]]), 2],
+    [hash('0'), answer([], []), 1],
+    [hash('2'), answer([hash('2')], []), 2],
+    [hash('2'), answer([hash('2'), hash('1')], [[hash('3'), hash('0')]]), 2],
+  ] as const
+  for (const [from, bytes, score] of behind)
+    assert.equal((await indexer.applyChain(from, bytes, false)).behindAt, score)
+
   await assert.rejects(indexer.applyChain(hash('2'), chainTo2, false), /does not follow/)
   const elsewhere = answer([hash('1')], [[hash('3'), hash('0')]])
   await assert.rejects(indexer.applyChain(hash('2'), elsewhere, true), /was asked from/)

@@ -50,12 +50,17 @@ export interface ApplyChainOptions {
 const BLOCKS_PER_STEP = 50
 const TRANSACTIONS_PER_STEP = 2_000
 
-/** Undefined: the node is behind, nothing was done. */
-export async function* applyChain(options: ApplyChainOptions): AsyncGenerator<ChainStep | undefined> {
+/** The node is behind, nothing was done. */
+export interface NodeBehind {
+  /** The blue score at which its chain ends. */
+  readonly behindAt: number
+}
+
+export async function* applyChain(options: ApplyChainOptions): AsyncGenerator<ChainStep | NodeBehind> {
   const answer = readChain(options.bytes)
   const plan = await planOf(answer, options)
-  if (plan === undefined) {
-    yield undefined
+  if ('behindAt' in plan) {
+    yield plan
     return
   }
   options.earlier.undo(answer.removed)
@@ -115,7 +120,7 @@ interface ChainPlan {
 async function planOf(
   answer: ReadChain,
   { store, startHash, force }: ApplyChainOptions,
-): Promise<ChainPlan | undefined> {
+): Promise<ChainPlan | NodeBehind> {
   const above = await store.chainAbove(startHash)
   if (above === undefined) throw new Error(`block ${startHash} is not in the followed chain`)
   const tip = await store.checkpoint()
@@ -125,12 +130,13 @@ async function planOf(
   if (answer.removed.length === 0) {
     let common = 0
     while (common < own.length && own[common] === answer.added[common]) common++
-    if (common < own.length && common === answer.added.length) return undefined
-    if (common < own.length && !force && isLighter(answer, tip)) return undefined
+    const isBeginning = common < own.length && common === answer.added.length
+    if (isBeginning || (common < own.length && !force && isLighter(answer, tip)))
+      return behindAt(answer, own.length, store)
     const before = own[common - 1] ?? startHash
     return { tip, removed: own.slice(common).reverse(), firstAdded: common, before }
   }
-  if (!force && isLighter(answer, tip)) return undefined
+  if (!force && isLighter(answer, tip)) return behindAt(answer, own.length + answer.removed.length, store)
   // Blocks below the first followed one were never applied.
   const followed = await store.followed(answer.removed)
   const removed = [...own.reverse(), ...followed]
@@ -138,6 +144,13 @@ async function planOf(
   // Where the branch begins below the first followed block, the store gives that one, which leaves with the others.
   const isKnown = followed.length === answer.removed.length && !removed.includes(below?.hash ?? '')
   return { tip, removed, firstAdded: 0, before: isKnown ? below?.hash : undefined }
+}
+
+/** `left`: how many of our blocks are not in its chain, where it has none of its own. */
+async function behindAt(answer: ReadChain, left: number, store: ChainStore): Promise<NodeBehind> {
+  const { length } = answer.added
+  const end = length > 0 ? answer.block(length - 1) : await store.chainBlockBelow(left)
+  return { behindAt: end?.blueScore ?? 0 }
 }
 
 function isLighter(answer: ReadChain, ownTip: ChainBlock | undefined): boolean {

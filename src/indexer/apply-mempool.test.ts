@@ -38,12 +38,9 @@ const coinbase = (n: number) => ({
 async function rig() {
   const stores = storesIn(':memory:').chain('test')
   let nowMs = 1_000
-  const indexer = await createIndexer({
-    ...stores,
-    network: 'testnet-10',
-    now: () => nowMs,
-    dropAfterMs: 60_000,
-  })
+  const create = () =>
+    createIndexer({ ...stores, network: 'testnet-10', now: () => nowMs, dropAfterMs: 60_000 })
+  let indexer = await create()
   await indexer.startAt({ hash: id(9_000), blueScore: 1, daaScore: 1, timeMs: 1 }, [])
   let tip = 9_000
   let parent = 9_000
@@ -57,6 +54,17 @@ async function rig() {
   return {
     ...stores,
     indexer,
+    /** Another process on the same store. */
+    restart: async () => {
+      indexer = await create()
+    },
+    /** The nodes have lost the chain up to this block. */
+    lose: async () => {
+      const gap = { fromHash: id(tip), fromBlueScore: tip, fromTimeMs: 1, toHash: id(20_000), toTimeMs: 2 }
+      tip = 20_000
+      const start = { hash: id(tip), blueScore: tip, daaScore: tip, timeMs: 2 }
+      await indexer.startAt(start, [{ ...gap, atMs: nowMs, reason: 'pruned' }])
+    },
     pass: (ms: number) => {
       nowMs += ms
     },
@@ -163,4 +171,70 @@ test('one that a block or the chain shows first enters there, before the events 
     '4 confirmed or retracted',
     'block 101',
   ])
+})
+
+test('nothing is dropped until the chain has been at its end, at a start and after it could not be followed', async (t) => {
+  const { close, poll, pass, accept, restart, status } = await rig()
+  t.after(close)
+  await poll(transaction(1, [50]), transaction(2, [51]))
+  for (const wait of [() => restart(), async () => {}]) {
+    await wait()
+    pass(70_000)
+    await poll()
+    assert.deepEqual(await status(1), ['pending', null], 'it may be accepted by what is not read yet')
+    await accept({})
+    pass(5_000)
+    await poll()
+    assert.deepEqual(await status(1), ['pending', null], 'the wait begins with the end of the chain')
+  }
+  await accept({}, transaction(1, [50]))
+  for (let ms = 0; ms < 61_000; ms += 1_000) {
+    pass(1_000)
+    await accept({})
+  }
+  await poll()
+  assert.deepEqual(
+    [await status(1), await status(2)],
+    [
+      ['confirmed', null],
+      ['dropped', null],
+    ],
+  )
+})
+
+test('what was pending when part of the chain was lost is not called dropped, unless it is seen again', async (t) => {
+  const { close, poll, pass, accept, lose, restart, status } = await rig()
+  t.after(close)
+  await poll(transaction(1, [50]), transaction(2, [51]))
+  pass(1_000)
+  await lose()
+  const wait = async () => {
+    for (let ms = 0; ms < 62_000; ms += 1_000) {
+      pass(1_000)
+      await accept({})
+    }
+    await poll()
+  }
+  await accept({})
+  await poll(transaction(2, [51]))
+  await wait()
+  assert.deepEqual(
+    [await status(1), await status(2)],
+    [
+      ['pending', null],
+      ['dropped', null],
+    ],
+  )
+  await restart()
+  await wait()
+  assert.deepEqual(await status(1), ['pending', null])
+})
+
+test('more known transactions than one write takes do not keep new ones out', async (t) => {
+  const { close, poll, accept, status } = await rig()
+  t.after(close)
+  const known = Array.from({ length: 2_100 }, (_, n) => transaction(n + 1, [n + 10_000]))
+  await accept({}, ...known)
+  await poll(...known, transaction(5_000, [50]))
+  assert.deepEqual(await status(5_000), ['pending', null])
 })

@@ -18,6 +18,8 @@ export interface ApplyMempoolOptions {
   earlier: EarlierAcceptance
   /** Whose mempool it is: the node, and which of its lives. */
   mempool: string
+  /** Not while the index is behind: what has left the mempool may have been accepted. */
+  mayDrop: boolean
   bytes: Uint8Array
 }
 
@@ -30,26 +32,29 @@ export interface MempoolApplied {
 
 /** New ones that one write takes at most; the next poll takes the rest. */
 const MAX_ENTERED = 2_000
+/** Those that the index is asked about: the mempool of a node that is behind has many that it knows as confirmed. */
+const MAX_ASKED = 20_000
 
 export async function applyMempool(options: ApplyMempoolOptions): Promise<MempoolApplied> {
   const { store, network, now, pending, earlier, mempool } = options
   const atMs = now()
-  const fresh: SeenTransaction[] = []
+  const asked = new Map<string, Members>()
   for (const json of entriesOf(options.bytes)) {
     const txId = idOf(json)
     if (pending.has(txId)) pending.inMempool(txId, mempool, atMs, () => spendsOf(json))
-    else if (fresh.length < MAX_ENTERED) {
-      const entry = readEntry(json, txId)
-      if (entry !== undefined) fresh.push(entry)
-    }
+    else if (asked.size < MAX_ASKED) asked.set(txId, json)
   }
   const expects = (await store.checkpoint())?.hash ?? null
-  const known = await store.known(fresh.map(({ txId }) => txId))
+  const known = await store.known([...asked.keys()])
   const batch = eventBatch(network, atMs)
-  // The mempool of a node that is behind: the index is newer.
-  const present = fresh.filter(
-    ({ txId }) => known.get(txId)?.status !== 'confirmed' && (known.has(txId) || !earlier.has(txId)),
-  )
+  const present: SeenTransaction[] = []
+  for (const [txId, json] of asked) {
+    if (present.length >= MAX_ENTERED) break
+    // The mempool of a node that is behind: the index is newer.
+    if (known.get(txId)?.status === 'confirmed' || (!known.has(txId) && earlier.has(txId))) continue
+    const entry = readEntry(json, txId)
+    if (entry !== undefined) present.push(entry)
+  }
   const unreported = present.filter(({ txId }) => {
     const before = known.get(txId)
     return before?.status !== 'pending' || !before.hasMempoolEvent
@@ -60,7 +65,7 @@ export async function applyMempool(options: ApplyMempoolOptions): Promise<Mempoo
   // Only after the write: what could not be written is new again at the next poll.
   for (const { txId, transaction } of present)
     pending.inMempool(txId, mempool, atMs, () => transaction.inputs.map((input) => input.previousOutpoint))
-  const dropped = pending.due(mempool, atMs)
+  const dropped = options.mayDrop ? pending.due(mempool, atMs) : []
   const gone = dropped.length > 0 ? await store.write({ atMs, expects, dropped }) : undefined
   for (const { txId } of dropped) pending.leave(txId)
   return { newestSeq: (gone ?? written)?.newestSeq, isFlowing: pending.isFlowing(atMs) }

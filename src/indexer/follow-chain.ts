@@ -15,6 +15,8 @@ import type { ChainQueries } from '../relay/chain-queries.ts'
 import type { ChainBlock, ChainGap } from '../store/chain.ts'
 import { findKnownBlock, startAfterGap, startFirst, startYoung } from './checkpoint.ts'
 import type { ChainApplied, Indexer } from './indexer.ts'
+import { MORE_TO_COME } from './read-chain.ts'
+import { watchStandstill } from './standstill.ts'
 
 export interface FollowChainOptions {
   indexer: Indexer
@@ -35,11 +37,9 @@ export interface FollowChainOptions {
 }
 
 const MAX_WAIT_MS = 1_000
-/** An answer with this many blocks has a successor. */
-const MORE_TO_COME = 100
 const RETRY = { baseMs: 100, capMs: 3_000 }
 const QUICK_TRIES = 3
-/** How long a lighter chain is taken for a node that is behind. */
+/** How long a lighter chain that stands still is taken for a node that is behind; one that grows always is. */
 const PATIENCE_MS = 10_000
 /** Nodes that have just come up may not have read their own blocks yet. */
 const LOST_ROUNDS = 3
@@ -53,7 +53,7 @@ export async function followChain(options: FollowChainOptions): Promise<void> {
   let failures = 0
   let lostRounds = 0
   let lostSinceMs = 0
-  let behindSinceMs: number | undefined
+  const lighter = watchStandstill(clock)
 
   while (!signal.aborted) {
     let again = false
@@ -87,10 +87,10 @@ export async function followChain(options: FollowChainOptions): Promise<void> {
 
   async function step(from: ChainBlock): Promise<boolean> {
     const answer = await queries.chainFrom(from.hash, prefer())
-    if (answer.kind === 'bytes') return apply(from.hash, answer.bytes)
+    if (answer.kind === 'bytes') return apply(from.hash, answer)
     if (answer.kind === 'unavailable') throw new Error(answer.detail)
     const found = await findKnownBlock(indexer, queries, prefer())
-    if (found.kind === 'from') return apply(found.hash, found.answer.bytes)
+    if (found.kind === 'from') return apply(found.hash, found.answer)
     if (found.kind === 'unavailable') throw new Error(found.detail)
     if (lostRounds++ === 0) lostSinceMs = clock.now()
     if (lostRounds < LOST_ROUNDS) throw new Error('no node knows a block of the followed chain')
@@ -104,12 +104,13 @@ export async function followChain(options: FollowChainOptions): Promise<void> {
     return true
   }
 
-  async function apply(startHash: string, bytes: Uint8Array): Promise<boolean> {
-    const force = behindSinceMs !== undefined && clock.now() - behindSinceMs > PATIENCE_MS
-    const applied = await indexer.applyChain(startHash, bytes, force)
+  async function apply(
+    startHash: string,
+    { bytes, node }: { bytes: Uint8Array; node: string },
+  ): Promise<boolean> {
+    const applied = await indexer.applyChain(startHash, bytes, lighter.stoodMs() > PATIENCE_MS)
     lostRounds = 0
-    if (applied.behind) behindSinceMs ??= clock.now()
-    else behindSinceMs = undefined
+    lighter.ended(node, applied.behindAt)
     checkpoint = applied.checkpoint ?? checkpoint
     options.onApplied(applied)
     return applied.added >= MORE_TO_COME

@@ -34,14 +34,15 @@ import { applyMempool, type MempoolApplied } from './apply-mempool.ts'
 import { applyBlocks, applyNotifications, type BlocksApplied } from './apply-notifications.ts'
 import { EarlierAcceptance, type EarlierBounds } from './earlier-acceptance.ts'
 import { PendingTransactions } from './pending-transactions.ts'
+import { MORE_TO_COME } from './read-chain.ts'
 import { recordedTo } from './recorded-to.ts'
 
 export interface ChainApplied {
   readonly checkpoint: ChainBlock | undefined
   readonly added: number
   readonly removed: number
-  /** The node's chain is the beginning of ours, or lighter: nothing was done. */
-  readonly behind: boolean
+  /** The blue score at which the node's chain ends, where it is the beginning of ours, or lighter: nothing was done. */
+  readonly behindAt: number | undefined
   readonly newestSeq: number | undefined
 }
 
@@ -81,18 +82,23 @@ export interface IndexerOptions {
 }
 
 const MAX_PENDING = 1_000_000
+/** The chain is asked for every second: one that has not been at its end for so long is being caught up with. */
+const AT_END_MS = 10_000
 
 export async function createIndexer(options: IndexerOptions): Promise<Indexer> {
   const { chain, events, network, now, dropAfterMs } = options
   const onUnreadable = options.onUnreadable ?? (() => {})
   const pending = new PendingTransactions({
-    txIds: await chain.pending(MAX_PENDING),
+    txIds: await chain.pending(MAX_PENDING, lostAtMs(await chain.gaps())),
     atMs: now(),
     dropAfterMs,
   })
   const earlier = new EarlierAcceptance()
   const context = { store: chain, network, now, pending, earlier }
   const scores = { daaScore: -1, blueScore: -1 }
+  /** When the index was last seen to be at the end of the chain; never since a start. */
+  let atEndMs = Number.NEGATIVE_INFINITY
+  const isAtEnd = () => now() - atEndMs <= AT_END_MS
   let last: Promise<unknown> = Promise.resolve()
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const result = last.then(work)
@@ -100,16 +106,28 @@ export async function createIndexer(options: IndexerOptions): Promise<Indexer> {
     return result
   }
 
+  function reachEnd(): void {
+    if (!isAtEnd()) pending.waitAnew(now())
+    atEndMs = now()
+  }
+
+  async function startAt(start: ChainBlock, gaps: readonly ChainGap[]): Promise<void> {
+    await write({ start, ...gapRows(gaps) })
+    if (lostAtMs(gaps) === undefined) return reachEnd()
+    pending.forget()
+    atEndMs = Number.NEGATIVE_INFINITY
+  }
+
   async function applyAnswer(startHash: string, bytes: Uint8Array, force: boolean): Promise<ChainApplied> {
     let applied: ChainApplied = {
       checkpoint: undefined,
       added: 0,
       removed: 0,
-      behind: false,
+      behindAt: undefined,
       newestSeq: undefined,
     }
     for await (const step of applyChain({ ...context, startHash, bytes, force, onUnreadable })) {
-      if (step === undefined) return { ...applied, behind: true }
+      if ('behindAt' in step) return { ...applied, behindAt: step.behindAt }
       const atMs = now()
       for (const { txId, spends } of step.unconfirmed) pending.inBlock(txId, atMs, spends)
       for (const txId of step.confirmed) pending.leave(txId)
@@ -118,10 +136,11 @@ export async function createIndexer(options: IndexerOptions): Promise<Indexer> {
         checkpoint: step.checkpoint,
         added: applied.added + step.added,
         removed: applied.removed + step.removed,
-        behind: false,
+        behindAt: undefined,
         newestSeq: step.newestSeq,
       }
     }
+    if (applied.added < MORE_TO_COME) reachEnd()
     return applied
   }
 
@@ -135,11 +154,12 @@ export async function createIndexer(options: IndexerOptions): Promise<Indexer> {
     chainBlockBelow: (steps) => inTurn(() => chain.chainBlockBelow(steps)),
     seenTo: () => inTurn(() => chain.seenTo()),
     recordedTo: () => inTurn(() => recordedTo(chain)),
-    startAt: (start, gaps) => inTurn(() => write({ start, ...gapRows(gaps) })),
+    startAt: (start, gaps) => inTurn(() => startAt(start, gaps)),
     knowEarlier: (bytes, bounds) => inTurn(async () => earlier.take(bytes, bounds)),
     recordGap: (gap) => inTurn(() => write(gapRows([gap]))),
     applyChain: (startHash, bytes, force) => inTurn(() => applyAnswer(startHash, bytes, force)),
-    applyMempool: (bytes, mempool) => inTurn(() => applyMempool({ ...context, mempool, bytes })),
+    applyMempool: (bytes, mempool) =>
+      inTurn(() => applyMempool({ ...context, mempool, bytes, mayDrop: isAtEnd() })),
     applyNotifications: (notifications, seenTo) =>
       inTurn(() => applyNotifications(notifications, scores, context, seenTo)),
     applyBlocks: (lowHash, bytes) => inTurn(() => applyBlocks(lowHash, bytes, context)),
@@ -149,6 +169,11 @@ export async function createIndexer(options: IndexerOptions): Promise<Indexer> {
         return log.more || rows.more
       }),
   }
+}
+
+/** When part of the chain was last found to be lost. */
+function lostAtMs(gaps: readonly ChainGap[]): number | undefined {
+  return gaps.findLast(({ reason }) => reason === 'pruned')?.atMs
 }
 
 /** A recorded gap has a position in the log. */

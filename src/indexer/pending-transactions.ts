@@ -73,6 +73,17 @@ export class PendingTransactions {
     this.#blocksMs = atMs
   }
 
+  /** Nothing could be known of them for a while: the wait begins again. */
+  waitAnew(atMs: number): void {
+    for (const entry of this.#pending.values()) entry.seenMs = Math.max(entry.seenMs, atMs)
+  }
+
+  /** Part of the chain is lost: whether they were accepted there is not known, and they are not called dropped. */
+  forget(): void {
+    this.#pending.clear()
+    this.#spenders.clear()
+  }
+
   /** Accepted, or dropped. */
   leave(txId: string): void {
     const entry = this.#pending.get(txId)

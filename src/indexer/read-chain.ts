@@ -31,6 +31,9 @@ export interface ReadChain {
   block(index: number): ReadChainBlock
 }
 
+/** An answer with this many blocks has a successor. */
+export const MORE_TO_COME = 100
+
 type Members = Record<string, unknown>
 
 export class UnreadableAnswerError extends Error {

@@ -136,8 +136,7 @@ function faultsOf(operation: Omit<Krc20Operation, 'faults'>, network: Network): 
   const { amt, to } = operation
   if (amt !== null && demands.members.includes('amt') && !AMOUNT.test(amt))
     faults.push('amt is not a positive integer')
-  if (to !== null && demands.readsTo && !isAddressOf(to, network))
-    faults.push(FOREIGN_ADDRESS)
+  if (to !== null && demands.readsTo && !isAddressOf(to, network)) faults.push(FOREIGN_ADDRESS)
   return faults
 }
 

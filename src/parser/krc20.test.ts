@@ -289,8 +289,12 @@ test('op has one to sixteen ASCII characters, digits among them; to is ASCII', (
 
 test('letters are mapped one by one, as in the reference indexer', () => {
   const read = (members: Record<string, string>) =>
-    readKrc20Operation(Buffer.from(JSON.stringify({ p: 'krc-20', op: 'mint', tick: 'KASP', ...members })), 'mainnet')
-  for (const tick of ['\ufb01sh', 'ta\u00df', '\u212aasp']) assert.equal(read({ tick })?.faults.length, 1, tick)
+    readKrc20Operation(
+      Buffer.from(JSON.stringify({ p: 'krc-20', op: 'mint', tick: 'KASP', ...members })),
+      'mainnet',
+    )
+  for (const tick of ['\ufb01sh', 'ta\u00df', '\u212aasp'])
+    assert.equal(read({ tick })?.faults.length, 1, tick)
   assert.equal(read({ tick: 'ka\u017fp' })?.tick, 'KASP')
   assert.equal(read({ tick: 'k\u0131sp' })?.tick, 'KISP')
   assert.equal(read({ p: '\u212arc-20' }), null)

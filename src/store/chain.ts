@@ -232,8 +232,8 @@ export interface ChainStore extends CovenantStore, TokenStore {
   known(txIds: readonly string[]): Promise<Map<string, KnownTransaction>>
   /** Those of the blocks that were not written as seen. */
   unseen(hashes: readonly string[]): Promise<string[]>
-  /** Ids of the pending transactions, oldest first. */
-  pending(limit: number): Promise<string[]>
+  /** Ids of the pending transactions, oldest first; with a time only those that became pending after it. */
+  pending(limit: number, afterMs?: number): Promise<string[]>
   /** Outputs of indexed transactions, in the order asked, for inputs that the node did not resolve. */
   outputs(points: readonly OutputPoint[]): Promise<(IndexedOutput | undefined)[]>
   transaction(txId: string): Promise<TransactionRow | undefined>

@@ -189,7 +189,14 @@ test('a payload that fails only when it runs replaces what is shown; one that is
   ]
   for (const payload of replacing) {
     const { held, moved } = await after(DEPLOY, { ...MINT, payload })
-    assert.deepEqual([held(SEVERAL), moved], [[0, 0], [true, false]], payload.op)
+    assert.deepEqual(
+      [held(SEVERAL), moved],
+      [
+        [0, 0],
+        [true, false],
+      ],
+      payload.op,
+    )
   }
   const kept = [
     { op: 'transfer', tick: TICK, amt: '1' },

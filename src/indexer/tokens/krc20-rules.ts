@@ -4,7 +4,12 @@
  */
 import { bytesOfHex, hexOfBytes } from '../../core/chain/hex.ts'
 import type { Network } from '../../core/chain/network.ts'
-import { isAddressOf, isIssuedDeploy, type Krc20Operation, upperCaseOf } from '../../parser/krc20-operation.ts'
+import {
+  isAddressOf,
+  isIssuedDeploy,
+  type Krc20Operation,
+  upperCaseOf,
+} from '../../parser/krc20-operation.ts'
 import { addressOfRedeemScript } from '../../parser/script-address.ts'
 import type { Krc20Facts, TokenFacts } from '../../store/tokens.ts'
 import type { TokenEntries } from './token-entries.ts'

@@ -57,6 +57,7 @@ export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
     await writeNext(chain, { atMs: 2, entered: [record] })
     assert.equal(await statusOf(), 'pending')
     assert.deepEqual(await chain.pending(10), [hash(1)])
+    assert.deepEqual([await chain.pending(10, 1), await chain.pending(10, 2)], [[hash(1)], []])
     const { newestSeq } = await writeNext(chain, {
       atMs: 3,
       added: [block(2, [payment(1, 1, 2n ** 62n, 1)])],
@@ -441,7 +442,10 @@ export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
       covenants: [{ covenantId, text: `{"n":${tx}}`, spent: [], created }],
       retractable: [0],
     })
-    const added = (n: number, score: number, tx: number) => ({ ...block(n, [accepted(tx)]), blueScore: score })
+    const added = (n: number, score: number, tx: number) => ({
+      ...block(n, [accepted(tx)]),
+      blueScore: score,
+    })
     const events = [event('x')]
     await writeNext(chain, { atMs: 1, start: block(10) })
     await writeNext(chain, { atMs: 2, events, added: [added(20, 20, 1)] })

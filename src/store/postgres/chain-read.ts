@@ -48,7 +48,8 @@ const SEEN = statement(
 )
 const PENDING_IDS = statement(
   'chain_pending',
-  `SELECT encode(tx_id, 'hex') AS "txId" FROM transactions WHERE status = ${PENDING} ORDER BY place LIMIT $1::int`,
+  `SELECT encode(tx_id, 'hex') AS "txId" FROM transactions
+    WHERE status = ${PENDING} AND changed_at > $2::bigint ORDER BY place LIMIT $1::int`,
 )
 const TEXTS = statement(
   'chain_texts',
@@ -130,8 +131,8 @@ export function chainReader(database: Database) {
       for (const { hash } of seen) asked.delete(hash)
       return [...asked]
     },
-    async pending(limit: number): Promise<string[]> {
-      return (await database.rows<{ txId: string }>(PENDING_IDS, [limit])).map(({ txId }) => txId)
+    async pending(limit: number, afterMs = -1): Promise<string[]> {
+      return (await database.rows<{ txId: string }>(PENDING_IDS, [limit, afterMs])).map(({ txId }) => txId)
     },
     async outputs(points: readonly OutputPoint[]): Promise<(IndexedOutput | undefined)[]> {
       const txIds = new Set(points.map(({ txId }) => txId))

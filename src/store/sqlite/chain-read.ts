@@ -65,7 +65,9 @@ export function chainReader(database: DatabaseSync, addresses: AddressTable) {
     'SELECT status, mempool_event, accepted_event FROM transactions WHERE tx_id = ?',
   )
   const seen = database.prepare('SELECT 1 FROM seen_blocks WHERE hash = ?')
-  const pending = database.prepare('SELECT tx_id FROM transactions WHERE status = 0 ORDER BY id LIMIT ?')
+  const pending = database.prepare(
+    'SELECT tx_id FROM transactions WHERE status = 0 AND changed_at > ? ORDER BY id LIMIT ?',
+  )
   const rowId = database.prepare('SELECT id FROM transactions WHERE tx_id = ?')
   const transaction = exact(database.prepare('SELECT * FROM transactions WHERE tx_id = ?'))
   const page = exact(
@@ -149,7 +151,8 @@ export function chainReader(database: DatabaseSync, addresses: AddressTable) {
     },
     unseen: (hashes: readonly string[]): string[] =>
       inOneState(() => [...new Set(hashes)].filter((hash) => seen.get(blob(hash)) === undefined)),
-    pending: (limit: number): string[] => pending.all(limit).map((row) => hexOf(row.tx_id)),
+    pending: (limit: number, afterMs = -1): string[] =>
+      pending.all(afterMs, limit).map((row) => hexOf(row.tx_id)),
     outputs(points: readonly OutputPoint[]): (IndexedOutput | undefined)[] {
       return inOneState(() =>
         points.map(({ txId, index }) => {
