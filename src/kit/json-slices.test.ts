@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { elementsOf } from './json-slices.ts'
+import { watchTurns } from '../../test/fakes/loop-hold.ts'
+import { elementsOf, nestedElementsOf } from './json-slices.ts'
 
 async function elements(value: unknown, member: string, indent?: number): Promise<unknown[]> {
   const found: unknown[] = []
@@ -42,4 +43,62 @@ test('a list of a hundred thousand blocks the loop no longer than a few millisec
   const tookMs = (user + system) / 1000
   assert.equal(count, 100_000)
   assert.ok(turns > tookMs / 20, `${turns} turns of the loop in ${tookMs} ms`)
+})
+
+async function nested(value: unknown, indent?: number): Promise<unknown[]> {
+  const found: unknown[] = []
+  const bytes = Buffer.from(typeof value === 'string' ? value : JSON.stringify(value, null, indent))
+  for await (const { list, text } of nestedElementsOf(bytes, 'entries', ['in', 'out']))
+    found.push([list, JSON.parse(text)])
+  return found
+}
+
+test('lists within the elements are walked in the order of the text, whatever surrounds them', async () => {
+  const entries = [
+    { a: 'x,]}', in: [1, { in: [7], y: '"]' }], z: [{ in: [8] }], out: [[]] },
+    {},
+    { out: [], in: 5, '"in': [9] },
+    { in: [] },
+    { out: ['last'] },
+  ]
+  const expected = [
+    ['in', 1],
+    ['in', { in: [7], y: '"]' }],
+    ['out', []],
+    ['out', 'last'],
+  ]
+  for (const indent of [undefined, 1]) {
+    assert.deepEqual(await nested({ other: { entries: [{ in: [7] }] }, entries, z: 1 }, indent), expected)
+    assert.deepEqual(await nested({ entries: [] }, indent), [])
+  }
+  for (const broken of [
+    '',
+    '{',
+    '{"entries":[{"in":[1',
+    '{"entries":[{"in":[1,',
+    '{"entries":[{"in":',
+    '{"entries":[{"in"',
+  ])
+    assert.ok((await nested(broken)).length <= 1, broken)
+  assert.deepEqual(await nested({ entries: [5, { in: [1] }] }), [])
+})
+
+test('an element of ten megabytes and slow work on each of its parts do not hold the loop', async () => {
+  const parts = Array.from({ length: 40 }, () => ({ payload: 'x'.repeat(240_000) }))
+  const bytes = Buffer.from(JSON.stringify({ entries: [{ in: parts, out: [] }] }))
+  const usedMs = () => {
+    const { user, system } = process.threadCpuUsage()
+    return (user + system) / 1_000
+  }
+  const work = () => {
+    const startedMs = usedMs()
+    while (usedMs() - startedMs < 5);
+  }
+  let held = Number.POSITIVE_INFINITY
+  for (let round = 0; round < 3 && held > 20; round++) {
+    const stop = watchTurns()
+    for await (const _ of nestedElementsOf(bytes, 'entries', ['in', 'out'])) work()
+    held = Math.min(held, stop())
+  }
+  assert.ok(held <= 20, `the loop was held for ${held} ms`)
 })

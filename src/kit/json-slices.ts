@@ -116,28 +116,85 @@ function skipScalar(bytes: Buffer, from: number): number {
 }
 
 const HOLD_MS = 3
-const LOOK_EVERY = 64
 
 /**
- * Iterates over one list of a large JSON object, yielding to the event loop every few milliseconds. The text must be
- * valid JSON; a member that is missing or not a list has no elements.
+ * Iterates over one list of a large JSON object, yielding to the event loop every few milliseconds: the time is looked at
+ * before every element, as what the caller does with one may take long. The text must be valid JSON; a member that is
+ * missing or not a list has no elements.
  */
 export async function* elementsOf(bytes: Uint8Array, member: string): AsyncGenerator<string> {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  let heldSince = turnTimeMs()
-  let at = listStart(text, member)
-  for (let count = 1; at !== undefined; count++) {
-    at = skipSpace(text, at)
-    const end = skipValue(text, at)
-    if (end <= at) return
-    yield text.toString('utf8', at, end)
-    at = skipSpace(text, end)
-    at = text[at] === COMMA ? at + 1 : undefined
-    if (count % LOOK_EVERY === 0 && turnTimeMs() - heldSince > HOLD_MS) {
-      await immediate()
-      heldSince = turnTimeMs()
-    }
+  const text = textOf(bytes)
+  const takeTurn = turnTaker()
+  for (let at = listStart(text, member); at !== undefined; ) {
+    await takeTurn()
+    const from = skipSpace(text, at)
+    const to = skipValue(text, from)
+    if (to <= from) return
+    yield text.toString('utf8', from, to)
+    at = behindComma(text, to)
   }
+}
+
+/**
+ * The same for lists that are members of the elements: each element of `lists` in the objects of the list `member`, in
+ * the order of the text. Such an object can be many megabytes, and is never scanned or copied as a whole.
+ */
+export async function* nestedElementsOf<L extends string>(
+  bytes: Uint8Array,
+  member: string,
+  lists: readonly L[],
+): AsyncGenerator<{ readonly list: L; readonly text: string }> {
+  const text = textOf(bytes)
+  const takeTurn = turnTaker()
+  for (let object = listStart(text, member); object !== undefined; ) {
+    let at = skipSpace(text, object)
+    if (text[at] !== OPEN) return
+    at = skipSpace(text, at + 1)
+    while (text[at] === QUOTE) {
+      const found = memberAt(text, at)
+      if (found === undefined) return
+      const list = lists.find((name) => name === found.name)
+      let end = found.value
+      if (list === undefined || text[end] !== OPEN_LIST) end = skipValue(text, end)
+      else {
+        end++
+        for (let next: number | undefined = end; next !== undefined; next = behindComma(text, end)) {
+          await takeTurn()
+          const from = skipSpace(text, next)
+          const to = skipValue(text, from)
+          if (to <= from) break
+          yield { list, text: text.toString('utf8', from, to) }
+          end = to
+        }
+        end = skipSpace(text, end)
+        if (text[end++] !== CLOSE_LIST) return
+      }
+      if (end < at) return
+      at = skipSpace(text, behindComma(text, end) ?? end)
+    }
+    at = skipSpace(text, at)
+    if (text[at] !== CLOSE) return
+    object = behindComma(text, at + 1)
+  }
+}
+
+function textOf(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+/** Gives the turn up when it was held for long enough. */
+function turnTaker(): () => Promise<void> | undefined {
+  let heldSince = turnTimeMs()
+  const giveUp = async () => {
+    await immediate()
+    heldSince = turnTimeMs()
+  }
+  return () => (turnTimeMs() - heldSince > HOLD_MS ? giveUp() : undefined)
+}
+
+function behindComma(text: Buffer, from: number): number | undefined {
+  const at = skipSpace(text, from)
+  return text[at] === COMMA ? at + 1 : undefined
 }
 
 /** Where the list of a member of the outermost object begins. What comes after it is not looked at. */
@@ -145,14 +202,21 @@ function listStart(text: Buffer, member: string): number | undefined {
   let at = skipSpace(text, 0)
   if (text[at] !== OPEN) return undefined
   do {
-    const name = skipSpace(text, at + 1)
-    const nameEnd = skipString(text, name)
-    const colon = skipSpace(text, nameEnd)
-    const value = skipSpace(text, colon + 1)
-    if (text[name] !== QUOTE || text[colon] !== COLON) return undefined
-    if (text.toString('utf8', name + 1, nameEnd - 1) === member)
-      return text[value] === OPEN_LIST ? value + 1 : undefined
+    const found = memberAt(text, at + 1)
+    if (found === undefined) return undefined
+    const { name, value } = found
+    if (name === member) return text[value] === OPEN_LIST ? value + 1 : undefined
     at = skipSpace(text, skipValue(text, value))
   } while (text[at] === COMMA)
   return undefined
+}
+
+/** The name of the member there, and where its value begins. */
+function memberAt(text: Buffer, from: number): { readonly name: string; readonly value: number } | undefined {
+  const name = skipSpace(text, from)
+  if (text[name] !== QUOTE) return undefined
+  const nameEnd = skipString(text, name)
+  const colon = skipSpace(text, nameEnd)
+  if (nameEnd < 0 || text[colon] !== COLON) return undefined
+  return { name: text.toString('utf8', name + 1, nameEnd - 1), value: skipSpace(text, colon + 1) }
 }

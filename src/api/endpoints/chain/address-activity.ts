@@ -7,7 +7,7 @@ import type { Network } from '../../../core/chain/network.ts'
 import { readTransaction } from '../../../core/chain/transaction-json.ts'
 import { integerField, nullableIntegerField, textField } from '../../../core/rows/fields.ts'
 import { type ExactJson, parseExact, writeExact } from '../../../kit/exact-json.ts'
-import { elementsOf } from '../../../kit/json-slices.ts'
+import { elementsOf, nestedElementsOf } from '../../../kit/json-slices.ts'
 import { parseTransaction } from '../../../parser/parse-transaction.ts'
 import { endpoint } from '../services.ts'
 import type { ChainData } from './chain-data.ts'
@@ -76,10 +76,10 @@ export const addressActivity = endpoint({
  * Each transaction once, even if it both sends and receives. A busy address can have thousands in the mempool: they are
  * read one by one, and only those that are shown are parsed.
  */
-async function inMempool(
+export async function inMempool(
   address: string,
   limit: number,
-  { upstreams, waitMs }: ChainData,
+  { upstreams, waitMs }: Pick<ChainData, 'upstreams' | 'waitMs'>,
 ): Promise<{ items: string[]; total: number }> {
   const params = { addresses: [address], includeOrphanPool: true, filterTransactionPool: false }
   const options = { deadlineMs: waitMs }
@@ -88,16 +88,11 @@ async function inMempool(
   if (!outcome.bytes.includes('"entries"')) throw unusableAnswer(outcome.node, 'mempool entries')
   const items = new Map<string, string>()
   let total = 0
-  for await (const entry of elementsOf(outcome.bytes, 'entries')) {
-    const bytes = Buffer.from(entry)
-    for (const side of ['sending', 'receiving']) {
-      for await (const text of elementsOf(bytes, side)) {
-        total++
-        if (items.size >= limit) continue
-        const item = mempoolItem(text, outcome.node, upstreams.network)
-        if (item !== undefined) items.set(item.txId, item.text)
-      }
-    }
+  for await (const { text } of nestedElementsOf(outcome.bytes, 'entries', ['sending', 'receiving'])) {
+    total++
+    if (items.size >= limit) continue
+    const item = mempoolItem(text, outcome.node, upstreams.network)
+    if (item !== undefined) items.set(item.txId, item.text)
   }
   // What was not read may repeat transactions of the other side; below the limit everything was read.
   return { items: [...items.values()], total: items.size < limit ? items.size : total }

@@ -7,7 +7,7 @@ import type { Outpoint } from '../../../core/chain/transaction.ts'
 import { readTransaction } from '../../../core/chain/transaction-json.ts'
 import { ApiError } from '../../../core/errors.ts'
 import { type ExactJson, parseExact } from '../../../kit/exact-json.ts'
-import { elementsOf } from '../../../kit/json-slices.ts'
+import { nestedElementsOf } from '../../../kit/json-slices.ts'
 import { scriptOfAddress } from '../../../parser/script-address.ts'
 import type { ChainData } from './chain-data.ts'
 import { unusableAnswer, upstreamError } from './upstream-error.ts'
@@ -35,17 +35,13 @@ export async function pendingBalance(address: string, chain: ChainData): Promise
   const txIds = new Set<string>()
   const spent: Outpoint[] = []
   let incoming = 0n
-  for await (const entry of elementsOf(bytes, 'entries')) {
-    const sides = Buffer.from(entry)
-    for await (const text of elementsOf(sides, 'receiving')) {
-      const { txId, transaction } = readEntry(text, node)
-      txIds.add(txId)
+  for await (const { list, text } of nestedElementsOf(bytes, 'entries', ['receiving', 'sending'])) {
+    const { txId, transaction } = readEntry(text, node)
+    txIds.add(txId)
+    if (list === 'receiving') {
       for (const output of transaction.outputs)
         if (output.scriptPublicKey === script) incoming += output.value
-    }
-    for await (const text of elementsOf(sides, 'sending')) {
-      const { txId, transaction } = readEntry(text, node)
-      txIds.add(txId)
+    } else {
       for (const input of transaction.inputs) spent.push(input.previousOutpoint)
       if (spent.length > MAX_INPUTS) throw tooMany()
     }
