@@ -45,7 +45,7 @@ export async function startChain(parts: EnvironmentParts, cursors: CursorCodec, 
   const index = await startIndexedChain(parts, upstreams, knownSeq)
   const submitter = createSubmitter({ upstreams, index: index.chain, clock })
   const waitMs = config.nodeWaitSeconds * 1000
-  const utxos = createUtxoReader({ upstreams, index: index.chain, waitMs })
+  const utxos = createUtxoReader({ upstreams, index: index.chain, clock, waitMs })
   const pastBalances = createPastBalances({ upstreams, index: index.chain, clock, waitMs })
   return {
     services: {

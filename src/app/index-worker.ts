@@ -59,15 +59,28 @@ export function startIndexWorker({
   }
 }
 
-/** A copy of the bytes: the answer's own buffer may be shared with others. */
+/** Above every pool and every single read from a socket. */
+const OWN_BYTES = 256 * 1024
+
+/**
+ * What can be moved to the thread. The memory of a large answer belongs to that answer alone, which nobody reads after
+ * it was applied; a small one may share a pool with others, and is copied.
+ */
 function own(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  const { buffer: memory, byteOffset, byteLength } = bytes
+  const isOwn = memory instanceof ArrayBuffer && byteLength > OWN_BYTES && byteLength > memory.byteLength / 2
+  return isOwn ? new Uint8Array(memory, byteOffset, byteLength) : copyOf(bytes)
+}
+
+function copyOf(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return new Uint8Array(bytes)
 }
 
+/** Copies: a batch that could not be written is given again. */
 function ownBatch(given: NotificationBatch): { batch: NotificationBatch; transfer: ArrayBuffer[] } {
-  const blocks = given.blocks.map(own)
-  const daaScores = given.daaScores.map(own)
-  const blueScores = given.blueScores.map(own)
+  const blocks = given.blocks.map(copyOf)
+  const daaScores = given.daaScores.map(copyOf)
+  const blueScores = given.blueScores.map(copyOf)
   return {
     batch: { blocks, daaScores, blueScores },
     transfer: [...blocks, ...daaScores, ...blueScores].map((bytes) => bytes.buffer),

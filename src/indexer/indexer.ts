@@ -60,6 +60,7 @@ export interface Indexer {
   knowEarlier(bytes: Uint8Array, bounds: EarlierBounds): Promise<string | undefined>
   /** Records what is missing beside the followed chain. */
   recordGap(gap: ChainGap): Promise<void>
+  /** The bytes of an answer, here and below, may be moved to another thread: they are gone with the call. */
   applyChain(startHash: string, bytes: Uint8Array, force: boolean): Promise<ChainApplied>
   /** `mempool` names whose it is: a node that was restarted has another one. */
   applyMempool(bytes: Uint8Array, mempool: string): Promise<MempoolApplied>

@@ -7,12 +7,13 @@
  *              merges, without what its inputs spend ─▶ the rest is whole again
  */
 import type { ExactJson } from '../kit/exact-json.ts'
-import { writeExact } from '../kit/exact-json.ts'
+import { parseExact, writeExact } from '../kit/exact-json.ts'
+import { elementsOf } from '../kit/json-slices.ts'
 
 /** Undefined: it could not be had. */
 type Ask = (method: string, params: Record<string, ExactJson>) => Promise<Asked>
 export type Asked =
-  | { readonly kind: 'value'; readonly value: ExactJson; readonly bytes: Uint8Array }
+  | { readonly kind: 'answer'; readonly bytes: Buffer }
   | { readonly kind: 'no_address' | 'failed' }
 
 interface Block {
@@ -34,7 +35,8 @@ interface PlainChain {
 export async function chainByBlock(ask: Ask, startHash: string): Promise<Uint8Array | undefined> {
   const read = async <T>(method: string, params: Record<string, ExactJson>): Promise<T | undefined> => {
     const asked = await ask(method, params)
-    return asked.kind === 'value' ? (asked.value as T) : undefined
+    const parsed = asked.kind === 'answer' ? parseExact(asked.bytes.toString('utf8')) : undefined
+    return parsed?.ok ? (parsed.value as T) : undefined
   }
   const blockOf = async (hash: string, includeTransactions: boolean) =>
     (await read<{ block: Block }>('getBlock', { hash, includeTransactions }))?.block
@@ -56,10 +58,7 @@ export async function chainByBlock(ask: Ask, startHash: string): Promise<Uint8Ar
     const params = { startHash, dataVerbosityLevel: 'Full', minConfirmationCount }
     const part = await ask('getVirtualChainFromBlockV2', params)
     if (part.kind === 'failed') return undefined
-    if (part.kind === 'value') {
-      const { addedChainBlockHashes } = part.value as unknown as PlainChain
-      if (addedChainBlockHashes.length > 0) return part.bytes
-    }
+    if (part.kind === 'answer' && (await hasBlocks(part.bytes))) return part.bytes
   }
   const [hash] = added
   const block = hash === undefined ? undefined : await blockOf(hash, false)
@@ -89,4 +88,10 @@ export async function chainByBlock(ask: Ask, startHash: string): Promise<Uint8Ar
     chainBlockAcceptedTransactions: [{ chainBlockHeader, acceptedTransactions }],
   }
   return Buffer.from(writeExact(answer as unknown as ExactJson))
+}
+
+/** The answer can be many megabytes: it is parsed where it is applied. */
+async function hasBlocks(answer: Uint8Array): Promise<boolean> {
+  for await (const _ of elementsOf(answer, 'addedChainBlockHashes')) return true
+  return false
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Upstreams } from '../upstreams/pool.ts'
+import { chainByBlock } from './chain-by-block.ts'
 import { createChainQueries } from './chain-queries.ts'
 
 /** A node with these headers, by hash; each block's parent is the next number down. */
@@ -38,4 +39,38 @@ test('a node whose scores stand still, or are none, is asked no further', { time
   }
   const { queries } = nodeWith(() => undefined)
   assert.equal(await queries.block('1', undefined), undefined)
+})
+
+test('a chain that cannot be given whole is taken up to where it can, as bytes that are not parsed', async () => {
+  const added = ['b1', 'b2', 'b3', 'b4']
+  // Not even valid JSON behind the hashes: who applies it reads the rest.
+  const part = Buffer.from('{"removedChainBlockHashes":[],"addedChainBlockHashes":["b1"],"chainBlock…')
+  const asked: unknown[] = []
+  const ask = (whole: Buffer) => async (method: string, params: object) => {
+    if (method === 'getVirtualChainFromBlockV2') {
+      asked.push((params as { minConfirmationCount: number }).minConfirmationCount)
+      return { kind: 'answer', bytes: whole } as const
+    }
+    const hash = (params as { hash?: string }).hash ?? ''
+    const verboseData = { mergeSetBluesHashes: [], mergeSetRedsHashes: [] }
+    const header = { blueScore: 10 + added.indexOf(hash), parentsByLevel: [['b0']] }
+    const answers: Record<string, unknown> = {
+      getVirtualChainFromBlock: {
+        removedChainBlockHashes: [],
+        addedChainBlockHashes: added,
+        acceptedTransactionIds: [],
+      },
+      getBlock: { block: { header, transactions: [], verboseData } },
+      getSinkBlueScore: { blueScore: 20 },
+    }
+    return { kind: 'answer', bytes: Buffer.from(JSON.stringify(answers[method])) } as const
+  }
+  assert.equal(await chainByBlock(ask(part), 'b0'), part)
+  assert.deepEqual(asked, [8])
+  // Nothing that deep: the first block alone.
+  const none = Buffer.from(
+    '{"removedChainBlockHashes":[],"addedChainBlockHashes":[],"chainBlockAcceptedTransactions":[]}',
+  )
+  const alone = JSON.parse(Buffer.from((await chainByBlock(ask(none), 'b0')) ?? []).toString())
+  assert.deepEqual(alone.addedChainBlockHashes, ['b1'])
 })

@@ -1,6 +1,5 @@
 /** Queries about the chain after a known block. Answers stay bytes, which the code that applies them parses. */
 import { scoreOf } from '../core/chain/score.ts'
-import { parseExact } from '../kit/exact-json.ts'
 import type { CallFailure } from '../upstreams/call-outcome.ts'
 import type { Upstreams } from '../upstreams/pool.ts'
 import { type Asked, chainByBlock } from './chain-by-block.ts'
@@ -97,8 +96,7 @@ export function createChainQueries(upstreams: Upstreams, signal: AbortSignal): C
     async (method: string, params: unknown): Promise<Asked> => {
       const answer = await upstreams.callRaw(method, params, options(node))
       if (!answer.ok) return { kind: isWithoutAddress(answer.failure) ? 'no_address' : 'failed' }
-      const read = parseExact(answer.bytes.toString('utf8'))
-      return read.ok ? { kind: 'value', value: read.value, bytes: answer.bytes } : { kind: 'failed' }
+      return { kind: 'answer', bytes: answer.bytes }
     }
 
   return {

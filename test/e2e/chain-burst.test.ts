@@ -49,6 +49,7 @@ test('reading, parsing and writing a burst keeps the main thread idle', async (t
   await upstreams.close()
   assert.ok(answer.ok)
   const { bytes } = answer
+  const size = bytes.length
   await worker.indexer.startAt(
     {
       hash: first.hash,
@@ -65,8 +66,9 @@ test('reading, parsing and writing a burst keeps the main thread idle', async (t
   const transactions = node.truth.chain().reduce((sum, block) => sum + block.accepted.length, 0)
   assert.equal(applied.checkpoint?.hash, node.truth.sink())
   assert.ok(transactions > 400, `${transactions} transactions`)
+  assert.equal(bytes.length, 0, 'the bytes were moved, not copied')
   assert.ok(mainMs < allMs / 50, `the main thread worked ${mainMs} of ${allMs} ms`)
   t.diagnostic(
-    `${transactions} transactions, ${bytes.length} bytes in ${Math.round(allMs)} ms of processor time; main thread ${mainMs.toFixed(1)} ms`,
+    `${transactions} transactions, ${size} bytes in ${Math.round(allMs)} ms of processor time; main thread ${mainMs.toFixed(1)} ms`,
   )
 })

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { watchTurns } from '../../../../test/fakes/loop-hold.ts'
+import { manualClock } from '../../../../test/fakes/manual-clock.ts'
+import type { NodeState } from '../../../upstreams/health.ts'
+import type { NodeStatus } from '../../../upstreams/pool.ts'
 import { createUtxoReader, MAX_UTXOS } from './read-utxos.ts'
 
 const entry = (n: number) =>
@@ -9,17 +12,20 @@ const answer = (count: number) =>
   Buffer.from(`{"entries":[${Array.from({ length: count }, (_, n) => entry(n)).join(',')}]}`)
 
 function readerOf(bytes: Buffer) {
-  const state = { calls: 0, tip: 'a' }
+  const state = { calls: 0, tip: 'a', node: 'healthy' as NodeState }
+  const clock = manualClock(0)
   const reader = createUtxoReader({
     upstreams: {
       callRaw: async () => {
         state.calls++
         return { ok: true, bytes, node: 'n', attempts: 1, inDoubt: false }
       },
+      nodes: () => [{ name: 'n', state: state.node } as NodeStatus],
     },
     index: {
       checkpoint: async () => ({ hash: state.tip, blueScore: 1, daaScore: 1, timeMs: 1 }),
     },
+    clock,
     waitMs: 1_000,
   })
   const count = async () => {
@@ -27,7 +33,7 @@ function readerOf(bytes: Buffer) {
     for await (const _ of reader.of('kaspatest:x')) found++
     return found
   }
-  return { state, reader, count }
+  return { state, clock, reader, count }
 }
 
 test('a node is asked once per block, also by callers at the same time; amounts keep their digits', async () => {
@@ -39,6 +45,20 @@ test('a node is asked once per block, also by callers at the same time; amounts 
   assert.equal(await count(), 10)
   assert.equal(state.calls, 2)
   for await (const { amount } of reader.of('kaspatest:x')) assert.equal(amount, 2n ** 64n - 1n)
+})
+
+test('an index that stands still and a node that lags keep no answer alive', async () => {
+  const { state, clock, count } = readerOf(answer(10))
+  await count()
+  clock.advance(999)
+  await count()
+  assert.equal(state.calls, 1)
+  clock.advance(1)
+  await count()
+  assert.equal(state.calls, 2)
+  state.node = 'lagging'
+  await count()
+  assert.equal(state.calls, 3)
 })
 
 test('as many outputs as are served do not hold the loop; more are refused with the reason', async () => {

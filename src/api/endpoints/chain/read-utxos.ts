@@ -1,8 +1,9 @@
 /**
  * The unspent outputs of an address, as a node has them. The node gives all of them at once: the answer stays bytes,
- * which are read one output at a time, and the bytes are reused until the chain has moved.
+ * which are read one output at a time, and the bytes are reused until the chain has moved, for a second at most.
  */
 import { ApiError } from '../../../core/errors.ts'
+import { type Clock, elapsedMs } from '../../../kit/clock.ts'
 import { parseExact } from '../../../kit/exact-json.ts'
 import { elementsOf } from '../../../kit/json-slices.ts'
 import { Lru } from '../../../kit/lru.ts'
@@ -32,20 +33,24 @@ const MAX_ANSWER_BYTES = 48 * 1024 * 1024
 const CACHED_BYTES = 16 * 1024 * 1024
 const MAX_CACHED_ANSWER_BYTES = 4 * 1024 * 1024
 const MAX_CACHED = 1_000
+/** An index that stands still says nothing about the node's chain. */
+const MAX_AGE_MS = 1_000
 
 interface Answer {
   readonly bytes: Buffer
   readonly node: string
   /** The last chain block when it was requested. */
   readonly at: string | undefined
+  readonly askedMs: number
 }
 
 export function createUtxoReader(deps: {
-  upstreams: Pick<Upstreams, 'callRaw'>
+  upstreams: Pick<Upstreams, 'callRaw' | 'nodes'>
   index: Pick<ChainStore, 'checkpoint'>
+  clock: Clock
   waitMs: number
 }): UtxoReader {
-  const { upstreams, index, waitMs } = deps
+  const { upstreams, index, clock, waitMs } = deps
   const cache = new Lru<string, Answer>({
     maxEntries: MAX_CACHED,
     maxWeight: CACHED_BYTES,
@@ -53,11 +58,18 @@ export function createUtxoReader(deps: {
   })
   const flights = createSingleflight<Answer>()
 
+  /** Not where its node was found to lag, or worse, since. */
+  function isFresh({ node, askedMs }: Answer): boolean {
+    if (elapsedMs(clock) - askedMs >= MAX_AGE_MS) return false
+    return upstreams.nodes().some(({ name, state }) => name === node && state === 'healthy')
+  }
+
   async function answerFor(address: string): Promise<Answer> {
     const at = (await index.checkpoint())?.hash
     const cached = cache.get(address)
-    if (cached !== undefined && at !== undefined && cached.at === at) return cached
+    if (cached !== undefined && at !== undefined && cached.at === at && isFresh(cached)) return cached
     return flights.run(`${at} ${address}`, async () => {
+      const askedMs = elapsedMs(clock)
       const outcome = await upstreams.callRaw(
         'getUtxosByAddresses',
         { addresses: [address] },
@@ -68,7 +80,7 @@ export function createUtxoReader(deps: {
       if (bytes.length > MAX_ANSWER_BYTES) throw tooMany()
       const isSmall = bytes.length <= MAX_CACHED_ANSWER_BYTES
       // The answer may be a window on a larger read from the socket, which must not be kept alive.
-      const answer = { bytes: isSmall ? Buffer.from(bytes) : bytes, node, at }
+      const answer = { bytes: isSmall ? Buffer.from(bytes) : bytes, node, at, askedMs }
       if (isSmall) cache.set(address, answer)
       else cache.delete(address)
       return answer
