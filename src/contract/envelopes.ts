@@ -15,10 +15,10 @@ export const ROW_SEPARATOR = ',\n'
 
 const JSON_HEAD = '{"data":['
 
+/** CSV has a renderer of its own, which takes its time (`csvPage`). */
 export function renderList(
   answer: ListAnswer,
-  format: Format,
-  columns: readonly string[],
+  format: Exclude<Format, 'csv'>,
 ): string | readonly (Buffer | string)[] {
   if (format === 'json' && answer.wrap !== undefined) {
     const { head, tail } = answer.wrap
@@ -30,26 +30,13 @@ export function renderList(
     const tail = `],"meta":${JSON.stringify(fields)}}`
     return typeof rows === 'string' ? `${JSON_HEAD}${rows}${tail}` : [JSON_HEAD, ...rows, tail]
   }
-  if (answer.count === 0) return format === 'csv' ? csvLine(columns) : ''
+  if (answer.count === 0) return ''
   const text = typeof answer.rows === 'string' ? answer.rows : answer.rows.join('')
-  if (format === 'ndjson') return `${text.replaceAll(ROW_SEPARATOR, '\n')}\n`
-  const rows = JSON.parse(`[${text}]`, keepDigits) as Record<string, unknown>[]
-  return (
-    csvLine(columns) + rows.map((row) => csvLine(columns.map((column) => csvField(row[column])))).join('')
-  )
+  return `${text.replaceAll(ROW_SEPARATOR, '\n')}\n`
 }
 
 export function csvLine(fields: readonly string[]): string {
   return `${fields.join(',')}\r\n`
-}
-
-const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown }
-
-/** Numbers keep the digits of the row: amounts can be above 2^53, or have more digits than a double. */
-function keepDigits(_name: string, value: unknown, context?: { source?: string }): unknown {
-  if (typeof value !== 'number') return value
-  const digits = context?.source ?? ''
-  return digits === '' || digits === String(value) ? value : rawJSON(digits)
 }
 
 /** RFC 4180. Null is an empty field, an empty text a quoted one; lists and objects are JSON. */

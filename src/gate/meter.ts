@@ -12,7 +12,7 @@ import type { Logger } from '../kit/log.ts'
 import { takeHeavySlots } from './heavy-slots.ts'
 import type { CachedPage, PageCache } from './page-cache.ts'
 import { askedRows, cappedRows, isFailure, priceOf, rowsOf } from './price.ts'
-import { matchesEtag, render } from './render.ts'
+import { matchesEtag, type Rendered, render } from './render.ts'
 import { contentReply, meterHeaders, replyOf, viewHeaders } from './reply.ts'
 import type { GateReply, HeaderList } from './request.ts'
 import { remainingOf, runTask, type ServedRequest, type Task } from './task.ts'
@@ -94,7 +94,7 @@ export class Meter<Services> {
     const { taken, ...left } =
       price === 0 ? { taken: true, ...before } : await allowances.take(accountId, plan, price)
     if (!taken) return this.#runCharged(task, left)
-    const rendered = render(answer, task.format, route.endpoint.returns)
+    const rendered = await render(answer, task.format, route.endpoint.returns)
     return contentReply(answer, rendered, viewHeaders(left, { price, charged: 0 }), false)
   }
 
@@ -137,9 +137,20 @@ export class Meter<Services> {
     rowLimit: number,
     reads: number,
   ): GateReply | Promise<GateReply> {
-    const { request, route, credential } = task
     const rendered =
-      this.#deps.pages.store(task, answer) ?? render(answer, task.format, route.endpoint.returns)
+      this.#deps.pages.store(task, answer) ?? render(answer, task.format, task.route.endpoint.returns)
+    return rendered instanceof Promise
+      ? rendered.then((page) => this.#settleRendered(task, answer, page, { rowLimit, reads }))
+      : this.#settleRendered(task, answer, rendered, { rowLimit, reads })
+  }
+
+  #settleRendered(
+    task: Task<Services>,
+    answer: EndpointAnswer,
+    rendered: Rendered,
+    { rowLimit, reads }: { rowLimit: number; reads: number },
+  ): GateReply | Promise<GateReply> {
+    const { request, route, credential } = task
     const unchanged = matchesEtag(request.headers['if-none-match'], rendered.etag)
     const credits = request.method === 'HEAD' || unchanged ? 0 : priceOf(task, answer)
     const reply = (charged = credits) =>

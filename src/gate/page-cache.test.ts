@@ -41,12 +41,12 @@ function pageOf(options: { sealed?: boolean } = {}): ListAnswer {
   }
 }
 
-test('a sealed page is stored at its second request, as bytes, for the same text, plan and accepted type only', () => {
+test('a sealed page is stored at its second request, as bytes, for the same text, plan and accepted type only', async () => {
   const pages = createPageCache<unknown>(1_000_000)
   const task = taskFor('symbol=BTC')
   assert.equal(pages.store(task, pageOf()), undefined)
   assert.equal(pages.find(task.request, task.credential), undefined)
-  const rendered = pages.store(task, pageOf())
+  const rendered = await pages.store(task, pageOf())
   const found = pages.find(task.request, task.credential)
   assert.equal(found?.rendered, rendered)
   assert.match(String(rendered?.body), /^\{"data":\[\{"n":"xxx/)

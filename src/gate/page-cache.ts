@@ -19,7 +19,7 @@ import type { Task } from './task.ts'
 export interface PageCache<Services> {
   find(request: GateRequest, credential: Credential): CachedPage<Services> | undefined
   /** Stores a page that was asked for before and returns it as it is sent; undefined where it is not stored. */
-  store(task: Task<Services>, answer: EndpointAnswer): Rendered | undefined
+  store(task: Task<Services>, answer: EndpointAnswer): Rendered | Promise<Rendered> | undefined
 }
 
 export interface CachedPage<Services> {
@@ -78,8 +78,10 @@ export function createPageCache<Services>(maxBytes: number): PageCache<Services>
         return undefined
       }
       const { isCurrent } = answer
+      const add = (rendered: Rendered) =>
+        addPage(name, { input, answer: { ...answer, rows: '' }, rendered, isCurrent })
       const rendered = renderStored(answer, format, route.endpoint.returns)
-      return addPage(name, { input, answer: { ...answer, rows: '' }, rendered, isCurrent })
+      return rendered instanceof Promise ? rendered.then(add) : add(rendered)
     },
   }
 }

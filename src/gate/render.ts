@@ -2,6 +2,7 @@ import type { EndpointAnswer, ListAnswer, Returns } from '../contract/endpoint.t
 import { CONTENT_TYPES, type Format, renderList } from '../contract/envelopes.ts'
 import { bufferPool } from '../kit/buffer-pool.ts'
 import { contentHash } from '../kit/content-hash.ts'
+import { type CsvPage, csvPage } from './csv-page.ts'
 import type { EncodedForms, LentBody } from './request.ts'
 
 /** The bytes of an answer. */
@@ -27,7 +28,12 @@ const MAX_BYTES_PER_UNIT = 3
 
 const renderedObjects = new WeakMap<object, Rendered>()
 
-export function render(answer: EndpointAnswer, format: Format, returns: Returns): Rendered {
+/** Only long pages of CSV are promises. */
+export function render(
+  answer: EndpointAnswer,
+  format: Format,
+  returns: Returns,
+): Rendered | Promise<Rendered> {
   if (answer.kind === 'list') return renderOnce(answer, format, returns)
   if (answer.kind === 'text') {
     return { body: answer.text, contentType: answer.contentType, etag: undefined, sealed: false }
@@ -54,12 +60,23 @@ function renderObject(value: object): Rendered {
 }
 
 /** A page for the page cache: bytes of its own. A short text leaves with its head in one write. */
-export function renderStored(answer: ListAnswer, format: Format, returns: Returns): Rendered {
-  return page(joined(renderList(answer, format, csvColumns(returns))), answer, format)
+export function renderStored(
+  answer: ListAnswer,
+  format: Format,
+  returns: Returns,
+): Rendered | Promise<Rendered> {
+  if (format !== 'csv') return page(joined(renderList(answer, format)), answer, format)
+  return whenMade(csvPage(answer.rows, csvColumns(returns)), ({ body, hash }) =>
+    taggedPage(joined(body), hash, answer, format),
+  )
 }
 
-function renderOnce(answer: ListAnswer, format: Format, returns: Returns): Rendered {
-  const whole = renderList(answer, format, csvColumns(returns))
+function renderOnce(answer: ListAnswer, format: Format, returns: Returns): Rendered | Promise<Rendered> {
+  if (format === 'csv')
+    return whenMade(csvPage(answer.rows, csvColumns(returns)), ({ body, hash }) =>
+      taggedPage(body, hash, answer, format),
+    )
+  const whole = renderList(answer, format)
   if (typeof whole === 'string') return page(whole, answer, format)
   const lent = lentCopy(whole)
   return lent === undefined
@@ -67,8 +84,19 @@ function renderOnce(answer: ListAnswer, format: Format, returns: Returns): Rende
     : { ...page(lent.body, answer, format), lent }
 }
 
-function page(body: Rendered['body'], { sealed }: ListAnswer, format: Format): Rendered {
-  return { body, contentType: CONTENT_TYPES[format], etag: etagOf(body), sealed }
+function whenMade(
+  made: CsvPage | Promise<CsvPage>,
+  use: (page: CsvPage) => Rendered,
+): Rendered | Promise<Rendered> {
+  return made instanceof Promise ? made.then(use) : use(made)
+}
+
+function page(body: Rendered['body'], answer: ListAnswer, format: Format): Rendered {
+  return taggedPage(body, contentHash(body), answer, format)
+}
+
+function taggedPage(body: Rendered['body'], hash: string, { sealed }: ListAnswer, format: Format): Rendered {
+  return { body, contentType: CONTENT_TYPES[format], etag: `"${hash}"`, sealed }
 }
 
 function csvColumns(returns: Returns): string[] {
@@ -107,7 +135,7 @@ function asBuffers(parts: readonly (Buffer | string)[]): Buffer[] {
   return parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part))
 }
 
-const etagOf = (body: string | Buffer | readonly Buffer[]): string => `"${contentHash(body)}"`
+const etagOf = (body: string): string => `"${contentHash(body)}"`
 
 /** Each content encoding of a page has a strong tag of its own; any of them matches. */
 export function matchesEtag(header: string | undefined, etag: string | undefined): boolean {

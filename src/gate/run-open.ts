@@ -40,6 +40,6 @@ export async function runOpen<Services>(
       throw new Error('an open endpoint has no counters')
     },
   })
-  const rendered = render(answer, 'json', endpoint.returns)
+  const rendered = await render(answer, 'json', endpoint.returns)
   return contentReply(answer, rendered, [], matchesEtag(request.headers['if-none-match'], rendered.etag))
 }

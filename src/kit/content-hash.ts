@@ -20,14 +20,30 @@ export function contentHash(content: string | Buffer | readonly Buffer[]): strin
 }
 
 function hashOfParts(parts: readonly Buffer[]): string {
-  return hex((seed) => {
-    const hash: XXHash<bigint> = create64(seed)
-    for (const part of parts)
-      for (let from = 0; from < part.length; from += MAX_PIECE_BYTES)
-        hash.update(part.subarray(from, from + MAX_PIECE_BYTES))
-    return hash.digest()
-  })
+  const hasher = contentHasher()
+  for (const part of parts) hasher.update(part)
+  return hasher.digest()
+}
+
+/** The same hash of content that comes part by part. */
+export interface ContentHasher {
+  update(part: Buffer): void
+  digest(): string
+}
+
+export function contentHasher(): ContentHasher {
+  const hashes = SEEDS.map((seed): XXHash<bigint> => create64(seed))
+  return {
+    update(part) {
+      for (const hash of hashes)
+        for (let from = 0; from < part.length; from += MAX_PIECE_BYTES)
+          hash.update(part.subarray(from, from + MAX_PIECE_BYTES))
+    },
+    digest: () => hashes.map((hash) => hexOf(hash.digest())).join(''),
+  }
 }
 
 const hex = (hashWith: (seed: bigint) => bigint): string =>
-  SEEDS.map((seed) => hashWith(seed).toString(16).padStart(16, '0')).join('')
+  SEEDS.map((seed) => hexOf(hashWith(seed))).join('')
+
+const hexOf = (half: bigint): string => half.toString(16).padStart(16, '0')

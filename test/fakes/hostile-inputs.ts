@@ -139,6 +139,10 @@ export function hostileInputs(seed: number, network: string): Record<string, Hos
       'If-None-Match': '"x",'.repeat(1_000),
       'Accept-Encoding': 'gzip;q=0,'.repeat(200),
     }),
+    'the deepest books as CSV': {
+      kind: 'request',
+      path: '/v1/predmkt_a/orderbook?symbol=BTC&market_type=5m&depth=50&limit=500&format=csv',
+    },
     'a path of many parts': get(`/${'v1/'.repeat(2_000)}`),
     'sign-in with strange members': post('/dashboard/api/sign-in', strange(60_000)),
     'subscribe with unknown kinds': message(`{"op":"subscribe","kinds":[${unknownKinds}"x"]}`),

@@ -4,8 +4,12 @@
  */
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
+import { fillDeepBooks } from './deep-books.ts'
 import { hostileInputs } from './hostile-inputs.ts'
 import { startTestService } from './service.ts'
+import { storesIn } from './stores.ts'
+
+const DEEP_BOOKS = 500
 
 export interface Hold {
   readonly name: string
@@ -21,6 +25,9 @@ export async function measureHolds(seed: number, rounds: number, enoughMs = 0): 
     env: { TAPELINE_ALLOW_PRIVATE_WEBHOOKS: 'on', TAPELINE_BODY_LIMIT: '2097152' },
   })
   const key = await service.key()
+  const store = await storesIn(service.folder).environment('test')
+  await fillDeepBooks(store, DEEP_BOOKS, Date.now())
+  await store.close()
   const network = 'testnet-10'
   const inputs = hostileInputs(seed, network)
   const client = new Worker(new URL('./hostile-client.ts', import.meta.url), {
