@@ -5,6 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { INTERVAL_MS, type Interval } from '../../src/core/interval.ts'
 import { ask } from '../fakes/client.ts'
 import { startTestService, type TestService } from '../fakes/service.ts'
 import { type Recording, startRecording, startWorld, type World } from '../ingest/recording.ts'
@@ -77,6 +78,7 @@ const noticedMs: Record<string, number> = {}
 const during = new Map<Fed, Gap[]>()
 const later = new Map<Fed, Gap[]>()
 let askedToMs = 0
+let askedAtMs = 0
 
 const iso = (timeMs: number) => new Date(timeMs).toISOString()
 
@@ -124,6 +126,7 @@ before(async () => {
   const noticing = notice()
   await clock.runUntil(mutedMs + MUTED_FOR_MS - 6 * SECOND_MS)
   askedToMs = mutedMs + MUTED_FOR_MS - 12 * SECOND_MS
+  askedAtMs = clock.now()
   for (const fed of FED) during.set(fed, await gapsOf(fed, mutedMs - 10 * SECOND_MS, askedToMs))
   await clock.during(noticing)
   const minuteEndMs = Math.ceil((mutedMs + MUTED_FOR_MS) / MINUTE_MS) * MINUTE_MS
@@ -145,6 +148,18 @@ function assertBegins(gap: Gap, fed: Fed): void {
   assert.ok(offMs <= SLACK_MS && offMs >= -fed.everyMs - SLACK_MS, `${nameOf(fed)} begins ${offMs} ms off`)
 }
 
+/** The end of the time that a page covers while it lasts. */
+function endOf({ path }: Fed): number {
+  // The end of a range of snapshots is part of it.
+  if (path.startsWith('snapshots')) return askedToMs + 1
+  const interval = /^(?:candles|flow)\?interval=(.+)/.exec(path)?.[1] as Interval | undefined
+  if (interval === undefined) return askedToMs
+  // The last candle of the range is served whole; only what has passed of it can be observed.
+  const lengthMs = INTERVAL_MS[interval]
+  const candleEndMs = Math.ceil(askedToMs / lengthMs) * lengthMs
+  return candleEndMs - lengthMs < mutedMs - 10 * SECOND_MS ? askedToMs : Math.min(candleEndMs, askedAtMs)
+}
+
 test('a muted symbol is noticed within two of its expected intervals', () => {
   for (const source of ['cexa', 'cexa_futures', 'perpdex']) {
     const afterMs = (noticedMs[source] ?? Number.POSITIVE_INFINITY) - mutedMs
@@ -155,8 +170,7 @@ test('a muted symbol is noticed within two of its expected intervals', () => {
 test('while it lasts every endpoint it feeds names the stretch, the source and the reason', () => {
   for (const fed of FED) {
     const gaps = during.get(fed) ?? []
-    // The end of a range of snapshots is part of it.
-    const endMs = fed.path.startsWith('snapshots') ? askedToMs + 1 : askedToMs
+    const endMs = endOf(fed)
     const [gap] = gaps
     assert.ok(gap !== undefined && gaps.length === 1, `${nameOf(fed)}: ${JSON.stringify(gaps)}`)
     assert.deepEqual([gap.source, gap.reason, gap.to], [fed.source, 'not_observed', iso(endMs)], nameOf(fed))

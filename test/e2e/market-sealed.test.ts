@@ -30,10 +30,12 @@ const isSealed = (answer: Answer) =>
 const isOpen = (answer: Answer) => answer.headers.get('cache-control') === 'private, no-cache'
 const hashOf = (answer: Answer) => createHash('sha256').update(answer.text).digest('hex')
 
+const TODAY = Math.floor(FINAL / DAY) * DAY
 const RANGE = `start=${iso(FINAL - 2 * DAY)}&end=${iso(FINAL)}`
 const QUERIES = [
   `/v1/candles?symbol=BTC&source=cexa&${RANGE}&limit=10`,
-  `/v1/candles?symbol=BTC&source=cexa_spot&interval=24h&${RANGE}&limit=1&order=desc`,
+  // A day's candle is final when the day is over.
+  `/v1/candles?symbol=BTC&source=cexa_spot&interval=24h&start=${iso(TODAY - 2 * DAY)}&end=${iso(TODAY)}&limit=1&order=desc`,
   `/v1/candles?symbol=BTC&interval=5m&start=${iso(FINAL - HOUR)}&end=${iso(FINAL)}&limit=7`,
   `/v1/trades?symbol=BTC&start=${iso(FINAL - 5 * MINUTE)}&end=${iso(FINAL)}&limit=40&order=desc`,
   `/v1/flow?symbol=BTC&interval=1h&${RANGE}&limit=20`,

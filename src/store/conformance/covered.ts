@@ -99,4 +99,28 @@ export function coveredSuite(engine: Engine): void {
         { source: 'cexa', from: START + MINUTE, to: START + 2 * MINUTE, reason: 'not_observed' },
       ])
     }))
+
+  test(`${engine.name}: a candle that begins before the end of the range is covered up to its own end`, () =>
+    withStore(engine, async (store) => {
+      const gapAt = { from: START + 3 * MINUTE + 40_000, to: START + 3 * MINUTE + 50_000 }
+      await store.write({
+        rows: [{ feed, rows: Array.from({ length: 10 }, (_, i) => candle(i)) }],
+        coverage: [
+          observed(feed, START, gapAt.from),
+          gap(feed, gapAt.from, gapAt.to, 'venue_down'),
+          observed(feed, gapAt.to, END),
+        ],
+        finalize: [{ feed, before: END }],
+      })
+      const within = { ...query, range: { from: START, to: START + 3 * MINUTE + 20_000 }, limit: 100 }
+      for (const order of ['asc', 'desc'] as const) {
+        const { page, covered, coverage } = await store.coveredPage({ ...within, order })
+        assert.equal(page.count, 4)
+        assert.deepEqual(covered, { from: START, to: START + 4 * MINUTE })
+        assert.deepEqual(coverage.gaps, [{ source: 'cexa', ...gapAt, reason: 'venue_down' }])
+      }
+      const between = { from: START + 3 * MINUTE + 10_000, to: START + 3 * MINUTE + 20_000 }
+      const empty = await store.coveredPage({ ...within, range: between })
+      assert.deepEqual([empty.page.count, empty.covered, empty.coverage.complete], [0, between, true])
+    }))
 }

@@ -8,17 +8,31 @@ import { endOf } from './arms.ts'
 export function pageSpan(query: SeriesQuery, page: Pick<Page, 'hasMore' | 'lastTs'>): Span {
   const begin = query.position?.ts
   const lastTs = page.hasMore ? page.lastTs : undefined
-  const rangeEnd = endOf(query.range)
+  const rangeEnd = rangeEndOf(query)
   const upTo = (ts: number) => Math.min(rangeEnd, rowEnd(query, ts))
   return query.order === 'asc'
     ? { from: begin ?? query.range.from, to: lastTs === undefined ? rangeEnd : upTo(lastTs) }
     : { from: lastTs ?? query.range.from, to: begin === undefined ? rangeEnd : upTo(begin) }
 }
 
+/** A candle that begins inside of the range is in the page as a whole: all of its time counts. */
+function rangeEndOf(query: SeriesQuery): number {
+  const end = endOf(query.range)
+  const lengthMs = candleMs(query)
+  if (lengthMs === undefined) return end
+  const candleEnd = Math.ceil(end / lengthMs) * lengthMs
+  return candleEnd - lengthMs < query.range.from ? end : candleEnd
+}
+
 /** The end of the time that a row covers: its candle, its sampling step, or its instant. */
-export function rowEnd({ feeds, stepMs }: SeriesQuery, ts: number): number {
+export function rowEnd(query: SeriesQuery, ts: number): number {
+  const { stepMs } = query
   if (stepMs !== undefined) return Math.ceil(ts / stepMs) * stepMs + 1
-  const [feed] = feeds
+  return ts + (candleMs(query) ?? 1)
+}
+
+/** The length of the candles of the query; flow has candles too. */
+function candleMs({ feeds: [feed] }: SeriesQuery): number | undefined {
   const isCandle = feed?.dataset === 'candles' || feed?.dataset === 'flow'
-  return ts + (isCandle && feed.interval !== '' ? INTERVAL_MS[feed.interval] : 1)
+  return isCandle && feed.interval !== '' ? INTERVAL_MS[feed.interval] : undefined
 }

@@ -5,7 +5,6 @@
 import type { Feed } from '../../core/feed.ts'
 import type { Coverage, Span } from '../coverage.ts'
 import type { EnvironmentStore } from '../environment.ts'
-import { endOf } from '../order/arms.ts'
 import { pageSpan, rowEnd } from '../order/page-span.ts'
 import type { AtQuery, Finality, Page, SeriesQuery } from '../series.ts'
 import { type CoverageColumns, feedsFor, ReadFeeds, readCoverage } from './coverage-read.ts'
@@ -131,7 +130,7 @@ export function coveredReads(parts: {
 
   return {
     async coveredPage(query) {
-      const { feeds, coverageTo, order, range } = query
+      const { feeds, coverageTo, order } = query
       await lookup.findMissing(database, feeds)
       const note = lookup.beginRead()
       const { page, read, finish } = await (async () => {
@@ -151,7 +150,7 @@ export function coveredReads(parts: {
           async (tx) => {
             const unfinished = await reader.composedPage(tx, query)
             const { from, to } = pageSpan(query, unfinished)
-            const read = await coverageIn(tx, idsOf(feeds), from, Math.min(to, coverageTo, endOf(range)))
+            const read = await coverageIn(tx, idsOf(feeds), from, Math.min(to, coverageTo))
             return { page: unfinished, read, finish: unfinished.finish }
           },
         )
