@@ -1,5 +1,5 @@
 import { formatTime } from '../../../core/time.ts'
-import type { Coverage, GapReason, Span } from '../../../store/coverage.ts'
+import type { Coverage, Gap, GapReason, Span } from '../../../store/coverage.ts'
 
 /** `meta.coverage` of a page. */
 export interface CoverageMeta {
@@ -14,10 +14,24 @@ export const WRITE_DELAY_MS = 15_000
 
 export const NO_COVERAGE: CoverageMeta = { from: null, to: null, complete: true, gaps: [] }
 
-/** `meta.coverage` of the part of `covered` that is in the past. */
-export function coverageMeta(coverage: Coverage, covered: Span, nowMs: number): CoverageMeta {
-  const toMs = Math.max(covered.from, Math.min(covered.to, nowMs))
-  const gaps = coverage.gaps.filter((gap) => !isNotYetWritten(gap, toMs, nowMs))
+/**
+ * `meta.coverage` of the part of `covered` that is in the past. The newest rows may not be written yet: a gap of some
+ * seconds up to now is left out, and the page then covers the time before it. Not so where the gap begins before an
+ * end that was asked for: who continues from that end would miss the rows.
+ */
+export function coverageMeta(
+  coverage: Coverage,
+  covered: Span,
+  { nowMs, endMs }: { nowMs: number; endMs: number | undefined },
+): CoverageMeta {
+  const pastMs = Math.max(covered.from, Math.min(covered.to, nowMs))
+  const isOpen = (gap: Gap) =>
+    gap.reason === 'not_observed' &&
+    gap.to === nowMs &&
+    nowMs - gap.from <= WRITE_DELAY_MS &&
+    (endMs === undefined || endMs > nowMs || gap.from >= endMs)
+  const toMs = Math.min(pastMs, ...coverage.gaps.filter(isOpen).map((gap) => gap.from))
+  const gaps = coverage.gaps.filter((gap) => gap.from < toMs)
   return {
     from: formatTime(covered.from),
     to: formatTime(toMs),
@@ -25,12 +39,8 @@ export function coverageMeta(coverage: Coverage, covered: Span, nowMs: number): 
     gaps: gaps.map(({ source, from, to, reason }) => ({
       source,
       from: formatTime(from),
-      to: formatTime(to),
+      to: formatTime(Math.min(to, toMs)),
       reason,
     })),
   }
-}
-
-function isNotYetWritten(gap: Coverage['gaps'][number], toMs: number, nowMs: number): boolean {
-  return gap.reason === 'not_observed' && gap.to === toMs && nowMs - gap.from <= WRITE_DELAY_MS
 }

@@ -70,7 +70,8 @@ export async function listRows(context: ListContext, request: RowsRequest): Prom
     ...(request.books ? { books: request.books } : {}),
   })
   const { page, finality, covered } = read
-  const coverage = coverageMeta(read.coverage, covered, context.nowMs)
+  const endMs = walk.endMs === undefined ? undefined : asked.toMs
+  const coverage = coverageMeta(read.coverage, covered, { nowMs: context.nowMs, endMs })
   const finalBefore = Math.min(...finality.map((feed) => feed.before))
   const capped = page.hasMore && typeof limit === 'number' && context.rowLimit < limit
   const sealed =

@@ -139,7 +139,10 @@ export const snapshotsAt = endpoint({
       next_cursor: null,
       ...NOT_CLAMPED,
       ignored: context.ignored,
-      coverage: coverageMeta(found.coverage, found.covered, nowMs),
+      coverage: coverageMeta(found.coverage, found.covered, {
+        nowMs,
+        endMs: input.time === undefined ? undefined : instant + 1,
+      }),
       reason: found.reason,
     }
     return {
