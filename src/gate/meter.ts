@@ -102,7 +102,9 @@ export class Meter<Services> {
   async preview(task: Task<Services>): Promise<GateReply> {
     const { credential, route } = task
     const served = this.#affordableRows(task, false)
-    const asked = Math.min(askedRows(task.input), MAX_PREVIEW_ROWS)
+    // One more than the plan allows shows that the page would be cut.
+    const most = Math.min(credential.plan.maxRowsPerRequest + 1, MAX_PREVIEW_ROWS)
+    const asked = Math.min(askedRows(task.input), most)
     const found = await runTask(task, { rowLimit: asked, dryRun: true, heavySlots: 0 })
     const answer = found.kind === 'list' ? { ...found, count: Math.min(found.count, served) } : found
     this.#deps.ledger.count(credential, route.name, 'free')

@@ -142,6 +142,7 @@ test('dry_run returns rows and price, and charges nothing', async () => {
     rows_affordable: 316,
     would_be_capped: true,
   })
+  assert.equal(services.rowLimit, 101, 'no more is counted than it takes to see that the page would be cut')
   assert.equal(answer.headers.get('x-credits-charged'), '0')
   assert.equal(answer.headers.get('x-credits-remaining'), '1000')
   const real = await get('/v1/list?symbol=BTC&limit=200&dry_run=false', key)

@@ -29,6 +29,8 @@ export interface TestServices {
   wait: () => Promise<void>
   /** How the page of the list is. */
   sealed: boolean
+  /** Of the last call of a list. */
+  rowLimit?: number
 }
 
 export function testServices(): TestServices {
@@ -72,6 +74,7 @@ const list = endpoint({
   returns: { kind: 'list', name: 'TestRow', row: Row },
   aliases: [at('GET /v1/perpdex/list', { source: 'perpdex' }), at('GET /v1/full/list', { full: true })],
   run: ({ rowLimit, services, range, ignored, input, dryRun }): ListAnswer => {
+    services.rowLimit = rowLimit
     const count = Math.min(rowLimit, services.rows)
     const hasMore = services.rows > count
     return {
