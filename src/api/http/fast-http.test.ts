@@ -227,6 +227,21 @@ test('closing ends idle connections at once and busy ones with their answer', as
   assert.doesNotMatch(busy.text(), /keep-alive/i)
 })
 
+test('after closing nothing more is carried out on a connection that has ended', async (t) => {
+  const { port, fastHttp, log } = await start(t, { '/now': plain, '/later': later(50) })
+  const idle = open(port)
+  idle.socket.write(get('/now?1'))
+  await until('the answer', () => answersIn(idle.text()) === 1)
+  const busy = open(port)
+  busy.socket.write(get('/later') + get('/now?2'))
+  await until('the request', () => log.length === 2)
+  fastHttp.close()
+  idle.socket.write(get('/now?3'))
+  await Promise.all([idle.closed, busy.closed])
+  assert.deepEqual(log, ['fast GET /now?1', 'fast GET /later'])
+  assert.equal(answersIn(busy.text()), 1)
+})
+
 test('a caller that leaves is noticed', async (t) => {
   let gone: (() => boolean) | undefined
   const { port } = await start(t, {

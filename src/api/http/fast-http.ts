@@ -65,7 +65,11 @@ export function openFastHttp(server: Server | SecureServer, options: FastHttpOpt
     function take(arrived: Buffer): void {
       isTurning = true
       let rest: Buffer | undefined
-      for (let bytes: Buffer | undefined = arrived; bytes !== undefined && !isBusy; ) {
+      // What follows the last answer of a connection that closes is dropped: nobody would get its answer.
+      for (
+        let bytes: Buffer | undefined = arrived;
+        bytes !== undefined && !isBusy && !socket.writableEnded;
+      ) {
         const head = readHead(bytes)
         const handler = head && options.find(head.method, splitTarget(head.target).path, head.bodyBytes)
         const whole = head === undefined ? 0 : head.headBytes + head.bodyBytes
