@@ -372,6 +372,14 @@ test('trades and open interest take an identifier in place of the symbol', async
   assertError(await service.get(`/v1/open-interest?symbol=${TICKER}&source=perpdex`), 404, 'market_not_found')
   assertError(await service.get(`/v1/trades?symbol=${TICKER}&source=predmkt_a`), 404, 'market_not_found')
   assertError(await service.get(`/v1/candles?symbol=BTC&market_id=BTC`), 404, 'market_not_found')
+  const twice = await service.get(`/v1/trades?symbol=${SLUG}&market_id=${CONDITION}&limit=1`)
+  assert.equal(twice.status, 200)
+  for (const other of [TICKER, 'btc-updown-15m-1781091900'])
+    assertError(
+      await service.get(`/v1/trades?symbol=${other}&market_id=${CONDITION}`),
+      404,
+      'market_not_found',
+    )
 })
 
 test('parameters without a meaning for the source are ignored and listed', async () => {

@@ -63,16 +63,28 @@ export function findSubject(
   const source = input.source === undefined ? undefined : resolveSource(input.source)
   const marketId = ignored.includes('market_id') ? undefined : input.market_id
   const token = ignored.includes('token_id') ? undefined : input.token_id
-  const named = symbol === undefined ? { identifier: input.symbol, param: 'symbol' } : undefined
-  const market = marketId !== undefined ? { identifier: marketId, param: 'market_id' } : named
-  if (market === undefined && token === undefined) {
-    return { symbol: symbol as AssetSymbol, source, instruments: undefined }
-  }
-  return findMarket(services.market.store, market?.identifier ?? token ?? '', {
-    param: market?.param ?? 'token_id',
-    sources: source === undefined ? among : [source],
-    symbol,
-  }).then(({ market: found }) => subjectOf(found, token))
+  const named: [param: string, identifier: string][] = []
+  if (symbol === undefined) named.push(['symbol', input.symbol])
+  if (marketId !== undefined) named.push(['market_id', marketId])
+  if (named.length === 0 && token !== undefined) named.push(['token_id', token])
+  if (named.length === 0) return { symbol: symbol as AssetSymbol, source, instruments: undefined }
+  const sources = source === undefined ? among : [source]
+  const find = ([param, identifier]: [string, string]) =>
+    findMarket(services.market.store, identifier, { param, sources, symbol })
+  return Promise.all(named.map(find)).then((found) => subjectOf(sameMarket(found), token))
+}
+
+/** The market that each name of the request means. */
+function sameMarket(found: readonly FoundMarket[]): MarketRow {
+  const [first, second] = found.map(({ market }) => market)
+  if (first === undefined) throw new Error('a request names a market')
+  const isOther =
+    second !== undefined && (second.source !== first.source || second.market_id !== first.market_id)
+  if (isOther)
+    throw new ApiError('market_not_found', 'symbol and market_id are two different markets.', {
+      param: 'market_id',
+    })
+  return first
 }
 
 function subjectOf(found: MarketRow, token: string | undefined): Subject {
