@@ -193,6 +193,13 @@ export interface SubscriptionPageQuery {
   readonly maxChars: number
 }
 
+/** What a subscription has to have before a change. */
+export type OnlyIf = Partial<Pick<SubscriptionRecord, 'secret'>>
+
+/** Pending jobs of a deleted subscription are deleted in steps of so many rows, and at most so many steps at once. */
+export const DELETE_ROWS = 5_000
+export const MAX_DELETE_STEPS = 20
+
 export interface JobsStore {
   /** One with this id that was there before is left as it is. Undefined when the account has that many already. */
   createSubscription(
@@ -211,8 +218,13 @@ export interface JobsStore {
     limit: number
     after?: SubscriptionPlace
   }): Promise<SubscriptionPlace[]>
-  updateSubscription(id: string, patch: SubscriptionPatch): Promise<SubscriptionRecord | undefined>
-  /** With everything that waits for it. */
+  /** Undefined where there is none, or where it is not as `onlyIf` says: then nothing was changed. */
+  updateSubscription(
+    id: string,
+    patch: SubscriptionPatch,
+    onlyIf?: OnlyIf,
+  ): Promise<SubscriptionRecord | undefined>
+  /** With what waits for it, in steps; the rest of very much, and its history, are deleted by `prune`. */
   deleteSubscription(id: string): Promise<boolean>
   /** Grows whenever a subscription is created, changed by its owner, disabled or deleted. */
   subscriptionsVersion(): Promise<number>
@@ -249,7 +261,7 @@ export interface JobsStore {
   eventText(event: { readonly seq: number; readonly eventId: string }): Promise<EventText | undefined>
   /** A pending delivery becomes due now; false when it is not pending any more. */
   retryNow(subscriptionId: string, deliveryId: string): Promise<boolean>
-  /** Deletes some of the history, and of what waits for subscriptions that are switched off, that is older. */
+  /** Deletes some of the history that is older, and of what deleted subscriptions have left. What waits for longer fails. */
   prune(maxAgeMs: number): Promise<number>
 
   probe(): Promise<void>

@@ -172,18 +172,55 @@ for (const engine of ENGINES) {
       assert.ok((await store.subscriptionsVersion()) > before)
     }))
 
-  test(`${engine.name}: pending jobs of a disabled subscription fail after the retention time, and are listed as failed`, () =>
-    withJobs(engine, async (store, _, clock) => {
+  test(`${engine.name}: pending jobs fail after the retention time, but not under way, and are listed as failed`, () =>
+    withJobs(engine, async (store, claimAt, clock) => {
       await store.createSubscription(subscription('wh_a'), 1)
       await startAt(store, 'log', 0)
       await plan(store, 0, [1])
-      clock.set(10_000)
+      await claimAt(10_000)
       assert.equal(await store.prune(5_000), 0)
-      await store.updateSubscription('wh_a', { active: false })
+      clock.set(36_000)
+      assert.equal(await store.prune(35_000), 0)
       await store.prune(5_000)
       const [row] = await store.deliveries({ subscriptionId: 'wh_a', limit: 1 })
       assert.equal(row?.state, 'failed')
       assert.equal(row?.lastError, 'not delivered in time')
+      assert.equal((await store.pending()).count, 0)
+    }))
+
+  test(`${engine.name}: what a deleted subscription has left is pruned, and nothing of the others`, () =>
+    withJobs(engine, async (store, claimAt) => {
+      for (const id of ['wh_a', 'wh_b', 'wh_c']) await store.createSubscription(subscription(id), 10)
+      await startAt(store, 'log', 0)
+      await plan(store, 0, [1, 2])
+      const attempt = { atMs: 2_000, status: 204, error: null, durationMs: 5, ...HEADS }
+      const [job] = await claimAt(2_000)
+      assert.ok(job)
+      await store.settle([{ kind: 'delivered', job, ...attempt }], [])
+      const add = (subscriptionId: string) =>
+        store.enqueue({ events: [event(2)], jobs: [{ subscriptionId, seq: 2 }] })
+      await add('wh_b')
+      await store.deleteSubscription('wh_a')
+      // Written by somebody who did not know yet.
+      await add('wh_a')
+      assert.equal((await store.pending()).count, 2)
+      assert.ok((await store.prune(60_000)) > 0)
+      assert.equal(await store.prune(60_000), 0)
+      assert.deepEqual(await store.deliveries({ subscriptionId: 'wh_a', limit: 10 }), [])
+      assert.equal((await store.deliveries({ subscriptionId: 'wh_b', limit: 10 })).length, 1)
+      assert.equal((await store.pending()).count, 1)
+    }))
+
+  test(`${engine.name}: a change that needs a secret is made only while the subscription has it`, () =>
+    withJobs(engine, async (store) => {
+      await store.createSubscription(subscription('wh_a'), 10)
+      const change = (secret: string, before: string) =>
+        store.updateSubscription('wh_a', { secret, previousSecret: before }, { secret: before })
+      const both = await Promise.all([change('one', 'sealed'), change('two', 'sealed')])
+      assert.equal(both.filter((changed) => changed !== undefined).length, 1)
+      const found = await store.getSubscription('wh_a')
+      assert.equal(found?.previousSecret, 'sealed')
+      assert.equal((await change('three', found?.secret ?? ''))?.secret, 'three')
     }))
 
   test(`${engine.name}: when two logs give the same number to two events, each job keeps the text it was planned with`, () =>

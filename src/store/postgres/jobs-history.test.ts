@@ -31,6 +31,8 @@ test('the history of an older release is kept, and months that have expired are 
   await before.close()
   const jobs = openPostgresJobs({ address, environment: 'test', clock })
   const after = open(JOBS_MIGRATIONS)
+  const owned = { accountId: 'a', keyId: 'k', url: 'https://example.com/', secret: 's', createdAtMs: 1 }
+  await jobs.createSubscription({ ...owned, id: 'wh_a', kinds: [], addresses: [], batch: false }, 1)
   const parts = async () =>
     (
       await postgresRows(

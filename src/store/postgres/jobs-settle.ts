@@ -3,7 +3,7 @@ import { jobOf, type OutcomeRow, outcomeRow } from '../jobs/job-rows.ts'
 import type { JobsStore } from '../jobs.ts'
 import { type Database, type Queries, statement } from './database.ts'
 import { historyMonths } from './jobs-history.ts'
-import { lockForHealth, noteHealth } from './jobs-subscriptions.ts'
+import { deleteJobs, lockForHealth, noteHealth } from './jobs-subscriptions.ts'
 import { storable } from './texts.ts'
 
 /**
@@ -86,12 +86,33 @@ const PRUNE_HISTORY = statement(
      SELECT subscription_id, number FROM job_history WHERE last_attempt_at < now_ms() - $1::bigint
      ORDER BY last_attempt_at LIMIT ${PRUNE_ROWS} FOR UPDATE SKIP LOCKED)`,
 )
+/** One step per subscription that a table has rows of, however many each has; only those that are deleted. */
+const deletedIn = (table: string) =>
+  `WITH RECURSIVE s (id) AS (
+     (SELECT subscription_id FROM ${table} ORDER BY subscription_id LIMIT 1)
+     UNION ALL
+     SELECT (SELECT subscription_id FROM ${table} WHERE subscription_id > s.id ORDER BY subscription_id LIMIT 1)
+     FROM s WHERE s.id IS NOT NULL),
+   deleted AS (
+     SELECT id FROM s WHERE id IS NOT NULL AND NOT EXISTS (SELECT FROM subscriptions WHERE subscriptions.id = s.id))`
+const PRUNE_DELETED = statement(
+  'job_prune_deleted',
+  `DELETE FROM job_history WHERE (subscription_id, number) IN (
+     ${deletedIn('job_history')}
+     SELECT d.id, h.number FROM deleted d CROSS JOIN LATERAL (
+       SELECT number FROM job_history WHERE subscription_id = d.id ORDER BY number LIMIT ${PRUNE_ROWS}) h
+     LIMIT ${PRUNE_ROWS})`,
+)
+const DELETED_WITH_JOBS = statement(
+  'job_deleted_subscription',
+  `${deletedIn('jobs')} SELECT id FROM deleted LIMIT 1`,
+)
+/** Numbers rise with time, so the oldest are first, and the work is bounded. What is not due may be under way. */
 const STALE = statement(
   'job_stale',
-  `SELECT j.number, now_ms() - $1::bigint AS "beforeMs" FROM jobs j
-   LEFT JOIN subscriptions s ON s.id = j.subscription_id
-   WHERE j.created_at < now_ms() - $1::bigint AND (s.id IS NULL OR NOT s.active)
-   ORDER BY j.number LIMIT ${PRUNE_ROWS}`,
+  `SELECT number, now_ms() - $1::bigint AS "beforeMs"
+   FROM (SELECT number, created_at, due_at FROM jobs ORDER BY number LIMIT ${PRUNE_ROWS}) oldest
+   WHERE created_at < now_ms() - $1::bigint AND due_at <= now_ms() ORDER BY number`,
 )
 const UNUSED_PAYLOADS = statement(
   'job_unused_payloads',
@@ -131,8 +152,10 @@ export function jobSettling(db: Database): Settling {
     },
     async prune(maxAgeMs) {
       await keepMonths(maxAgeMs)
-      const forgotten = await db.run(PRUNE_HISTORY, [maxAgeMs])
-      return forgotten + (await expire(db, maxAgeMs)) + (await deleteUnusedPayloads(db))
+      const forgotten = (await db.run(PRUNE_HISTORY, [maxAgeMs])) + (await db.run(PRUNE_DELETED))
+      const [deleted] = await db.rows<{ id: string }>(DELETED_WITH_JOBS)
+      const jobs = deleted === undefined ? 0 : await deleteJobs(db, deleted.id)
+      return forgotten + jobs + (await expire(db, maxAgeMs)) + (await deleteUnusedPayloads(db))
     },
   }
 }
@@ -197,7 +220,7 @@ async function deletePayloads(tx: Queries, ids: readonly number[]): Promise<numb
   return deleted
 }
 
-/** Jobs of subscriptions that are switched off or deleted do not wait for ever. */
+/** Jobs of subscriptions that are switched off or paused do not wait for ever. */
 function expire(db: Database, maxAgeMs: number): Promise<number> {
   return db.write(async (tx) => {
     const stale = await tx.rows<{ number: number; beforeMs: number }>(STALE, [maxAgeMs])

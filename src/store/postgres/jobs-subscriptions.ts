@@ -1,6 +1,8 @@
 import { SUBSCRIPTION_COLUMNS } from '../jobs/subscription-columns.ts'
 import {
+  DELETE_ROWS,
   type JobsStore,
+  MAX_DELETE_STEPS,
   type ReceiverHealth,
   type SubscriptionPlace,
   type SubscriptionRecord,
@@ -59,12 +61,11 @@ const UPDATE = statement(
 )
 const LOCK_JOBS = statement(
   'subscription_lock_jobs',
-  'SELECT 1 FROM jobs WHERE subscription_id = $1 ORDER BY number FOR UPDATE',
+  `SELECT number FROM jobs WHERE subscription_id = $1 ORDER BY number LIMIT ${DELETE_ROWS} FOR UPDATE`,
 )
-const DELETE_JOBS = statement('subscription_delete_jobs', 'DELETE FROM jobs WHERE subscription_id = $1')
-const DELETE_HISTORY = statement(
-  'subscription_delete_history',
-  'DELETE FROM job_history WHERE subscription_id = $1',
+const DELETE_JOBS = statement(
+  'subscription_delete_jobs',
+  'DELETE FROM jobs WHERE subscription_id = $1 AND number = ANY($2::bigint[])',
 )
 const DELETE = statement('subscription_delete', 'DELETE FROM subscriptions WHERE id = $1')
 /** In the order of ids: two workers that note the health of the same receivers do not wait in a circle. */
@@ -132,32 +133,42 @@ export function subscriptionRecords(db: Database): Subscriptions {
     async subscriptionsVersion() {
       return (await db.rows<{ value: number }>(VERSION))[0]?.value ?? 0
     },
-    updateSubscription: (id, patch) =>
+    updateSubscription: (id, patch, { secret } = {}) =>
       db.write(async (tx) => {
         const [, [row]] = await Promise.all([
           tx.rows(LOCK_VERSION),
           tx.rows<SubscriptionRow>(LOCK, [storable(id)]),
         ])
-        if (row === undefined) return undefined
+        if (row === undefined || (secret !== undefined && row.secret !== secret)) return undefined
         const changed = { ...toSubscription(row), ...patch }
         if (Object.keys(patch).length > 0)
           await Promise.all([tx.run(UPDATE, valuesOf(changed)), tx.run(RAISE_VERSION)])
         return changed
       }),
-    deleteSubscription: (id) =>
-      db.write(async (tx) => {
-        const key = [storable(id)]
-        const [, , , , deleted] = await Promise.all([
+    async deleteSubscription(id) {
+      const key = storable(id)
+      const deleted = await db.write(async (tx) => {
+        const [, count] = await Promise.all([
           tx.rows(LOCK_VERSION),
-          tx.rows(LOCK_JOBS, key),
-          tx.run(DELETE_JOBS, key),
-          tx.run(DELETE_HISTORY, key),
-          tx.run(DELETE, key),
+          tx.run(DELETE, [key]),
           tx.run(RAISE_VERSION),
         ])
-        return deleted > 0
-      }),
+        return count
+      })
+      // In steps, none of which holds its locks for long. What is left, as the history is, is pruned.
+      for (let step = 0; step < MAX_DELETE_STEPS; step++) if ((await deleteJobs(db, key)) < DELETE_ROWS) break
+      return deleted > 0
+    },
   }
+}
+
+/** Some of them; how many. */
+export function deleteJobs(db: Database, subscriptionId: string): Promise<number> {
+  return db.write(async (tx) => {
+    const locked = await tx.rows<{ number: number }>(LOCK_JOBS, [subscriptionId])
+    if (locked.length > 0) await tx.run(DELETE_JOBS, [subscriptionId, locked.map(({ number }) => number)])
+    return locked.length
+  })
 }
 
 /** What several attempts at one receiver come to. */

@@ -8,6 +8,13 @@ const POSITION = 'position'
 const LOG = 'log'
 const EXPIRED = 'not delivered in time'
 const PRUNE_ROWS = 5_000
+/** One step per subscription that a table has rows of, however many each has. */
+const ONE_PER_SUBSCRIPTION = (table: string) =>
+  `WITH RECURSIVE s(id) AS (
+     SELECT MIN(subscription_id) FROM ${table}
+     UNION ALL
+     SELECT (SELECT MIN(subscription_id) FROM ${table} WHERE subscription_id > s.id) FROM s WHERE s.id IS NOT NULL
+   )`
 
 /** Everything that writes. It runs inside a transaction that group-commit.ts begins and commits. */
 export function jobWrites(db: DatabaseSync) {
@@ -119,15 +126,24 @@ function settler(db: DatabaseSync) {
        duration_ms = ?, last_response = ?, last_request_head = ?, last_response_head = ? WHERE number = ? AND due_at = ?`,
   )
   const release = db.prepare('UPDATE jobs SET due_at = ? WHERE number = ? AND due_at = ?')
+  // Numbers rise with time, so the oldest are first: no index by time is needed, and the work is bounded. What is not
+  // due may be under way.
   const stale = db.prepare(
-    `SELECT j.number FROM jobs j LEFT JOIN subscriptions s ON s.id = j.subscription_id
-     WHERE j.created_at < ? AND (s.id IS NULL OR s.active = 0) ORDER BY j.number LIMIT ${PRUNE_ROWS}`,
+    `SELECT number FROM (SELECT number, created_at, due_at FROM jobs ORDER BY number LIMIT ${PRUNE_ROWS})
+     WHERE created_at < ? AND due_at <= ?`,
   )
-  // Numbers rise with time, so the oldest are first: no index by time is needed, and the work is bounded.
   const oldHistory = db.prepare(
     `DELETE FROM history WHERE number IN (
        SELECT number FROM (SELECT number, last_attempt_at FROM history ORDER BY number LIMIT ${PRUNE_ROWS})
        WHERE last_attempt_at < ?)`,
+  )
+  const ofDeleted = ['history', 'jobs'].map((table) =>
+    db.prepare(
+      `DELETE FROM ${table} WHERE number IN (
+         ${ONE_PER_SUBSCRIPTION(table)}
+         SELECT t.number FROM s CROSS JOIN ${table} t
+         WHERE t.subscription_id = s.id AND NOT EXISTS (SELECT 1 FROM subscriptions WHERE id = s.id) LIMIT ${PRUNE_ROWS})`,
+    ),
   )
   const orphans = db.prepare(
     `DELETE FROM payloads WHERE id IN
@@ -150,9 +166,10 @@ function settler(db: DatabaseSync) {
         drop(number)
       }
     },
-    prune(beforeMs: number): number {
+    prune({ beforeMs, nowMs }: { beforeMs: number; nowMs: number }): number {
       let forgotten = Number(oldHistory.run(beforeMs).changes)
-      for (const row of stale.all(beforeMs)) {
+      for (const statement of ofDeleted) forgotten += Number(statement.run().changes)
+      for (const row of stale.all(beforeMs, nowMs)) {
         const number = Number(row.number)
         finish.run(number, 'failed', 0, null, EXPIRED, beforeMs, null, null, null, null)
         drop(number)

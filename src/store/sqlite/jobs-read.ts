@@ -29,6 +29,7 @@ export function jobReaders(db: DatabaseSync) {
        SELECT 1 FROM subscriptions s JOIN jobs j ON j.subscription_id = s.id
        WHERE s.account_id = ? AND s.active = 1 LIMIT ?)`,
   )
+  // Each arm reads no more than the page.
   const deliveries = db.prepare(
     `SELECT * FROM (
        SELECT j.number, p.seq, p.event_id AS eventId, p.kind, 'pending' AS state, j.failures AS attempts,
@@ -37,11 +38,13 @@ export function jobReaders(db: DatabaseSync) {
          j.last_response AS lastResponse, j.last_request_head AS lastRequestHead,
          j.last_response_head AS lastResponseHead
        FROM jobs j JOIN payloads p ON p.id = j.payload WHERE j.subscription_id = ?1 AND j.number < ?2
-       UNION ALL
+       ORDER BY j.number DESC LIMIT ?3)
+     UNION ALL
+     SELECT * FROM (
        SELECT number, seq, event_id, kind, state, attempts, last_status, last_error, last_attempt_at, duration_ms,
          NULL, created_at, last_response, last_request_head, last_response_head
-       FROM history WHERE subscription_id = ?1 AND number < ?2
-     ) ORDER BY number DESC LIMIT ?3`,
+       FROM history WHERE subscription_id = ?1 AND number < ?2 ORDER BY number DESC LIMIT ?3)
+     ORDER BY number DESC LIMIT ?3`,
   )
   const payload = db.prepare('SELECT kind, body FROM payloads WHERE seq = ? AND event_id = ?')
   const highestWaiting = db.prepare('SELECT MAX(seq) AS seq FROM payloads')

@@ -77,4 +77,9 @@ export const JOBS_MIGRATIONS: readonly Migration[] = [
       CREATE INDEX history_by_subscription ON history (subscription_id, number);
     `,
   },
+  {
+    version: 2,
+    name: 'pending deliveries of a webhook by number',
+    sql: 'CREATE INDEX jobs_by_number ON jobs (subscription_id, number);',
+  },
 ]

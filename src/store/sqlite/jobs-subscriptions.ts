@@ -1,13 +1,15 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { SUBSCRIPTION_COLUMNS } from '../jobs/subscription-columns.ts'
-import type {
-  JobsStore,
-  NewSubscription,
-  ReceiverHealth,
-  SubscriptionPageQuery,
-  SubscriptionPatch,
-  SubscriptionPlace,
-  SubscriptionRecord,
+import {
+  DELETE_ROWS,
+  type JobsStore,
+  type NewSubscription,
+  type OnlyIf,
+  type ReceiverHealth,
+  type SubscriptionPageQuery,
+  type SubscriptionPatch,
+  type SubscriptionPlace,
+  type SubscriptionRecord,
 } from '../jobs.ts'
 import { asRecord, type Row, recordOf } from './rows.ts'
 
@@ -53,8 +55,9 @@ export function subscriptionWriters(db: DatabaseSync) {
   const read = subscriptionReaders(db)
   const count = db.prepare('SELECT COUNT(*) AS n FROM subscriptions WHERE account_id = ?')
   const remove = db.prepare('DELETE FROM subscriptions WHERE id = ?')
-  const removeJobs = db.prepare('DELETE FROM jobs WHERE subscription_id = ?')
-  const removeHistory = db.prepare('DELETE FROM history WHERE subscription_id = ?')
+  const removeJobs = db.prepare(
+    `DELETE FROM jobs WHERE number IN (SELECT number FROM jobs WHERE subscription_id = ? LIMIT ${DELETE_ROWS})`,
+  )
   const bump = db.prepare('INSERT INTO marks VALUES (?, 1) ON CONFLICT DO UPDATE SET value = value + 1')
   const succeeded = db.prepare(
     `UPDATE subscriptions SET failing_since = NULL, last_success_at = ?1
@@ -82,7 +85,13 @@ export function subscriptionWriters(db: DatabaseSync) {
       changed()
       return read.getSubscription(sub.id)
     },
-    updateSubscription(id: string, patch: SubscriptionPatch): SubscriptionRecord | undefined {
+    updateSubscription(
+      id: string,
+      patch: SubscriptionPatch,
+      onlyIf: OnlyIf = {},
+    ): SubscriptionRecord | undefined {
+      const { secret } = onlyIf
+      if (secret !== undefined && read.getSubscription(id)?.secret !== secret) return undefined
       const entries = Object.entries(patch) as [keyof SubscriptionPatch, unknown][]
       if (entries.length > 0) {
         const sets = entries.map(([name]) => `${SUBSCRIPTION_COLUMNS[name]} = ?`).join(', ')
@@ -95,11 +104,11 @@ export function subscriptionWriters(db: DatabaseSync) {
       return read.getSubscription(id)
     },
     deleteSubscription(id: string): boolean {
-      removeJobs.run(id)
-      removeHistory.run(id)
       changed()
       return Number(remove.run(id).changes) > 0
     },
+    /** Some of them; whether there may be more. */
+    deleteJobs: (id: string): boolean => Number(removeJobs.run(id).changes) === DELETE_ROWS,
     noteHealth({ subscriptionId, ok, atMs, disable: reason }: ReceiverHealth): void {
       if (ok) succeeded.run(atMs, subscriptionId)
       else failed.run(atMs, subscriptionId)

@@ -1,7 +1,7 @@
 import type { Clock } from '../../kit/clock.ts'
 import { deliveryNumber } from '../jobs/delivery-id.ts'
 import { jobOf, outcomeRow, plannedRows } from '../jobs/job-rows.ts'
-import type { JobsStore } from '../jobs.ts'
+import { type JobsStore, MAX_DELETE_STEPS } from '../jobs.ts'
 import { jobWrites } from './jobs-operations.ts'
 import { jobReaders } from './jobs-read.ts'
 import { JOBS_MIGRATIONS } from './jobs-schema.ts'
@@ -18,7 +18,7 @@ export function openSqliteJobs({ clock, ...options }: StoreFileOptions & { clock
   const read = jobReaders(database)
   return {
     ...functions({ ...read, due: () => read.dueAt(clock.now()) }),
-    ...writes(['createSubscription', 'updateSubscription', 'deleteSubscription', 'startAt']),
+    ...writes(['createSubscription', 'updateSubscription', 'startAt']),
     plan: ({ after, upTo, subscriptions, ...planned }) =>
       writer.call('plan', [
         { after, upTo, ...(subscriptions === undefined ? {} : { subscriptions }) },
@@ -32,7 +32,16 @@ export function openSqliteJobs({ clock, ...options }: StoreFileOptions & { clock
       return rows.map((row) => jobOf(row, claim.subscriptionId, untilMs))
     },
     settle: (outcomes, health) => writer.call('settle', [outcomes.map(outcomeRow), health, clock.now()]),
-    prune: (maxAgeMs) => writer.call('prune', [clock.now() - maxAgeMs]),
+    async deleteSubscription(id) {
+      const isDeleted = await writer.call('deleteSubscription', [id])
+      // In steps, between which others write. What is left, as the history is, is pruned.
+      for (let step = 0; step < MAX_DELETE_STEPS; step++) if (!(await writer.call('deleteJobs', [id]))) break
+      return isDeleted
+    },
+    prune(maxAgeMs) {
+      const nowMs = clock.now()
+      return writer.call('prune', [{ beforeMs: nowMs - maxAgeMs, nowMs }])
+    },
     async retryNow(subscriptionId, deliveryId) {
       const number = deliveryNumber(subscriptionId, deliveryId)
       return number !== undefined && (await writer.call('retryNow', [number, clock.now()]))
