@@ -3,7 +3,10 @@
  * how many select it, never on how many there are.
  *
  *   kind ─▶ subscribers to all of it
- *        └▶ address ─▶ subscribers for this address
+ *   address ─▶ subscribers for this address, each with its kinds
+ *
+ * A subscription enters its addresses once for all of its kinds: with ten thousand of them this is one piece of work, in
+ * which nothing else runs.
  */
 import { type EventKind, isChainKind } from './kinds.ts'
 
@@ -26,26 +29,25 @@ export interface Matcher<T> {
   readonly size: number
 }
 
-/** Several subscribers at one address, with how often each was added. */
-class Several<T> {
-  readonly counts = new Map<T, number>()
+/** What was added with addresses: one for all of them. */
+interface Narrowed<T> {
+  readonly subscriber: T
+  readonly kinds: ReadonlySet<string>
 }
 
-interface Takers<T> {
-  readonly all: Map<T, number>
-  /** Most addresses have one subscriber, stored directly: this saves two look-ups in cold memory. */
-  readonly byAddress: Map<string, T | Several<T>>
-}
+/** Most addresses have one subscription, stored directly: this saves a look-up in cold memory. */
+type AtAddress<T> = Narrowed<T> | Set<Narrowed<T>>
 
 export function createMatcher<T>(): Matcher<T> {
-  const kinds = new Map<string, Takers<T>>()
+  const ofAll = new Map<string, Map<T, number>>()
+  const byAddress = new Map<string, AtAddress<T>>()
   let size = 0
 
-  function takersOf(kind: string): Takers<T> {
-    let takers = kinds.get(kind)
+  function takersOf(kind: string): Map<T, number> {
+    let takers = ofAll.get(kind)
     if (takers === undefined) {
-      takers = { all: new Map(), byAddress: new Map() }
-      kinds.set(kind, takers)
+      takers = new Map()
+      ofAll.set(kind, takers)
     }
     return takers
   }
@@ -55,70 +57,59 @@ export function createMatcher<T>(): Matcher<T> {
       return size
     },
     add(subscriber, selection) {
-      const addresses = [...new Set(selection.addresses ?? [])]
-      const undo: (() => void)[] = []
-      for (const kind of new Set(selection.kinds)) {
-        const takers = takersOf(kind)
-        if (isChainKind(kind) || addresses.length === 0) {
-          count(takers.all, subscriber, 1)
-          undo.push(() => count(takers.all, subscriber, -1))
-          continue
-        }
-        for (const address of addresses) enter(takers.byAddress, address, subscriber)
-        undo.push(() => {
-          for (const address of addresses) leave(takers.byAddress, address, subscriber)
-        })
-      }
+      const { addresses = [] } = selection
+      const kinds = [...new Set(selection.kinds)]
+      const whole = kinds.filter((kind) => addresses.length === 0 || isChainKind(kind)).map(takersOf)
+      for (const takers of whole) count(takers, subscriber, 1)
+      const narrowed = { subscriber, kinds: new Set<string>(kinds.filter((kind) => !isChainKind(kind))) }
+      const entered = narrowed.kinds.size === 0 ? [] : addresses
+      for (const address of entered) enter(byAddress, address, narrowed)
       size++
       let left = false
       return () => {
         if (left) return
         left = true
-        for (const step of undo) step()
+        for (const takers of whole) count(takers, subscriber, -1)
+        for (const address of entered) leave(byAddress, address, narrowed)
         size--
       }
     },
-    match(event) {
-      const takers = kinds.get(event.kind)
-      if (takers === undefined) return []
-      if (takers.byAddress.size === 0) return takers.all.keys()
-      const [only] = event.addresses
-      if (takers.all.size === 0 && event.addresses.length === 1 && only !== undefined) {
-        return subscribersAt(takers.byAddress, only)
+    match({ kind, addresses }) {
+      const whole = ofAll.get(kind)
+      if (byAddress.size === 0 || addresses.length === 0) return whole?.keys() ?? []
+      const [only] = addresses
+      if (whole === undefined || whole.size === 0) {
+        if (addresses.length === 1 && only !== undefined) {
+          const there = byAddress.get(only)
+          if (there === undefined) return []
+          if (!(there instanceof Set)) return there.kinds.has(kind) ? [there.subscriber] : []
+        }
       }
-      const found = new Set(takers.all.keys())
-      for (const address of event.addresses) {
-        for (const subscriber of subscribersAt(takers.byAddress, address)) found.add(subscriber)
+      const found = new Set(whole?.keys())
+      for (const address of addresses) {
+        const there = byAddress.get(address)
+        if (there === undefined) continue
+        for (const { subscriber, kinds } of there instanceof Set ? there : [there])
+          if (kinds.has(kind)) found.add(subscriber)
       }
       return found
     },
   }
 }
 
-function subscribersAt<T>(byAddress: Takers<T>['byAddress'], address: string): Iterable<T> {
+function enter<T>(byAddress: Map<string, AtAddress<T>>, address: string, entry: Narrowed<T>): void {
   const there = byAddress.get(address)
-  if (there === undefined) return []
-  return there instanceof Several ? there.counts.keys() : [there]
+  if (there === undefined) byAddress.set(address, entry)
+  else if (there instanceof Set) there.add(entry)
+  else if (there !== entry) byAddress.set(address, new Set([there, entry]))
 }
 
-function enter<T>(byAddress: Takers<T>['byAddress'], address: string, subscriber: T): void {
+function leave<T>(byAddress: Map<string, AtAddress<T>>, address: string, entry: Narrowed<T>): void {
   const there = byAddress.get(address)
-  if (there === undefined) {
-    byAddress.set(address, subscriber)
-    return
-  }
-  const several = there instanceof Several ? there : new Several<T>()
-  if (!(there instanceof Several)) count(several.counts, there, 1)
-  count(several.counts, subscriber, 1)
-  byAddress.set(address, several)
-}
-
-function leave<T>(byAddress: Takers<T>['byAddress'], address: string, subscriber: T): void {
-  const there = byAddress.get(address)
-  if (there instanceof Several) {
-    count(there.counts, subscriber, -1)
-    if (there.counts.size === 0) byAddress.delete(address)
-  } else if (there === subscriber) byAddress.delete(address)
+  if (there instanceof Set) {
+    there.delete(entry)
+    if (there.size === 0) byAddress.delete(address)
+  } else if (there === entry) byAddress.delete(address)
 }
 
 function count<T>(takers: Map<T, number>, subscriber: T, change: number): void {

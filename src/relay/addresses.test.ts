@@ -32,11 +32,10 @@ test('at the limit nobody is refused: what fits is watched', () => {
   assert.deepEqual(watched.list(), [address(4)], 'what was left out is not released either')
 })
 
-test('a wrong address changes nothing', () => {
+test('an address of another network changes nothing', () => {
   const watched = createWatchedAddresses({ network: 'testnet-10', cap: 3 })
   const release = watched.watch([address(1), address(2)])
   assert.throws(() => watched.watch([address(3), address(5, 'kaspa')]), RangeError)
-  assert.throws(() => watched.watch(['kaspatest:nonsense']), RangeError)
   assert.equal(watched.size, 2)
   watched.watch([address(3)])
   release()
