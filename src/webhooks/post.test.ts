@@ -262,3 +262,22 @@ test('over TLS nothing is sent to a receiver without a valid certificate', {
   assert.equal(requests, 3)
   assert.equal(sockets, 1)
 })
+
+test('a request that is sent again has what is left of its time', async (t) => {
+  const limitMs = 1_000
+  const { post } = await setUp(
+    t,
+    (_request, socket, number) => {
+      if (number === 1) return OK
+      if (number === 2) setTimeout(() => socket.destroy(), 0.7 * limitMs)
+      return undefined
+    },
+    limitMs,
+  )
+  assert.equal((await post()).status, 200)
+  const startedMs = performance.now()
+  const { error, durationMs } = await post()
+  assert.equal(error, 'no answer within 1 s')
+  assert.ok(durationMs < 1.5 * limitMs, `${durationMs} ms`)
+  assert.ok(performance.now() - startedMs < 1.5 * limitMs)
+})

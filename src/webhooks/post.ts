@@ -31,9 +31,10 @@ interface Pool {
   readonly open: Set<ReceiverConnection>
 }
 
+/** With its second try, if there is one: both together have one limit. */
 interface RunningPost {
-  readonly dueMs: number
-  readonly expire: () => void
+  readonly startedMs: number
+  expire: () => void
 }
 
 export function createPoster(options: PosterOptions): Poster {
@@ -47,7 +48,7 @@ export function createPoster(options: PosterOptions): Poster {
   function checkLimits(): void {
     const nowMs = clock.now()
     for (const post of running) {
-      const leftMs = post.dueMs - nowMs
+      const leftMs = post.startedMs + limitMs - nowMs
       // More than the limit is left where the clock was set back.
       if (leftMs > 0 && leftMs <= limitMs) break
       running.delete(post)
@@ -55,7 +56,7 @@ export function createPoster(options: PosterOptions): Poster {
     }
     const [oldest] = running
     if (cancelCheck !== undefined || oldest === undefined) return
-    cancelCheck = runAfter(clock, oldest.dueMs - nowMs, () => {
+    cancelCheck = runAfter(clock, oldest.startedMs + limitMs - nowMs, () => {
       cancelCheck = undefined
       checkLimits()
     })
@@ -114,12 +115,12 @@ export function createPoster(options: PosterOptions): Poster {
     pool: Pool,
     connection: ReceiverConnection,
     request: Dispatcher.DispatchOptions,
+    post: RunningPost,
   ): Promise<PostResult | 'stale'> {
-    const startedMs = clock.now()
     return new Promise((resolve) => {
-      const durationMs = () => Math.max(0, Math.round(clock.now() - startedMs))
+      const durationMs = () => Math.max(0, Math.round(clock.now() - post.startedMs))
       let exchange: Exchange | undefined
-      const expire = () => {
+      post.expire = () => {
         const head = exchange?.head
         const result: ExchangeResult =
           head === undefined
@@ -128,11 +129,7 @@ export function createPoster(options: PosterOptions): Poster {
         resolve({ ...resultOf(result), durationMs: durationMs() })
         close(pool, connection)
       }
-      const post: RunningPost = { dueMs: startedMs + limitMs, expire }
-      running.add(post)
-      if (cancelCheck === undefined) checkLimits()
       exchange = startExchange(connection, request, (result) => {
-        running.delete(post)
         const isReusable = result.kind === 'answered' && result.isComplete
         if (isReusable && !closed && pool.idle.length < MAX_IDLE_PER_HOST) pool.idle.push(connection)
         else close(pool, connection)
@@ -145,12 +142,19 @@ export function createPoster(options: PosterOptions): Poster {
     async post(url, headers, body) {
       if (closed) return { ...NOTHING, error: 'the service is ending' }
       const request = { method: 'POST', path: `${url.pathname}${url.search}`, headers, body } as const
-      const pool = poolOf(url)
-      const first = await postOn(pool, pool.idle.pop() ?? openConnection(pool), request)
-      if (first !== 'stale') return first
-      const fresh = poolOf(url)
-      const second = closed ? first : await postOn(fresh, openConnection(fresh), request)
-      return second === 'stale' ? { ...NOTHING, error: 'connection failed: ECONNRESET' } : second
+      const post: RunningPost = { startedMs: clock.now(), expire() {} }
+      running.add(post)
+      if (cancelCheck === undefined) checkLimits()
+      try {
+        const pool = poolOf(url)
+        const first = await postOn(pool, pool.idle.pop() ?? openConnection(pool), request, post)
+        if (first !== 'stale') return first
+        const fresh = poolOf(url)
+        const second = closed ? first : await postOn(fresh, openConnection(fresh), request, post)
+        return second === 'stale' ? { ...NOTHING, error: 'connection failed: ECONNRESET' } : second
+      } finally {
+        running.delete(post)
+      }
     },
     close() {
       closed = true
