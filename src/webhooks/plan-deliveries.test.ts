@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { openEventWriter } from '../../test/fakes/event-writer.ts'
 import { accept, startReceiver, status } from '../../test/fakes/receiver.ts'
+import { silentLog } from '../../test/fakes/service.ts'
 import { type Rig, startRig } from '../../test/fakes/webhook-rig.ts'
 import { until } from '../../test/until.ts'
+import { systemClock } from '../kit/clock.ts'
 import { createLogger } from '../kit/log.ts'
+import { startPlanner } from './plan-deliveries.ts'
 
 test('when the event log is replaced, the webhooks read the new one from its beginning and log it', async (t) => {
   const first = await startRig()
@@ -109,3 +112,80 @@ for (const [when, more] of [
     }
   })
 }
+
+/** A planner on a log of numbers, of which one subscription wants all from when it is known. */
+async function startOnNumbers(t: TestContext, log: { newestSeq: number; tailSeq: number }) {
+  const state = { position: 10, version: 0, known: 0, active: 0, reads: 0, planned: [] as number[] }
+  const about = { kind: 'block_added', addresses: [], createdAtMs: 1, text: '{}' }
+  const eventOf = (seq: number) => ({ seq, id: `evt_${seq}`, ...about })
+  const planner = await startPlanner({
+    store: {
+      position: async () => state.position,
+      startAt: async ({ newestSeq }) => {
+        state.position = Math.min(state.position, newestSeq)
+        return state.position
+      },
+      plan: async ({ after, upTo, subscriptions, jobs }) => {
+        if (after !== state.position || subscriptions !== state.version) return false
+        state.planned.push(...jobs.map(({ seq }) => seq))
+        state.position = upTo
+        return true
+      },
+    },
+    events: {
+      after: async ({ afterSeq }) => {
+        const seqs = Array.from({ length: Math.max(0, log.newestSeq - afterSeq) }, (_, i) => afterSeq + 1 + i)
+        return { events: seqs.map(eventOf), upToSeq: log.newestSeq, more: false }
+      },
+      bounds: async () => {
+        state.reads++
+        return { oldestSeq: 1, newestSeq: log.newestSeq, bytes: 0 }
+      },
+      logId: async () => 'log',
+    },
+    book: {
+      match: () => (state.active > 0 ? ['wh_a'] : []),
+      get activeCount() {
+        return state.active
+      },
+      get version() {
+        return state.known
+      },
+      reload: async () => {
+        state.active = state.version
+        state.known = state.version
+        return true
+      },
+    },
+    tailSeq: () => log.tailSeq,
+    clock: systemClock,
+    log: silentLog,
+    onPlanned: () => {},
+  })
+  t.after(() => planner.close())
+  return { planner, state }
+}
+
+test('without a subscription a log that is behind the announced end is read once per round', async (t) => {
+  const { planner, state } = await startOnNumbers(t, { newestSeq: 8, tailSeq: 20 })
+  planner.wakeAndWrite()
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  assert.ok(state.reads < 5, `${state.reads} reads`)
+  assert.equal(state.position, 8)
+})
+
+test('what happened between a creation in another process and its discovery here is planned', async (t) => {
+  const log = { newestSeq: 12, tailSeq: 12 }
+  const { planner, state } = await startOnNumbers(t, log)
+  planner.wakeAndWrite()
+  await until('the position', () => state.position === 12)
+  state.version = 1
+  log.newestSeq = 15
+  log.tailSeq = 15
+  planner.wake()
+  state.active = 1
+  state.known = 1
+  planner.wakeAndWrite()
+  await until('the plan', () => state.position === 15)
+  assert.deepEqual(state.planned, [13, 14, 15])
+})

@@ -8,14 +8,17 @@ import type { SubscriptionBook } from './subscription-book.ts'
  * Reads the event log from the webhooks' own position and writes a job for every subscription that selects an event,
  * together with the new position: after a crash no event is skipped and none is planned twice.
  *
- * * While no subscription is active the log is not read: the position moves with the end of the log in memory, and is
- * written now and then, and before the first plan of a new subscription.
+ * While no subscription is active the log is not read: the position moves with the end of the log in memory, and is
+ * written now and then, and before a subscription is added in this process. Another process may have added one, unknown
+ * here while the position moved on: it gets what comes after the position that was written.
  */
 export interface Planner {
   /** The log has grown. */
   wake(): void
   /** Also writes the position where it has moved in memory only. */
   wakeAndWrite(): void
+  /** A subscription is about to be added: it need not get what has happened before. */
+  beforeAdding(): Promise<void>
   readonly position: number
   close(): Promise<void>
 }
@@ -48,11 +51,14 @@ export async function startPlanner(deps: {
   async function planPage(): Promise<boolean> {
     // Read before matching: a subscription that is added meanwhile makes the plan void.
     subscriptions = book.version
-    if (written < position && !(await write(position, [], []))) return true
     if (book.activeCount === 0) {
-      skip()
-      return restartIfReplaced()
+      const { newestSeq } = await events.bounds()
+      if (newestSeq < written) await restart()
+      // A log that was taken over by a standby can be behind the end that was announced.
+      position = Math.max(written, Math.min(deps.tailSeq(), newestSeq))
+      return written < position && !(await write(position, [], []))
     }
+    position = written
     const page = await events.after({ afterSeq: position, limit: PAGE_EVENTS, maxBytes: PAGE_BYTES })
     if (page.upToSeq <= position) return restartIfReplaced()
     const jobs: NewJob[] = []
@@ -105,9 +111,13 @@ export async function startPlanner(deps: {
 
   async function restartIfReplaced(): Promise<boolean> {
     if ((await events.bounds()).newestSeq >= position) return false
+    await restart()
+    return true
+  }
+
+  async function restart(): Promise<void> {
     position = await findPosition()
     written = position
-    return true
   }
 
   async function run(): Promise<void> {
@@ -147,6 +157,12 @@ export async function startPlanner(deps: {
   return {
     wake,
     wakeAndWrite,
+    async beforeAdding() {
+      if (book.activeCount > 0) return
+      await running
+      wakeAndWrite()
+      await running
+    },
     get position() {
       return position
     },
