@@ -20,6 +20,8 @@ export interface Credits {
   endOf(owner: Owner): Promise<EndReason | undefined>
   /** How many more deliveries the credits pay for. */
   available(owner: Owner): Promise<number>
+  /** Why nothing is delivered for now: the same in every process. */
+  pauseOf(owner: Owner): Promise<DeliveryPauseReason | undefined>
   /** Accounts were changed: drops what was read of them before. */
   forget(accountIds: readonly string[]): void
 }
@@ -39,7 +41,13 @@ interface Pause {
   readonly ok: false
   readonly reason: DeliveryPauseReason | EndReason
 }
-export type DeliveryPauseReason = 'credits_exhausted' | 'account_paused' | 'plan' | 'account_missing'
+export const DELIVERY_PAUSE_REASONS = [
+  'credits_exhausted',
+  'account_paused',
+  'plan',
+  'account_missing',
+] as const
+export type DeliveryPauseReason = (typeof DELIVERY_PAUSE_REASONS)[number]
 export type EndReason = NonNullable<ReturnType<typeof keyEnd>>
 
 /** What a delivered event costs. */
@@ -124,15 +132,24 @@ export function createCredits(deps: {
     return remaining - (reserved.get(accountId) ?? 0)
   }
 
+  async function availableTo(payer: Payer): Promise<number> {
+    await refresh(payer)
+    return Math.max(0, Math.floor(freeOf(payer) / CREDITS_PER_EVENT))
+  }
+
   return {
     async endOf(owner) {
       return keyEnd((await payerOf(owner))?.key, clock.now())
     },
     async available(owner) {
       const found = await payerOf(owner)
-      if (found === undefined) return 0
-      await refresh(found.payer)
-      return Math.max(0, Math.floor(freeOf(found.payer) / CREDITS_PER_EVENT))
+      return found === undefined ? 0 : availableTo(found.payer)
+    },
+    async pauseOf(owner) {
+      const found = await payerOf(owner)
+      if (found === undefined) return 'account_missing'
+      if (found.pause !== undefined) return found.pause
+      return (await availableTo(found.payer)) < 1 ? 'credits_exhausted' : undefined
     },
     forget(accountIds) {
       forgotten += 1

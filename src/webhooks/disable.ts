@@ -5,6 +5,7 @@
 export const DISABLE_REASONS = {
   gone: 'The receiver answered 410 Gone.',
   failing: 'Nothing could be delivered for five days.',
+  paused: 'Nothing was delivered for five days, last because of credits, the plan or a paused account.',
   key_revoked: 'The key that made it was revoked.',
   key_expired: 'The key that made it has expired.',
 } as const
@@ -21,6 +22,11 @@ export function disableReason(
   if (failure.status === GONE_STATUS) return 'gone'
   if (failingSinceMs !== null && failure.atMs - failingSinceMs >= FAILING_LIMIT_MS) return 'failing'
   return undefined
+}
+
+/** @param sinceMs the first pause or failure since the last success */
+export function pausedTooLong(nowMs: number, sinceMs: number): DisableReason | undefined {
+  return nowMs - sinceMs >= FAILING_LIMIT_MS ? 'paused' : undefined
 }
 
 export function isKeyEnd(reason: string | null | undefined): reason is 'key_revoked' | 'key_expired' {

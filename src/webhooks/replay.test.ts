@@ -101,6 +101,36 @@ test('with 10,000 events pending for a webhook a replay is refused', async (t) =
   assert.equal(await pending(), 10_000)
 })
 
+for (const [range, oldestSeq, gap] of [
+  [{ sinceMs: 1 }, 1, false],
+  [{ sinceMs: 1 }, 500, true],
+  [{ afterSeq: 0 }, 500, true],
+  [{ afterSeq: 499 }, 500, false],
+] as const) {
+  test(`a replay of ${JSON.stringify(range)} from a log that begins with ${oldestSeq}: gap ${gap}`, async (t) => {
+    const { subscription } = await setUp(t)
+    const replay = await replayEvents(
+      {
+        store: {
+          enqueue: async () => assert.fail('there is nothing to plan'),
+          backlog: async () => ({ ofSubscription: 0, ofAccount: 0 }),
+        },
+        events: {
+          after: async () => ({ events: [], upToSeq: 600, more: false }),
+          bounds: async () => ({ oldestSeq, newestSeq: 600, bytes: 0 }),
+          seqBefore: async () => 0,
+        },
+        credits: { available: async () => 1_000 },
+        plannedSeq: async () => 600,
+        onPlanned: () => assert.fail('nothing was planned'),
+      },
+      subscription,
+      range,
+    )
+    assert.equal(replay.gap, gap)
+  })
+}
+
 test('a replay of what a long log hardly has ends after a bounded number of reads and says where to go on', async (t) => {
   const { owner, subscription } = await setUp(t)
   let reads = 0

@@ -89,7 +89,7 @@ export async function replayEvents(
     afterSeq,
     upToSeq: more ? cursor : Math.max(afterSeq, untilSeq),
     nextAfterSeq: more ? cursor : null,
-    gap: 'afterSeq' in range && afterSeq + 1 < oldestSeq,
+    gap: afterSeq + 1 < oldestSeq,
   }
 }
 

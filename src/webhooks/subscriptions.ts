@@ -77,6 +77,8 @@ interface SubscriptionWithSecret {
 }
 
 const ID_BYTES = 10
+/** Of rotations at the same moment. */
+const MAX_ROTATION_TRIES = 20
 /** Of one Idempotency-Key, a day or more apart. */
 const MAX_REUSES = 100
 const isOfEarlier = (found: SubscriptionRecord, asked: NewSubscription) =>
@@ -91,6 +93,8 @@ export interface WebhookSubscriptionsDeps extends ReplayDeps {
   readonly poster: Poster
   readonly box: SecretBox
   readonly randomBytes: RandomBytes
+  /** One is about to be created or switched on here. It never fails. */
+  readonly beforeAdding: () => Promise<void>
   /** Subscriptions were changed here. It never fails: what was done is done. */
   readonly onChange: () => Promise<void>
 }
@@ -163,6 +167,7 @@ export function createWebhookSubscriptions(deps: WebhookSubscriptionsDeps): Webh
         createdAtMs: clock.now(),
         secret: box.seal(secret),
       }
+      await deps.beforeAdding()
       const created = await createOnce(subscription, most, once)
       if (created === undefined) {
         throw new ApiError('tier_restricted', `The plan ${owner.plan.name} allows ${most} webhooks.`, {
@@ -207,6 +212,7 @@ export function createWebhookSubscriptions(deps: WebhookSubscriptionsDeps): Webh
               { kinds: change.kinds ?? found.kinds, addresses: change.addresses ?? found.addresses },
               owner.plan,
             )
+      if (active === true) await deps.beforeAdding()
       return update(id, {
         ...(selection === undefined ? {} : { kinds: selection.kinds, addresses: selection.addresses }),
         ...(batch === undefined ? {} : { batch }),
@@ -218,15 +224,19 @@ export function createWebhookSubscriptions(deps: WebhookSubscriptionsDeps): Webh
       })
     },
     async rotate(accountId, id) {
-      const found = await mustFind(accountId, id)
       const secret = newSecret(randomBytes)
-      const previousUntilMs = clock.now() + ROTATION_OVERLAP_MS
-      const subscription = await update(id, {
-        secret: box.seal(secret),
-        previousSecret: found.secret,
-        previousUntilMs,
-      })
-      return { subscription, secret, previousUntilMs }
+      for (let attempt = 0; attempt < MAX_ROTATION_TRIES; attempt++) {
+        const found = await mustFind(accountId, id)
+        const previous = overlapOf(found, clock.now())
+        const change = { secret: box.seal(secret), ...previous }
+        const subscription = await store.updateSubscription(id, change, { secret: found.secret })
+        // Another rotation was faster, or the webhook is gone.
+        if (subscription === undefined) continue
+        await deps.onChange()
+        return { subscription, secret, previousUntilMs: previous.previousUntilMs }
+      }
+      const text = 'Other rotations of this webhook are under way.'
+      throw new ApiError('rate_limited', text, { retry_after: 1 }, [['Retry-After', '1']])
     },
     async deliveries(accountId, id, page) {
       await mustFind(accountId, id)
@@ -246,6 +256,17 @@ export function createWebhookSubscriptions(deps: WebhookSubscriptionsDeps): Webh
       return replayEvents(deps, await mustFind(accountId, id), range)
     },
   }
+}
+
+/**
+ * The secret that signs beside a new one. While an earlier rotation's overlap runs, that stays the one of before it, for
+ * which receivers were promised a day: the secret in between may never have reached them.
+ */
+function overlapOf({ secret, previousSecret, previousUntilMs }: SubscriptionRecord, nowMs: number) {
+  const isRunning = previousSecret !== null && previousUntilMs !== null && previousUntilMs > nowMs
+  return isRunning
+    ? { previousSecret, previousUntilMs }
+    : { previousSecret: secret, previousUntilMs: nowMs + ROTATION_OVERLAP_MS }
 }
 
 /** Needs no addresses. */

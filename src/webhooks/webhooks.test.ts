@@ -254,7 +254,7 @@ test('exhausted credits pause delivery and events stay pending; new credits resu
   const { subscription } = await subscribe(receiver)
   await rig.accounts.setCredits(accountId, 5)
   await rig.emitBlocks(40)
-  await until('a pause', () => rig.webhooks.pauseOf(subscription.id) === 'credits_exhausted')
+  await until('a pause', async () => (await rig.webhooks.pauseOf(subscription)) === 'credits_exhausted')
   await until('five events', () => receiver.accepted.size === 5)
   await until('35 kept', async () => (await rig.webhooks.status()).pending === 35)
   await rig.accounts.setCredits(accountId, 1_000)
@@ -268,7 +268,7 @@ test('a batch that the credits do not cover is sent in part, and the rest stays 
   const { subscription } = await subscribe(receiver, { batch: true })
   await rig.emitBlocks(100)
   await until('99 events', () => receiver.accepted.size === 99)
-  await until('pause', () => rig.webhooks.pauseOf(subscription.id) === 'credits_exhausted')
+  await until('pause', async () => (await rig.webhooks.pauseOf(subscription)) === 'credits_exhausted')
   await until('99 credits', async () => (await rig.creditsUsed(owner.accountId)) === 99)
   await rig.accounts.setCredits(owner.accountId, 10)
   await until('the last one', () => receiver.accepted.size === 100)
@@ -294,6 +294,66 @@ test('after a rotation both secrets verify, until the old one expires', async (t
   const second = receiver.received[1]
   assert.equal(second?.headers['x-svc-signature-previous'], undefined)
   assert.equal(String(second?.headers['webhook-signature']).split(' ').length, 1)
+})
+
+test('a second rotation within the overlap keeps the secret of before the first, also of rotations at the same moment', async (t) => {
+  const { rig, owner, subscribe } = await setUp(t)
+  const receiver = await startReceiver()
+  const { secret: old, subscription } = await subscribe(receiver)
+  const rotate = () => rig.webhooks.subscriptions.rotate(owner.accountId, subscription.id)
+  const first = await rotate()
+  const both = await Promise.all([rotate(), rotate()])
+  for (const { previousUntilMs } of both) assert.equal(previousUntilMs, first.previousUntilMs)
+  await rig.emitBlocks(1)
+  await until('one event', () => receiver.accepted.size === 1)
+  const [received] = receiver.received
+  assert.ok(received)
+  const verifies = (secret: string) => {
+    try {
+      new Webhook(secret).verify(received.body, received.headers as Record<string, string>)
+      return true
+    } catch {
+      return false
+    }
+  }
+  assert.equal(verifies(old), true)
+  assert.deepEqual(both.map(({ secret }) => verifies(secret)).sort(), [false, true])
+})
+
+test('after a deletion nothing more is sent of what was claimed for a slow receiver', async (t) => {
+  const { rig, owner, subscribe } = await setUp(t)
+  const receiver = await startReceiver()
+  const { subscription } = await subscribe(receiver)
+  await rig.emitBlocks(1)
+  await until('a quick answer', () => receiver.accepted.size === 1)
+  const waiting: (() => void)[] = []
+  receiver.answer = (received, response) => waiting.push(() => accept(received, response))
+  await rig.emitBlocks(100)
+  await until('attempts', () => waiting.length === 16)
+  await rig.webhooks.subscriptions.remove(owner.accountId, subscription.id)
+  for (const answer of waiting.splice(0)) answer()
+  await until('answers', () => receiver.accepted.size === 17)
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  assert.equal(receiver.received.length, 17)
+  assert.equal(await rig.creditsUsed(owner.accountId), 17)
+})
+
+test('why deliveries wait is the same in a process that does not deliver', async (t) => {
+  const { rig, owner, subscribe } = await setUp(t, { delivers: false })
+  const receiver = await startReceiver()
+  const { subscription } = await subscribe(receiver)
+  assert.equal(await rig.webhooks.pauseOf(subscription), undefined)
+  await rig.accounts.setCredits(owner.accountId, 0)
+  await until('the pause', async () => (await rig.webhooks.pauseOf(subscription)) === 'credits_exhausted')
+  assert.equal(await rig.webhooks.pauseOf({ ...subscription, active: false }), undefined)
+  assert.equal(await rig.webhooks.pauseOf({ ...subscription, accountId: 'acc_none' }), 'account_missing')
+})
+
+test('a count of very many pending deliveries is kept for a while', async (t) => {
+  const { rig } = await setUp(t)
+  const counted = t.mock.method(rig.jobs, 'pending', async () => ({ count: 60_000, oldestAtMs: null }))
+  const pending = async () => (await rig.webhooks.status()).pending
+  assert.deepEqual([await pending(), await pending(), counted.mock.callCount()], [60_000, 60_000, 1])
 })
 
 test('a new subscription is answered as it is stored, although a standby may not show it yet', async (t) => {

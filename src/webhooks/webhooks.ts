@@ -6,7 +6,7 @@ import type { RandomBytes } from '../kit/random.ts'
 import type { SecretBox } from '../kit/secret-box.ts'
 import { nextTurn } from '../kit/time-slices.ts'
 import type { EventStore } from '../store/events.ts'
-import type { JobsStore } from '../store/jobs.ts'
+import type { JobsStore, SubscriptionRecord } from '../store/jobs.ts'
 import type { Credits, DeliveryPauseReason, EndReason } from './credits.ts'
 import { createDeliveries, type Deliveries } from './deliveries.ts'
 import { createExpectedEvents, type ExpectedKind } from './expected-events.ts'
@@ -23,7 +23,8 @@ export interface WebhookService {
   readonly deliveries: Deliveries
   /** Events and credits to expect per day, by kind. */
   readonly expected: () => Promise<ExpectedKind[]>
-  pauseOf(subscriptionId: string): DeliveryPauseReason | undefined
+  /** Why nothing is delivered to a webhook that is switched on. */
+  pauseOf(subscription: SubscriptionRecord): Promise<DeliveryPauseReason | undefined>
   /** Accounts or keys were changed: webhooks whose key has ended stop. */
   accountsChanged(accountIds: readonly string[]): void
   status(): Promise<{ pending: number; oldest_pending_seconds: number }>
@@ -62,6 +63,9 @@ const KEY_CHECK_MS = 30_000
 const KEY_CHECK_SLICE = 200
 /** A round of pruning removes a limited number of rows. */
 const MAX_PRUNE_ROUNDS = 200
+/** An embedded store counts in this thread: a count of so many is kept for a while. */
+const MANY_PENDING = 50_000
+const MANY_PENDING_MS = 10_000
 
 export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookService> {
   const { store, events, tail, credits, box, clock, log, delivers = true } = deps
@@ -128,6 +132,13 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
       onPlanned: (ids) => worker.wake(ids),
     }))
   const stopListening = planner && tail.listen(() => planner.wake(), { isIdle: () => book.activeCount === 0 })
+  let many: { count: number; oldestAtMs: number | null; readAtMs: number } | undefined
+  const countPending = async () => {
+    if (many !== undefined && isRecent(many.readAtMs, clock.now())) return many
+    const found = await store.pending()
+    many = found.count < MANY_PENDING ? undefined : { ...found, readAtMs: clock.now() }
+    return found
+  }
   const prune = () => pruneAll(store).catch((err) => log.error({ err }, 'pruning deliveries failed'))
   const stopTimers = [
     runEvery(clock, REFRESH_MS, () => {
@@ -150,19 +161,20 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
       randomBytes: deps.randomBytes,
       credits,
       plannedSeq: async () => planner?.position ?? (await store.position()) ?? 0,
+      beforeAdding: async () => planner?.beforeAdding(),
       // Otherwise they are read with the next refresh.
       onChange: () => reload().catch((err) => log.error({ err }, 'webhooks could not be read again')),
       onPlanned: (id) => worker?.wake([id]),
     }),
     expected: createExpectedEvents({ events, clock }),
     deliveries: createDeliveries({ store, events, onDue: (id) => worker?.wake([id]) }),
-    pauseOf: (id) => worker?.pauseOf(id),
+    pauseOf: async (subscription) => (subscription.active ? credits.pauseOf(subscription) : undefined),
     accountsChanged(accountIds) {
       credits.forget(accountIds)
       checkKeys(accountIds).catch(onEndFailed)
     },
     async status() {
-      const { count, oldestAtMs } = await store.pending()
+      const { count, oldestAtMs } = await countPending()
       const ageMs = oldestAtMs === null ? 0 : clock.now() - oldestAtMs
       return { pending: count, oldest_pending_seconds: Math.max(0, Math.round(ageMs / 1000)) }
     },
@@ -181,6 +193,10 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
       book.close()
     },
   }
+}
+
+function isRecent(atMs: number, nowMs: number): boolean {
+  return nowMs >= atMs && nowMs - atMs < MANY_PENDING_MS
 }
 
 /** In rounds, so that no write is long; together more than a busy service adds between two prunings. */

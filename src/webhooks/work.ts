@@ -4,7 +4,7 @@ import type { SecretBox } from '../kit/secret-box.ts'
 import type { Job, JobsStore, SubscriptionRecord } from '../store/jobs.ts'
 import type { Credits, DeliveryPauseReason, EndReason } from './credits.ts'
 import { BATCH_EVENTS, type DeliveryAttempt, deliver, deliveryBody, signerOf } from './deliver.ts'
-import { isKeyEnd } from './disable.ts'
+import { isKeyEnd, pausedTooLong } from './disable.ts'
 import type { Guard } from './guard.ts'
 import { InFlight } from './in-flight.ts'
 import { outcomesOf } from './outcomes.ts'
@@ -98,6 +98,8 @@ export class DeliveryWorker {
       this.#queues.delete(id)
       this.#inFlight.forget(queue)
       stopBatchWait(queue)
+      // What was claimed ahead is not sent any more; an attempt that ends now would go on with it.
+      this.#stop(queue)
     }
     for (const [id, subscription] of subscriptions) {
       const queue = this.#queues.get(id)
@@ -110,11 +112,6 @@ export class DeliveryWorker {
       queue.failingSinceMs = subscription.failingSinceMs
       this.#pump(queue)
     }
-  }
-
-  /** Why a subscription gets nothing for now. */
-  pauseOf(id: string): DeliveryPauseReason | undefined {
-    return this.#queues.get(id)?.pauseReason
   }
 
   /**
@@ -252,7 +249,7 @@ export class DeliveryWorker {
     if (!reserved.ok) {
       queue.breaker.release()
       if (isKeyEnd(reserved.reason)) this.#endWithKey(queue, reserved.reason, taken)
-      else this.#pause(queue, reserved.reason, taken)
+      else this.#pauseAll(queue, reserved.reason, taken)
       return
     }
     queue.pauseReason = undefined
@@ -311,8 +308,21 @@ export class DeliveryWorker {
     const result = outcomesOf(jobs, attempt, before, this.#deps.random, this.#deps.retryDelaysMs)
     queue.failingSinceMs = result.failingSinceMs
     this.#writer.add(result.outcomes, result.health)
-    if (result.disable === undefined) return
-    this.#stop(queue)
+    if (result.disable !== undefined) this.#switchOff(queue)
+  }
+
+  /** Nothing is delivered: as long without a success as a receiver may fail, and the subscription is switched off. */
+  #pauseAll(queue: ReceiverQueue, reason: DeliveryPauseReason, jobs: readonly Job[]): void {
+    const atMs = this.#deps.clock.now()
+    queue.failingSinceMs ??= atMs
+    const disable = pausedTooLong(atMs, queue.failingSinceMs)
+    this.#writer.note({ subscriptionId: queue.id, ok: false, atMs, disable: disable ?? null })
+    if (disable === undefined) this.#pause(queue, reason, jobs)
+    else this.#switchOff(queue, jobs)
+  }
+
+  #switchOff(queue: ReceiverQueue, jobs: readonly Job[] = []): void {
+    this.#stop(queue, jobs)
     void this.#writer.written().then(() => this.#deps.onDisabled(queue.id))
   }
 

@@ -67,3 +67,27 @@ test('five days of failures disable a subscription, also across a restart, and n
   await until('it is switched off', async () => (await read())?.active === false)
   assert.match(String((await read())?.disabledReason), /failing/)
 })
+
+test('five days of a pause without a success switch a subscription off, and not earlier', async (t) => {
+  let shiftMs = 0
+  const clock: Clock = { now: () => Date.now() + shiftMs, sleep: systemClock.sleep }
+  const receiver = await startReceiver()
+  t.after(() => receiver.close())
+  const rig = await startRig({ webhooks: { clock } })
+  t.after(() => rig.close())
+  const owner = await rig.createOwner()
+  await rig.accounts.setCredits(owner.accountId, 0)
+  const { subscription } = await rig.webhooks.subscriptions.create(owner, selection(receiver.url))
+  const read = () => rig.jobs.getSubscription(subscription.id)
+  await rig.emitBlocks(1)
+  await until('the pause is written', async () => (await read())?.failingSinceMs != null)
+  const sinceMs = (await read())?.failingSinceMs ?? 0
+  const pauses = t.mock.method(rig.jobs, 'settle')
+  shiftMs = 5 * 24 * 3_600_000 - 60_000
+  await until('another pause', () => pauses.mock.callCount() > 0)
+  assert.deepEqual([(await read())?.active, (await read())?.failingSinceMs], [true, sinceMs])
+  shiftMs = 5 * 24 * 3_600_000 + 60_000
+  await until('it is switched off', async () => (await read())?.active === false)
+  assert.equal((await read())?.disabledReason, 'paused')
+  assert.equal(receiver.received.length, 0)
+})

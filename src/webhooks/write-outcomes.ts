@@ -11,6 +11,8 @@ import { jobRef } from './outcomes.ts'
  */
 export interface OutcomeWriter {
   add(outcomes: readonly JobOutcome[], health?: ReceiverHealth): void
+  /** Is written with the next outcomes. */
+  note(health: ReceiverHealth): void
   /** Gives jobs back that were not tried. */
   giveBack(jobs: readonly Job[]): void
   /** Resolves when everything that was added is written. */
@@ -83,6 +85,7 @@ export function createOutcomeWriter(deps: {
 
   return {
     add,
+    note: addHealth,
     giveBack: (jobs) => add(jobs.map((job) => ({ kind: 'release', job: jobRef(job) }))),
     written,
   }

@@ -1987,13 +1987,13 @@ class Webhook(TypedDict):
     active: bool
     # When it was created.
     created_at: str
-    # Why the service switched it off: gone, failing, key_revoked, key_expired; null while it did not.
+    # Why the service switched it off: gone, failing, paused, key_revoked, key_expired; null while it did not.
     disabled_reason: Optional[str]
     # When the service switched it off.
     disabled_at: Optional[str]
-    # Why deliveries wait: credits_exhausted, account_paused or plan; null while they do not.
+    # Why deliveries wait: credits_exhausted, account_paused, plan, account_missing; null while they do not, and while it is off.
     paused_reason: Optional[str]
-    # First failure since the last success.
+    # First failure or pause since the last success.
     failing_since: Optional[str]
     # When the last delivery was taken.
     last_success_at: Optional[str]
@@ -2055,13 +2055,13 @@ class FoundWebhook(TypedDict):
     active: bool
     # When it was created.
     created_at: str
-    # Why the service switched it off: gone, failing, key_revoked, key_expired; null while it did not.
+    # Why the service switched it off: gone, failing, paused, key_revoked, key_expired; null while it did not.
     disabled_reason: Optional[str]
     # When the service switched it off.
     disabled_at: Optional[str]
-    # Why deliveries wait: credits_exhausted, account_paused or plan; null while they do not.
+    # Why deliveries wait: credits_exhausted, account_paused, plan, account_missing; null while they do not, and while it is off.
     paused_reason: Optional[str]
-    # First failure since the last success.
+    # First failure or pause since the last success.
     failing_since: Optional[str]
     # When the last delivery was taken.
     last_success_at: Optional[str]
@@ -2084,13 +2084,13 @@ class ChangedWebhook(TypedDict):
     active: bool
     # When it was created.
     created_at: str
-    # Why the service switched it off: gone, failing, key_revoked, key_expired; null while it did not.
+    # Why the service switched it off: gone, failing, paused, key_revoked, key_expired; null while it did not.
     disabled_reason: Optional[str]
     # When the service switched it off.
     disabled_at: Optional[str]
-    # Why deliveries wait: credits_exhausted, account_paused or plan; null while they do not.
+    # Why deliveries wait: credits_exhausted, account_paused, plan, account_missing; null while they do not, and while it is off.
     paused_reason: Optional[str]
-    # First failure since the last success.
+    # First failure or pause since the last success.
     failing_since: Optional[str]
     # When the last delivery was taken.
     last_success_at: Optional[str]
@@ -3700,7 +3700,7 @@ class Methods:
 
     def rotate_webhook(self, id: str) -> RotatedSecret:
         """
-        Give a webhook a new signing secret. The old secret goes on signing beside the new one for 24 hours: in X-Svc-Signature-Previous and in the Standard Webhooks header. Credits: 0 flat. Open from the developer plan (tier pro) on. `POST /v1/webhooks/{id}/rotate`
+        Give a webhook a new signing secret. The old secret goes on signing beside the new one for 24 hours: in X-Svc-Signature-Previous and in the Standard Webhooks header. Another rotation within this time replaces the new secret and leaves the old one and its time as they are. Credits: 0 flat. Open from the developer plan (tier pro) on. `POST /v1/webhooks/{id}/rotate`
 
         id: Id of the webhook.
         """
@@ -3984,7 +3984,7 @@ class AsyncMethods:
         return await self._answer(OPERATIONS["test_webhook"], {"id": id})
 
     async def rotate_webhook(self, id: str) -> RotatedSecret:
-        """Give a webhook a new signing secret. The old secret goes on signing beside the new one for 24 hours: in X-Svc-Signature-Previous and in the Standard Webhooks header. Credits: 0 flat. Open from the developer plan (tier pro) on. `POST /v1/webhooks/{id}/rotate`"""
+        """Give a webhook a new signing secret. The old secret goes on signing beside the new one for 24 hours: in X-Svc-Signature-Previous and in the Standard Webhooks header. Another rotation within this time replaces the new secret and leaves the old one and its time as they are. Credits: 0 flat. Open from the developer plan (tier pro) on. `POST /v1/webhooks/{id}/rotate`"""
         return await self._answer(OPERATIONS["rotate_webhook"], {"id": id})
 
     async def replay_webhook(self, id: str, *, after_seq: Optional[int] = None, since: Optional[Union[str, float]] = None, up_to_seq: Optional[int] = None, until: Optional[Union[str, float]] = None) -> Replay:

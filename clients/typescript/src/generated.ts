@@ -2111,13 +2111,13 @@ export interface Webhook {
   active: boolean
   /** When it was created. */
   created_at: string
-  /** Why the service switched it off: gone, failing, key_revoked, key_expired; null while it did not. */
+  /** Why the service switched it off: gone, failing, paused, key_revoked, key_expired; null while it did not. */
   disabled_reason: string | null
   /** When the service switched it off. */
   disabled_at: string | null
-  /** Why deliveries wait: credits_exhausted, account_paused or plan; null while they do not. */
+  /** Why deliveries wait: credits_exhausted, account_paused, plan, account_missing; null while they do not, and while it is off. */
   paused_reason: string | null
-  /** First failure since the last success. */
+  /** First failure or pause since the last success. */
   failing_since: string | null
   /** When the last delivery was taken. */
   last_success_at: string | null
@@ -2221,13 +2221,13 @@ export interface FoundWebhook {
   active: boolean
   /** When it was created. */
   created_at: string
-  /** Why the service switched it off: gone, failing, key_revoked, key_expired; null while it did not. */
+  /** Why the service switched it off: gone, failing, paused, key_revoked, key_expired; null while it did not. */
   disabled_reason: string | null
   /** When the service switched it off. */
   disabled_at: string | null
-  /** Why deliveries wait: credits_exhausted, account_paused or plan; null while they do not. */
+  /** Why deliveries wait: credits_exhausted, account_paused, plan, account_missing; null while they do not, and while it is off. */
   paused_reason: string | null
-  /** First failure since the last success. */
+  /** First failure or pause since the last success. */
   failing_since: string | null
   /** When the last delivery was taken. */
   last_success_at: string | null
@@ -2264,13 +2264,13 @@ export interface ChangedWebhook {
   active: boolean
   /** When it was created. */
   created_at: string
-  /** Why the service switched it off: gone, failing, key_revoked, key_expired; null while it did not. */
+  /** Why the service switched it off: gone, failing, paused, key_revoked, key_expired; null while it did not. */
   disabled_reason: string | null
   /** When the service switched it off. */
   disabled_at: string | null
-  /** Why deliveries wait: credits_exhausted, account_paused or plan; null while they do not. */
+  /** Why deliveries wait: credits_exhausted, account_paused, plan, account_missing; null while they do not, and while it is off. */
   paused_reason: string | null
-  /** First failure since the last success. */
+  /** First failure or pause since the last success. */
   failing_since: string | null
   /** When the last delivery was taken. */
   last_success_at: string | null
@@ -4442,7 +4442,7 @@ export abstract class Methods {
     return this.answerOf(OPERATIONS.testWebhook, params, options)
   }
 
-  /** Give a webhook a new signing secret. The old secret goes on signing beside the new one for 24 hours: in X-Svc-Signature-Previous and in the Standard Webhooks header. Credits: 0 flat. Open from the developer plan (tier pro) on. `POST /v1/webhooks/{id}/rotate` */
+  /** Give a webhook a new signing secret. The old secret goes on signing beside the new one for 24 hours: in X-Svc-Signature-Previous and in the Standard Webhooks header. Another rotation within this time replaces the new secret and leaves the old one and its time as they are. Credits: 0 flat. Open from the developer plan (tier pro) on. `POST /v1/webhooks/{id}/rotate` */
   rotateWebhook(params: RotateWebhookParams, options?: CallOptions): Promise<RotatedSecret> {
     return this.answerOf(OPERATIONS.rotateWebhook, params, options)
   }

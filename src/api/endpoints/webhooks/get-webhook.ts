@@ -14,6 +14,9 @@ export const getWebhook = endpoint({
   errors: ['not_found'],
   run: async ({ services: { webhooks }, caller, input }) => {
     const record = await webhooks.subscriptions.find(caller.accountId, input.id)
-    return { kind: 'object', value: { ...webhookBody(record, webhooks.pauseOf(record.id)), credits_used: 0 } }
+    return {
+      kind: 'object',
+      value: { ...webhookBody(record, await webhooks.pauseOf(record)), credits_used: 0 },
+    }
   },
 })

@@ -43,7 +43,7 @@ export const listWebhooks = endpoint({
     if (dryRun) return previewAnswer(page.records.length, false)
     const rows: string[] = []
     for (const record of page.records) {
-      rows.push(JSON.stringify(webhookBody(record, webhooks.pauseOf(record.id))))
+      rows.push(JSON.stringify(webhookBody(record, await webhooks.pauseOf(record))))
       // Thousands of addresses take milliseconds: let other requests run in between.
       await nextTurn()
     }

@@ -51,6 +51,9 @@ export const patchWebhook = endpoint({
   run: async ({ services: { webhooks }, caller, input, body }) => {
     const change = body as Static<typeof WebhookChange>
     const record = await webhooks.subscriptions.patch(ownerOf(caller), input.id, change)
-    return { kind: 'object', value: { ...webhookBody(record, webhooks.pauseOf(record.id)), credits_used: 0 } }
+    return {
+      kind: 'object',
+      value: { ...webhookBody(record, await webhooks.pauseOf(record)), credits_used: 0 },
+    }
   },
 })

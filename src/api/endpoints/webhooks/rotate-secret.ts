@@ -12,7 +12,7 @@ export const rotateSecret = endpoint({
     tag: 'webhooks',
     summary: 'Give a webhook a new signing secret',
     description:
-      'The old secret goes on signing beside the new one for 24 hours: in X-Svc-Signature-Previous and in the Standard Webhooks header.',
+      'The old secret goes on signing beside the new one for 24 hours: in X-Svc-Signature-Previous and in the Standard Webhooks header. Another rotation within this time replaces the new secret and leaves the old one and its time as they are.',
   },
   access: WEBHOOK_ACCESS,
   params: { id: webhookId },

@@ -13,6 +13,7 @@ import {
 import { formatTime } from '../../../core/time.ts'
 import { EVENT_KINDS } from '../../../events/kinds.ts'
 import type { SubscriptionRecord } from '../../../store/jobs.ts'
+import { DELIVERY_PAUSE_REASONS } from '../../../webhooks/credits.ts'
 import { DISABLE_REASONS } from '../../../webhooks/disable.ts'
 import type { Services } from '../services.ts'
 
@@ -56,9 +57,9 @@ export const WebhookSchema = Type.Object({
   ),
   disabled_at: nullableTimeField('When the service switched it off.'),
   paused_reason: nullableTextField(
-    'Why deliveries wait: credits_exhausted, account_paused or plan; null while they do not.',
+    `Why deliveries wait: ${DELIVERY_PAUSE_REASONS.join(', ')}; null while they do not, and while it is off.`,
   ),
-  failing_since: nullableTimeField('First failure since the last success.'),
+  failing_since: nullableTimeField('First failure or pause since the last success.'),
   last_success_at: nullableTimeField('When the last delivery was taken.'),
 })
 
