@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { fixedRandom, openAuditedStore } from '../../../test/ingest/audited-store.ts'
 import type { Feed } from '../../core/feed.ts'
+import { candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import { buildMarketCandles, rollUpMarketCandles } from '../../core/market-candles.ts'
 import type { CandleInput } from '../../core/rows/candle.ts'
 import { observed } from '../../store/coverage.ts'
@@ -42,8 +43,8 @@ function tradesOf(name: Name): TradeObservation[] {
   })
 }
 
-/** `unstored`: the place of a trade that is in the candles, but not stored itself. */
-async function open(t: TestContext, name: Name, unstored?: number) {
+/** `unstored`: the place of a trade that is not stored; without `isCounted`, it is not in the candles either. */
+async function open(t: TestContext, name: Name, unstored?: number, isCounted = true) {
   const audited = await openAuditedStore(END_MS + HOUR_MS)
   t.after(() => audited.close())
   const { plan } = VENUES[name]
@@ -52,7 +53,9 @@ async function open(t: TestContext, name: Name, unstored?: number) {
   const marketId = trades[0]?.leg?.marketId ?? trades[0]?.instrument ?? ''
   const feed = feedOf('trades', source, 'BTC')
   const candles = new Map<Feed<'candles'>, CandleInput[]>()
-  for (const [instrument, own] of Map.groupBy(trades, (trade) => trade.instrument)) {
+  const stored = trades.filter((_, place) => place !== unstored)
+  const counted = isCounted ? trades : stored
+  for (const [instrument, own] of Map.groupBy(counted, (trade) => trade.instrument)) {
     const fine = buildMarketCandles({
       ...{ interval: '5m', mids: [], volume: plan.volume },
       trades: own.map(({ venueTimeMs: timeMs, price, size }) => ({ timeMs, price, size })),
@@ -70,7 +73,6 @@ async function open(t: TestContext, name: Name, unstored?: number) {
     }
   }
   const feeds = [feed, ...candles.keys()]
-  const stored = trades.filter((_, place) => place !== unstored)
   await audited.store.write({
     rows: [
       { feed, rows: stored.map((trade) => marketTradeRow(trade, marketId)) },
@@ -136,6 +138,19 @@ for (const name of ['polymarket', 'kalshi'] as const) {
       [['corrected', true]],
     )
     assert.equal(await count(), before)
+  })
+
+  test(`${name}: the candles of a trade that is added are a gap where they do not have it`, async (t) => {
+    for (const isCounted of [true, false]) {
+      const { examine, source, store, trades } = await open(t, name, 30, isCounted)
+      assert.equal((await examine(200, 3)).differences.length, 1)
+      for (const interval of COARSE_INTERVALS) {
+        const { gaps } = await store.coverage.read([candleFeed(source, 'BTC', interval)], START_MS, END_MS)
+        const fromMs = candleStart(trades[30]?.venueTimeMs ?? 0, interval)
+        const lost = { source, from: fromMs, to: fromMs + INTERVAL_MS[interval], reason: 'not_observed' }
+        assert.deepEqual(gaps, isCounted ? [] : [lost], interval)
+      }
+    }
   })
 
   test(`${name}: a longer candle with another volume is a gap, the finer ones are not`, async (t) => {

@@ -165,7 +165,7 @@ async function lackingTrades(
 
 /** Trades that the venue has in a time that is certain, and that are not stored. */
 async function judgeTrades(
-  { plan, venue, store, rows, signal }: PredictionAuditParts,
+  { plan, venue, store, rows, tracker, signal }: PredictionAuditParts,
   { symbol, marketId }: Instrument,
   range: HistoryRange,
 ): Promise<WrongRow[] | undefined> {
@@ -178,6 +178,20 @@ async function judgeTrades(
   const instruments = [...new Set([marketId, ...listed.map(({ instrument }) => instrument)])]
   const stored = await readCertain(store, feed, around, { instruments })
   if (stored === undefined) return undefined
+  const base = candleFeed(plan.source, symbol, BASE)
+  const whole = { fromMs: candleStart(range.fromMs, BASE), toMs: range.toMs }
+  const candles = await readCertain(store, base, whole, { instruments })
+  if (candles === undefined) return undefined
+  /** Whether its candle holds more than the stored trades, so that the trade may be part of it. */
+  const mayBeInCandle = ({ instrument, venueTimeMs, price, size }: TradeObservation) => {
+    const isBeside = (row: CandleRow | TradeRow) =>
+      (row.token_id ?? row.market_id) === instrument &&
+      candleStart(Date.parse(row.timestamp), BASE) === candleStart(venueTimeMs, BASE)
+    const beside = stored.rows.filter(isBeside)
+    const traded = tradedOf(plan, [...beside, { price: Number(price), size: Number(size) }])
+    const volume = volumeOf(candles.rows.filter(isBeside))
+    return volume > traded || isSame(volume, traded)
+  }
   const known = new Set(stored.rows.map(({ trade_id: id }) => nameOf(plan, id)))
   const isInside = ({ venueTimeMs: atMs }: TradeObservation) =>
     atMs >= range.fromMs + BORDER_MS && atMs < range.toMs - BORDER_MS
@@ -191,6 +205,12 @@ async function judgeTrades(
         truth: `${price} ${size}`,
         correct() {
           rows.put(feed, [marketTradeRow(trade, marketId)])
+          if (!mayBeInCandle(trade))
+            for (const interval of COARSE_INTERVALS) {
+              const startMs = candleStart(fromMs, interval)
+              const longer = candleFeed(plan.source, symbol, interval)
+              tracker.lost(longer, startMs, startMs + INTERVAL_MS[interval], 'not_observed')
+            }
           const what = `a trade of ${marketId} was missing that the venue has`
           return { what, action: 'corrected', feed, fromMs, toMs: fromMs + 1 }
         },
@@ -203,6 +223,6 @@ const nameOf = ({ hasTokens }: PredictionPlan, id: string) =>
   hasTokens ? id.slice(0, id.lastIndexOf('-')) : id
 
 const volumeOf = (rows: readonly CandleRow[]) => rows.reduce((sum, { volume }) => sum + (volume ?? 0), 0)
-const tradedOf = (plan: PredictionPlan, rows: readonly TradeRow[]) =>
+const tradedOf = (plan: PredictionPlan, rows: readonly Pick<TradeRow, 'price' | 'size'>[]) =>
   rows.reduce((sum, { price, size }) => sum + (plan.volume === 'money' ? price * size : size), 0)
 const isSame = (a: number, b: number) => Math.abs(a - b) <= ROUNDING * Math.max(a, b, ROUNDING)

@@ -66,3 +66,20 @@ test('requested open interest is observed up to the last sample, and minutes wai
   const lateMs = newestMs + 10 * MINUTE_MS
   assert.equal(await progress.request(lateMs - MINUTE_MS, lateMs), lateMs - MINUTE_MS)
 })
+
+test('minutes wait half a minute for a rate that is due; without it they are not complete', async () => {
+  const dueMs = Date.parse('2026-03-14T12:00:00Z')
+  let isPublished = false
+  async function* history({ topic, range }: HistoryRequest): AsyncGenerator<HistoryPage> {
+    const toMs = topic === 'funding' && !isPublished ? dueMs : range.toMs
+    yield { observations: [], covered: { fromMs: range.fromMs, toMs }, missing: [] }
+  }
+  const progress = new DerivativesProgress(partsOf(history), dueMs - 60 * MINUTE_MS)
+  const endMs = dueMs + MINUTE_MS
+  assert.equal(await progress.request(endMs, endMs + 20_000), 0)
+  assert.equal(await progress.request(endMs, endMs + 31_000), endMs)
+  assert.equal(progress.unknownFrom(MINUTE_MS), dueMs, 'the rate belongs to the candle that opens with it')
+  isPublished = true
+  await progress.request(endMs, endMs + 40_000)
+  assert.ok(progress.unknownFrom(MINUTE_MS) > endMs)
+})

@@ -16,7 +16,7 @@ const MINUTE_MS = 60_000
 /** Between two requests for a sample that is not published yet, growing: their budget is small. */
 const ASK_AGAIN_MS = 1_000
 const MAX_ASK_AGAIN_MS = 16_000
-/** How long a minute waits for a settled rate before it is closed without it. */
+/** How long a minute waits for a settled rate before it is shown without it, as a gap. */
 const PATIENCE_MS = 30_000
 /** A settled rate can be requested after this. */
 const FUNDING_SETTLED_MS = 62_000
@@ -61,9 +61,15 @@ export class DerivativesProgress {
     return plan.openInterest === 'requested' ? this.interestToMs > gridMs : this.sampler.hasPassed(gridMs)
   }
 
-  /** Candles that end here or later do not have the open interest that belongs to them. */
-  get interestUnknownMs(): number {
-    return this.parts.plan.openInterest === 'requested' ? this.awaitedMs : Number.POSITIVE_INFINITY
+  /** Candles of a length that open here or later do not have the rate or the open interest that belongs to them. */
+  unknownFrom(lengthMs: number): number {
+    const { plan, derivatives } = this.parts
+    if (derivatives === undefined) return Number.POSITIVE_INFINITY
+    const rateMs = plan.hasFunding
+      ? Math.ceil(this.fundingToMs / HOUR_MS) * HOUR_MS
+      : Number.POSITIVE_INFINITY
+    // A candle has the sample of its very end too.
+    return plan.openInterest === 'requested' ? Math.min(rateMs, this.awaitedMs - lengthMs) : rateMs
   }
 
   /** Requests what minutes up to `toMs` need; returns up to where they need not wait for a rate or a sample. */

@@ -15,7 +15,6 @@ import { recordPageCoverage } from './request-derivatives.ts'
 import { createRollUp, type RolledCandle } from './roll-up-candles.ts'
 import type { SymbolParts } from './symbol-parts.ts'
 
-const MINUTE_MS = INTERVAL_MS['1m']
 /** A minute that cannot be served, and all after it, wait so long for a better answer, and not again soon after it. */
 const HELD_FOR_MS = 6 * 60_000
 const HELD_AGAIN_AFTER_MS = 60 * 60_000
@@ -80,8 +79,8 @@ export function closeMinutes(parts: SymbolParts, fromMs: number) {
     /** What of a page of the venue's own candles is to be taken. */
     held,
     /**
-     * Takes a page of the venue's own candles; returns them. Those that end at `unknownMs` or later have no open interest
-     * of their time: they are shown, and are a gap until the backfill requests them again with it.
+     * Takes a page of the venue's own candles; returns them. Those from `unknownMs` on have no rate or no open interest of
+     * their time: they are shown, and are a gap until the backfill requests them again with it.
      */
     take(page: HistoryPage, unknownMs = Number.POSITIVE_INFINITY): CheckedCandles {
       const candles = klinesOf(page).map(candleOfKline)
@@ -104,7 +103,7 @@ export function closeMinutes(parts: SymbolParts, fromMs: number) {
       closedToMs = toMs
       for (const openMs of received.keys()) if (openMs < toMs) received.delete(openMs)
       hasNews = true
-      settleCandles(parts, page, unknownMs - MINUTE_MS)
+      settleCandles(parts, page, unknownMs)
       return checked
     },
     get closedToMs() {
@@ -139,5 +138,6 @@ function settleCandles(parts: SymbolParts, page: HistoryPage, unknownMs: number)
     )
 }
 
-const cutAt = ({ fromMs, toMs }: HistoryRange, endMs: number): HistoryRange | null =>
+/** Up to an end; null where nothing is before it. */
+export const cutAt = ({ fromMs, toMs }: HistoryRange, endMs: number): HistoryRange | null =>
   fromMs < endMs ? { fromMs, toMs: Math.min(toMs, endMs) } : null

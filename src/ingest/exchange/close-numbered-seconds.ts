@@ -21,7 +21,7 @@ const MAX_EARLY = 10
 
 export function closeNumberedSeconds(
   parts: SymbolParts,
-  joined: Pick<DerivativesProgress, 'isKnown' | 'interestUnknownMs'>,
+  joined: Pick<DerivativesProgress, 'isKnown' | 'unknownFrom'>,
   prover: MinuteProver,
 ): SecondCloser {
   const { plan, symbol, tracker, counts, clock } = parts
@@ -53,14 +53,14 @@ export function closeNumberedSeconds(
     const own = built.ofMinute(openMs)
     const verdict = prover.judge(minute, own, built.inGap(openMs, endMs), nowMs)
     if (verdict.kind === 'wait') return false
-    const knownMs = Math.min(endMs, Math.max(openMs, joined.interestUnknownMs - SECOND_MS))
+    const knownMs = Math.min(endMs, Math.max(openMs, joined.unknownFrom(SECOND_MS)))
     for (const candle of built.take(endMs)) open.delete(candle.openMs)
     if (verdict.kind === 'whole') {
       putSeconds(parts, verdict.candles, true)
       tracker.confirm(feed, openMs, knownMs)
       if (verdict.candles === own) rememberWhole(openMs)
     } else closeProvenPart(own, openMs, verdict.provenMs)
-    // As with longer candles: without the open interest of their time they are a gap.
+    // As with longer candles: without the rate or the open interest of their time they are a gap.
     if (knownMs < endMs) tracker.lost(feed, knownMs, endMs, 'venue_down')
     parts.writer.final(feed, knownMs)
     closedToMs = endMs

@@ -49,7 +49,7 @@ async function start(
       ? closeCountedSeconds(parts)
       : closeNumberedSeconds(
           parts,
-          { isKnown: isJoined, interestUnknownMs: Number.POSITIVE_INFINITY },
+          { isKnown: isJoined, unknownFrom: () => Number.POSITIVE_INFINITY },
           prover,
         )
   if (options.beginsMs !== undefined) seconds.begin(options.beginsMs)

@@ -231,7 +231,7 @@ export class SymbolRecorder implements LiveRecorder {
     for await (const answer of venue.history(request, { signal })) {
       const page = minutes.held(answer)
       const beforeMs = minutes.closedToMs
-      const candles = minutes.take(page, this.derivatives.interestUnknownMs)
+      const candles = minutes.take(page, this.derivatives.unknownFrom(MINUTE_MS))
       this.flow?.minutes(candles, page.missing, beforeMs, minutes.closedToMs)
       const unknown = [
         ...page.missing.map((lost) => lost.range),

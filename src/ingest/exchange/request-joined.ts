@@ -24,6 +24,8 @@ export async function requestJoined(
     dataset: 'funding' | 'open_interest',
     gridMs: number,
     request: typeof requestFunding,
+    /** A sample is taken every five minutes, a rate is not settled every hour: one that is long due is none. */
+    isAlways: boolean,
   ): Promise<number> {
     const feed = feedOf(dataset, plan.source, symbol, dataset === 'funding' ? '' : '5m')
     const fromMs = Math.floor(range.fromMs / gridMs) * gridMs
@@ -32,16 +34,20 @@ export async function requestJoined(
     for (const { from, to } of missing) {
       const settledMs = await request(parts, { fromMs: Math.floor(from / gridMs) * gridMs, toMs: to })
       const dueMs = Math.ceil(settledMs / gridMs) * gridMs
-      if (settledMs < to && clock.now() - dueMs < REQUESTED_LATE_MS) return dueMs
+      if (settledMs < to && (isAlways || clock.now() - dueMs < REQUESTED_LATE_MS)) return dueMs
     }
     return Number.POSITIVE_INFINITY
   }
 
   // What was observed may still be on its way to the store.
   await writer.flush()
-  if (plan.hasFunding) toMs = Math.min(toMs, await settle('funding', INTERVAL_MS['1h'], requestFunding))
+  if (plan.hasFunding)
+    toMs = Math.min(toMs, await settle('funding', INTERVAL_MS['1h'], requestFunding, false))
   // A candle has the sample of its very end too.
   if (plan.openInterest === 'requested')
-    toMs = Math.min(toMs, (await settle('open_interest', INTERVAL_MS['5m'], requestOpenInterest)) - lengthMs)
+    toMs = Math.min(
+      toMs,
+      (await settle('open_interest', INTERVAL_MS['5m'], requestOpenInterest, true)) - lengthMs,
+    )
   return Math.max(range.fromMs, toMs)
 }

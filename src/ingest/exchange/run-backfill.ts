@@ -9,7 +9,7 @@
  */
 
 import type { Feed } from '../../core/feed.ts'
-import { type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
+import { type CandleInterval, candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import { backoffMs } from '../../kit/backoff.ts'
 import type { Logger } from '../../kit/log.ts'
 import type { CoverageStore, Span } from '../../store/coverage.ts'
@@ -24,6 +24,7 @@ import { type Candle, candleOfKline } from './candle.ts'
 import { candleOf } from './candle-row.ts'
 import { advanceAround, checkCandles, checkFlow, refuseRolled } from './check-candles.ts'
 import { isCountedIn, putCounts, putFlow, readCounts, type StoredCounts } from './close-flow.ts'
+import { cutAt } from './close-minutes.ts'
 import { recordPageCoverage, requestFunding, requestOpenInterest } from './request-derivatives.ts'
 import { requestJoined } from './request-joined.ts'
 import { createRollUp } from './roll-up-candles.ts'
@@ -220,7 +221,7 @@ async function fill({ target: { parts }, step, range }: Chunk, coverage: Coverag
     case 'counts':
       return fillCounts(parts, range)
     case 'candles':
-      return fillCandles(parts, step, range, await isInterestKnown(parts, coverage, range))
+      return fillCandles(parts, step, range, await joinedToMs(parts, coverage, range))
     case 'seconds':
       return parts.plan.secondsFrom === 'candles'
         ? fillKlineSeconds(parts, range)
@@ -230,24 +231,19 @@ async function fill({ target: { parts }, step, range }: Chunk, coverage: Coverag
 
 const isKline = (row: HistoryPage['observations'][number]): row is CandleObservation => row.kind === 'candle'
 
-/** Without the open interest of their time candles stay the gap that they are (close-minutes.ts). */
-async function isInterestKnown(
-  parts: SymbolParts,
-  coverage: CoverageStore,
-  range: HistoryRange,
-): Promise<boolean> {
-  if (parts.plan.openInterest !== 'requested') return true
-  return requestJoined(parts, coverage, range, MINUTE_MS).then(
-    () => true,
-    () => false,
-  )
+/** Without the rate and the open interest of their time candles stay the gap that they are (close-minutes.ts). */
+async function joinedToMs(parts: SymbolParts, coverage: CoverageStore, range: HistoryRange): Promise<number> {
+  if (parts.derivatives === undefined) return Number.POSITIVE_INFINITY
+  const knownMs = await requestJoined(parts, coverage, range, MINUTE_MS).catch(() => range.fromMs)
+  return knownMs < range.toMs ? knownMs : Number.POSITIVE_INFINITY
 }
 
 async function fillCandles(
   parts: SymbolParts,
   step: Extract<BackfillStep, { kind: 'candles' }>,
   range: HistoryRange,
-  isComplete: boolean,
+  /** Minutes from here on are not complete. */
+  joinedMs: number,
 ): Promise<void> {
   const { plan, symbol, venue, writer, derivatives, signal, tracker } = parts
   const { source } = plan
@@ -284,11 +280,15 @@ async function fillCandles(
       refuseRolled(parts, refused, step.rollUp, 'flow')
       putFlow(parts, advanceAround(flow, { good: counted, refused }, interval, toMs), true)
     }
-    const covered = isComplete ? page.covered : null
-    recordPageCoverage(parts, [candleFeed(source, symbol, interval)], { ...page, covered })
+    const coveredBy = (length: CandleInterval) =>
+      page.covered === null ? null : cutAt(page.covered, candleStart(joinedMs, length))
+    const own = { ...page, covered: coveredBy(interval) }
+    recordPageCoverage(parts, [candleFeed(source, symbol, interval)], own)
     for (const { feed, interval: coarse } of derived) {
       for (const { range: lost, reason } of page.missing)
         tracker.missing(feed, lost.fromMs, lost.toMs, reason)
+      // A longer candle is complete with all of its minutes.
+      const covered = coveredBy(coarse)
       if (covered === null) continue
       tracker.confirm(feed, covered.fromMs, covered.toMs)
       parts.writer.final(feed, Math.floor(covered.toMs / INTERVAL_MS[coarse]) * INTERVAL_MS[coarse])

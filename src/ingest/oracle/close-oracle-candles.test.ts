@@ -67,3 +67,31 @@ test('until it is known where candles begin, missed rounds concern the time sinc
   closer.lost({ fromMs: at('04:34:20'), toMs: at('04:37:34') })
   assert.deepEqual(lost, [{ fromMs: at('04:37:09'), toMs: at('04:37:34') }])
 })
+
+test('from a candle without an answer on nothing is claimed until it is closed', () => {
+  const { closer, updates, lost } = openCloser()
+  closer.begin(at('04:35:00'))
+  updates.add({ updatedMs: at('04:38:06'), roundId: 1n, price: '1' })
+  closer.show(at('04:39:59'))
+  assert.equal(closer.claimedToMs, Number.POSITIVE_INFINITY)
+  // Three heartbeats after the last answer it is not carried on.
+  closer.show(at('04:40:01'))
+  closer.show(at('04:46:00'))
+  assert.equal(closer.claimedToMs, at('04:40:00'))
+  updates.add({ updatedMs: at('04:46:24'), roundId: 2n, price: '2' })
+  closer.changed(at('04:46:24'))
+  closer.show(at('04:46:30'))
+  assert.equal(
+    closer.claimedToMs,
+    at('04:40:00'),
+    'the candle between the two answers is not known to be a gap',
+  )
+  closer.close({
+    nowMs: at('04:46:31'),
+    knownToMs: at('04:46:30'),
+    soughtMs: Number.POSITIVE_INFINITY,
+    firstMs: 0,
+  })
+  assert.equal(closer.claimedToMs, Number.POSITIVE_INFINITY)
+  assert.deepEqual(lost, [{ fromMs: at('04:40:00'), toMs: at('04:45:00') }])
+})

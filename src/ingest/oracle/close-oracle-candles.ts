@@ -38,6 +38,8 @@ export class OracleCandleCloser {
   private shownToMs = 0
   /** Candles that were closed without an answer, ascending. */
   private hollow: HistoryRange[] = []
+  /** Candles that were shown to have no answer, and are not closed yet. */
+  private readonly lacking = new Set<number>()
 
   constructor(parts: OracleCandleParts) {
     this.parts = parts
@@ -46,6 +48,11 @@ export class OracleCandleCloser {
 
   get feed(): Feed<'candles'> {
     return this.parts.feed
+  }
+
+  /** A candle that has no answer yet will be one, or a gap: until that is known nothing is claimed from it on. */
+  get claimedToMs(): number {
+    return Math.min(...this.lacking)
   }
 
   begin(atMs: number): void {
@@ -80,8 +87,21 @@ export class OracleCandleCloser {
   show(nowMs: number): void {
     const fromMs = Math.max(this.closedToMs ?? nowMs, this.shownToMs)
     // A candle is shown only when it has an answer of its own or one in force.
-    this.put(this.candles(fromMs, nowMs), false)
+    const candles = this.candles(fromMs, nowMs)
+    this.put(candles, false)
+    this.noteLacking(candles, { fromMs, toMs: nowMs })
     this.shownToMs = candleStart(nowMs, this.parts.interval)
+  }
+
+  private noteLacking(candles: readonly OracleCandle[], { fromMs, toMs }: HistoryRange): void {
+    const { interval, updates } = this.parts
+    for (const startMs of this.lacking) if (startMs >= fromMs) this.lacking.delete(startMs)
+    // Before the first known answer there may have been none.
+    const sinceMs = Math.max(fromMs, updates.oldestMs ?? toMs)
+    const starts = new Set(candles.map(({ openTimeMs }) => openTimeMs))
+    const lengthMs = INTERVAL_MS[interval]
+    for (let startMs = candleStart(sinceMs + lengthMs - 1, interval); startMs < toMs; startMs += lengthMs)
+      if (!starts.has(startMs)) this.lacking.add(startMs)
   }
 
   /**
@@ -110,6 +130,7 @@ export class OracleCandleCloser {
     for (let at = fromMs; at < toMs; at += lengthMs)
       if (!starts.has(at)) this.closeHollow({ fromMs: at, toMs: at + lengthMs }, firstMs)
     this.closedToMs = toMs
+    for (const startMs of this.lacking) if (startMs < toMs) this.lacking.delete(startMs)
     rows.final(this.feed, toMs)
   }
 

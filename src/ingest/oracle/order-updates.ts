@@ -32,6 +32,9 @@ export function createOracleUpdates() {
     get size() {
       return kept.length
     },
+    get oldestMs(): number | null {
+      return kept[0]?.updatedMs ?? null
+    },
     get newestMs(): number | null {
       return kept.at(-1)?.updatedMs ?? null
     },

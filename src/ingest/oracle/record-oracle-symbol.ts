@@ -80,7 +80,8 @@ export class OracleSymbolRecorder implements LiveRecorder {
           ...{ interval, startedMs: this.startedMs, heartbeatMs, rows, tracker, updates: this.updates },
         }),
     )
-    this.limitCoverage(this.startedMs)
+    // Until the past is known no candle is shown, so none is claimed.
+    for (const { feed } of this.closers) tracker.limit(feed, this.startedMs)
   }
 
   observe(observation: DataObservation): void {
@@ -118,8 +119,10 @@ export class OracleSymbolRecorder implements LiveRecorder {
 
   show(nowMs: number): void {
     if (!this.hasPast) return
-    for (const closer of this.closers) closer.show(nowMs)
-    this.limitCoverage(Number.POSITIVE_INFINITY)
+    for (const closer of this.closers) {
+      closer.show(nowMs)
+      this.parts.tracker.limit(closer.feed, closer.claimedToMs)
+    }
   }
 
   sample(): void {}
@@ -202,11 +205,6 @@ export class OracleSymbolRecorder implements LiveRecorder {
     if (this.updates.size <= MAX_HELD) return
     const dropped = this.updates.dropOldest(DROPPED_AT_ONCE)
     if (dropped !== undefined) this.gaps.add(dropped)
-  }
-
-  /** Until the past is known no candle is shown, so none is claimed. */
-  private limitCoverage(toMs: number): void {
-    for (const { feed } of this.closers) this.parts.tracker.limit(feed, toMs)
   }
 
   private closeCandles(): void {

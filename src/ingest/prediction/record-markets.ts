@@ -5,6 +5,7 @@
  *   book_snapshot, book_delta, book_lost ──▶ snapshots; a market in its window without a live book is a gap
  *   trade ──▶ trades, candles          open_interest ──▶ at each grid point, per contract and summed
  */
+import { candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import { MARKET_TYPES, type MarketInput } from '../../core/rows/market.ts'
 import type { Topic } from '../../venues/channel.ts'
 import type { BookLostReason, DataObservation, TradeObservation } from '../../venues/observation.ts'
@@ -19,7 +20,7 @@ import { closeEndedCandles, type EndedCandles } from './close-ended-candles.ts'
 import { withReferences, withVolume } from './complete-market.ts'
 import { finalizeMarkets } from './finalize-markets.ts'
 import { type FollowedMarket, isDone, needsOwnSweep, tradesFinalMs } from './followed-market.ts'
-import { catalogueKey, snapshotFeed, windowsKey } from './market-feeds.ts'
+import { BASE_INTERVAL, catalogueKey, snapshotFeed, windowsKey } from './market-feeds.ts'
 import {
   firstTradeMs,
   followedRange,
@@ -213,9 +214,9 @@ class SymbolMarkets implements MarketsRecorder {
     const { plan } = this.#parts
     if (nowMs - this.#shownMs >= plan.publishEveryMs)
       this.#showCandles(nowMs, receivedToMs - COVERAGE_MARGIN_MS)
-    if (this.#books.lastMs > 0)
-      for (const key of this.#receivedKeys)
-        this.#parts.tracker.limitChannel(key, this.#books.lastMs + BOOKS_COMPLETE_FOR_MS)
+    // Before the first book too: a subscription that never sent one proves nothing.
+    for (const key of this.#receivedKeys)
+      this.#parts.tracker.limitChannel(key, this.#books.lastMs + BOOKS_COMPLETE_FOR_MS)
     for (const followed of this.#markets.values()) {
       if (plan.hasTokens && followed.isReady) this.#complete(followed, nowMs)
       if (!isDone(followed, nowMs)) continue
@@ -342,12 +343,19 @@ class SymbolMarkets implements MarketsRecorder {
     if (followed === undefined) return
     const { recorder } = followed
     if (followed.isReady) {
-      recorder.trade(observation)
+      this.#takeTrade(recorder, observation)
       return
     }
     // Written at once, since its time is claimed; counted after what an earlier run stored of its candle.
     if (observation.isSwept !== true) recorder.put(observation)
-    followed.ready = followed.ready.then(() => void recorder.trade(observation))
+    followed.ready = followed.ready.then(() => this.#takeTrade(recorder, observation))
+  }
+
+  /** A late trade and its closed candle are written together: a restart takes the candle for one that has the trade. */
+  #takeTrade(recorder: MarketRecorder, observation: TradeObservation): void {
+    const isNew = recorder.trade(observation)
+    const endMs = candleStart(observation.venueTimeMs, BASE_INTERVAL) + INTERVAL_MS[BASE_INTERVAL]
+    if (isNew && endMs <= this.#shownMs) recorder.show(this.#parts.clock.now())
   }
 
   #receivedSwept(marketId: string): void {

@@ -74,7 +74,7 @@ export function recordVenue(options: RecorderOptions, kind: RecordedKind): Recor
   let live: LiveRun | undefined
   let runs = 0
   /** Rows of earlier runs. */
-  let insertedBefore = 0
+  const before = { inserted: 0, corrected: 0, refused: 0 }
 
   async function run(stopped: AbortSignal): Promise<void> {
     const rows = openRowWriter({ venue, store, clock, random, log })
@@ -100,8 +100,12 @@ export function recordVenue(options: RecorderOptions, kind: RecordedKind): Recor
       end.abort()
       await listening?.close()
       await meanwhile
-      insertedBefore += rows.stats().inserted
       await rows.close().catch((error) => log.error({ err: error }, 'the last rows were not written'))
+      const { inserted, corrected, refused } = rows.stats()
+      before.inserted += inserted
+      before.corrected += corrected
+      before.refused += refused
+      if (writer === rows) writer = undefined
       runs -= 1
     }
   }
@@ -132,11 +136,15 @@ export function recordVenue(options: RecorderOptions, kind: RecordedKind): Recor
       channels: listening?.channels ?? 0,
       channelsUp: listening?.up ?? 0,
       lastEventMs: listening?.lastEventMs ?? null,
-      rowsInserted: insertedBefore + (rows?.inserted ?? 0),
+      rowsInserted: before.inserted + (rows?.inserted ?? 0),
       waitingRows: (rows?.waiting ?? 0) + (listening?.queued ?? 0),
       storeFailure: rows?.failure ?? null,
       backfill: kind.backfill?.() ?? null,
-      counts: { ...kind.counts?.(), corrected: rows?.corrected ?? 0, refused: rows?.refused ?? 0 },
+      counts: {
+        ...kind.counts?.(),
+        corrected: before.corrected + (rows?.corrected ?? 0),
+        refused: before.refused + (rows?.refused ?? 0),
+      },
       audits: audit?.counts() ?? noAudits(),
       feeds: recorded,
     }
