@@ -186,6 +186,8 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
   let datedLateMs = 0
   /** The venue sent nothing, or lost frames, for less than the silence that is normal. */
   const quiet: { fromMs: number; toMs: number; lengthMs: number }[] = []
+  /** When frames were sent late; what ends their connection before they come loses them as if they had not been sent. */
+  const late: { fromMs: number; toMs: number; lengthMs: number; comesMs: number }[] = []
   /** When the recorder ended and started. */
   const restarts: number[] = []
   const withoutRequests: { fromMs: number; toMs: number }[] = []
@@ -254,6 +256,13 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
 
   return {
     begin(fault) {
+      const aroundMs = world.tickMs + LATENCY_MS
+      quiet.push(...late.filter(({ comesMs }) => time.nowMs < comesMs))
+      if (fault.kind === 'late') {
+        const toMs = time.nowMs + fault.durationMs + aroundMs
+        const comesMs = toMs + Number(fault.settings.delayMs)
+        late.push({ fromMs: time.nowMs - aroundMs, toMs, lengthMs: fault.durationMs, comesMs })
+      }
       if (OF_REQUESTS.includes(fault.kind))
         withoutRequests.push({ fromMs: time.nowMs, toMs: time.nowMs + fault.durationMs })
       if (['mute', 'hang', 'skip', 'malformed', 'wrong-time', 'delisted'].includes(fault.kind)) {
@@ -261,8 +270,8 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
         const lengthMs = fault.durationMs === 0 ? 0 : fault.durationMs
         const endMs = time.nowMs + (fault.durationMs === 0 ? MINUTE_MS : fault.durationMs)
         quiet.push({
-          fromMs: time.nowMs - world.tickMs - LATENCY_MS,
-          toMs: endMs + world.tickMs + LATENCY_MS,
+          fromMs: time.nowMs - aroundMs,
+          toMs: endMs + aroundMs,
           lengthMs,
         })
       }
