@@ -200,7 +200,7 @@ export interface IndexedOutput {
 }
 
 export interface IndexRetention {
-  /** Age of confirmed transactions; null retains them forever. */
+  /** Age of confirmed transactions, since they were first seen and since their block; null retains them forever. */
   readonly maxTransactionAgeMs: number | null
   readonly maxDroppedAgeMs: number
   /** This many blocks of the followed chain are retained, to find a common block after a reorganisation. */

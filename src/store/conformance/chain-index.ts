@@ -470,7 +470,8 @@ export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
     const { chain } = open
     await writeNext(chain, { atMs: 10, start: block(1) })
     for (let n = 2; n < 12; n++) {
-      await writeNext(chain, { atMs: n * 10, added: [block(n, [payment(n, 1, 1n)])], seen: [hash(n)] })
+      const paid = { ...payment(n, 1, 1n), blockTimeMs: n * 10 }
+      await writeNext(chain, { atMs: n * 10, added: [block(n, [paid])], seen: [hash(n)] })
     }
     assert.deepEqual(await chain.unseen([hash(5), hash(500), hash(500)]), [hash(500)])
     const age = NOW - 60
@@ -486,6 +487,40 @@ export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
     assert.equal(await chain.coverageFromMs(), 100)
     assert.deepEqual(await chain.unseen([hash(5), hash(6)]), [hash(5)])
     assert.equal((await chain.confirmedBy([hash(11)])).length, 1)
+    await open.remove()
+  })
+
+  test(`${engine.name}: what was pruned is not covered again when more is to be retained`, async () => {
+    const open = await engine.open()
+    const { chain } = open
+    await writeNext(chain, { atMs: 10, start: block(1) })
+    const keep = { maxDroppedAgeMs: NOW, chainBlocks: 3, maxSeenAgeMs: NOW }
+    for (const border of [500, 300]) await chain.prune({ ...keep, maxTransactionAgeMs: NOW - border })
+    await chain.prune({ ...keep, maxTransactionAgeMs: null })
+    assert.equal(await chain.coverageFromMs(), 500)
+    assert.equal(await chain.indexedFromMs(), 500)
+    await chain.prune({ ...keep, maxTransactionAgeMs: NOW - 600 })
+    assert.equal(await chain.coverageFromMs(), 600)
+    await open.remove()
+  })
+
+  test(`${engine.name}: a transaction that was pending for long is pruned when its block is old`, async () => {
+    const open = await engine.open()
+    const { chain } = open
+    await writeNext(chain, { atMs: 10, start: block(1) })
+    const paid = [900, 20, 30].map((blockTimeMs, i) => ({ ...payment(i + 1, 1, 1n), blockTimeMs }))
+    for (const { blockHash: _, blockTimeMs: __, ...record } of paid)
+      await writeNext(chain, { atMs: 20, entered: [record] })
+    await writeNext(chain, { atMs: 910, added: [block(9, paid)] })
+    const prune = async (border: number) => {
+      const keep = { maxDroppedAgeMs: NOW, chainBlocks: 3, maxSeenAgeMs: NOW }
+      while ((await chain.prune({ ...keep, maxTransactionAgeMs: NOW - border })).more);
+      const { rows } = await chain.addressPage({ address: address(1), limit: 10 })
+      return rows.map(({ txId }) => Number.parseInt(txId, 16))
+    }
+    assert.deepEqual(await prune(900), [1], 'coverage begins at the time of its block')
+    assert.equal(await chain.coverageFromMs(), 900)
+    assert.deepEqual(await prune(901), [])
     await open.remove()
   })
 
@@ -526,14 +561,15 @@ export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
     const { chain } = open
     await writeNext(chain, { atMs: 1, start: block(1) })
     const count = 900
+    const pay = (n: number, amount = BigInt(n)) => ({ ...payment(n, 1, amount), blockTimeMs: n })
     for (let n = 0; n < count; n += 100) {
-      const transactions = Array.from({ length: 100 }, (_, i) => payment(1 + n + i, 1, BigInt(1 + n + i)))
+      const transactions = Array.from({ length: 100 }, (_, i) => pay(1 + n + i))
       await writeNext(chain, { atMs: 2 + n, added: [block(2 + n, transactions)] })
     }
     const check = async (store: typeof chain, n: number, amount = BigInt(n)) =>
       assert.equal((await store.transaction(hash(n)))?.parsed, payment(n, 1, amount).parsed)
     for (let n = 1; n <= count; n += 7) await check(chain, n)
-    await writeNext(chain, { atMs: 5_000, added: [block(5_000, [payment(3, 1, 77n), payment(4, 1, 4n)])] })
+    await writeNext(chain, { atMs: 5_000, added: [block(5_000, [pay(3, 77n), pay(4)])] })
     const { chain: reopened } = await open.reopen()
     await check(reopened, 2)
     await check(reopened, 3, 77n)

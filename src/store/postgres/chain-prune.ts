@@ -22,9 +22,11 @@ const SEEN = statement(
   `DELETE FROM seen_blocks WHERE hash IN (SELECT hash FROM seen_blocks WHERE seen_at < $1::bigint
     ORDER BY seen_at LIMIT ${PRUNE_STEP})`,
 )
+/** Coverage goes by the time of blocks, which may be long after a transaction was first seen. */
 const EXPIRED = statement(
   'chain_expired',
   `SELECT tx_id, place FROM transactions WHERE status <> ${PENDING} AND first_seen < $1::bigint
+      AND coalesce(block_time, 0) < $1::bigint
     ORDER BY first_seen LIMIT ${PRUNE_STEP}`,
 )
 const DROPPED_BEFORE = statement(
@@ -40,7 +42,11 @@ const DELETE_TRANSACTIONS = statement(
   'chain_delete_transactions',
   'DELETE FROM transactions WHERE tx_id = ANY($1::bytea[])',
 )
-const RETAINED_FROM = statement('chain_retained_from', 'UPDATE chain_state SET retained_from = $1::bigint')
+/** What was deleted does not come back when more is to be retained. */
+const RETAINED_FROM = statement(
+  'chain_retained_from',
+  'UPDATE chain_state SET retained_from = greatest(retained_from, $1::bigint)',
+)
 const GAPS = statement(
   'chain_prune_gaps',
   `DELETE FROM gaps WHERE recorded_at < $1::bigint

@@ -1,12 +1,15 @@
 /** Deletes what the index need not retain, in bounded steps inside the caller's transaction. */
 import type { DatabaseSync } from 'node:sqlite'
 import { DROPPED, PENDING } from '../chain/row-codes.ts'
+import { laterFact } from './chain-facts.ts'
 import type { TransactionTexts } from './chain-texts.ts'
 import { covenantPruner } from './covenants.ts'
 import { tokenPruner } from './tokens.ts'
 
 /** Rows of each kind that one step deletes at most. */
 const PRUNE_STEP = 300
+/** Transactions that one step looks at: some of the oldest wait until the block that confirmed them is old, too. */
+const MAX_LOOKED_AT = 10 * PRUNE_STEP
 
 /** What is older than these is deleted; null retains it. */
 export interface IndexBorders {
@@ -17,7 +20,7 @@ export interface IndexBorders {
 }
 
 export function chainPruner(database: DatabaseSync, texts: TransactionTexts) {
-  const setFact = database.prepare('INSERT OR REPLACE INTO facts VALUES (?, ?)')
+  const setLater = laterFact(database)
   const blocks = database.prepare(
     'DELETE FROM chain_blocks WHERE id <= (SELECT max(id) FROM chain_blocks) - ?',
   )
@@ -32,7 +35,8 @@ export function chainPruner(database: DatabaseSync, texts: TransactionTexts) {
     `DELETE FROM gaps WHERE at < ? AND rowid IN (SELECT rowid FROM gaps ORDER BY rowid LIMIT ${PRUNE_STEP})`,
   )
   const oldest = database.prepare(
-    `SELECT id, first_seen FROM transactions WHERE status <> ${PENDING} ORDER BY id LIMIT ${PRUNE_STEP}`,
+    `SELECT id, first_seen, block_time FROM transactions WHERE status <> ${PENDING}
+      ORDER BY id LIMIT ${MAX_LOOKED_AT}`,
   )
   const dropped = database.prepare(
     `SELECT id FROM transactions WHERE status = ${DROPPED} AND changed_at < ? LIMIT ${PRUNE_STEP}`,
@@ -46,9 +50,13 @@ export function chainPruner(database: DatabaseSync, texts: TransactionTexts) {
   function expired({ transactionsBeforeMs, droppedBeforeMs }: IndexBorders): Set<number> {
     const ids = new Set(dropped.all(droppedBeforeMs).map((row) => Number(row.id)))
     if (transactionsBeforeMs === null) return ids
-    for (const row of oldest.all()) {
-      if (Number(row.first_seen) >= transactionsBeforeMs) break
+    let found = 0
+    for (const row of oldest.iterate()) {
+      if (found === PRUNE_STEP || Number(row.first_seen) >= transactionsBeforeMs) break
+      // Coverage goes by the time of blocks, which may be long after a transaction was first seen.
+      if (Number(row.block_time ?? 0) >= transactionsBeforeMs) continue
       ids.add(Number(row.id))
+      found++
     }
     return ids
   }
@@ -70,7 +78,8 @@ export function chainPruner(database: DatabaseSync, texts: TransactionTexts) {
     const ids = expired(borders)
     deleteTransactions(ids)
     if (transactionsBeforeMs !== null) {
-      setFact.run('kept_from', String(transactionsBeforeMs))
+      // What was deleted does not come back when more is to be retained.
+      setLater.run('kept_from', String(transactionsBeforeMs))
       gaps.run(transactionsBeforeMs)
     }
     const counts = [

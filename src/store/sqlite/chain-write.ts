@@ -17,6 +17,7 @@ import {
   type TransactionRecord,
 } from '../chain.ts'
 import type { AddressTable } from './chain-addresses.ts'
+import { laterFact } from './chain-facts.ts'
 import { blockReader } from './chain-read.ts'
 import type { TransactionTexts } from './chain-texts.ts'
 import { covenantWriter } from './covenants.ts'
@@ -87,10 +88,7 @@ export function chainWriter(
 function followedChain(database: DatabaseSync) {
   const setFact = database.prepare('INSERT OR REPLACE INTO facts VALUES (?, ?)')
   const addFact = database.prepare('INSERT OR IGNORE INTO facts VALUES (?, ?)')
-  const laterFact = database.prepare(
-    `INSERT INTO facts VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value
-      WHERE CAST(excluded.value AS INTEGER) > CAST(value AS INTEGER)`,
-  )
+  const setLater = laterFact(database)
   const insertGap = database.prepare('INSERT INTO gaps VALUES (?, ?)')
   const insertBlock = database.prepare(
     'INSERT INTO chain_blocks (id, hash, blue_score, daa_score, time) VALUES ((SELECT coalesce(max(id), 0) + 1 FROM chain_blocks), ?, ?, ?, ?)',
@@ -124,7 +122,7 @@ function followedChain(database: DatabaseSync) {
     /** A transaction that could not be read is missing in the rows of its addresses, which nobody knows. */
     recordGap(gap: ChainGap): void {
       insertGap.run(gap.atMs, JSON.stringify(gap))
-      if (gap.reason === 'unreadable') laterFact.run('coverage_from', String(gap.toTimeMs))
+      if (gap.reason === 'unreadable') setLater.run('coverage_from', String(gap.toTimeMs))
     },
     remove(hash: string, atMs: number, onRemove: (block: number, blueScore: number) => void): void {
       const { id, blue_score: blueScore } = findBlock.get(blob(hash)) ?? {}
