@@ -19,7 +19,13 @@ export interface Label {
 
 /** Any number, the same for all processes of all releases. */
 const LOCK = 0x5450_4c4e
+/** The server's limit for a statement of a migration, and for the wait for the lock. */
 const MIGRATION_MS = 600_000
+/**
+ * A migration has several statements. The server's limit is to come first: whoever gives up before it leaves a session
+ * behind that still waits for the lock, or works.
+ */
+const ANSWER_MS = 10 * MIGRATION_MS
 
 export async function migrate(
   client: Client,
@@ -55,25 +61,30 @@ export async function applyMigrations(
 ): Promise<number> {
   const newest = migrations.length
   if ((await versionOf(client, schema, label)) === newest) return newest
-  await client.query('BEGIN')
+  /** The limit of the connection is for the statements of a service; the types do not know this option. */
+  const run = (text: string, values?: unknown[]) => {
+    const patient = { text, query_timeout: ANSWER_MS, ...(values && { values }) }
+    return client.query(patient)
+  }
+  await run('BEGIN')
   try {
-    await client.query(`SET LOCAL statement_timeout = ${MIGRATION_MS}`)
-    await client.query('SELECT pg_advisory_xact_lock($1)', [LOCK])
+    await run(`SET LOCAL statement_timeout = ${MIGRATION_MS}`)
+    await run('SELECT pg_advisory_xact_lock($1)', [LOCK])
     // Without a look at the table the session would not learn of a schema that was created while it waited for the lock.
-    await client.query('SELECT 1 FROM pg_namespace LIMIT 1')
-    await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
-    await client.query(`SET LOCAL search_path = ${schema}, ${shared}`)
-    await client.query(
+    await run('SELECT 1 FROM pg_namespace LIMIT 1')
+    await run(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
+    await run(`SET LOCAL search_path = ${schema}, ${shared}`)
+    await run(
       `CREATE TABLE IF NOT EXISTS ${schema}.schema_versions (label text PRIMARY KEY, version int NOT NULL)`,
     )
     const from = await versionOf(client, schema, label)
     if (from > newest) throw new NewerSchemaError(label, from, newest)
-    for (const { sql } of migrations.slice(from)) await client.query(sql)
-    await client.query(
+    for (const { sql } of migrations.slice(from)) await run(sql)
+    await run(
       `INSERT INTO ${schema}.schema_versions VALUES ($1, $2) ON CONFLICT (label) DO UPDATE SET version = $2`,
       [label, newest],
     )
-    await client.query('COMMIT')
+    await run('COMMIT')
     return from
   } catch (error) {
     await client.query('ROLLBACK').catch(() => {})

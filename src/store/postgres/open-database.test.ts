@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { startCluster, withoutPrograms } from '../../../test/postgres/cluster.ts'
 import { openNotes } from '../../../test/postgres/notes.ts'
 import { postgresPlace, withoutPostgres } from '../../../test/postgres/test-postgres.ts'
 import { StoreUnavailableError } from '../../core/store-unavailable.ts'
+import { systemClock } from '../../kit/clock.ts'
+import { parsePostgresAddress } from './address.ts'
 import { statement } from './database.ts'
+import { openDatabase } from './open-database.ts'
 
 const skip = withoutPostgres
 const INSERT = statement('insert', 'INSERT INTO notes VALUES ($1)')
@@ -57,3 +62,28 @@ test('of two writes that wait for each other one is unavailable and can be repea
     assert.ok(reason instanceof StoreUnavailableError && !reason.mayBeDone, String(reason))
   }),
 )
+
+test('tables are created although that takes longer than a statement of the service may', {
+  skip: withoutPrograms,
+}, async () => {
+  // Of its own: the processes of all tests on one server would wait for the lock.
+  const cluster = await startCluster()
+  const address = parsePostgresAddress(`${cluster.address}?statement_timeout=1`, 8)
+  // Longer than the server's limit of a statement and than the driver waits for its answer.
+  const sql = 'SELECT pg_sleep(4); CREATE TABLE slow (text text)'
+  const open = () =>
+    openDatabase({
+      ...{ address, schema: address.schema, label: 'slow', clock: systemClock },
+      migrations: [{ version: 1, name: 'slow', sql }],
+    })
+  const [first, second] = [open(), open()]
+  const count = statement('count_slow', 'SELECT count(*) AS count FROM slow')
+  try {
+    // The second waits for the lock of the first.
+    const [a, b] = await Promise.all([first.rows(count), delay(100).then(() => second.rows(count))])
+    assert.deepEqual([a, b], [[{ count: 0 }], [{ count: 0 }]])
+  } finally {
+    await Promise.all([first.close(), second.close()])
+    await cluster.stop()
+  }
+})
