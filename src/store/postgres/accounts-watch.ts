@@ -43,13 +43,16 @@ export async function watchAccounts(
   },
 ): Promise<() => Promise<void>> {
   let seen = (await db.rows<{ newest: number }>(NEWEST))[0]?.newest ?? 0
+  let resets = 0
   let isEnded = false
   let looking: Promise<void> | undefined
   let again = false
   const look = async () => {
+    const begun = resets
     const [changes] = await db.rows<Changes>(CHANGES, [seen])
     if (changes === undefined || isEnded) return
-    seen = changes.newest
+    // Every account counts as changed since it began: this one has not asked for all of them.
+    if (resets === begun) seen = changes.newest
     if (changes.accountIds.length > 0) watch.onAccounts(changes.accountIds)
     if (changes.isWanted) watch.onWanted()
   }
@@ -75,7 +78,10 @@ export async function watchAccounts(
     },
     onConnected(again) {
       // Perhaps to a standby that was promoted and lacks the last changes: their numbers are given again.
-      if (again) seen = EVERY_ACCOUNT
+      if (again) {
+        seen = EVERY_ACCOUNT
+        resets++
+      }
       lookSoon()
     },
   })

@@ -6,6 +6,7 @@ import { Client } from 'pg'
 import { storesIn } from '../../../test/fakes/stores.ts'
 import { type PostgresPlace, postgresPlace, withoutPostgres } from '../../../test/postgres/test-postgres.ts'
 import { promisedMs } from '../../../test/promised-ms.ts'
+import { until } from '../../../test/until.ts'
 import type { AccountsStore, NewKey } from '../accounts.ts'
 
 const skip = withoutPostgres
@@ -112,6 +113,35 @@ test('after its connection was lost a process takes every account for changed, a
     assert.deepEqual(heard, [['acc_1'], ['acc_1']])
     const tookMs = await hears(() => store.revokeKey('key_2', 5))
     assert.ok(tookMs < promisedMs(1_000), `after ${Math.round(tookMs)} ms`)
+  })
+})
+
+test('a look that was under way when the connection was lost does not hide that every account counts as changed', {
+  skip,
+}, async () => {
+  await withTwo(async ({ heard, hears, place }) => {
+    const schema = /schema=(\w+)/.exec(place.address)?.[1]
+    const listeners = async (client: Client) =>
+      (await client.query<{ pid: number }>(LISTENERS, [`LISTEN ${schema}_accounts`])).rows.map(
+        ({ pid }) => pid,
+      )
+    await onServer(place, async (looker) => {
+      await onServer(place, async (holder) => {
+        await until('it listens', async () => (await listeners(looker)).length > 0)
+        const before = await listeners(looker)
+        await holder.query(`BEGIN; LOCK ${schema}.account_changes`)
+        await until('a look waits', async () => {
+          const waiting = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE $1`
+          return (await looker.query(waiting, ['%credit_lease_wants%'])).rows.length > 0
+        })
+        for (const pid of before) await looker.query('SELECT pg_terminate_backend($1::int)', [pid])
+        await until('it listens again', async () =>
+          (await listeners(looker)).some((pid) => !before.includes(pid)),
+        )
+        await hears(() => holder.query('COMMIT'))
+      })
+    })
+    assert.deepEqual(heard, [['acc_1']])
   })
 })
 
