@@ -37,11 +37,18 @@ export function coveredReads(parts: {
 
   const idsOf = (feeds: readonly Feed[]) => feeds.map(lookup.id).filter((id) => id !== undefined)
 
-  /** What was read is the newest known of its feeds. */
-  const noteStates = (note: ReturnType<FeedLookup['beginRead']>, { states }: ReadFeeds) =>
-    note(
-      states.values().map(({ id, before, epoch, version }) => ({ id, final_before: before, epoch, version })),
-    )
+  /** What is read is the newest known of its feeds. */
+  const beginRead = (feeds: readonly Feed[]) => {
+    const [note, ids] = [lookup.beginRead(), idsOf(feeds)]
+    return ({ states }: ReadFeeds) => {
+      note(
+        states
+          .values()
+          .map(({ id, before, epoch, version }) => ({ id, final_before: before, epoch, version })),
+      )
+      lookup.forgetMissing(ids, states)
+    }
+  }
 
   const finalityOf = (feeds: readonly Feed[], read: ReadFeeds): Finality[] =>
     feeds.map((feed) => read.finality(feed, lookup.id(feed)))
@@ -132,7 +139,7 @@ export function coveredReads(parts: {
     async coveredPage(query) {
       const { feeds, coverageTo, order } = query
       await lookup.findMissing(database, feeds)
-      const note = lookup.beginRead()
+      const noteStates = beginRead(feeds)
       const { page, read, finish } = await (async () => {
         if (!reader.isComposed(query)) {
           // At most what a page without further rows covers; with them less.
@@ -155,7 +162,7 @@ export function coveredReads(parts: {
           },
         )
       })()
-      noteStates(note, read)
+      noteStates(read)
       const covered = pageSpan(query, page)
       return {
         page: finish === undefined ? page : await finish(),
@@ -167,9 +174,9 @@ export function coveredReads(parts: {
     async coveredRow(query) {
       const { feeds, time, coverageFrom, coverageTo } = query
       await lookup.findMissing(database, feeds)
-      const note = lookup.beginRead()
+      const noteStates = beginRead(feeds)
       const { row, read } = await readRow(query)
-      noteStates(note, read)
+      noteStates(read)
       const covered = { from: row?.position.ts ?? coverageFrom, to: time + 1 }
       return { row, covered, coverage: coverageOf(feeds, read, covered, coverageTo) }
     },

@@ -6,6 +6,7 @@
 import type { Dataset, Feed } from '../../core/feed.ts'
 import { feedName } from '../../core/feed.ts'
 import { type EncodedMarket, encodeMarket } from '../../core/rows/market.ts'
+import { StoreUnavailableError } from '../../core/store-unavailable.ts'
 import { isGrouped } from '../books/group.ts'
 import type { CoverageChange } from '../coverage.ts'
 import {
@@ -66,7 +67,7 @@ export function environmentWriter(parts: {
 
   const writePiece = async (piece: Piece): Promise<WriteResult> => {
     await partitions.ensure(timesOf(piece.rows))
-    const once = () => database.write((tx) => applyPiece(tx, piece, lookup.id))
+    const once = () => database.write((tx) => applyPiece(tx, piece, lookup))
     const { result, created, states } = await once().catch(async (error) => {
       if ((error as { code?: unknown }).code !== NO_PARTITION) throw error
       // Another process has dropped one: as old as its rows are, these are as well, but they are stored.
@@ -165,21 +166,24 @@ interface Applied {
 async function applyPiece(
   tx: WriteTransaction,
   piece: Piece,
-  knownId: (feed: Feed) => number | undefined,
+  lookup: Pick<FeedLookup, 'id' | 'forgetMissing'>,
 ): Promise<Applied> {
   const feeds = feedsOf(piece)
-  const unknown = feeds.filter((feed) => knownId(feed) === undefined)
+  const ids = new Map(feeds.map((feed) => [feedName(feed), lookup.id(feed)]))
+  const unknown = feeds.filter((feed) => ids.get(feedName(feed)) === undefined)
   const created = unknown.length === 0 ? [] : await createFeeds(tx, unknown)
-  const ids = new Map(created.map((row) => [feedName(row as unknown as Feed), row.id]))
+  for (const row of created) ids.set(feedName(row as unknown as Feed), row.id)
   const idOf = (feed: Feed): number => {
-    const id = knownId(feed) ?? ids.get(feedName(feed))
+    const id = ids.get(feedName(feed))
     if (id === undefined) throw new Error(`feed ${feedName(feed)} could not be created`)
     return id
   }
   const { locked, now } = await lockFeeds(tx, feeds.map(idOf))
+  lookup.forgetMissing(feeds.map(idOf), locked)
   const lockedOf = (feed: Feed): LockedFeed => {
     const found = locked.get(idOf(feed))
-    if (found === undefined) throw new Error(`feed ${feedName(feed)} is gone`)
+    if (found === undefined)
+      throw new StoreUnavailableError(`Feed ${feedName(feed)} is gone: the next write creates it again.`)
     return found
   }
   const packs = piece.rows.map((rows) => ({ feed: lockedOf(rows.feed), rows }))

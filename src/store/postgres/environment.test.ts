@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { manualClock } from '../../../test/fakes/manual-clock.ts'
 import { postgresPlace, withoutPostgres } from '../../../test/postgres/test-postgres.ts'
+import { StoreUnavailableError } from '../../core/store-unavailable.ts'
 import { type Clock, systemClock } from '../../kit/clock.ts'
 import { candle, candleFeed, START } from '../conformance/engine.ts'
 import { checkBatches, killDuringAppend } from '../conformance/kill.ts'
@@ -233,5 +234,34 @@ test(
       )
       assert.equal((await store.series.page(all)).count, 2)
       assert.ok((await monthsOf(database)).includes('y2026m01'))
+    }),
+)
+
+test(
+  'postgres: a feed that a server which took over lacks is created again, and read by all processes',
+  { skip: withoutPostgres },
+  () =>
+    withPlace(async (open, database) => {
+      const [writer, reader, other] = [await open(), await open(), await open()]
+      const write = (store: EnvironmentStore) =>
+        store.write({
+          rows: [{ feed, rows: [candle(0)] }],
+          coverage: [observed(feed, START, START + 60_000)],
+        })
+      const covered = { ...all, coverageTo: START + 60_000 }
+      const lose = () => database.run(statement('test_lose', 'DELETE FROM feeds'))
+      await write(writer)
+      for (const store of [reader, other]) assert.equal((await store.coveredPage(covered)).page.count, 1)
+      await lose()
+      await assert.rejects(write(writer), StoreUnavailableError)
+      assert.equal((await write(writer)).inserted, 1)
+      await reader.coveredPage(covered)
+      assert.equal((await reader.coveredPage(covered)).page.count, 1)
+      await other.series.finality([feed])
+      assert.deepEqual(await other.series.finality([feed]), await reader.series.finality([feed]))
+      await lose()
+      await write(reader).catch(() => {})
+      await write(reader)
+      assert.equal(await other.series.retain({ dataset: 'candles', source: 'cexa' }, 0), 1, 'by its new id')
     }),
 )

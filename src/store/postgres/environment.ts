@@ -59,10 +59,12 @@ export async function openPostgresEnvironment(
       async read(feeds, from, to) {
         await lookup.findMissing(database, feeds)
         const ids = () => feeds.map(lookup.id).filter((id) => id !== undefined)
+        const known = ids()
         const read = await ofOneState(database, ids, {
           together: () => readCoverage(database, ids(), from, to),
           byFeed: () => readCoverageByFeed(database, ids(), from, to),
         })
+        lookup.forgetMissing(known, read.states)
         return read.coverage(feeds, lookup.id, from, to)
       },
     },

@@ -61,7 +61,7 @@ const filterOf = ({ dataset, source, symbol, interval }: FeedFilter) => [
 
 /** Feeds and what is known about them as a whole. */
 export function feedLookup(database: Database, clock: Clock) {
-  /** The id of a feed never changes, so only a missing one is looked up again. */
+  /** The id of a feed never changes while it is there, so only a missing one is looked up again. */
   const ids = new Map<string, number>()
   const remember = (rows: readonly NamedFeedRow[]) => {
     for (const row of rows) ids.set(feedName(row as unknown as Feed), row.id)
@@ -70,11 +70,26 @@ export function feedLookup(database: Database, clock: Clock) {
 
   /** States by id, with the time before which they were read. A read that began before a newer one was noted is too late. */
   const states = new Map<number, { state: StateRow; atMs: number; order: number }>()
+  /** Times of first and last rows, by id. */
+  const times = new Map<number, KnownTimes>()
   let order = 0
   const note = (rows: Iterable<StateRow>, atMs: number, begun: number) => {
     for (const state of rows) {
       const known = states.get(state.id)
       if (known === undefined || known.order <= begun) states.set(state.id, { state, atMs, order: begun })
+    }
+  }
+  /**
+   * Those of these ids that are not there any more are forgotten: a standby that lacked their feeds took over, which get
+   * others when they are written again.
+   */
+  const forgetMissing = (known: readonly number[], found: { has(id: number): boolean }) => {
+    const missing = new Set(known.filter((each) => !found.has(each)))
+    if (missing.size === 0) return
+    for (const [name, each] of ids) if (missing.has(each)) ids.delete(name)
+    for (const each of missing) {
+      states.delete(each)
+      times.delete(each)
     }
   }
   const finalityOf = (feed: Feed): Finality => {
@@ -95,7 +110,11 @@ export function feedLookup(database: Database, clock: Clock) {
     const [atMs, begun] = [elapsedMs(clock), ++order]
     await findMissing(database, feeds)
     const known = feeds.map(id).filter((each) => each !== undefined)
-    if (known.length > 0) note(await database.rows<StateRow>(STATE, [arrayOf(known)]), atMs, begun)
+    if (known.length > 0) {
+      const rows = await database.rows<StateRow>(STATE, [arrayOf(known)])
+      note(rows, atMs, begun)
+      forgetMissing(known, new Set(rows.map((row) => row.id)))
+    }
     return feeds.map(finalityOf)
   }
 
@@ -115,12 +134,10 @@ export function feedLookup(database: Database, clock: Clock) {
     return read
   }
 
-  /** Times of first and last rows, by id. */
-  const times = new Map<number, KnownTimes>()
-
   return {
     id,
     findMissing,
+    forgetMissing,
     noteTimes(feed: number, known: KnownTimes) {
       times.set(feed, known)
     },
@@ -160,6 +177,7 @@ export function feedLookup(database: Database, clock: Clock) {
     },
     async feeds(filter: FeedFilter): Promise<FeedInfo[]> {
       const rows = await database.rows<ListedRow>(LIST, filterOf(filter))
+      remember(rows)
       return rows.map((row) => ({
         feed: {
           dataset: row.dataset,
