@@ -44,6 +44,8 @@ interface ServerBackupOptions {
 }
 
 const KILOBYTE = 1_024
+/** With them begins the name of a file of the archive; its place in the log follows. */
+const TIMELINE_DIGITS = 8
 
 export async function backupServer(
   address: PostgresAddress,
@@ -177,6 +179,16 @@ async function removeUnlisted(folder: string, known: readonly BaseBackup[]): Pro
       await rm(join(folder, entry.name), { recursive: true, force: true })
 }
 
+/**
+ * The oldest file of the archive that these backups need. After a restore to an earlier time a newer backup may begin
+ * earlier in the log than an older one, on a timeline of its own, which a cleanup of the archive does not look at.
+ */
+export function firstNeededWal(backups: readonly Pick<BaseBackup, 'firstWal'>[]): string | undefined {
+  const placeOf = (file: string) => file.slice(TIMELINE_DIGITS)
+  const [first] = backups.map(({ firstWal }) => firstWal).sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1))
+  return first
+}
+
 /** Files of the archive that only removed backups need go, too. */
 async function removeOld(
   folder: string,
@@ -190,9 +202,10 @@ async function removeOld(
     await rm(join(folder, 'base', name), { recursive: true, force: true })
     freedBytes += bytes
   }
-  const oldest = all[old.length]
+  const left = all.slice(old.length)
+  const [oldest, needed] = [left[0], firstNeededWal(left)]
   const archive = join(folder, 'wal')
-  if (old.length > 0 && oldest !== undefined && existsSync(archive))
-    await runTool('pg_archivecleanup', [archive, oldest.firstWal], { major: oldest.major })
+  if (old.length > 0 && oldest !== undefined && needed !== undefined && existsSync(archive))
+    await runTool('pg_archivecleanup', [archive, needed], { major: oldest.major })
   return { removed: old.length, freedBytes }
 }
