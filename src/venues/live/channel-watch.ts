@@ -69,7 +69,9 @@ export function createChannelWatch(options: {
       if (verdict === 'implausible') return verdict
       if (verdict === 'restart') state.numbers = createSeenNumbers(options.keysRemembered)
       if (isRepeat(state, observation)) return 'repeat'
+      // What is refused does not count as sent: a sweep may still bring it.
       if (!progress.isInTime(observation)) return 'implausible'
+      remember(state, observation)
       progress.take(observation)
       if (observation.kind === 'reference_price' && observation.isPartial === true) return 'new'
       state.lastReceivedMs = observation.receivedMs
@@ -97,6 +99,11 @@ export function createChannelWatch(options: {
 }
 
 function isRepeat({ seen, numbers }: State, observation: DataObservation): boolean {
-  if (observation.kind === 'aggregate_trade') return !numbers.isNew(observation.id)
-  return REPEATED_KINDS.has(observation.kind) && !seen.isNew(observation.key ?? '')
+  if (observation.kind === 'aggregate_trade') return numbers.has(observation.id)
+  return REPEATED_KINDS.has(observation.kind) && seen.has(observation.key ?? '')
+}
+
+function remember({ seen, numbers }: State, observation: DataObservation): void {
+  if (observation.kind === 'aggregate_trade') numbers.isNew(observation.id)
+  else if (REPEATED_KINDS.has(observation.kind)) seen.isNew(observation.key ?? '')
 }

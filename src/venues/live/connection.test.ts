@@ -10,6 +10,9 @@ const LIMITS: ConnectionLimits = {
   ...{ steadyAfterMs: 60_000, renewAfterMs: null, renewSpread: 0, handoverMs: 10_000, overlapMs: 5_000 },
 }
 
+const once = (signal: AbortSignal) =>
+  new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+
 function fakeSocket(onOpened: () => void) {
   const [opened, ready, ended] = [
     Promise.withResolvers<boolean>(),
@@ -36,7 +39,7 @@ function fakeSocket(onOpened: () => void) {
       get isOpen() {
         return isOpen
       },
-      ...{ cut: end, close: end },
+      ...{ cut: end, close: end, isDeadBeside: () => false, succeed() {} },
     } as unknown as VenueSocket,
   }
 }
@@ -78,4 +81,53 @@ test('a successor that is lost together with its predecessor is dialled again af
   assert.deepEqual(events, ['connected', 'cut', 'connected'])
   stop.abort()
   await connection.stopped
+})
+
+test('a consumer that is behind gets no successor, and none takes over before what the old socket sent is read', async () => {
+  const clock = manualClock(0)
+  const stop = new AbortController()
+  const sockets: ReturnType<typeof fakeSocket>[] = []
+  const events: string[] = []
+  let reading = Promise.withResolvers<void>()
+  reading.resolve()
+  const connection = startConnection({
+    ...{ route: {} as SocketRoute, clock, random: () => 1, limits: LIMITS, signal: stop.signal },
+    open(onOpened) {
+      const made = fakeSocket(onOpened)
+      sockets.push(made)
+      return made.socket
+    },
+    events: {
+      connected: () => events.push('connected'),
+      disconnected: (reason) => events.push(reason),
+      refused() {},
+      renewed: (reason) => events.push(reason),
+    },
+    whenReading: () => Promise.race([reading.promise, once(stop.signal)]),
+  })
+  await turn()
+  sockets[0]?.open()
+  reading = Promise.withResolvers()
+  connection.renew('silent')
+  await turn()
+  assert.equal(sockets.length, 1, 'nobody reads')
+  reading.resolve()
+  await turn()
+  assert.equal(sockets.length, 2)
+  sockets[1]?.open()
+  reading = Promise.withResolvers()
+  clock.advance(LIMITS.handoverMs)
+  await turn()
+  clock.advance(LIMITS.overlapMs)
+  await turn()
+  assert.deepEqual([events, sockets[0]?.socket.isOpen], [['connected'], true])
+  reading.resolve()
+  await turn()
+  assert.deepEqual([events, sockets[0]?.socket.isOpen], [['connected', 'silent'], false])
+  reading = Promise.withResolvers()
+  connection.renew('silent')
+  await turn()
+  stop.abort()
+  await connection.stopped
+  assert.equal(sockets.length, 2, 'a connection that stops dials no more')
 })

@@ -10,6 +10,8 @@
  * An old socket that sends nothing beside its successor was dead: that is a loss for all of its channels, though only
  * the quickest of them may have been missed.
  *
+ * A consumer that is behind gets no successor: what the old socket has sent, and nobody has read, would be lost with it.
+ *
  * While renewing both sockets are read, so repeats are expected and recognised by their keys downstream.
  */
 import { type BackoffPolicy, backoffMs } from '../../kit/backoff.ts'
@@ -115,6 +117,8 @@ export function startConnection(options: ConnectionOptions): Connection {
     for (;;) {
       const due = await nextRenewal(socket, renewal.promise, options)
       if (due.ended !== undefined) return { reason: due.ended, last: socket }
+      await Promise.race([options.whenReading(), socket.ended])
+      if (signal.aborted || !socket.isOpen) return { reason: await socket.ended, last: socket }
       renewal = Promise.withResolvers()
       const next = dial()
       const took = await handover(socket, next, options)
@@ -202,7 +206,7 @@ async function nextRenewal(
 async function handover(
   socket: VenueSocket,
   next: VenueSocket,
-  { clock, limits }: ConnectionOptions,
+  { clock, limits, whenReading }: ConnectionOptions,
 ): Promise<'taken' | 'failed' | 'lost'> {
   const timer = new AbortController()
   const late = clock.sleep(limits.handoverMs, timer.signal).then(() => 'late' as const)
@@ -213,7 +217,10 @@ async function handover(
     if (first === 'lost') return 'lost'
     // A route whose channels are all quiet never sends data: being accepted is then enough.
     if (first === false || (first === 'late' && !next.accepted)) return 'failed'
-    const overlap = clock.sleep(limits.overlapMs, timer.signal).then(() => 'taken' as const)
+    const overlap = clock
+      .sleep(limits.overlapMs, timer.signal)
+      .then(whenReading)
+      .then(() => 'taken' as const)
     overlap.catch(() => {})
     return await Promise.race([lost, overlap, next.ended.then(() => 'failed' as const)])
   } finally {

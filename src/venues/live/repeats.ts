@@ -5,6 +5,8 @@
  * overlap of two sockets) is recognised in constant time and bounded memory.
  */
 export interface RecentKeys<K> {
+  /** Without remembering it. */
+  has(key: K): boolean
   /** True the first time. */
   isNew(key: K): boolean
 }
@@ -12,9 +14,11 @@ export interface RecentKeys<K> {
 export function createRecentKeys<K>(size: number): RecentKeys<K> {
   let young = new Set<K>()
   let old = new Set<K>()
+  const has = (key: K) => young.has(key) || old.has(key)
   return {
+    has,
     isNew(key) {
-      if (young.has(key) || old.has(key)) return false
+      if (has(key)) return false
       young.add(key)
       if (young.size >= size) {
         old = young
@@ -35,6 +39,8 @@ export function createSeenNumbers(maxGaps: number) {
   const gaps = new Set<number>()
   let highest: number | undefined
   return {
+    /** Without remembering it. */
+    has: (number: number) => highest !== undefined && number <= highest && !gaps.has(number),
     /** True the first time. */
     isNew(number: number) {
       if (highest === undefined || number === highest + 1) {

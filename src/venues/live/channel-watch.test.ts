@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { BTC } from '../../../test/venues/toy-feed.ts'
+import type { TradeObservation } from '../observation.ts'
+import { createChannelWatch } from './channel-watch.ts'
+
+const NOW = 1_800_000_000_000
+
+const trade = (id: string, venueTimeMs: number, receivedMs: number, isSwept = false): TradeObservation => ({
+  ...{ kind: 'trade', source: 'predmkt_b', symbol: 'BTC', instrument: 'KX', key: id, id },
+  ...{ price: '0.5', size: '1', side: 'buy', venueTimeMs, receivedMs },
+  ...(isSwept ? { isSwept } : {}),
+})
+
+test('a trade that was refused as overtaken is taken when a sweep brings it; one that was taken is a repeat', () => {
+  const watch = createChannelWatch({ silenceOf: () => null, keysRemembered: 100, nowMs: () => NOW })
+  watch.add(BTC, () => true)
+  const admit = (observation: TradeObservation) => watch.admit('trades:BTC', observation)
+  assert.equal(admit(trade('a', NOW, NOW)), 'new')
+  assert.equal(admit(trade('b', NOW - 60_000, NOW + 10)), 'implausible')
+  assert.equal(admit(trade('b', NOW - 60_000, NOW + 200_000, true)), 'new')
+  assert.equal(admit(trade('b', NOW - 60_000, NOW + 300_000, true)), 'repeat')
+})
+
+test('an old trade that is sent again, as to a new subscriber, is a repeat and nothing worse', () => {
+  const watch = createChannelWatch({ silenceOf: () => null, keysRemembered: 100, nowMs: () => NOW })
+  watch.add(BTC, () => true)
+  watch.admit('trades:BTC', trade('a', NOW, NOW))
+  watch.admit('trades:BTC', trade('b', NOW + 60_000, NOW + 60_000))
+  assert.equal(watch.admit('trades:BTC', trade('a', NOW, NOW + 60_010)), 'repeat')
+})
