@@ -65,16 +65,16 @@ export class TokenBook {
     return this.#frameMs
   }
 
-  /** Undefined for levels that are no numbers. */
+  /** Undefined for levels that are no numbers; null for a book older than what was applied before it was lost. */
   replace(
     wire: BookWire,
     via: 'stream' | 'rest',
     receivedMs: number,
     sides = wireLevelsOf(wire),
-  ): TokenObservation | undefined {
+  ): TokenObservation | null | undefined {
     if (sides === undefined) return undefined
     const timeMs = bookTimeOf(wire, receivedMs)
-    if (this.#isLive && timeMs < this.#frameMs) return this.#overtaken(timeMs, receivedMs)
+    if (timeMs < this.#frameMs) return this.#isLive ? this.#overtaken(timeMs, receivedMs) : null
     if (!this.#rebuild(sides, wire, timeMs + 1)) return this.#lost('top_mismatch', receivedMs)
     return this.#taken(via, Math.max(timeMs, this.#waitingToMs()), receivedMs)
   }
@@ -103,9 +103,14 @@ export class TokenBook {
       this.#setAside(changes, timeMs)
       return [this.#lost('top_mismatch', receivedMs, this.#provenMs)]
     }
-    if (this.levels.isCrossed()) return [this.#lost('crossed', receivedMs)]
-    if (Math.max(this.levels.count('bids'), this.levels.count('asks')) > MAX_LEVELS)
+    if (this.levels.isCrossed()) {
+      this.#setAside(changes, timeMs)
+      return [this.#lost('crossed', receivedMs)]
+    }
+    if (Math.max(this.levels.count('bids'), this.levels.count('asks')) > MAX_LEVELS) {
+      this.#setAside(changes, timeMs)
       return [this.#lost('too_deep', receivedMs)]
+    }
     this.#frameMs = Math.max(this.#frameMs, timeMs)
     this.#frameHash = last?.hash ?? null
     return [

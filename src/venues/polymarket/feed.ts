@@ -177,7 +177,8 @@ export class TokenFeed {
       return
     }
     const isRead = READERS.get(kind)?.(this.#context, message, receivedMs, reading)
-    if (isRead === undefined) reading.refused = 'unknown_kind'
+    // A message before it that could not be read is the worse of the two.
+    if (isRead === undefined) reading.refused ??= 'unknown_kind'
     else if (!isRead) reading.refused = 'wrong_shape'
   }
 

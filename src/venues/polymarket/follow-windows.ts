@@ -1,7 +1,8 @@
 /**
  * The tasks of a Polymarket session beside its sockets.
  *
- *   every second, per symbol:  list (30 s) ▸ follow the windows ▸ winners that are due ▸ sweeps that are due
+ *   every second, per symbol:  list (30 s) ▸ follow the windows ▸ winners that are due
+ *   every second, per symbol:  sweeps of closed windows that are due (sweep-windows.ts), which another host answers
  *   every quarter second:      books that are missing, silent or wrong are requested (repair-books.ts)
  *   every four minutes:        a round over the trades of all windows (sweep-windows.ts)
  */
@@ -47,6 +48,7 @@ export function followWindows(options: FollowWindowsOptions): VenueTasks {
     options.onStart(session)
     const loops = options.feeds.flatMap(({ feed, repairs }) => [
       follow(session, feed),
+      sweepClosed(session, feed),
       repairBooks(session, feed, { repairs, catalogue, rest, clock }),
       sweep(session, feed),
     ])
@@ -72,8 +74,6 @@ export function followWindows(options: FollowWindowsOptions): VenueTasks {
         }
         await catalogue.resolve(symbol, nowMs, session.signal)
         emitMarkets(session, symbol)
-        for (const market of catalogue.of(symbol))
-          if (sweeper.isDue(market, nowMs)) await sweeper.closed(session, feed, market)
       } catch {
         // The venue did not answer. The channel falls silent, which the session reports; the next step tries again.
         emitMarkets(session, symbol)
@@ -84,6 +84,18 @@ export function followWindows(options: FollowWindowsOptions): VenueTasks {
 
   function emitMarkets(session: SessionIo, symbol: AssetSymbol): void {
     for (const market of changes.take(symbol)) session.emit(`markets:${symbol}`, market)
+  }
+
+  async function sweepClosed(session: SessionIo, feed: TokenFeed): Promise<void> {
+    while (!session.signal.aborted) {
+      for (const { market } of catalogue.of(feed.symbol)) {
+        // As it is known now: the sweeps before it may have taken long.
+        const known = catalogue.get(market.marketId)
+        if (known !== undefined && !session.signal.aborted && sweeper.isDue(known, clock.now()))
+          await sweeper.closed(session, feed, known)
+      }
+      await pause(session.signal)
+    }
   }
 
   async function sweep(session: SessionIo, feed: TokenFeed): Promise<void> {

@@ -144,3 +144,37 @@ test('pages that overlap give no trade twice: moved offsets are recognised, a cu
   assert.equal(new Set(ids).size, 15)
   await assert.rejects(walk('v2'), /rows of the page before it/)
 })
+
+test('an answer that has more, and no cursor to it, is refused: the rest would be missing in a time that is covered', async (t) => {
+  let trades: { count: number; pagination?: object } = { count: 0 }
+  const row = (index: number) => ({
+    ...{ side: 'BUY', size: 1, price: 0.5, timestamp: END - index, token_id: '1100000011' },
+    ...{ condition_id: CONDITION, transaction_hash: `0x${index}` },
+  })
+  const server = await startLoopback({
+    answer({ url }) {
+      if (url.pathname === '/markets') return url.searchParams.get('closed') === 'true' ? [MARKET] : []
+      if (url.pathname !== '/v2/trades') return { data: [], pagination: { has_more: true } }
+      const { count, pagination } = trades
+      return { data: Array.from({ length: count }, (_, index) => row(index)), pagination }
+    },
+  })
+  t.after(() => server.close())
+  const hosts = { rest: server.http, clob: server.http, data: server.http }
+  const range = { fromMs: (WINDOW - 3_600) * 1_000, toMs: END * 1_000 }
+  const walk = async (topic: 'trades' | 'mids', answer: typeof trades = { count: 0 }) => {
+    trades = answer
+    const venue = createPolymarket({ clock: fastClock((END + 3_600) * 1_000, 5), hosts })
+    const market = topic === 'mids' ? `${CONDITION}#Up` : CONDITION
+    let rows = 0
+    const request = { topic, symbol: 'BTC', market, range } as const
+    for await (const page of venue.history(request, { signal: new AbortController().signal }))
+      rows += page.observations.length
+    return rows
+  }
+  await assert.rejects(walk('mids'), /no cursor/)
+  await assert.rejects(walk('trades', { count: 3, pagination: { has_more: true } }), /no cursor/)
+  await assert.rejects(walk('trades', { count: 1_000 }), /no cursor/)
+  assert.equal(await walk('trades', { count: 1_000, pagination: { has_more: false } }), 999)
+  assert.equal(await walk('trades', { count: 3 }), 2)
+})

@@ -27,6 +27,7 @@ import {
   MidV2,
   RowsV1,
   RowsV2,
+  type RowsV2Wire,
   TradeV1,
   type TradeV1Wire,
   TradeV2,
@@ -155,9 +156,23 @@ async function askTradesV2(
     found.push(...rows)
     const isKnown = (found.at(-1)?.timestamp ?? sinceS) < sinceS
     const more = value.pagination?.has_more !== false && !isKnown
+    const isCut = value.pagination == null && rows.length >= TRADES_PER_PAGE
+    if (!isKnown) expectNextPage(rest, value, isCut, question.path, answer)
     cursor = nextCursor(more ? value.pagination?.next_cursor : undefined, answer)
   } while (cursor !== undefined)
   return { listed: found, wholeFromS: sinceS }
+}
+
+/** There is more, by the answer's own word or because its page is full: without a cursor the rest would be missing. */
+function expectNextPage(
+  rest: PolymarketRest,
+  { pagination }: RowsV2Wire,
+  isCut: boolean,
+  origin: string,
+  answer: RestResponse,
+): void {
+  if ((isCut || pagination?.has_more === true) && !pagination?.next_cursor)
+    throw misfit('more rows, and no cursor to them', origin, answer, rest.data.deadLetters)
 }
 
 /** How many rows at the beginning of a page are those at the end of the pages before it. */
@@ -422,6 +437,7 @@ async function askMids(
       mids.push(mapMid(row.timestamp, row.price, leg, receivedMs))
       if ((row.resolution_seconds ?? MID_SECONDS) > MID_SECONDS) isFine = false
     }
+    expectNextPage(rest, value, false, question.path, answer)
     const next = value.pagination?.has_more === true ? value.pagination.next_cursor : undefined
     cursor = nextCursor(next, answer)
   } while (cursor !== undefined)

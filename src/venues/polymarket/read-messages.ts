@@ -78,6 +78,10 @@ const READ_KIND: Readonly<Record<string, ReadMessage>> = {
     if (wrong !== null) feed.push(reading, wrong)
     const observation = token.book.replace(message, 'stream', receivedMs, sides)
     if (observation === undefined) return false
+    if (observation === null) {
+      feed.actions.repair(message.asset_id, 'lost')
+      return true
+    }
     feed.push(reading, observation)
     if (!feed.hashes.isTrustworthy(message, token)) {
       const lost = token.book.lose('hash_mismatch', receivedMs)

@@ -189,12 +189,12 @@ const tradeV1Schema = Type.Object({
 export const TradeV1 = wireType(tradeV1Schema)
 export type TradeV1Wire = Static<typeof tradeV1Schema>
 export const RowsV1 = wireType(Type.Array(Type.Unknown()))
-export const RowsV2 = wireType(
-  Type.Object({
-    data: Type.Array(Type.Unknown()),
-    pagination: maybe(Type.Object({ has_more: maybe(Type.Boolean()), next_cursor: maybe(Text) })),
-  }),
-)
+const rowsV2Schema = Type.Object({
+  data: Type.Array(Type.Unknown()),
+  pagination: maybe(Type.Object({ has_more: maybe(Type.Boolean()), next_cursor: maybe(Text) })),
+})
+export type RowsV2Wire = Static<typeof rowsV2Schema>
+export const RowsV2 = wireType(rowsV2Schema)
 
 export const MidV2 = wireType(
   Type.Object({ timestamp: Seconds, price: Numeric, resolution_seconds: maybe(Type.Number()) }),
