@@ -65,8 +65,8 @@ export async function backfillMarket(
     for (const candle of buildContractCandles({ interval: BASE_INTERVAL, finer: inPart }))
       if (!fixed.has(`${marketId}:${candle.openTimeMs}`)) recorder.fix(marketId, candle, true)
   }
-  // A contract without volume has no trades; for an Up/Down market the volume may be left out.
-  if (plan.hasTokens || Number(market.volume ?? 0) > 0) {
+  // A contract whose volume is 0 has no trades; one whose volume is left out may have some.
+  if (plan.hasTokens || market.volume == null || Number(market.volume) > 0) {
     const trades = venue.history({ topic: 'trades', symbol, market: marketId, range: part }, { signal })
     for await (const page of trades)
       for (const row of page.observations) if (row.kind === 'trade') restored.received(row)

@@ -22,8 +22,15 @@ const NOW_MS = Date.parse('2026-11-15T10:00:00Z')
 const DAY_START_MS = Date.parse('2026-11-14T00:00:00Z')
 const RANGE = { fromMs: DAY_START_MS, toMs: DAY_START_MS + DAY_MS }
 
+interface Changed {
+  readonly untraded?: string
+  /** The list leaves its volume out. */
+  readonly unfigured?: string
+}
+
 /** The venue itself, with a list of some of its markets only: a day has thousands. */
-function listing(venue: Venue, names: ReadonlySet<string>, untraded?: string): Venue {
+function listing(venue: Venue, names: ReadonlySet<string>, changed: Changed): Venue {
+  const { untraded, unfigured } = changed
   async function* history(...asked: Parameters<Venue['history']>): AsyncGenerator<HistoryPage> {
     const isUntraded = asked[0].market !== undefined && asked[0].market === untraded
     assert.ok(!isUntraded || asked[0].topic !== 'trades')
@@ -33,6 +40,7 @@ function listing(venue: Venue, names: ReadonlySet<string>, untraded?: string): V
         if (row.kind !== 'market') return [row]
         const { market } = row
         if (!names.has(market.marketId) && !names.has(market.slug ?? '')) return []
+        if (market.marketId === unfigured) return [{ ...row, market: { ...market, volume: null } }]
         return [market.marketId === untraded ? { ...row, market: { ...market, volume: '0' } } : row]
       })
       yield { ...page, observations }
@@ -58,15 +66,11 @@ async function setUp(
     .slice(0, 6)
   assert.equal(markets.length, 6)
   const { plan } = VENUES[name]
-  const fill = (changed: { untraded?: string } = {}) =>
+  const fill = (changed: Changed = {}) =>
     clock.during(
       backfillMarkets({
         plan,
-        venue: listing(
-          openVenue(setting, clock),
-          new Set(markets.map((market) => market.name)),
-          changed.untraded,
-        ),
+        venue: listing(openVenue(setting, clock), new Set(markets.map((market) => market.name)), changed),
         store,
         symbols: ['BTC'],
         ...RANGE,
@@ -177,15 +181,16 @@ test('yes/no: open interest of every contract and their sum at each point of the
   }
 })
 
-test('yes/no: a contract without trades has the candles of its quotes', async (t) => {
+test('yes/no: a contract without trades has the candles of its quotes; one without a figure has its trades', async (t) => {
   const { fill, store, sandbox, markets } = await setUp(t, 'kalshi', (market) => market.kind === '15M')
-  const [untraded] = markets
-  assert.ok(untraded)
+  const [untraded, unfigured] = markets
+  assert.ok(untraded && unfigured)
   const candles = async () => {
     const range = { from: untraded.startMs, to: untraded.endMs }
     return readRows<CandleRow>(store, candleFeed('predmkt_b', 'BTC', '5m'), [untraded.name], range)
   }
-  await fill({ untraded: untraded.name })
+  await fill({ untraded: untraded.name, unfigured: unfigured.name })
+  assert.deepEqual(await compareTrades(store, sandbox.truth, unfigured), [])
   const rows = await candles()
   assert.equal(rows.length, 3)
   for (const row of rows) {

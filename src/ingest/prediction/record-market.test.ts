@@ -309,6 +309,8 @@ test('after a restart a trade that was negotiated away from the book is volume, 
     if (request.topic === 'trades') yield { observations: sent, covered: request.range, missing: [] }
   }
   const second = recorderOf('kalshi')
+  // A figure that is left out proves nothing.
+  second.market = { ...second.market, volume: null }
   await restoreMarket({
     patiently: (read) => read(),
     plan: VENUES.kalshi.plan,

@@ -81,7 +81,8 @@ export async function restoreMarket(options: {
   for (const row of stored.trades)
     restored.stored(row, isFixed(row.token_id ?? marketId, Date.parse(row.timestamp)))
   try {
-    if (Number(volume ?? 0) > 0) await requestFromVenue()
+    // A volume that is left out does not prove that nothing was traded.
+    if (volume == null || Number(volume) > 0) await requestFromVenue()
   } finally {
     restored.done()
   }

@@ -1,7 +1,8 @@
 /**
  * Rounds over running contracts, for trades that the socket did not send.
  *
- *   list ──▶ contracts whose volume has changed since they were last swept ──▶ their trades since the last round
+ *   list ──▶ contracts whose volume has changed since they were last swept, or is not known
+ *        ──▶ their trades since the last round
  *        ──▶ everything before the list was emitted: `swept_to`
  *
  * What was traded before the session is the recorder's to request; contracts that have closed are swept whole.
@@ -34,10 +35,14 @@ export function createContractRounds(options: {
   const pauseMs = (1_000 * AT_ONCE * options.symbols) / TIMES.roundPerSecond
   const listedMs = new Map<AssetSymbol, number>()
   const rounds = new Map<AssetSymbol, { nextMs: number; toMs: number }>()
-  /** The volume that a contract had when it was last swept. */
-  const volumes = new Map<string, number>()
+  /** The volume that a contract had when it was last swept; null: the list did not have it. */
+  const volumes = new Map<string, number | null>()
 
-  const volumeOf = ({ market }: KnownContract) => Number(market.volume ?? 0)
+  const volumeOf = ({ market }: KnownContract) => (market.volume == null ? null : Number(market.volume))
+  const isTraded = (contract: KnownContract) => {
+    const volume = volumeOf(contract)
+    return volume === null || volume !== (volumes.get(contract.market.marketId) ?? 0)
+  }
 
   return {
     /** The contracts of a symbol were listed, as of this instant. */
@@ -52,7 +57,7 @@ export function createContractRounds(options: {
       let isWhole = true
       const traded = catalogue
         .of(symbol)
-        .filter((contract) => volumeOf(contract) !== (volumes.get(contract.market.marketId) ?? 0))
+        .filter(isTraded)
         .filter(({ market }) => !options.isSwept(market.marketId))
       const sweep = async (contract: KnownContract) => {
         const { marketId } = contract.market

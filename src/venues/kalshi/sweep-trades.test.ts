@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { endsGap, isCurrent, sweepFromMs } from './sweep-trades.ts'
+import { manualClock } from '../../../test/fakes/manual-clock.ts'
+import type { DataObservation } from '../observation.ts'
+import type { KalshiCatalogue } from './catalogue.ts'
+import type { KalshiRest } from './history.ts'
+import { createContractRounds } from './sweep-rounds.ts'
+import { endsGap, isCurrent, sweepFromMs, TradeSweeps } from './sweep-trades.ts'
 
 const LISTED_MS = 1_000_000
 
@@ -37,4 +42,56 @@ test('a volume is current in the list itself, after the close, and five seconds 
   assert.equal(isCurrent(contract(LISTED_MS - 30_000, 'closed'), LISTED_MS), true)
   assert.equal(isCurrent(contract(LISTED_MS - 5_001, 'open'), LISTED_MS), false)
   assert.equal(isCurrent(contract(LISTED_MS - 5_000, 'open'), LISTED_MS), true)
+})
+
+/** One contract without a trade, one whose volume is left out and one that was traded; what is swept of them. */
+function threeContracts() {
+  const volumes: [string, string | null][] = [
+    ['KX-0', '0.00'],
+    ['KX-NULL', null],
+    ['KX-5', '5.00'],
+  ]
+  const list = volumes.map(([marketId, volume]) => ({ market: { marketId, volume, status: 'open' } }))
+  const get = (ticker: string) => list.find(({ market }) => market.marketId === ticker)
+  const catalogue = { of: () => list, get } as unknown as KalshiCatalogue
+  const swept: string[] = []
+  const sweep = async (_session: unknown, _symbol: unknown, ticker: string) => swept.push(ticker) > 0
+  const emitted: DataObservation[] = []
+  const session = {
+    signal: new AbortController().signal,
+    emit: (_: string, observation: DataObservation) => void emitted.push(observation),
+    ...{ answered() {}, report() {}, send: () => true, cut() {}, isPaused: () => false },
+  }
+  return { catalogue, clock: manualClock(LISTED_MS), swept, sweep, session, emitted }
+}
+
+test('a contract whose volume is left out is swept in every round, one without a trade in none', async () => {
+  const { catalogue, clock, swept, sweep, session, emitted } = threeContracts()
+  const rounds = createContractRounds({ catalogue, clock, symbols: 1, isSwept: () => false, sweep })
+  for (let round = 0; round < 2; round++) {
+    rounds.listed('BTC', clock.now())
+    const done = rounds.round(session, 'BTC')
+    for (let turns = 0; turns < 10; turns++) await Promise.resolve()
+    clock.advance(60_000)
+    await done
+    clock.advance(3_600_000)
+  }
+  assert.deepEqual(swept, ['KX-NULL', 'KX-5', 'KX-NULL'])
+  assert.deepEqual(
+    emitted.map(({ kind }) => kind),
+    ['swept_to', 'swept_to'],
+  )
+})
+
+test('after a lost socket a contract whose volume is left out is swept like one that was traded', async () => {
+  const { catalogue, clock, swept, sweep, session } = threeContracts()
+  const sweeps = new TradeSweeps({
+    ...{ catalogue, clock, rest: {} as KalshiRest, random: () => 0 },
+    ...{ isPolling: () => false, tradesOf: () => undefined },
+  })
+  sweeps.sweep = sweep
+  sweeps.disconnected('BTC', LISTED_MS - 60_000)
+  sweeps.listed('BTC', LISTED_MS)
+  await sweeps.sweepPending(session, 'BTC')
+  assert.deepEqual(swept, ['KX-NULL', 'KX-5'])
 })

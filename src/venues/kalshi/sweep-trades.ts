@@ -77,7 +77,7 @@ export class TradeSweeps {
   readonly #options: TradeSweepsOptions
   readonly #symbols = new Map<AssetSymbol, SymbolSweeps>()
   /** By ticker: the volume in the last list. */
-  readonly #volumes = new Map<string, string>()
+  readonly #volumes = new Map<string, string | null>()
   readonly #swept = new Set<string>()
 
   constructor(options: TradeSweepsOptions) {
@@ -94,7 +94,9 @@ export class TradeSweeps {
     const state = this.#of(symbol)
     const traded = catalogue
       .of(symbol)
-      .filter(({ market }) => this.#isTraded(market.marketId, String(market.volume ?? '')))
+      .filter(({ market }) =>
+        this.#isTraded(market.marketId, market.volume == null ? null : String(market.volume)),
+      )
     const isPolling = this.#options.isPolling(symbol)
     const { polledMs, gap } = state
     const fromMs = sweepFromMs({ isPolling, polledMs, gapFromMs: gap?.fromMs, listedMs })
@@ -234,11 +236,11 @@ export class TradeSweeps {
       if (catalogue.get(ticker) === undefined) this.#volumes.delete(ticker)
   }
 
-  /** Whether the volume has changed since the last list. */
-  #isTraded(ticker: string, volume: string): boolean {
+  /** Whether the volume has changed since the last list; one that is left out proves nothing. */
+  #isTraded(ticker: string, volume: string | null): boolean {
     const before = this.#volumes.get(ticker)
     this.#volumes.set(ticker, volume)
-    return before !== volume && Number(volume) > 0
+    return volume === null || (before !== volume && Number(volume) > 0)
   }
 
   /** The contracts were listed, and everything that the list showed to be traded was requested. */
