@@ -141,6 +141,23 @@ test('settled funding: regular rates only, each once, with the time of the next'
   assert.equal(walked.settledMs, NOW - MINUTE)
 })
 
+test('a rate that is alone in its answer has the period of the newest two', async () => {
+  const newestMs = NOW - (NOW % HOUR) - 3 * HOUR
+  const rest = await restStandIn((asked) => {
+    if (asked.path === '/fapi/v1/time') return { serverTime: NOW }
+    return [newestMs - 4 * HOUR, newestMs]
+      .filter((at) => at >= Number(asked.query.get('startTime') ?? 0))
+      .map((fundingTime) => ({ symbol: 'BTCUSDT', fundingTime, fundingRate: '0.1', markPrice: '' }))
+  })
+  const venue = createBinanceFutures({ clock: manualClock(NOW), hosts: { rest: rest.url } })
+  const range = { fromMs: newestMs - HOUR, toMs: NOW }
+  const { observations } = await walkAll(venue, { topic: 'funding', symbol: 'BTC', range })
+  assert.deepEqual(
+    observations.map((each) => each.kind === 'funding' && each.nextFundingTimeMs - each.fundingTimeMs),
+    [4 * HOUR],
+  )
+})
+
 test('funding and open interest: an old or a cut answer settles nothing that it lacks', async () => {
   const dueMs = NOW - (NOW % HOUR) - HOUR
   const knownRates = [dueMs - 16 * HOUR, dueMs - 8 * HOUR]

@@ -107,10 +107,9 @@ async function* walkFunding(walk: HistoryWalk): AsyncGenerator<HistoryPage> {
     }
     const isFull = rows.length >= FUNDING_PER_PAGE && last !== undefined
     const readMs = last === undefined ? fromMs : last.fundingTime + 1
-    const nextMs = isFull
-      ? Math.min(readMs, settledMs)
-      : Math.min(settledMs, Math.max(readMs, await nextFundingMs(walk, readMs, settledMs)))
-    const observations = mapFundingRows(rows, { ...about, receivedMs: answer.receivedMs })
+    const next = isFull ? { dueMs: readMs } : await nextFunding(walk, readMs, settledMs)
+    const nextMs = Math.min(settledMs, Math.max(readMs, next.dueMs))
+    const observations = mapFundingRows(rows, { ...about, receivedMs: answer.receivedMs }, next.periodMs)
     yield { observations, covered: rangeOrNull(fromMs, nextMs), missing: [] }
     fromMs = nextMs
     if (!isFull) return
@@ -122,10 +121,14 @@ async function* walkFunding(walk: HistoryWalk): AsyncGenerator<HistoryPage> {
  * rate, or that was cut, does not prove that there was none. Rates are settled on the hour. One of them that an answer left
  * out shows that the answer was for another time.
  */
-async function nextFundingMs(walk: HistoryWalk, fromMs: number, toMs: number): Promise<number> {
-  if (ceilTo(fromMs, HOUR_MS) >= toMs) return toMs
+async function nextFunding(
+  walk: HistoryWalk,
+  fromMs: number,
+  toMs: number,
+): Promise<{ dueMs: number; periodMs?: number }> {
+  if (ceilTo(fromMs, HOUR_MS) >= toMs) return { dueMs: toMs }
   const [first, second] = await askNewestFunding(walk, walk.about, walk.signal)
-  if (first === undefined) return toMs
+  if (first === undefined) return { dueMs: toMs }
   for (const { venueTimeMs, receivedMs } of second === undefined ? [first] : [first, second]) {
     if (venueTimeMs < fromMs || venueTimeMs >= toMs) continue
     const answer = { receivedMs, text: '' }
@@ -133,7 +136,7 @@ async function nextFundingMs(walk: HistoryWalk, fromMs: number, toMs: number): P
   }
   const periodMs =
     second === undefined ? FUNDING_PERIOD_MS : Math.max(HOUR_MS, second.fundingTimeMs - first.fundingTimeMs)
-  return floorTo((second ?? first).fundingTimeMs + periodMs, HOUR_MS)
+  return { dueMs: floorTo((second ?? first).fundingTimeMs + periodMs, HOUR_MS), periodMs }
 }
 
 /** Without an end of the range, the first rates from its start on. */

@@ -45,15 +45,19 @@ const isOurProduct = dated<(wire: ForceOrderEventWire) => boolean>(() => true, {
 
 /**
  * Rows ascend. The next time of a row is the next row's; the last one's follows from the distance before it,
- * because the period of a contract may change.
+ * because the period of a contract may change. `periodMs`: what a row that is alone follows from.
  */
-export function mapFundingRows(rows: readonly FundingRowWire[], about: About): FundingObservation[] {
+export function mapFundingRows(
+  rows: readonly FundingRowWire[],
+  about: About,
+  periodMs = USUAL_FUNDING_HOURS * HOUR_MS,
+): FundingObservation[] {
   const regular = rows.filter((row) => (row.rateType ?? 'Regular') === 'Regular')
   const times = regular.map((row) => floorTo(row.fundingTime, HOUR_MS))
   return regular.map((row, index) => {
     const timeMs = times[index] ?? 0
     const before = times[index - 1]
-    const lengthMs = before === undefined ? USUAL_FUNDING_HOURS * HOUR_MS : timeMs - before
+    const lengthMs = before === undefined ? periodMs : timeMs - before
     return {
       kind: 'funding',
       ...about,
