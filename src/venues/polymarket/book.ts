@@ -48,7 +48,7 @@ export class TokenBook {
   #frameHash: string | null = null
   /** Changes that arrived while the book was not live. */
   #waiting: WaitingChange[] = []
-  /** The time of the newest waiting change that was dropped. */
+  /** The time of the newest change that was dropped: only a book of that time or later has it. */
   #droppedMs = 0
 
   constructor(leg: Leg) {
@@ -65,7 +65,7 @@ export class TokenBook {
     return this.#frameMs
   }
 
-  /** Undefined for levels that are no numbers; null for a book older than what was applied before it was lost. */
+  /** Undefined for levels that are no numbers; null for a book older than the changes before it was lost. */
   replace(
     wire: BookWire,
     via: 'stream' | 'rest',
@@ -74,7 +74,8 @@ export class TokenBook {
   ): TokenObservation | null | undefined {
     if (sides === undefined) return undefined
     const timeMs = bookTimeOf(wire, receivedMs)
-    if (timeMs < this.#frameMs) return this.#isLive ? this.#overtaken(timeMs, receivedMs) : null
+    if (this.#isLive && timeMs < this.#frameMs) return this.#overtaken(timeMs, receivedMs)
+    if (!this.#isLive && timeMs < this.#neededMs()) return null
     if (!this.#rebuild(sides, wire, timeMs + 1)) return this.#lost('top_mismatch', receivedMs)
     return this.#taken(via, Math.max(timeMs, this.#waitingToMs()), receivedMs)
   }
@@ -104,11 +105,11 @@ export class TokenBook {
       return [this.#lost('top_mismatch', receivedMs, this.#provenMs)]
     }
     if (this.levels.isCrossed()) {
-      this.#setAside(changes, timeMs)
+      this.#droppedMs = timeMs
       return [this.#lost('crossed', receivedMs)]
     }
     if (Math.max(this.levels.count('bids'), this.levels.count('asks')) > MAX_LEVELS) {
-      this.#setAside(changes, timeMs)
+      this.#droppedMs = timeMs
       return [this.#lost('too_deep', receivedMs)]
     }
     this.#frameMs = Math.max(this.#frameMs, timeMs)
@@ -133,7 +134,7 @@ export class TokenBook {
   repair(wire: BookWire, receivedMs: number): TokenObservation | undefined {
     const timeMs = bookTimeOf(wire, 0)
     const sides = wireLevelsOf(wire)
-    if (sides === undefined || timeMs < Math.max(this.#frameMs, this.#droppedMs)) return undefined
+    if (sides === undefined || timeMs < this.#neededMs()) return undefined
     if (!this.#rebuild(sides, wire, timeMs)) {
       this.#isLive = false
       return undefined
@@ -221,6 +222,11 @@ export class TokenBook {
     if (this.#waiting.length <= MAX_WAITING_CHANGES) return
     this.#droppedMs = this.#waiting.at(-1)?.timeMs ?? timeMs
     this.#waiting = []
+  }
+
+  /** A book that is older lacks changes that are not waiting. */
+  #neededMs(): number {
+    return Math.max(this.#frameMs, this.#droppedMs)
   }
 
   #waitingToMs(): number {
