@@ -2,7 +2,7 @@
  * Rounds over running contracts, for trades that the socket did not send.
  *
  *   list ──▶ contracts whose volume has changed since they were last swept, or is not known
- *        ──▶ their trades since the last round
+ *        ──▶ their trades since the last round ──fewer than the volume has grown by──▶ requested again
  *        ──▶ everything before the list was emitted: `swept_to`
  *
  * What was traded before the session is the recorder's to request; contracts that have closed are swept whole.
@@ -10,7 +10,9 @@
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { SessionIo } from '../live/venue-tasks.ts'
+import type { TradeObservation } from '../observation.ts'
 import type { KalshiCatalogue, KnownContract } from './catalogue.ts'
+import { countVolumes } from './counted-volume.ts'
 import { KALSHI_TIMES as TIMES } from './describe.ts'
 import { aboutOf } from './mapper.ts'
 
@@ -27,8 +29,13 @@ export function createContractRounds(options: {
   /** How many symbols share the budget. */
   symbols: number
   isSwept: (ticker: string) => boolean
-  /** Emits the trades of a contract from an instant on; false when the venue did not answer. */
-  sweep: (session: SessionIo, symbol: AssetSymbol, ticker: string, fromMs: number) => Promise<boolean>
+  /** Emits the trades of a contract from an instant on; undefined when the venue did not answer. */
+  sweep: (
+    session: SessionIo,
+    symbol: AssetSymbol,
+    ticker: string,
+    fromMs: number,
+  ) => Promise<readonly TradeObservation[] | undefined>
 }) {
   const { catalogue, clock } = options
   const firstMs = clock.now() - BEFORE_START_MS
@@ -37,6 +44,7 @@ export function createContractRounds(options: {
   const rounds = new Map<AssetSymbol, { nextMs: number; toMs: number }>()
   /** The volume that a contract had when it was last swept; null: the list did not have it. */
   const volumes = new Map<string, number | null>()
+  const counts = countVolumes()
 
   const volumeOf = ({ market }: KnownContract) => (market.volume == null ? null : Number(market.volume))
   const isTraded = (contract: KnownContract) => {
@@ -46,7 +54,14 @@ export function createContractRounds(options: {
 
   return {
     /** The contracts of a symbol were listed, as of this instant. */
-    listed: (symbol: AssetSymbol, askedMs: number) => void listedMs.set(symbol, askedMs),
+    listed(symbol: AssetSymbol, askedMs: number) {
+      listedMs.set(symbol, askedMs)
+      for (const contract of catalogue.of(symbol)) {
+        const volume = volumeOf(contract)
+        // One that the answer left out has the volume of an earlier time, and what was traded since is not swept.
+        if (volume !== null && contract.receivedMs >= askedMs) counts.listed(contract.market.marketId, volume)
+      }
+    },
     /** The round that is due. */
     async round(session: SessionIo, symbol: AssetSymbol) {
       const nowMs = clock.now()
@@ -54,6 +69,7 @@ export function createContractRounds(options: {
       const asOfMs = listedMs.get(symbol)
       if (asOfMs === undefined || nowMs < before.nextMs || session.isPaused()) return
       for (const ticker of volumes.keys()) if (catalogue.get(ticker) === undefined) volumes.delete(ticker)
+      counts.forgetUnless((ticker) => catalogue.get(ticker) !== undefined)
       let isWhole = true
       const traded = catalogue
         .of(symbol)
@@ -65,8 +81,11 @@ export function createContractRounds(options: {
         const sinceMs = volumes.has(marketId)
           ? Math.max(firstMs, before.toMs - TIMES.roundOverlapMs)
           : firstMs
-        if (await options.sweep(session, symbol, marketId, sinceMs)) volumes.set(marketId, volume)
-        else isWhole = false
+        const trades = await options.sweep(session, symbol, marketId, sinceMs)
+        if (trades !== undefined) counts.received(marketId, trades, sinceMs)
+        const isLacking = volume !== null && counts.isLacking(marketId, volume, clock.now())
+        if (trades === undefined || isLacking) isWhole = false
+        else volumes.set(marketId, volume)
       }
       for (let from = 0; from < traded.length; from += AT_ONCE) {
         if (session.signal.aborted) return

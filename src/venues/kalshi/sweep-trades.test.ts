@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '../../../test/fakes/manual-clock.ts'
-import type { DataObservation } from '../observation.ts'
+import type { DataObservation, TradeObservation } from '../observation.ts'
 import type { KalshiCatalogue } from './catalogue.ts'
 import type { KalshiRest } from './history.ts'
 import { createContractRounds } from './sweep-rounds.ts'
@@ -55,7 +55,10 @@ function threeContracts() {
   const get = (ticker: string) => list.find(({ market }) => market.marketId === ticker)
   const catalogue = { of: () => list, get } as unknown as KalshiCatalogue
   const swept: string[] = []
-  const sweep = async (_session: unknown, _symbol: unknown, ticker: string) => swept.push(ticker) > 0
+  const sweep = async (_session: unknown, _symbol: unknown, ticker: string) => {
+    swept.push(ticker)
+    return []
+  }
   const emitted: DataObservation[] = []
   const session = {
     signal: new AbortController().signal,
@@ -83,6 +86,29 @@ test('a contract whose volume is left out is swept in every round, one without a
   )
 })
 
+test('a round ends when the trades that it received make up the volumes', async () => {
+  const { clock, session, emitted } = threeContracts()
+  const market = { marketId: 'KX-5', volume: '5.00', status: 'open' }
+  const contract = { market, receivedMs: LISTED_MS }
+  const catalogue = { of: () => [contract], get: () => contract } as unknown as KalshiCatalogue
+  const answers: unknown[][] = [[], [], [{ id: 'a', size: '2.00', venueTimeMs: LISTED_MS }]]
+  const sweep = async () => answers.shift() as TradeObservation[]
+  const rounds = createContractRounds({ catalogue, clock, symbols: 1, isSwept: () => false, sweep })
+  const ended: number[] = []
+  for (const volume of ['5.00', '7.00', '7.00']) {
+    market.volume = volume
+    contract.receivedMs = clock.now()
+    rounds.listed('BTC', clock.now())
+    const done = rounds.round(session, 'BTC')
+    for (let turns = 0; turns < 10; turns++) await Promise.resolve()
+    clock.advance(60_000)
+    await done
+    ended.push(emitted.length)
+    clock.advance(600_000)
+  }
+  assert.deepEqual(ended, [1, 1, 2], 'an empty answer for a volume that has grown is not taken')
+})
+
 test('after a lost socket a contract whose volume is left out is swept like one that was traded', async () => {
   const { catalogue, clock, swept, sweep, session } = threeContracts()
   const sweeps = new TradeSweeps({
@@ -94,4 +120,25 @@ test('after a lost socket a contract whose volume is left out is swept like one 
   sweeps.listed('BTC', LISTED_MS)
   await sweeps.sweepPending(session, 'BTC')
   assert.deepEqual(swept, ['KX-NULL', 'KX-5'])
+})
+
+test('a closed contract is swept when its whole list makes up its volume', async () => {
+  const { clock, session, emitted } = threeContracts()
+  const market = { marketId: 'KX-5', volume: '5.00', status: 'closed', endTime: LISTED_MS - 120_000 }
+  const catalogue = { of: () => [{ market }], get: () => ({ market }) } as unknown as KalshiCatalogue
+  const sweeps = new TradeSweeps({
+    ...{ catalogue, clock, rest: {} as KalshiRest, random: () => 0 },
+    ...{ isPolling: () => false, tradesOf: () => undefined },
+  })
+  const answers = [[], [{ size: '3.00' }, { size: '2.00' }]]
+  sweeps.sweep = async () => answers.shift() as TradeObservation[]
+  await sweeps.sweepClosed(session, 'BTC', clock.now())
+  assert.equal(sweeps.isSwept('KX-5'), false, 'an answer without its trades')
+  clock.advance(60_000)
+  await sweeps.sweepClosed(session, 'BTC', clock.now())
+  assert.equal(sweeps.isSwept('KX-5'), true)
+  assert.deepEqual(
+    emitted.map(({ kind }) => kind),
+    ['swept'],
+  )
 })

@@ -4,7 +4,7 @@
  *   socket lost ──▶ gap ──socket back, next list──▶ contracts whose volume changed are swept from the gap's start on
  *   no socket   ──▶ after every list the contracts whose volume changed are swept; then everything before the list
  *                   is observed. A list or a sweep that fails is a loss like that of the socket
- *   contract closed ──▶ its whole list is requested once: `swept`
+ *   contract closed ──▶ its whole list is requested until it makes up the volume: `swept`
  *
  * A sweep that fails is tried again, less and less often. The rounds over running contracts are in sweep-rounds.ts.
  */
@@ -12,8 +12,10 @@ import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { Channel } from '../channel.ts'
 import type { SessionIo } from '../live/venue-tasks.ts'
+import type { TradeObservation } from '../observation.ts'
 import { createPendingSweeps, type PendingSweeps } from '../prediction/pending-sweeps.ts'
 import type { KalshiCatalogue, KnownContract } from './catalogue.ts'
+import { areTooFew, DOUBTED_FOR_MS } from './counted-volume.ts'
 import { KALSHI_TIMES as TIMES } from './describe.ts'
 import { askTrades, type KalshiRest } from './history.ts'
 import { aboutOf } from './mapper.ts'
@@ -116,8 +118,8 @@ export class TradeSweeps {
     const { clock, isPolling } = this.#options
     const { pending } = this.#of(symbol)
     for (const { id, fromMs } of pending.due(clock.now())) {
-      if (await this.sweep(session, symbol, id, fromMs)) pending.done(id)
-      else pending.failed(id, clock.now())
+      if ((await this.sweep(session, symbol, id, fromMs)) === undefined) pending.failed(id, clock.now())
+      else pending.done(id)
     }
     if (!isPolling(symbol)) return
     const failingSinceMs = pending.failingSinceMs()
@@ -138,9 +140,13 @@ export class TradeSweeps {
       // Only a figure from after the close proves that nothing was traded.
       const hasNone = market?.volume != null && Number(market.volume) === 0
       const isEmpty = market?.status !== 'open' && hasNone
-      if (market !== undefined && !isEmpty && !(await this.sweep(session, symbol, id, fromMs))) {
-        closings.failed(id, clock.now())
-        continue
+      if (market !== undefined && !isEmpty) {
+        const trades = await this.sweep(session, symbol, id, fromMs)
+        const isDoubted = clock.now() < (market.endTime ?? 0) + DOUBTED_FOR_MS
+        if (trades === undefined || (isDoubted && areTooFew(trades, Number(market.volume ?? 0)))) {
+          closings.failed(id, clock.now())
+          continue
+        }
       }
       closings.done(id)
       if (market === undefined) continue
@@ -152,16 +158,21 @@ export class TradeSweeps {
     this.#forgetUnknown(symbol)
   }
 
-  /** Emits the trades of a contract from an instant on; false when the venue did not answer. */
-  async sweep(session: SessionIo, symbol: AssetSymbol, ticker: string, fromMs: number): Promise<boolean> {
+  /** Emits the trades of a contract from an instant on; undefined when the venue did not answer. */
+  async sweep(
+    session: SessionIo,
+    symbol: AssetSymbol,
+    ticker: string,
+    fromMs: number,
+  ): Promise<readonly TradeObservation[] | undefined> {
     const { rest, clock } = this.#options
     try {
       const range = { fromMs, toMs: clock.now() + SWEEP_MARGIN_MS }
       const trades = await askTrades(rest, { symbol, ticker }, range, 'live', session.signal)
       for (const trade of trades) session.emit(`trades:${symbol}`, trade)
-      return true
+      return trades
     } catch {
-      return false
+      return undefined
     }
   }
 
