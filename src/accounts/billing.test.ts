@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { manualClock } from '../../test/fakes/manual-clock.ts'
 import { storesIn } from '../../test/fakes/stores.ts'
+import type { BillingStore } from '../store/billing.ts'
 import { type Accounts, createAccounts } from './accounts.ts'
 import { type Billing, createBilling, SignatureError } from './billing.ts'
 import { BusyError } from './hash-queue.ts'
@@ -268,4 +269,44 @@ test('events that are not signed do not wait, and of those that are a bounded nu
   const busy = (await Promise.all(many)).filter((outcome) => outcome instanceof BusyError)
   assert.equal(busy.length, 100)
   assert.equal((await receive(body)).applied, false, 'the queue is free again')
+})
+
+test('a subscription that is refused for its price does not decide about the plan', async () => {
+  const { id } = await newAccount()
+  const atS = NOW_MS / 1000
+  const step = (sub: string, status: string, price: string, afterS: number) => {
+    const object = { ...subscription('cus_refused', status, price, id), id: sub }
+    return receive(eventOf('customer.subscription.updated', object, atS + afterS))
+  }
+  await step('sub_1', 'active', 'price_dev', 0)
+  await assert.rejects(step('sub_2', 'active', 'price_unknown', 1), /No plan is set/)
+  assert.equal((await accounts.get(id)).plan, 'developer')
+  assert.equal((await step('sub_1', 'canceled', 'price_dev', 2)).applied, true)
+  assert.equal((await accounts.get(id)).plan, 'free')
+})
+
+test('a newer status that another process applied meanwhile is applied again', async () => {
+  const { id } = await newAccount()
+  const customer = 'cus_two_processes'
+  const linking = {
+    ...bind(store),
+    async linkBilling(link: Parameters<typeof store.linkBilling>[0]) {
+      const isNewest = await store.linkBilling(link)
+      await store.linkBilling({ ...link, lastEventAtMs: link.lastEventAtMs + 1000, status: 'canceled' })
+      return isNewest
+    },
+  }
+  const planOfPrice = new Map([['price_dev', 'developer']])
+  const slow = createBilling({ store: linking, accounts, clock, secret: SECRET, planOfPrice })
+  const body = eventOf('customer.subscription.updated', subscription(customer, 'active', 'price_dev', id))
+  await slow.receive(body, sign(body))
+  assert.equal((await accounts.get(id)).plan, 'free')
+})
+
+const bind = (of: BillingStore): BillingStore => ({
+  findBilling: (customer) => of.findBilling(customer),
+  listBilling: () => of.listBilling(),
+  linkBilling: (link) => of.linkBilling(link),
+  hasBillingEvent: (event) => of.hasBillingEvent(event),
+  noteBillingEvent: (event, atMs) => of.noteBillingEvent(event, atMs),
 })

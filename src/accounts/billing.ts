@@ -46,6 +46,7 @@ export class SignatureError extends Error {
 
 const TOLERANCE_S = 300
 const MAX_WAITING = 1_000
+const MAX_NEWER = 3
 const CHECKOUT_WITHIN_MS = 24 * 3_600_000
 const FREE_PLAN = 'free'
 const ACTIVE = ['active', 'trialing']
@@ -137,6 +138,8 @@ export function createBilling(deps: {
     if (isOther && known.subscription !== '' && !ACTIVE.includes(status)) {
       return { applied: false, reason: `the subscription ${known.subscription} decides` }
     }
+    // Before the link: an event that is refused must not decide from then on.
+    const plan = ACTIVE.includes(status) ? planOf(pricesOf(subscription)) : undefined
     const linkedAtMs = known?.linkedAtMs ?? clock.now()
     // First, because another process may have had a newer event meanwhile.
     const isNewest = await store.linkBilling({
@@ -148,19 +151,35 @@ export function createBilling(deps: {
       linkedAtMs,
     })
     if (!isNewest) return outdated
-    await apply(accountId, status, pricesOf(subscription))
+    await apply(accountId, status, plan)
+    await applyNewer(customer, accountId, atMs)
     return { applied: true, accountId }
   }
 
-  async function apply(accountId: string, status: string, prices: string[]): Promise<void> {
+  function planOf(prices: string[]): string {
+    const plan = prices.map((price) => deps.planOfPrice.get(price)).find((name) => name !== undefined)
+    if (plan === undefined) throw new AccountsError(`No plan is set for the price ${prices.join(', ')}.`)
+    return plan
+  }
+
+  /** Another process may have applied a newer status just before this one applied its older one. */
+  async function applyNewer(customer: string, accountId: string, appliedAtMs: number): Promise<void> {
+    for (let atMs = appliedAtMs, times = 0; times < MAX_NEWER; times++) {
+      const link = await store.findBilling(customer)
+      if (link === undefined || link.accountId !== accountId || link.lastEventAtMs <= atMs) return
+      await apply(accountId, link.status, undefined)
+      atMs = link.lastEventAtMs
+    }
+  }
+
+  /** An active status without a plan leaves the plan as it is. */
+  async function apply(accountId: string, status: string, plan: string | undefined): Promise<void> {
     const account = await accounts.get(accountId)
     const resume = async () => {
       if (account.pausedReason === 'payment_past_due') await accounts.resume(accountId)
     }
     if (ACTIVE.includes(status)) {
-      const plan = prices.map((price) => deps.planOfPrice.get(price)).find((name) => name !== undefined)
-      if (plan === undefined) throw new AccountsError(`No plan is set for the price ${prices.join(', ')}.`)
-      if (plan !== account.plan) await accounts.setPlan(accountId, plan)
+      if (plan !== undefined && plan !== account.plan) await accounts.setPlan(accountId, plan)
       await resume()
     } else if (OVERDUE.includes(status)) {
       if (account.pausedReason === null) await accounts.pause(accountId, 'payment_past_due')
