@@ -13,15 +13,50 @@ export interface CsvPage {
   readonly hash: string
 }
 
-/** Of a page that takes more than this turn a promise. */
+/** Long pages in the making at once; a page holds its rows and its text. */
+const MAX_LONG_PAGES = 4
+let longPages = 0
+const waiting: (() => void)[] = []
+
+/** Of a page that takes more than this turn, or has to wait for others, a promise. */
 export function csvPage(rows: ListAnswer['rows'], columns: readonly string[]): CsvPage | Promise<CsvPage> {
-  const lines = linesOf(typeof rows === 'string' ? Buffer.from(rows) : Buffer.concat(rows), columns)
+  return longPages < MAX_LONG_PAGES ? makePage(rows, columns) : makeLater(rows, columns)
+}
+
+async function makeLater(rows: ListAnswer['rows'], columns: readonly string[]): Promise<CsvPage> {
+  while (longPages >= MAX_LONG_PAGES) await new Promise<void>((resolve) => waiting.push(resolve))
+  try {
+    return await makePage(rows, columns)
+  } finally {
+    // Also after a short page, which took no place of a long one.
+    waiting.shift()?.()
+  }
+}
+
+function makePage(rows: ListAnswer['rows'], columns: readonly string[]): CsvPage | Promise<CsvPage> {
+  const lines = linesOf(bufferOf(rows), columns)
   const { text, isLast } = takeTurn(lines)
   const begin = csvLine(columns) + text
   return isLast ? { body: begin, hash: contentHash(begin) } : takeRest(begin, lines)
 }
 
+function bufferOf(rows: ListAnswer['rows']): Buffer {
+  if (typeof rows === 'string') return Buffer.from(rows)
+  const [first] = rows
+  return first !== undefined && rows.length === 1 ? first : Buffer.concat(rows)
+}
+
 async function takeRest(begin: string, lines: Iterator<string, undefined>): Promise<CsvPage> {
+  longPages++
+  try {
+    return await takeTurns(begin, lines)
+  } finally {
+    longPages--
+    waiting.shift()?.()
+  }
+}
+
+async function takeTurns(begin: string, lines: Iterator<string, undefined>): Promise<CsvPage> {
   const parts: Buffer[] = []
   const hasher = contentHasher()
   addPart(parts, hasher, begin)

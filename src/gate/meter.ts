@@ -195,7 +195,14 @@ export class Meter<Services> {
     const { credential, route } = task
     const { ledger } = this.#deps
     const credits = Math.max(0, Math.min(charge.credits, remainingOf(credential)))
-    if (credits > 0 && (await ledger.charge(credential, { ...charge, credits }))) return reply(credits)
+    const rest = { ...charge, credits }
+    try {
+      if (credits > 0 && (await ledger.charge(credential, rest))) return reply(credits)
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) throw error
+      ledger.owe(credential, rest)
+      return reply(credits)
+    }
     ledger.count(credential, route.name, 'free')
     return reply(0)
   }
