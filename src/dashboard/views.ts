@@ -32,6 +32,7 @@ export function keyView(key: KeyRecord): KeyView {
     created_at: formatTime(key.createdAtMs),
     last_used_at: isoOrNull(key.lastUsedAtMs),
     expires_at: isoOrNull(key.expiresAtMs),
+    replaced_by: key.replacedBy,
     revoked_at: isoOrNull(key.revokedAtMs),
   }
 }

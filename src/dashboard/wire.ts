@@ -64,6 +64,8 @@ export interface KeyView {
   created_at: string
   last_used_at: string | null
   expires_at: string | null
+  /** The key that a rotation made instead of this one. */
+  replaced_by: string | null
   revoked_at: string | null
 }
 

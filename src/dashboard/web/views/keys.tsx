@@ -111,7 +111,8 @@ export function KeyTable(props: {
     {
       cell: (key) => (
         <>
-          {props.onRotate && (
+          {props.onRotate && key.replaced_by !== null && <Badge tone="warn">replaced</Badge>}
+          {props.onRotate && key.replaced_by === null && (
             <Button look="small" onClick={() => props.onRotate?.(key)}>
               Rotate
             </Button>
