@@ -102,6 +102,11 @@ const OF_REQUESTS = [
   ],
   ...['hang', 'delisted', 'cut', 'stall', 'slow', 'truncate', 'unanswered'],
 ]
+/** What was sent late does not come any more. */
+const LOSES_FRAMES = [
+  ...['drop', 'mute', 'hang', 'maintenance', 'delisted', 'cut', 'half-open', 'half-open-up'],
+  ...['stall', 'truncate', 'kill', 'restart', 'strike', 'pause'],
+]
 /** After a start trades are requested for so long; then bars are built without those that did not come. */
 const REQUESTED_WITHIN_MS = 5 * MINUTE_MS
 /** What was not counted before the end. */
@@ -257,7 +262,7 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
   return {
     begin(fault) {
       const aroundMs = world.tickMs + LATENCY_MS
-      quiet.push(...late.filter(({ comesMs }) => time.nowMs < comesMs))
+      if (LOSES_FRAMES.includes(fault.kind)) quiet.push(...late.filter(({ comesMs }) => time.nowMs < comesMs))
       if (fault.kind === 'late') {
         const toMs = time.nowMs + fault.durationMs + aroundMs
         const comesMs = toMs + Number(fault.settings.delayMs)

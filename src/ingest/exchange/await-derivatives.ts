@@ -6,7 +6,7 @@
 import type { OpenInterestInput } from '../../core/rows/open-interest.ts'
 import type { OpenInterestObservation } from '../../venues/observation.ts'
 import type { HistoryRange } from '../../venues/venue.ts'
-import { REQUESTED_LATE_MS, requestedKey } from '../shared/feeds.ts'
+import { FUNDING_LATE_MS, REQUESTED_LATE_MS, requestedKey } from '../shared/feeds.ts'
 import { putOpenInterest, requestFunding, requestOpenInterest } from './request-derivatives.ts'
 import { OPEN_INTEREST_GRID_MS, OpenInterestSampler } from './sample-open-interest.ts'
 import type { SymbolParts } from './symbol-parts.ts'
@@ -20,12 +20,16 @@ const MAX_ASK_AGAIN_MS = 16_000
 const PATIENCE_MS = 30_000
 /** A settled rate can be requested after this. */
 const FUNDING_SETTLED_MS = 62_000
+/** Between two requests for one that is not published yet, growing. */
+const MAX_ASK_RATE_AGAIN_MS = 8_000
 
 export class DerivativesProgress {
   private readonly parts: SymbolParts
   private readonly startedMs: number
   private readonly sampler = new OpenInterestSampler()
   private fundingToMs: number
+  private fundingAskedMs = 0
+  private fundingPauseMs = ASK_AGAIN_MS
   private interestToMs: number
   private interestAskedMs = 0
   private interestPauseMs = ASK_AGAIN_MS
@@ -63,11 +67,10 @@ export class DerivativesProgress {
 
   /** Candles of a length that open here or later do not have the rate or the open interest that belongs to them. */
   unknownFrom(lengthMs: number): number {
-    const { plan, derivatives } = this.parts
+    const { plan, derivatives, clock } = this.parts
     if (derivatives === undefined) return Number.POSITIVE_INFINITY
-    const rateMs = plan.hasFunding
-      ? Math.ceil(this.fundingToMs / HOUR_MS) * HOUR_MS
-      : Number.POSITIVE_INFINITY
+    const awaitedMs = Math.max(this.fundingToMs, clock.now() - FUNDING_LATE_MS)
+    const rateMs = plan.hasFunding ? Math.ceil(awaitedMs / HOUR_MS) * HOUR_MS : Number.POSITIVE_INFINITY
     // A candle has the sample of its very end too.
     return plan.openInterest === 'requested' ? Math.min(rateMs, this.awaitedMs - lengthMs) : rateMs
   }
@@ -81,12 +84,21 @@ export class DerivativesProgress {
     // Once more when the hour of the start is settled: then nothing is missing between history and stream.
     const isJoined = this.fundingToMs > this.startedMs || nowMs < this.startedMs + FUNDING_SETTLED_MS
     if (plan.hasFunding && !(this.fundingToMs > hourMs && isJoined)) {
-      this.fundingToMs = await requestFunding(this.parts, { fromMs: this.fundingToMs, toMs: nowMs }, true)
+      await this.requestRate(nowMs)
       if (this.fundingToMs <= hourMs && nowMs - toMs <= PATIENCE_MS) return 0
     }
     if (plan.openInterest === 'requested') return Math.min(toMs, this.interestLimit(nowMs))
     // Of a sample that is due it is decided within a second or two whether it is known.
     return this.sampler.nextMs <= toMs ? this.sampler.nextMs - MINUTE_MS : toMs
+  }
+
+  private async requestRate(nowMs: number): Promise<void> {
+    if (Math.abs(nowMs - this.fundingAskedMs) < this.fundingPauseMs) return
+    const beforeMs = this.fundingToMs
+    this.fundingToMs = await requestFunding(this.parts, { fromMs: beforeMs, toMs: nowMs }, true)
+    this.fundingAskedMs = nowMs
+    this.fundingPauseMs =
+      this.fundingToMs > beforeMs ? ASK_AGAIN_MS : Math.min(2 * this.fundingPauseMs, MAX_ASK_RATE_AGAIN_MS)
   }
 
   /** When the first sample that is not known was due, or will be. */

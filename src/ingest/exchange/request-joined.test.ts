@@ -50,7 +50,7 @@ test('seconds of the past that lack their open interest wait for it, and it is r
   const early = setUp([gap], at('12:00:00'))
   // The sample of 12:05 belongs to the second that ends with it, and to all after it.
   assert.equal(await early.run(at('12:01:00'), at('12:07:00')), at('12:04:59'))
-  assert.deepEqual(early.asked, ['open_interest 12:00:00'])
+  assert.deepEqual(early.asked, ['funding 12:00:00', 'open_interest 12:00:00'])
 
   const there = setUp([gap], at('12:05:00'))
   assert.equal(await there.run(at('12:01:00'), at('12:07:00')), at('12:07:00'), 'it was there')
@@ -59,9 +59,21 @@ test('seconds of the past that lack their open interest wait for it, and it is r
   assert.equal(await late.run(at('12:01:00'), at('12:07:00')), at('12:04:59'), 'however late the venue is')
 })
 
+test('candles of an hour whose rate may still come wait for it, whatever is covered', async () => {
+  const { run } = setUp([], at('11:59:59'))
+  assert.equal(await run(at('11:50:00'), at('12:07:00')), at('12:00:00'))
+  const later = setUp([], at('11:59:59'), at('12:31:00'))
+  assert.equal(
+    await later.run(at('11:50:00'), at('12:07:00')),
+    at('12:07:00'),
+    'half an hour later there is none',
+  )
+})
+
 test('nothing is requested that is stored, or that the venue does not provide', async () => {
   for (const gaps of [[], [{ from: at('11:00:00'), to: NOW, reason: 'not_provided' as const }]]) {
-    const { asked, run } = setUp(gaps, NOW)
+    const nowMs = NOW + 30 * MINUTE_MS
+    const { asked, run } = setUp(gaps, nowMs, nowMs)
     assert.equal(await run(NOW - 5 * MINUTE_MS, NOW), NOW)
     assert.deepEqual(asked, [])
   }

@@ -3,12 +3,16 @@
  * already; where coverage shows a gap, a step of the backfill failed or the live side has not got them yet, and a candle
  * that is closed with an older value would stay so.
  */
+import type { Feed } from '../../core/feed.ts'
 import { INTERVAL_MS } from '../../core/interval.ts'
 import type { CoverageStore } from '../../store/coverage.ts'
 import type { HistoryRange } from '../../venues/venue.ts'
-import { feedOf, REQUESTED_LATE_MS } from '../shared/feeds.ts'
+import { FUNDING_LATE_MS, feedOf } from '../shared/feeds.ts'
 import { requestFunding, requestOpenInterest } from './request-derivatives.ts'
 import type { SymbolParts } from './symbol-parts.ts'
+
+const HOUR_MS = INTERVAL_MS['1h']
+const GRID_MS = INTERVAL_MS['5m']
 
 /** Requests what is missing. Returns up to where candles of `lengthMs` have theirs; the rest is too new. */
 export async function requestJoined(
@@ -20,34 +24,37 @@ export async function requestJoined(
   const { plan, symbol, writer, clock } = parts
   let toMs = range.toMs
 
-  async function settle(
-    dataset: 'funding' | 'open_interest',
-    gridMs: number,
-    request: typeof requestFunding,
-    /** A sample is taken every five minutes, a rate is not settled every hour: one that is long due is none. */
-    isAlways: boolean,
-  ): Promise<number> {
-    const feed = feedOf(dataset, plan.source, symbol, dataset === 'funding' ? '' : '5m')
+  const missingOf = async (feed: Feed, gridMs: number) => {
     const fromMs = Math.floor(range.fromMs / gridMs) * gridMs
     const { gaps } = await coverage.read([feed], fromMs, range.toMs + 1)
-    const missing = gaps.filter(({ reason }) => reason !== 'not_provided')
-    for (const { from, to } of missing) {
-      const settledMs = await request(parts, { fromMs: Math.floor(from / gridMs) * gridMs, toMs: to })
-      const dueMs = Math.ceil(settledMs / gridMs) * gridMs
-      if (settledMs < to && (isAlways || clock.now() - dueMs < REQUESTED_LATE_MS)) return dueMs
+    return gaps.filter(({ reason }) => reason !== 'not_provided')
+  }
+
+  /** Up to where rates are known: a poll that came before its rate covers the time of it all the same. */
+  async function settleFunding(): Promise<number> {
+    for (const { from, to } of await missingOf(feedOf('funding', plan.source, symbol), HOUR_MS))
+      await requestFunding(parts, { fromMs: Math.floor(from / HOUR_MS) * HOUR_MS, toMs: to })
+    const hourMs = Math.floor((range.toMs - 1) / HOUR_MS) * HOUR_MS
+    const nowMs = clock.now()
+    if (nowMs - hourMs >= FUNDING_LATE_MS) return Number.POSITIVE_INFINITY
+    const settledMs = await requestFunding(parts, { fromMs: hourMs, toMs: nowMs })
+    return settledMs > hourMs ? Number.POSITIVE_INFINITY : hourMs
+  }
+
+  /** When the first sample that is not known was due. */
+  async function settleInterest(): Promise<number> {
+    for (const { from, to } of await missingOf(feedOf('open_interest', plan.source, symbol, '5m'), GRID_MS)) {
+      const fromMs = Math.floor(from / GRID_MS) * GRID_MS
+      const settledMs = await requestOpenInterest(parts, { fromMs, toMs: to })
+      if (settledMs < to) return Math.ceil(settledMs / GRID_MS) * GRID_MS
     }
     return Number.POSITIVE_INFINITY
   }
 
   // What was observed may still be on its way to the store.
   await writer.flush()
-  if (plan.hasFunding)
-    toMs = Math.min(toMs, await settle('funding', INTERVAL_MS['1h'], requestFunding, false))
+  if (plan.hasFunding) toMs = Math.min(toMs, await settleFunding())
   // A candle has the sample of its very end too.
-  if (plan.openInterest === 'requested')
-    toMs = Math.min(
-      toMs,
-      (await settle('open_interest', INTERVAL_MS['5m'], requestOpenInterest, true)) - lengthMs,
-    )
+  if (plan.openInterest === 'requested') toMs = Math.min(toMs, (await settleInterest()) - lengthMs)
   return Math.max(range.fromMs, toMs)
 }

@@ -98,6 +98,8 @@ class SymbolMarkets implements MarketsRecorder {
   #hasUnresolved = false
   #emptyTrades = 0
   #nextBackfillMs = 0
+  /** Markets with a late trade whose candles are shown in a moment. */
+  readonly #late = new Set<MarketRecorder>()
   #shownMs = 0
   #finalizedMs = 0
   /** All trades before this were final at some time. */
@@ -355,7 +357,16 @@ class SymbolMarkets implements MarketsRecorder {
   #takeTrade(recorder: MarketRecorder, observation: TradeObservation): void {
     const isNew = recorder.trade(observation)
     const endMs = candleStart(observation.venueTimeMs, BASE_INTERVAL) + INTERVAL_MS[BASE_INTERVAL]
-    if (isNew && endMs <= this.#shownMs) recorder.show(this.#parts.clock.now())
+    if (!isNew || endMs > this.#shownMs) return
+    // A list has many of them: its candles are shown once, after the last that came with it.
+    if (this.#late.size === 0) queueMicrotask(() => this.#showLate())
+    this.#late.add(recorder)
+  }
+
+  #showLate(): void {
+    const nowMs = this.#parts.clock.now()
+    for (const recorder of this.#late) recorder.show(nowMs)
+    this.#late.clear()
   }
 
   #receivedSwept(marketId: string): void {

@@ -33,6 +33,8 @@ export function feedOf<D extends Feed['dataset']>(
 
 /** Requested data is published some minutes late; later than this is a fault. */
 export const REQUESTED_LATE_MS = 10 * 60_000
+/** A rate is not settled every hour everywhere: one that is due for longer than this is none. */
+export const FUNDING_LATE_MS = 30 * 60_000
 const REQUESTED = 'asked:'
 
 /** The pseudo channel of data that is requested, not streamed. */

@@ -182,6 +182,25 @@ test('funding: answers for another time leave no rate out; before the listing th
   assert.deepEqual([observations.length, settledMs], [19, toMs])
 })
 
+test('funding: up to half an hour after its settlement a rate may still come', async () => {
+  const hourMs = Math.floor(NOW / HOUR) * HOUR
+  for (const [afterMs, isSettled] of [
+    [10 * MINUTE, false],
+    [31 * MINUTE, true],
+  ] as const) {
+    const nowMs = hourMs + afterMs
+    const rest = await restStandIn(({ body }) => {
+      const asked: Body = JSON.parse(body)
+      if (asked.type === 'exchangeStatus') return { time: nowMs }
+      return answer({ ...asked, endTime: Math.min(asked.endTime ?? 0, hourMs - 1) })
+    })
+    const venue = createHyperliquid({ clock: manualClock(nowMs), hosts: { rest: rest.url } })
+    const range = { fromMs: hourMs - 3 * HOUR, toMs: nowMs - MINUTE }
+    const { observations, settledMs } = await walkAll(venue, { topic: 'funding', symbol: 'ETH', range })
+    assert.deepEqual([observations.length, settledMs], [3, isSettled ? range.toMs : hourMs])
+  }
+})
+
 test('past trades, books and open interest are not provided, and nobody is asked for them', async () => {
   const { venue, rest } = await hyperliquid()
   const range = { fromMs: NOW - HOUR, toMs: NOW }

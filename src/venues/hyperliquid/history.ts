@@ -35,6 +35,7 @@ const CANDLE_SETTLE_MS = 180_000
 const CANDLES_BEFORE = 120
 /** Rates land within some milliseconds of the hour; one was 24 minutes late. */
 const FUNDING_SETTLE_MS = 60_000
+const FUNDING_AWAITED_MS = 30 * 60_000
 /** The longest time between two rates, in the venue's first weeks: then each answer is confirmed by a second one. */
 const FUNDING_PERIOD_MS = 8 * HOUR_MS
 const CANDLES = '/info candleSnapshot'
@@ -213,7 +214,8 @@ async function* walkFunding(
 ): AsyncGenerator<HistoryPage> {
   let fromMs = range.fromMs
   while (fromMs < range.toMs) {
-    const settledMs = Math.min(range.toMs, (await rest.venueTime.now(signal)) - FUNDING_SETTLE_MS)
+    const venueNowMs = await rest.venueTime.now(signal)
+    const settledMs = Math.min(range.toMs, venueNowMs - FUNDING_SETTLE_MS)
     if (fromMs >= settledMs) return
     const rows = await askFunding(rest, where, { fromMs, toMs: settledMs }, signal, isUrgent !== true)
     const last = rows.at(-1)
@@ -232,11 +234,24 @@ async function* walkFunding(
         throw misfit('a rate was left out before', FUNDING, answer, rest.deadLetters)
       }
     }
-    const nextMs = isFull ? Math.min(last.venueTimeMs + 1, settledMs) : settledMs
+    const nextMs = isFull
+      ? Math.min(last.venueTimeMs + 1, settledMs)
+      : awaitedOr({ fromMs, toMs: settledMs }, rows, venueNowMs)
     yield { observations: rows, covered: rangeOrNull(fromMs, nextMs), missing: [] }
     if (!isFull) return
     fromMs = nextMs
   }
+}
+
+/** Up to the newest hour where its rate may still come. */
+function awaitedOr(
+  { fromMs, toMs }: HistoryRange,
+  rows: readonly FundingObservation[],
+  venueNowMs: number,
+): number {
+  const hourMs = floorTo(toMs - 1, HOUR_MS)
+  const isThere = (rows.at(-1)?.fundingTimeMs ?? fromMs - 1) >= hourMs
+  return isThere || venueNowMs - hourMs >= FUNDING_AWAITED_MS ? toMs : Math.max(fromMs, hourMs)
 }
 
 /** From where on a rate of an hour is left out, at the start or at the end of a range. */

@@ -96,6 +96,7 @@ export class TradeSweeps {
     const state = this.#of(symbol)
     const traded = catalogue
       .of(symbol)
+      .filter(({ market }) => !this.#swept.has(market.marketId))
       .filter(({ market }) =>
         this.#isTraded(market.marketId, market.volume == null ? null : String(market.volume)),
       )
