@@ -36,9 +36,9 @@ export function startIndexWorker({
         return call('knowEarlier', [bytes, bounds], { transfer: [bytes.buffer] })
       },
       recordGap: (gap) => call('recordGap', [gap]),
-      applyChain: (startHash, given, force) => {
+      applyChain: (startHash, given, force, isPart) => {
         const bytes = own(given)
-        return call('applyChain', [startHash, bytes, force], { transfer: [bytes.buffer] })
+        return call('applyChain', [startHash, bytes, force, isPart], { transfer: [bytes.buffer] })
       },
       applyMempool: (given, mempool) => {
         const bytes = own(given)

@@ -80,7 +80,10 @@ async function rig() {
       return indexer.applyNotifications({ blocks: [bytes({ block })], daaScores: [], blueScores: [] })
     },
     /** One chain block more, or another one in place of the last. */
-    accept: async (options: { instead?: boolean }, ...accepted: ReturnType<typeof transaction>[]) => {
+    accept: async (
+      options: { instead?: boolean; isPart?: boolean },
+      ...accepted: ReturnType<typeof transaction>[]
+    ) => {
       const removed = options.instead === true ? [id(tip)] : []
       const from = id(tip)
       if (options.instead !== true) parent = tip
@@ -94,6 +97,7 @@ async function rig() {
           chainBlockAcceptedTransactions: [{ chainBlockHeader, acceptedTransactions: accepted }],
         }),
         false,
+        options.isPart,
       )
     },
     status: async (n: number) => {
@@ -182,6 +186,12 @@ test('nothing is dropped until the chain has been at its end, at a start and aft
     pass(70_000)
     await poll()
     assert.deepEqual(await status(1), ['pending', null], 'it may be accepted by what is not read yet')
+    for (let ms = 0; ms < 70_000; ms += 5_000) {
+      pass(5_000)
+      await accept({ isPart: true })
+    }
+    await poll()
+    assert.deepEqual(await status(1), ['pending', null], 'a part of the chain is not its end')
     await accept({})
     pass(5_000)
     await poll()

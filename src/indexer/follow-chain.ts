@@ -106,9 +106,10 @@ export async function followChain(options: FollowChainOptions): Promise<void> {
 
   async function apply(
     startHash: string,
-    { bytes, node }: { bytes: Uint8Array; node: string },
+    { bytes, node, isPart = false }: { bytes: Uint8Array; node: string; isPart?: boolean },
   ): Promise<boolean> {
-    const applied = await indexer.applyChain(startHash, bytes, lighter.stoodMs() > PATIENCE_MS)
+    const force = lighter.stoodMs() > PATIENCE_MS
+    const applied = await indexer.applyChain(startHash, bytes, force, isPart)
     lostRounds = 0
     lighter.ended(node, applied.behindAt)
     checkpoint = applied.checkpoint ?? checkpoint

@@ -60,8 +60,11 @@ export interface Indexer {
   knowEarlier(bytes: Uint8Array, bounds: EarlierBounds): Promise<string | undefined>
   /** Records what is missing beside the followed chain. */
   recordGap(gap: ChainGap): Promise<void>
-  /** The bytes of an answer, here and below, may be moved to another thread: they are gone with the call. */
-  applyChain(startHash: string, bytes: Uint8Array, force: boolean): Promise<ChainApplied>
+  /**
+   * The bytes of an answer, here and below, may be moved to another thread: they are gone with the call. `isPart`: the
+   * chain may go on behind the answer, however few blocks it has.
+   */
+  applyChain(startHash: string, bytes: Uint8Array, force: boolean, isPart?: boolean): Promise<ChainApplied>
   /** `mempool` names whose it is: a node that was restarted has another one. */
   applyMempool(bytes: Uint8Array, mempool: string): Promise<MempoolApplied>
   /** With them, all blocks below `seenTo` are recorded. */
@@ -119,7 +122,11 @@ export async function createIndexer(options: IndexerOptions): Promise<Indexer> {
     atEndMs = Number.NEGATIVE_INFINITY
   }
 
-  async function applyAnswer(startHash: string, bytes: Uint8Array, force: boolean): Promise<ChainApplied> {
+  async function applyAnswer(
+    startHash: string,
+    bytes: Uint8Array,
+    { force, isPart }: { force: boolean; isPart: boolean },
+  ): Promise<ChainApplied> {
     let applied: ChainApplied = {
       checkpoint: undefined,
       added: 0,
@@ -141,7 +148,7 @@ export async function createIndexer(options: IndexerOptions): Promise<Indexer> {
         newestSeq: step.newestSeq,
       }
     }
-    if (applied.added < MORE_TO_COME) reachEnd()
+    if (!isPart && applied.added < MORE_TO_COME) reachEnd()
     return applied
   }
 
@@ -158,7 +165,8 @@ export async function createIndexer(options: IndexerOptions): Promise<Indexer> {
     startAt: (start, gaps) => inTurn(() => startAt(start, gaps)),
     knowEarlier: (bytes, bounds) => inTurn(async () => earlier.take(bytes, bounds)),
     recordGap: (gap) => inTurn(() => write(gapRows([gap]))),
-    applyChain: (startHash, bytes, force) => inTurn(() => applyAnswer(startHash, bytes, force)),
+    applyChain: (startHash, bytes, force, isPart = false) =>
+      inTurn(() => applyAnswer(startHash, bytes, { force, isPart })),
     applyMempool: (bytes, mempool) =>
       inTurn(() => applyMempool({ ...context, mempool, bytes, mayDrop: isAtEnd() })),
     applyNotifications: (notifications, seenTo) =>

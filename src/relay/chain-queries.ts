@@ -5,7 +5,13 @@ import type { Upstreams } from '../upstreams/pool.ts'
 import { type Asked, chainByBlock } from './chain-by-block.ts'
 
 export type ChainAnswer =
-  | { readonly kind: 'bytes'; readonly bytes: Uint8Array; readonly node: string }
+  /** `isPart`: the node's chain may go on behind it, however few blocks it has. */
+  | {
+      readonly kind: 'bytes'
+      readonly bytes: Uint8Array
+      readonly node: string
+      readonly isPart?: boolean
+    }
   /** The queried nodes do not have the block. */
   | { readonly kind: 'unknown_block' }
   | { readonly kind: 'unavailable'; readonly detail: string }
@@ -108,7 +114,7 @@ export function createChainQueries(upstreams: Upstreams, signal: AbortSignal): C
       if (failure.kind !== 'refused' || !isWithoutAddress(failure)) return answerOf(failure)
       const bytes = await chainByBlock(askWhole(failure.node), hash)
       if (bytes === undefined) return { kind: 'unavailable', detail: describe(failure) }
-      return { kind: 'bytes', bytes, node: failure.node }
+      return { kind: 'bytes', bytes, node: failure.node, isPart: true }
     },
     blocksFrom: (hash, prefer) =>
       ask('getBlocks', { lowHash: hash, includeBlocks: true, includeTransactions: true }, prefer),
