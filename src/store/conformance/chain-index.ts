@@ -504,6 +504,31 @@ export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
     await open.remove()
   })
 
+  test(`${engine.name}: what has been pending for longer than transactions are retained is pruned`, async () => {
+    const open = await engine.open()
+    const { chain } = open
+    await writeNext(chain, { atMs: 10, start: block(1) })
+    for (const [n, atMs] of [
+      [1, 20],
+      [2, 20],
+      [3, 600],
+    ] as const) {
+      const { blockHash: _, blockTimeMs: __, ...record } = payment(n, 1, 1n)
+      await writeNext(chain, { atMs, entered: [record] })
+    }
+    const { blockHash: _, blockTimeMs: __, ...again } = payment(2, 1, 1n)
+    await writeNext(chain, { atMs: 700, entered: [again] })
+    const keep = { maxDroppedAgeMs: NOW, chainBlocks: 3, maxSeenAgeMs: NOW }
+    await chain.prune({ ...keep, maxTransactionAgeMs: null })
+    assert.equal((await chain.pending(10)).length, 3)
+    while ((await chain.prune({ ...keep, maxTransactionAgeMs: NOW - 500 })).more);
+    assert.deepEqual(await chain.pending(10), [hash(2), hash(3)], 'one was seen again')
+    assert.equal(await chain.transaction(hash(1)), undefined)
+    const { rows } = await chain.addressPage({ address: address(1), limit: 10 })
+    assert.equal(rows.length, 2)
+    await open.remove()
+  })
+
   test(`${engine.name}: a transaction that was pending for long is pruned when its block is old`, async () => {
     const open = await engine.open()
     const { chain } = open

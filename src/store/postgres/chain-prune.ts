@@ -22,11 +22,14 @@ const SEEN = statement(
   `DELETE FROM seen_blocks WHERE hash IN (SELECT hash FROM seen_blocks WHERE seen_at < $1::bigint
     ORDER BY seen_at LIMIT ${PRUNE_STEP})`,
 )
-/** Coverage goes by the time of blocks, which may be long after a transaction was first seen. */
+/**
+ * Coverage goes by the time of blocks, which may be long after a transaction was first seen. What is pending for so long
+ * was pending when part of the chain was lost: nobody waits for it any more.
+ */
 const EXPIRED = statement(
   'chain_expired',
-  `SELECT tx_id, place FROM transactions WHERE status <> ${PENDING} AND first_seen < $1::bigint
-      AND coalesce(block_time, 0) < $1::bigint
+  `SELECT tx_id, place FROM transactions WHERE (status <> ${PENDING} OR changed_at < $1::bigint)
+      AND first_seen < $1::bigint AND coalesce(block_time, 0) < $1::bigint
     ORDER BY first_seen LIMIT ${PRUNE_STEP}`,
 )
 const DROPPED_BEFORE = statement(

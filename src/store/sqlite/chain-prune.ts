@@ -34,8 +34,9 @@ export function chainPruner(database: DatabaseSync, texts: TransactionTexts) {
   const gaps = database.prepare(
     `DELETE FROM gaps WHERE at < ? AND rowid IN (SELECT rowid FROM gaps ORDER BY rowid LIMIT ${PRUNE_STEP})`,
   )
+  // What is pending for so long was pending when part of the chain was lost: nobody waits for it any more.
   const oldest = database.prepare(
-    `SELECT id, first_seen, block_time FROM transactions WHERE status <> ${PENDING}
+    `SELECT id, first_seen, block_time FROM transactions WHERE status <> ${PENDING} OR changed_at < ?
       ORDER BY id LIMIT ${MAX_LOOKED_AT}`,
   )
   const dropped = database.prepare(
@@ -51,7 +52,7 @@ export function chainPruner(database: DatabaseSync, texts: TransactionTexts) {
     const ids = new Set(dropped.all(droppedBeforeMs).map((row) => Number(row.id)))
     if (transactionsBeforeMs === null) return ids
     let found = 0
-    for (const row of oldest.iterate()) {
+    for (const row of oldest.iterate(transactionsBeforeMs)) {
       if (found === PRUNE_STEP || Number(row.first_seen) >= transactionsBeforeMs) break
       // Coverage goes by the time of blocks, which may be long after a transaction was first seen.
       if (Number(row.block_time ?? 0) >= transactionsBeforeMs) continue
