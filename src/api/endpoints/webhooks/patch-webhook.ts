@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { noCredits } from '../../../contract/costs.ts'
 import { object } from '../../../contract/endpoint.ts'
 import { flagField } from '../../../core/rows/fields.ts'
+import { StoreUnavailableError } from '../../../core/store-unavailable.ts'
 import { endpoint } from '../services.ts'
 import {
   Addresses,
@@ -51,9 +52,11 @@ export const patchWebhook = endpoint({
   run: async ({ services: { webhooks }, caller, input, body }) => {
     const change = body as Static<typeof WebhookChange>
     const record = await webhooks.subscriptions.patch(ownerOf(caller), input.id, change)
-    return {
-      kind: 'object',
-      value: { ...webhookBody(record, await webhooks.pauseOf(record)), credits_used: 0 },
-    }
+    // The change is made: an error now would say that it was not.
+    const paused = await webhooks.pauseOf(record).catch((error) => {
+      if (!(error instanceof StoreUnavailableError)) throw error
+      return undefined
+    })
+    return { kind: 'object', value: { ...webhookBody(record, paused), credits_used: 0 } }
   },
 })
