@@ -153,6 +153,8 @@ export interface ReceiverHealth {
   readonly ok: boolean
   readonly atMs: number
   readonly disable: string | null
+  /** It is switched off only where the store has it as failing since then or before: another worker may have delivered. */
+  readonly failingBeforeMs?: number
 }
 
 export interface DeliveryRecord {

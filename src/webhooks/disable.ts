@@ -1,3 +1,5 @@
+import type { ReceiverHealth } from '../store/jobs.ts'
+
 /**
  * When a subscription is switched off by the service, and why. The reason is shown to its owner, who switches
  * it on again with PATCH; one whose key has ended then belongs to the key that does so.
@@ -27,6 +29,15 @@ export function disableReason(
 /** @param sinceMs the first pause or failure since the last success */
 export function pausedTooLong(nowMs: number, sinceMs: number): DisableReason | undefined {
   return nowMs - sinceMs >= FAILING_LIMIT_MS ? 'paused' : undefined
+}
+
+/** As it is noted: for the time without a success only where no other worker had one. */
+export function disabling(
+  reason: DisableReason | undefined,
+  atMs: number,
+): Pick<ReceiverHealth, 'disable' | 'failingBeforeMs'> {
+  const isForTime = reason === 'failing' || reason === 'paused'
+  return { disable: reason ?? null, ...(isForTime ? { failingBeforeMs: atMs - FAILING_LIMIT_MS } : {}) }
 }
 
 export function isKeyEnd(reason: string | null | undefined): reason is 'key_revoked' | 'key_expired' {

@@ -1,6 +1,6 @@
 import type { ClaimedJob, Job, JobAttempt, JobOutcome, ReceiverHealth } from '../store/jobs.ts'
 import type { DeliveryAttempt } from './deliver.ts'
-import { type DisableReason, disableReason } from './disable.ts'
+import { type DisableReason, disableReason, disabling } from './disable.ts'
 import { retryDelayMs } from './schedule.ts'
 
 /** What an attempt means for its jobs and for the subscription. */
@@ -36,7 +36,7 @@ export function outcomesOf(
   const jitter = random()
   return {
     outcomes: jobs.map((job) => failureOf(job, attempt, jitter, retryDelaysMs)),
-    health: { subscriptionId, ok: false, atMs, disable: disable ?? null },
+    health: { subscriptionId, ok: false, atMs, ...disabling(disable, atMs) },
     failingSinceMs,
     disable,
   }

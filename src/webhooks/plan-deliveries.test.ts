@@ -151,11 +151,10 @@ async function startOnNumbers(t: TestContext, log: { newestSeq: number; tailSeq:
       get version() {
         return state.known
       },
-      reload: async () => {
-        state.active = state.version
-        state.known = state.version
-        return true
-      },
+    },
+    reload: async () => {
+      state.active = state.version
+      state.known = state.version
     },
     tailSeq: () => log.tailSeq,
     clock: systemClock,

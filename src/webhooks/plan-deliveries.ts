@@ -30,7 +30,9 @@ const RETRY_MS = 500
 export async function startPlanner(deps: {
   store: Pick<JobsStore, 'startAt' | 'position' | 'plan'>
   events: Pick<EventStore, 'after' | 'bounds' | 'logId'>
-  book: Pick<SubscriptionBook, 'match' | 'activeCount' | 'version' | 'reload'>
+  book: Pick<SubscriptionBook, 'match' | 'activeCount' | 'version'>
+  /** Reads the book again, for all who use it: who delivers does not see the same change a second time. */
+  reload: () => Promise<void>
   /** The last number of the log that readers in this process were given. */
   tailSeq: () => number
   clock: Clock
@@ -84,7 +86,7 @@ export async function startPlanner(deps: {
     jobs: readonly NewJob[],
   ): Promise<boolean> {
     const isPlanned = await store.plan({ after: written, upTo, subscriptions, events: wanted, jobs })
-    if (!isPlanned) await book.reload()
+    if (!isPlanned) await deps.reload()
     written = isPlanned ? upTo : ((await store.position()) ?? written)
     position = written
     return isPlanned

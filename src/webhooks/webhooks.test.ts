@@ -8,6 +8,7 @@ import { type Rig, type RigOptions, startRig } from '../../test/fakes/webhook-ri
 import { until } from '../../test/until.ts'
 import { StoreUnavailableError } from '../core/store-unavailable.ts'
 import { systemClock } from '../kit/clock.ts'
+import type { Credits } from './credits.ts'
 
 const QUICK = { retryDelaysMs: [50, 50, 50, 50, 50, 50, 50] }
 /** For an answer: so long that a machine that others share is quicker. */
@@ -347,6 +348,48 @@ test('why deliveries wait is the same in a process that does not deliver', async
   await until('the pause', async () => (await rig.webhooks.pauseOf(subscription)) === 'credits_exhausted')
   assert.equal(await rig.webhooks.pauseOf({ ...subscription, active: false }), undefined)
   assert.equal(await rig.webhooks.pauseOf({ ...subscription, accountId: 'acc_none' }), 'account_missing')
+})
+
+test('a webhook that another process creates while events flow is delivered to', async (t) => {
+  const { rig, subscribe } = await setUp(t)
+  const first = await startReceiver()
+  const second = await startReceiver()
+  t.after(() => second.close())
+  const { subscription } = await subscribe(first)
+  const { accountId, keyId, kinds, addresses, batch, createdAtMs, secret } = subscription
+  const about = { accountId, keyId, kinds, addresses, batch, createdAtMs, secret }
+  await rig.jobs.createSubscription({ ...about, id: `wh_${'0'.repeat(20)}`, url: second.url }, 10)
+  // Planned before the subscriptions are read for another reason.
+  await rig.emitBlocks(3)
+  await until('three events', () => second.accepted.size === 3)
+})
+
+test('nothing is sent to a webhook that was switched off while its credits were reserved', async (t) => {
+  const reserving = Promise.withResolvers<void>()
+  const going = Promise.withResolvers<void>()
+  let released = 0
+  const credits: Credits = {
+    async reserve(_, count) {
+      reserving.resolve()
+      await going.promise
+      return { ok: true, count, charge: async () => {}, release: () => void released++ }
+    },
+    endOf: async () => undefined,
+    available: async () => 1_000,
+    pauseOf: async () => undefined,
+    forget() {},
+  }
+  const { rig, owner, subscribe } = await setUp(t, { ...QUICK, credits })
+  const receiver = await startReceiver()
+  const { subscription } = await subscribe(receiver)
+  await rig.emitBlocks(1)
+  await reserving.promise
+  await rig.webhooks.subscriptions.patch(owner, subscription.id, { active: false })
+  going.resolve()
+  await until('the release', () => released === 1)
+  await rig.webhooks.subscriptions.patch(owner, subscription.id, { active: true })
+  await until('the delivery', () => receiver.accepted.size === 1)
+  assert.equal(receiver.received.length, 1)
 })
 
 test('a count of very many pending deliveries is kept for a while', async (t) => {

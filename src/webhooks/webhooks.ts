@@ -91,8 +91,12 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
         log,
         onKeyEnd: (id, reason) => void endWebhook(id, reason).catch(onEndFailed),
         onDisabled: (id) => {
-          log.warn({ subscription: id }, 'a webhook was switched off')
-          reload().catch((err) => log.error({ err }, 'webhooks could not be read again'))
+          const report = () => {
+            // Not where another process has delivered to it meanwhile.
+            if (book.all.get(id)?.active === false)
+              log.warn({ subscription: id }, 'a webhook was switched off')
+          }
+          reload().then(report, (err) => log.error({ err }, 'webhooks could not be read again'))
         },
         ...(deps.retryDelaysMs ? { retryDelaysMs: deps.retryDelaysMs } : {}),
       })
@@ -127,6 +131,7 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
       store,
       events,
       book,
+      reload,
       tailSeq: () => tail.seq,
       log,
       onPlanned: (ids) => worker.wake(ids),

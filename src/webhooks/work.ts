@@ -4,7 +4,7 @@ import type { SecretBox } from '../kit/secret-box.ts'
 import type { Job, JobsStore, SubscriptionRecord } from '../store/jobs.ts'
 import type { Credits, DeliveryPauseReason, EndReason } from './credits.ts'
 import { BATCH_EVENTS, type DeliveryAttempt, deliver, deliveryBody, signerOf } from './deliver.ts'
-import { isKeyEnd, pausedTooLong } from './disable.ts'
+import { disabling, isKeyEnd, pausedTooLong } from './disable.ts'
 import type { Guard } from './guard.ts'
 import { InFlight } from './in-flight.ts'
 import { outcomesOf } from './outcomes.ts'
@@ -246,6 +246,13 @@ export class DeliveryWorker {
       return
     }
     const reserved = await credits.reserve(queue.subscription, taken.length)
+    // It was deleted or switched off meanwhile.
+    if (!queue.subscription.active) {
+      if (reserved.ok) reserved.release()
+      queue.breaker.release()
+      this.#writer.giveBack(taken)
+      return
+    }
     if (!reserved.ok) {
       queue.breaker.release()
       if (isKeyEnd(reserved.reason)) this.#endWithKey(queue, reserved.reason, taken)
@@ -316,7 +323,7 @@ export class DeliveryWorker {
     const atMs = this.#deps.clock.now()
     queue.failingSinceMs ??= atMs
     const disable = pausedTooLong(atMs, queue.failingSinceMs)
-    this.#writer.note({ subscriptionId: queue.id, ok: false, atMs, disable: disable ?? null })
+    this.#writer.note({ subscriptionId: queue.id, ok: false, atMs, ...disabling(disable, atMs) })
     if (disable === undefined) this.#pause(queue, reason, jobs)
     else this.#switchOff(queue, jobs)
   }

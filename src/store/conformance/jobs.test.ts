@@ -186,6 +186,11 @@ for (const engine of ENGINES) {
       assert.equal(row?.state, 'failed')
       assert.equal(row?.lastError, 'not delivered in time')
       assert.equal((await store.pending()).count, 0)
+      clock.set(37_000)
+      assert.equal(await store.prune(5_000), 0)
+      assert.deepEqual(await store.deliveries({ subscriptionId: 'wh_a', limit: 1 }), [row], 'still listed')
+      clock.set(42_000)
+      assert.equal(await store.prune(5_000), 1)
     }))
 
   test(`${engine.name}: what a deleted subscription has left is pruned, and nothing of the others`, () =>
@@ -460,5 +465,29 @@ for (const engine of ENGINES) {
       )
       await store.settle([], [{ ...failure, ok: true, atMs: 5_000 }])
       assert.equal((await store.getSubscription('wh_a'))?.failingSinceMs, null)
+    }))
+
+  test(`${engine.name}: a subscription is switched off for the time that it fails only where no other worker had a success`, () =>
+    withJobs(engine, async (store) => {
+      await store.createSubscription(subscription('wh_a'), 10)
+      const failure = { subscriptionId: 'wh_a', ok: false, atMs: 5, disable: null }
+      const disabling = { ...failure, disable: 'failing' }
+      const isActive = async () => (await store.getSubscription('wh_a'))?.active
+      await store.settle([], [failure])
+      await store.settle([], [{ ...failure, ok: true, atMs: 2_000 }])
+      const before = await store.subscriptionsVersion()
+      await store.settle([], [{ ...disabling, atMs: 3_000, failingBeforeMs: 2_500 }])
+      assert.equal(await isActive(), true)
+      assert.equal((await store.getSubscription('wh_a'))?.failingSinceMs, 3_000)
+      assert.ok((await store.subscriptionsVersion()) > before, 'the worker that stopped reads it again')
+      await store.settle([], [{ ...disabling, atMs: 5_500, failingBeforeMs: 3_000 }])
+      assert.equal(await isActive(), false)
+      await store.updateSubscription('wh_a', { active: true, failingSinceMs: null })
+      const both = [
+        { ...disabling, atMs: 6_000, failingBeforeMs: 3_000 },
+        { ...disabling, atMs: 6_000, disable: 'gone' },
+      ]
+      await store.settle([], both)
+      assert.equal((await store.getSubscription('wh_a'))?.disabledReason, 'gone')
     }))
 }

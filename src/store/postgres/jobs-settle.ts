@@ -110,7 +110,7 @@ const DELETED_WITH_JOBS = statement(
 /** Numbers rise with time, so the oldest are first, and the work is bounded. What is not due may be under way. */
 const STALE = statement(
   'job_stale',
-  `SELECT number, now_ms() - $1::bigint AS "beforeMs"
+  `SELECT number, now_ms() AS "nowMs"
    FROM (SELECT number, created_at, due_at FROM jobs ORDER BY number LIMIT ${PRUNE_ROWS}) oldest
    WHERE created_at < now_ms() - $1::bigint AND due_at <= now_ms() ORDER BY number`,
 )
@@ -223,7 +223,7 @@ async function deletePayloads(tx: Queries, ids: readonly number[]): Promise<numb
 /** Jobs of subscriptions that are switched off or paused do not wait for ever. */
 function expire(db: Database, maxAgeMs: number): Promise<number> {
   return db.write(async (tx) => {
-    const stale = await tx.rows<{ number: number; beforeMs: number }>(STALE, [maxAgeMs])
+    const stale = await tx.rows<{ number: number; nowMs: number }>(STALE, [maxAgeMs])
     if (stale.length === 0) return 0
     const numbers = stale.map(({ number }) => number)
     const nothing = stale.map(() => null)
@@ -233,7 +233,7 @@ function expire(db: Database, maxAgeMs: number): Promise<number> {
         numbers,
         stale.map(() => 'failed'),
         stale.map(() => 0),
-        stale.map(({ beforeMs }) => beforeMs),
+        stale.map(({ nowMs }) => nowMs),
         nothing,
         stale.map(() => EXPIRED),
         nothing,

@@ -78,17 +78,20 @@ const LOCK_CHANGED = statement(
        OR s.last_success_at < n.success_at - ${SUCCESS_STEP_MS})
    ORDER BY s.id FOR UPDATE OF s`,
 )
+const FAILING_SINCE = 'CASE WHEN n.succeeded THEN n.failed_at ELSE coalesce(s.failing_since, n.failed_at) END'
+const IS_DISABLED = `(n.disable IS NOT NULL
+  AND (n.failing_before IS NULL OR coalesce(${FAILING_SINCE} <= n.failing_before, false)))`
 const NOTE_HEALTH = statement(
   'subscription_note_health',
   `UPDATE subscriptions s SET
-     failing_since = CASE WHEN n.succeeded THEN n.failed_at ELSE coalesce(s.failing_since, n.failed_at) END,
+     failing_since = ${FAILING_SINCE},
      last_success_at = CASE WHEN n.succeeded THEN n.success_at ELSE s.last_success_at END,
-     active = s.active AND n.disable IS NULL,
-     disabled_reason = CASE WHEN s.active AND n.disable IS NOT NULL THEN n.disable ELSE s.disabled_reason END,
-     disabled_at = CASE WHEN s.active AND n.disable IS NOT NULL THEN n.disabled_at ELSE s.disabled_at END
-   FROM unnest($1::text[], $2::boolean[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[])
-     AS n (id, succeeded, success_at, failed_at, disable, disabled_at)
-   WHERE s.id = n.id AND s.id = ANY($7::text[])`,
+     active = s.active AND NOT ${IS_DISABLED},
+     disabled_reason = CASE WHEN s.active AND ${IS_DISABLED} THEN n.disable ELSE s.disabled_reason END,
+     disabled_at = CASE WHEN s.active AND ${IS_DISABLED} THEN n.disabled_at ELSE s.disabled_at END
+   FROM unnest($1::text[], $2::boolean[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[],
+     $7::bigint[]) AS n (id, succeeded, success_at, failed_at, disable, disabled_at, failing_before)
+   WHERE s.id = n.id AND s.id = ANY($8::text[])`,
 )
 
 type SubscriptionRow = Omit<SubscriptionRecord, 'kinds' | 'addresses'> & {
@@ -155,8 +158,10 @@ export function subscriptionRecords(db: Database): Subscriptions {
         ])
         return count
       })
-      // In steps, none of which holds its locks for long. What is left, as the history is, is pruned.
-      for (let step = 0; step < MAX_DELETE_STEPS; step++) if ((await deleteJobs(db, key)) < DELETE_ROWS) break
+      // In steps, none of which holds its locks for long. What is left, as the history is, is pruned, also after an
+      // error: the subscription is deleted already.
+      const deleteSome = () => deleteJobs(db, key).catch(() => 0)
+      for (let step = 0; step < MAX_DELETE_STEPS; step++) if ((await deleteSome()) < DELETE_ROWS) break
       return deleted > 0
     },
   }
@@ -180,6 +185,7 @@ interface HealthChange {
   failedAtMs: number | null
   disable: string | null
   disabledAtMs: number | null
+  failingBeforeMs: number | null
 }
 
 /** Before the jobs are settled, where the health of their receivers will switch off a subscription. */
@@ -203,30 +209,36 @@ export async function noteHealth(tx: Queries, health: readonly ReceiverHealth[])
     tx.run(NOTE_HEALTH, [
       ...values,
       changes.map(({ disabledAtMs }) => disabledAtMs),
+      changes.map(({ failingBeforeMs }) => failingBeforeMs),
       locked.map(({ id }) => id),
     ]),
+    // Also where none was switched off: its worker, which has stopped, reads it again.
     changes.some(({ disable }) => disable !== null) ? tx.run(RAISE_VERSION) : 0,
   ])
 }
 
 function sumHealth(health: readonly ReceiverHealth[]): Iterable<HealthChange> {
   const changes = new Map<string, HealthChange>()
-  for (const { subscriptionId: id, ok, atMs, disable } of health) {
+  for (const { subscriptionId: id, ok, atMs, disable, failingBeforeMs = null } of health) {
     const change = changes.get(id) ?? {
       id,
       successAtMs: null,
       failedAtMs: null,
       disable: null,
       disabledAtMs: null,
+      failingBeforeMs: null,
     }
     changes.set(id, change)
     if (ok) {
       change.successAtMs = atMs
       change.failedAtMs = null
     } else change.failedAtMs ??= atMs
-    if (disable !== null && change.disable === null) {
+    // One without a condition counts more.
+    const isFirst = change.disable === null || (change.failingBeforeMs !== null && failingBeforeMs === null)
+    if (disable !== null && isFirst) {
       change.disable = storable(disable)
       change.disabledAtMs = atMs
+      change.failingBeforeMs = failingBeforeMs
     }
   }
   return changes.values()

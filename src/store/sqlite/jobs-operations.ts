@@ -171,7 +171,7 @@ function settler(db: DatabaseSync) {
       for (const statement of ofDeleted) forgotten += Number(statement.run().changes)
       for (const row of stale.all(beforeMs, nowMs)) {
         const number = Number(row.number)
-        finish.run(number, 'failed', 0, null, EXPIRED, beforeMs, null, null, null, null)
+        finish.run(number, 'failed', 0, null, EXPIRED, nowMs, null, null, null, null)
         drop(number)
         forgotten++
       }

@@ -67,7 +67,8 @@ export function subscriptionWriters(db: DatabaseSync) {
     'UPDATE subscriptions SET failing_since = ? WHERE id = ? AND failing_since IS NULL',
   )
   const disable = db.prepare(
-    'UPDATE subscriptions SET active = 0, disabled_reason = ?, disabled_at = ? WHERE id = ? AND active = 1',
+    `UPDATE subscriptions SET active = 0, disabled_reason = ?1, disabled_at = ?2
+     WHERE id = ?3 AND active = 1 AND (?4 IS NULL OR failing_since <= ?4)`,
   )
   const changed = () => void bump.run(SUBSCRIPTIONS_VERSION)
 
@@ -109,11 +110,12 @@ export function subscriptionWriters(db: DatabaseSync) {
     },
     /** Some of them; whether there may be more. */
     deleteJobs: (id: string): boolean => Number(removeJobs.run(id).changes) === DELETE_ROWS,
-    noteHealth({ subscriptionId, ok, atMs, disable: reason }: ReceiverHealth): void {
+    noteHealth({ subscriptionId, ok, atMs, disable: reason, failingBeforeMs }: ReceiverHealth): void {
       if (ok) succeeded.run(atMs, subscriptionId)
       else failed.run(atMs, subscriptionId)
       if (reason === null) return
-      disable.run(reason, atMs, subscriptionId)
+      disable.run(reason, atMs, subscriptionId, failingBeforeMs ?? null)
+      // Also where it was not switched off: its worker, which has stopped, reads it again.
       changed()
     },
   }

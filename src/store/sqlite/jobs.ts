@@ -34,8 +34,10 @@ export function openSqliteJobs({ clock, ...options }: StoreFileOptions & { clock
     settle: (outcomes, health) => writer.call('settle', [outcomes.map(outcomeRow), health, clock.now()]),
     async deleteSubscription(id) {
       const isDeleted = await writer.call('deleteSubscription', [id])
-      // In steps, between which others write. What is left, as the history is, is pruned.
-      for (let step = 0; step < MAX_DELETE_STEPS; step++) if (!(await writer.call('deleteJobs', [id]))) break
+      // In steps, between which others write. What is left, as the history is, is pruned, also after an error: the
+      // subscription is deleted already.
+      const deleteSome = () => writer.call('deleteJobs', [id]).catch(() => false)
+      for (let step = 0; step < MAX_DELETE_STEPS; step++) if (!(await deleteSome())) break
       return isDeleted
     },
     prune(maxAgeMs) {
