@@ -34,6 +34,21 @@ test('an old file is upgraded with its data, and a second start changes nothing'
   })
 })
 
+test('a file of the newest version is opened beside a connection that writes, without waiting for it', () => {
+  withFile((file) => {
+    const writer = openDatabase({ file })
+    migrate(writer, 'test', STEPS)
+    writer.exec('BEGIN IMMEDIATE; INSERT INTO a VALUES (2, 3)')
+    const reader = openDatabase({ file })
+    const startedMs = performance.now()
+    assert.deepEqual(migrate(reader, 'test', STEPS), { from: 2, to: 2 })
+    assert.ok(performance.now() - startedMs < 1_000, 'the write lock is waited for ten seconds')
+    writer.exec('COMMIT')
+    reader.close()
+    writer.close()
+  })
+})
+
 test('an upgrade whose last step fails leaves the file as it was', () => {
   const database = openDatabase({ file: ':memory:' })
   migrate(database, 'test', STEPS.slice(0, 1))

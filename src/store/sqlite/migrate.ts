@@ -53,11 +53,17 @@ export function migrate(
     }
   })
   const newest = migrations.length
-  return inTransaction(database, () => {
+  function check(): number {
     const from = schemaVersion(database)
     if (from > 0 && !isReleased(database)) throw new UnreleasedDatabaseError(label)
     if (from > newest) throw new NewerDatabaseError(label, from, newest)
     if (!isCopying && isPartlyCopied(database)) throw new UnfinishedCopyError()
+    return from
+  }
+  // Mostly there is nothing to do: a file that is opened while another connection writes does not wait for it then.
+  if (check() === newest) return { from: newest, to: newest }
+  return inTransaction(database, () => {
+    const from = check()
     for (const migration of migrations.slice(from)) database.exec(migration.sql)
     if (from < newest)
       database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${newest}`)
