@@ -42,10 +42,14 @@ function touchesOf({ truth, venue, symbol }: Subject): (timeMs: number) => strin
  */
 export async function compareTicker(subject: Subject): Promise<string[]> {
   const { venue, range } = subject
-  const lateMs = venue === 'spot' ? SECOND_MS + subject.slackMs : 0
-  const aheadMs = venue === 'spot' ? SLOT_MS + (subject.aheadMs ?? 0) : 0
+  const slackOf = (timeMs: number) => {
+    if (venue !== 'spot') return { lateMs: 0, aheadMs: 0 }
+    const { slackMs, aheadMs = 0 } = subject.slackAt?.(timeMs) ?? subject
+    return { lateMs: SECOND_MS + slackMs, aheadMs: SLOT_MS + aheadMs }
+  }
   // The quotes of the first seconds may be dated before the range.
-  const ticker = await read(subject, 'ticker', '', lateMs + aheadMs)
+  const marginMs = venue === 'spot' ? SECOND_MS + SLOT_MS + subject.slackMs + (subject.aheadMs ?? 0) : 0
+  const ticker = await read(subject, 'ticker', '', marginMs)
   const touchAt = touchesOf(subject)
   const wrong = offGrid(ticker, SECOND_MS)
   const known = new Set<number>()
@@ -53,6 +57,7 @@ export async function compareTicker(subject: Subject): Promise<string[]> {
     const secondMs = timeOf(row)
     known.add(secondMs)
     if (secondMs < range.fromMs) continue
+    const { lateMs, aheadMs } = slackOf(secondMs)
     const own = [row.bid_price, row.bid_size, row.ask_price, row.ask_size].join()
     let isReal = false
     for (
@@ -71,6 +76,7 @@ export async function compareTicker(subject: Subject): Promise<string[]> {
   // The best prices change several times in a second: each second has a row.
   for (let secondMs = Math.ceil(range.fromMs / SECOND_MS) * SECOND_MS; secondMs + SECOND_MS <= range.toMs; ) {
     const nextMs = secondMs + SECOND_MS
+    const { lateMs, aheadMs } = slackOf(secondMs)
     let nearMs = Math.ceil((secondMs - lateMs - aheadMs) / SECOND_MS) * SECOND_MS
     while (nearMs <= secondMs + lateMs && !known.has(nearMs)) nearMs += SECOND_MS
     if (nearMs > secondMs + lateMs && !ticker.inGap(secondMs, nextMs))
@@ -87,9 +93,9 @@ export async function compareTicker(subject: Subject): Promise<string[]> {
  */
 export async function compareBooks(subject: Subject): Promise<string[]> {
   const books = await read(subject, 'snapshots', '', CARRY_FORWARD_MS + SAMPLE_MS)
-  const { truth, venue, symbol, range, slackMs } = subject
+  const { truth, venue, symbol, range } = subject
   const wrong = offGrid(books, SAMPLE_MS)
-  const freshMs = FULL_BOOK_MS + slackMs
+  const freshAt = (timeMs: number) => FULL_BOOK_MS + (subject.slackAt?.(timeMs) ?? subject).slackMs
 
   /** The book of an instant as a row has it; each is compared with many rows. */
   const sent = new Map<number, string>()
@@ -130,6 +136,7 @@ export async function compareBooks(subject: Subject): Promise<string[]> {
     for (const side of [row.bids, row.asks] as unknown[][])
       if (side.length !== FULL_LEVELS) wrong.push(`${books.name}: ${side.length} levels at ${at(gridMs)}`)
     // What was received last before a gap may be sampled until it is stale; it is then an old book in a gap.
+    const freshMs = freshAt(gridMs)
     const ageMs = books.inGap(gridMs - STALE_MS, gridMs + 1) ? STALE_MS : freshMs
     if (!wasSent(row, gridMs - Math.max(ageMs, freshMs), gridMs))
       wrong.push(`${books.name}: the book at ${at(gridMs)} never was, or long before`)
@@ -142,6 +149,7 @@ export async function compareBooks(subject: Subject): Promise<string[]> {
   ) {
     while (index + 1 < books.rows.length && Date.parse(books.rows[index + 1]?.timestamp ?? '') <= gridMs)
       index += 1
+    const freshMs = freshAt(gridMs)
     // A book that was sent after a gap finds its grid point when it is received.
     if (books.inGap(gridMs - freshMs - SAMPLE_MS, gridMs + 1)) continue
     const row = books.rows[index]

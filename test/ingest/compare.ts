@@ -196,7 +196,7 @@ async function compareFunding(subject: Subject): Promise<string[]> {
 
 /** Futures publish their samples; of the perpetual venue it is the last context of each grid point, sent each second. */
 async function compareOpenInterest(subject: Subject, interval: (typeof COARSE)[number]): Promise<string[]> {
-  const { truth, venue, symbol, range, slackMs } = subject
+  const { truth, venue, symbol, range } = subject
   const interest = await read(subject, 'open_interest', interval)
   const stepMs = INTERVAL_MS[interval]
   const wrong = offGrid(interest, stepMs)
@@ -208,6 +208,7 @@ async function compareOpenInterest(subject: Subject, interval: (typeof COARSE)[n
         wrong.push(`${interest.name}: no row at ${at(gridMs)} and no gap`)
       continue
     }
+    const { slackMs } = subject.slackAt?.(gridMs) ?? subject
     const ageMs = interest.inGap(gridMs - FRESH_MS, gridMs + 1) ? FRESH_MS : 2 * SECOND_MS + slackMs
     const oldestMs = venue === 'futures' ? gridMs : gridMs - ageMs
     if (!wasInterest(row, gridMs, oldestMs)) wrong.push(`${interest.name}: ${at(gridMs)} never was`)

@@ -29,6 +29,8 @@ export interface Subject {
   readonly slackMs: number
   /** By how much the venue's clock was ahead of ours at times; what it sends without a time is then that new. */
   readonly aheadMs?: number
+  /** Both at an instant, where they are not the same at all times; then the others are the most of them. */
+  readonly slackAt?: (timeMs: number) => { readonly slackMs: number; readonly aheadMs: number }
 }
 
 export interface Read {

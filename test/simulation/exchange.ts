@@ -30,13 +30,16 @@ import {
 import { createLeakWatch } from './leaks.ts'
 import type { Random } from './random.ts'
 import { startRecording } from './recording.ts'
-import type { FaultKind } from './schedule.ts'
+import type { FaultKind, ScheduledFault } from './schedule.ts'
 import { createSealedPages } from './sealed-pages.ts'
 import type { Part, PartKind, Surroundings } from './simulation.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
+/** Around a fault: what was under way before it, and what still arrives after it. */
+const BEFORE_MS = 5_000
+const AFTERWARDS_MS = 65_000
 /** The longest way of a frame without a fault: a tick, and a latency of ten times the usual. */
 const LATENCY_MS = 500
 const SYMBOLS: readonly AssetSymbol[] = ['BTC', 'ETH']
@@ -132,6 +135,29 @@ const FAULTS_OF: Record<SandboxVenue, readonly FaultKind[]> = {
   ],
 }
 
+/** How late frames are read under a fault, and how much too early quotes of spot are dated by those around them. */
+function latenessOf({ kind, durationMs, settings }: ScheduledFault, tickMs: number) {
+  switch (kind) {
+    case 'stall':
+      // What waited is read at once: a quote then has the time of the dated frame before it, one of each second.
+      return { lateMs: durationMs, datedLateMs: SECOND_MS + tickMs }
+    case 'pause':
+      return { lateMs: Math.min(durationMs, MAX_STANDSTILL_MS), datedLateMs: SECOND_MS + tickMs }
+    case 'late':
+      return { lateMs: Number(settings.delayMs), datedLateMs: Number(settings.delayMs) }
+    case 'late-close':
+      return { lateMs: 0, datedLateMs: Number(settings.delayMs) }
+    case 'reorder':
+      // Of two candles of a second the first comes after the second: until then the newest known time is that old. A frame
+      // without a time of its own, one each second, changes places with the next.
+      return { lateMs: SECOND_MS, datedLateMs: 2 * SECOND_MS + tickMs }
+    case 'slow':
+      return { lateMs: Number(settings.slowMs), datedLateMs: 0 }
+    default:
+      return { lateMs: 0, datedLateMs: 0 }
+  }
+}
+
 export function exchangeKind(venue: SandboxVenue): PartKind {
   return {
     name: venue,
@@ -191,6 +217,7 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
   let datedLateMs = 0
   /** The venue sent nothing, or lost frames, for less than the silence that is normal. */
   const quiet: { fromMs: number; toMs: number; lengthMs: number }[] = []
+  const disturbed: { fromMs: number; toMs: number; lateMs: number; datedLateMs: number }[] = []
   /** When frames were sent late; what ends their connection before they come loses them as if they had not been sent. */
   const late: { fromMs: number; toMs: number; lengthMs: number; comesMs: number }[] = []
   /** When the recorder ended and started. */
@@ -224,6 +251,15 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
   const sealed = createSealedPages(reader, feeds, random.stream('sealed'))
   const leaks = createLeakWatch(surroundings, () => ({ ...recording.counts(), ...network.counts() }))
 
+  /** A clock that was wrong is found out over minutes; frames are late only while a fault lasts, and a moment after it. */
+  function slackAt(timeMs: number) {
+    const now = disturbed.filter(({ fromMs, toMs }) => timeMs >= fromMs && timeMs < toMs)
+    return {
+      slackMs: LATENCY_MS + world.tickMs + skewMs + Math.max(0, ...now.map((each) => each.lateMs)),
+      aheadMs: LATENCY_MS + skewMs + Math.max(0, ...now.map((each) => each.datedLateMs)),
+    }
+  }
+
   /** The contract: counts are null in bars that are rebuilt without aggregate trades. A start under such a fault does that. */
   const mayLackCounts = (fromMs: number, toMs: number) =>
     restarts.some(
@@ -246,6 +282,7 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
           range: { fromMs, toMs },
           slackMs: LATENCY_MS + world.tickMs + lateMs + skewMs,
           aheadMs: LATENCY_MS + skewMs + datedLateMs,
+          slackAt,
           mayLackCounts,
           quietOf: (dataset, interval) => {
             if (!isLostForGood(venue, dataset, interval)) return []
@@ -281,19 +318,14 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
         })
       }
       if (fault.kind === 'unfit-value' && fault.settings.channel === 'rest') hadUnfitAnswers = true
-      if (fault.kind === 'stall') lateMs = Math.max(lateMs, fault.durationMs)
-      // What waited is read at once: a quote then has the time of the dated frame before it, one of each second.
-      if (fault.kind === 'stall' || fault.kind === 'pause')
-        datedLateMs = Math.max(datedLateMs, SECOND_MS + world.tickMs)
-      if (fault.kind === 'late' || fault.kind === 'late-close')
-        datedLateMs = Math.max(datedLateMs, Number(fault.settings.delayMs))
-      // Of two candles of a second the first comes after the second: until then the newest known time is that old.
-      if (fault.kind === 'reorder') datedLateMs = Math.max(datedLateMs, 2 * SECOND_MS + world.tickMs)
-      // A frame without a time of its own, one each second, that changes places with the next.
-      if (fault.kind === 'reorder') lateMs = Math.max(lateMs, SECOND_MS)
-      if (fault.kind === 'late') lateMs = Math.max(lateMs, Number(fault.settings.delayMs))
-      if (fault.kind === 'slow') lateMs = Math.max(lateMs, Number(fault.settings.slowMs))
-      if (fault.kind === 'pause') lateMs = Math.max(lateMs, Math.min(fault.durationMs, MAX_STANDSTILL_MS))
+      const lateness = latenessOf(fault, world.tickMs)
+      lateMs = Math.max(lateMs, lateness.lateMs)
+      datedLateMs = Math.max(datedLateMs, lateness.datedLateMs)
+      disturbed.push({
+        ...lateness,
+        fromMs: time.nowMs - BEFORE_MS,
+        toMs: time.nowMs + fault.durationMs + lateness.lateMs + lateness.datedLateMs + AFTERWARDS_MS,
+      })
       skewMs = Math.max(skewMs, clockErrorOf(fault))
       return (
         recording.begin(fault) ??

@@ -5,7 +5,7 @@
  *   empty ──book──▶ live ──mismatch, crossed, too deep, new tick size, frozen, lost socket──▶ stale ──book or REST──▶ live
  *
  * A frame that is missed may change levels that no top shows. A full book, or the venue's own book with the hash of
- * our last frame, is proof: where it contradicts, everything since the proof before it is in doubt, also where the book
+ * one of our last frames, is proof: where it contradicts, everything since the proof before it is in doubt, also where the book
  * was lost for another reason meanwhile.
  *
  * While it is not live, changes are set aside: a REST book that is newer than the last applied frame is taken and
@@ -23,6 +23,7 @@ import type {
   MarketLeg,
 } from '../observation.ts'
 import { MAX_OVERTAKEN_MS } from '../plausible-bounds.ts'
+import { checksumOf, KnownStates, levelChecksum } from './known-states.ts'
 import { aboutOf, type Leg, legOf } from './mapper.ts'
 import type { BookWire, ChangeWire } from './wire.ts'
 
@@ -46,6 +47,10 @@ export class TokenBook {
   #provenMs = 0
   /** The venue's hash of the book after the last applied frame; null where the levels may be those of no frame. */
   #frameHash: string | null = null
+  /** Of the levels. */
+  #checksum = 0
+  /** Those of the frames since the last full book. */
+  readonly #states = new KnownStates()
   /** Changes that arrived while the book was not live. */
   #waiting: WaitingChange[] = []
   /** The time of the newest change that was dropped: only a book of that time or later has it. */
@@ -114,6 +119,7 @@ export class TokenBook {
     }
     this.#frameMs = Math.max(this.#frameMs, timeMs)
     this.#frameHash = last?.hash ?? null
+    if (last?.hash) this.#states.add(last.hash, { checksum: this.#checksum, timeMs: this.#frameMs })
     return [
       {
         kind: 'book_delta',
@@ -150,17 +156,22 @@ export class TokenBook {
   }
 
   /**
-   * The venue's own book of the very state that we have, by its hash, or had when ours was lost: with other levels it
-   * proves ours wrong, with the same ones right. Null where it does not prove it wrong.
+   * The venue's own book of a state that ours has, by its hash, or had some frames ago: with other levels it proves ours
+   * wrong, with the same ones right. Null where it does not prove it wrong.
    */
   disprove(wire: BookWire, receivedMs: number, sides = wireLevelsOf(wire)): BookLostObservation | null {
-    if (!wire.hash || wire.hash !== this.#frameHash) return null
-    if (this.#differsFrom(sides)) {
-      this.#frameHash = null
-      return this.#lost('hash_mismatch', receivedMs, this.#provenMs)
+    if (!wire.hash || sides === undefined) return null
+    const isNewest = wire.hash === this.#frameHash
+    const earlier = isNewest ? undefined : this.#states.of(wire.hash)
+    if (!isNewest && (earlier === undefined || earlier.timeMs <= this.#provenMs)) return null
+    const isWrong = isNewest ? this.#differsFrom(sides) : earlier?.checksum !== checksumOf(leveled(sides))
+    if (!isWrong) {
+      this.#provenMs = earlier?.timeMs ?? this.#frameMs
+      return null
     }
-    this.#provenMs = this.#frameMs
-    return null
+    this.#frameHash = null
+    this.#states.clear()
+    return this.#lost('hash_mismatch', receivedMs, this.#provenMs)
   }
 
   /** Whether a REST book differs from ours and is later. */
@@ -209,7 +220,10 @@ export class TokenBook {
     const price = orderPriceOf(change.price)
     const size = orderSizeOf(change.size)
     if (price === undefined || size === undefined) return undefined
-    this.levels.set(sideOf(change), price, size)
+    const side = sideOf(change)
+    const before = levelChecksum(side, price, this.levels.sizeAt(side, price))
+    this.#checksum = (this.#checksum - before + levelChecksum(side, price, size)) | 0
+    this.levels.set(side, price, size)
     return [price, size]
   }
 
@@ -237,12 +251,21 @@ export class TokenBook {
   #rebuild(sides: MicroLevels, wire: BookWire, fromMs: number): boolean {
     this.#waiting = this.#waiting.filter((each) => each.timeMs >= fromMs).sort((a, b) => a.timeMs - b.timeMs)
     this.levels.replace(sides.bids, sides.asks)
+    this.#checksum = checksumOf(this.levels.microLevels())
+    this.#states.clear()
     for (const { change } of this.#waiting) this.#apply(change)
     const last = this.#waiting.at(-1)?.change
     const isRight = last === undefined || hasReportedTop(this.levels, last)
     this.#frameHash = isRight ? ((last ?? wire).hash ?? null) : null
     return isRight
   }
+}
+
+/** As a book has them: each price once, and no level of size 0. */
+function leveled({ bids, asks }: MicroLevels): MicroLevels {
+  const book = new OrderBook()
+  book.replace(bids, asks)
+  return book.microLevels()
 }
 
 const sideOf = (change: ChangeWire): BookSide => (change.side === 'BUY' ? 'bids' : 'asks')

@@ -85,3 +85,32 @@ test('nor does one whose last frame could not be applied', () => {
   assert.deepEqual(lossesIn(read(crossing, 5_000)), [['crossed', 4_000]])
   assert.deepEqual(lossesIn(read(wire(4_000, 'd', TRUE_BIDS), 5_100)), [])
 })
+
+test('a requested book that is some frames old is compared with the state that it is of', () => {
+  for (const isRight of [false, true]) {
+    const feed = new TokenFeed('BTC', { send() {}, repair() {}, announced() {}, resolved() {} })
+    const times = { startMs: 0, endMs: 9e12 }
+    feed.follow([{ marketId: '0x1', tokenId: '7', outcome: 'Up', symbol: 'BTC', ...times }], 0)
+    const reader = feed.openReader()
+    const read = (message: unknown, receivedMs: number) => reader.read(JSON.stringify(message), receivedMs)
+    read(
+      wire(1_000, 'a', [
+        ['0.4', '1'],
+        ['0.3', '1'],
+      ]),
+      1_000,
+    )
+    read(change(3_000, 'c', '2'), 3_000)
+    read(change(3_010, 'd', '3'), 3_010)
+    read(change(3_020, 'e', '4'), 3_020)
+    const { book } = feed.tokens.get('7') ?? assert.fail()
+    const bids: [string, string][] = isRight ? [['0.3', '1'], ...TRUE_BIDS] : [...TRUE_BIDS]
+    const lost = book.disprove(wire(3_000, 'c', bids), 3_050)
+    assert.deepEqual(
+      [lost?.reason, lost?.sinceMs],
+      isRight ? [undefined, undefined] : ['hash_mismatch', 1_000],
+    )
+    // What is proven at 3000 is not in doubt when the next one is found wrong.
+    if (isRight) assert.equal(book.disprove(wire(3_020, 'e', []), 3_060)?.sinceMs, 3_000)
+  }
+})
