@@ -15,7 +15,7 @@ export interface McpThreadData {
 export interface McpThreadCalls {
   /** The body as text: what is nested deeply can be parsed, but not copied. */
   serve(
-    request: Omit<McpHttpRequest, 'session' | 'body'> & { id: number; bodyText: string; endsInMs: number },
+    request: Omit<McpHttpRequest, 'session' | 'body'> & { id: number; bodyText: string },
   ): Promise<McpHttpReply>
   /** To a `call` of this thread. */
   answer(callId: number, answer: PassedReply): void
@@ -67,7 +67,7 @@ const side = serveCalls<McpThreadCalls>(
         isOver: () => isGone || performance.now() > endsAtMs,
         onFault: (error: unknown) => side.post({ kind: 'fault', id, error } satisfies McpThreadEvent),
       }
-      return mcp.serve({ headers, body: JSON.parse(bodyText), session })
+      return mcp.serve({ headers, body: JSON.parse(bodyText), session, endsInMs })
     },
     answer(callId, answer) {
       asked.get(callId)?.(answer)

@@ -131,15 +131,20 @@ function busy(maxInFlight: number): ApiError {
 }
 
 async function within<T>(work: Promise<T>, ms: number): Promise<T> {
+  const endsAt = performance.now() + ms
+  const error = new ApiError('upstream_timeout', `The request took longer than ${ms / 1000} s.`)
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
-    const error = new ApiError('upstream_timeout', `The request took longer than ${ms / 1000} s.`)
     timer = setTimeout(() => reject(error), ms)
   })
+  // The thread ends it at the same moment.
+  const inTime = work.catch((reason: unknown) => {
+    throw performance.now() >= endsAt ? error : reason
+  })
   try {
-    return await Promise.race([work, late])
+    return await Promise.race([inTime, late])
   } finally {
     clearTimeout(timer)
-    work.catch(() => {})
+    inTime.catch(() => {})
   }
 }

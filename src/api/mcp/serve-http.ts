@@ -6,6 +6,8 @@ export interface McpHttpRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body: unknown
   readonly session: McpSession
+  /** Nobody waits for the answer any longer. */
+  readonly endsInMs: number
 }
 
 export interface McpHttpReply {
@@ -14,9 +16,9 @@ export interface McpHttpReply {
   readonly body: string
 }
 
-/** As the route sees it; nobody waits for an answer after `endsInMs`. */
+/** As the route sees it. */
 export interface McpHttp {
-  serve(request: McpHttpRequest & { readonly endsInMs: number }): Promise<McpHttpReply>
+  serve(request: McpHttpRequest): Promise<McpHttpReply>
   close(): Promise<void>
 }
 
@@ -29,22 +31,42 @@ export function createMcpHttp(service: McpService) {
     { maxSubscriptions: 0, keepAliveMs: 0 },
   )
   return {
-    async serve({ headers, body, session }: McpHttpRequest): Promise<McpHttpReply> {
+    async serve({ headers, body, session, endsInMs }: McpHttpRequest): Promise<McpHttpReply> {
+      const end = new AbortController()
       const request = new Request('http://service/mcp', {
         method: 'POST',
         headers: { ...headers },
         body: JSON.stringify(body),
+        signal: end.signal,
       })
       // The key was checked before and is checked by the gate for every call; the SDK needs none.
       const authInfo = { token: '', clientId: '', scopes: [], extra: { session } }
-      const response = await handler.fetch(request, { parsedBody: body, authInfo })
-      return {
-        status: response.status,
-        contentType: response.headers.get('content-type'),
-        body: await response.text(),
+      const answer = async () => {
+        const response = await handler.fetch(request, { parsedBody: body, authInfo })
+        return {
+          status: response.status,
+          contentType: response.headers.get('content-type'),
+          body: await response.text(),
+        }
       }
+      return settledWithin(answer(), endsInMs, end)
     },
     close: () => handler.close(),
+  }
+}
+
+/** The SDK never ends the answer to a batch that cancels a request of its own: it is ended when its time is over. */
+async function settledWithin<T>(answer: Promise<T>, ms: number, end: AbortController): Promise<T> {
+  const over = Promise.withResolvers<never>()
+  const timer = setTimeout(() => {
+    over.reject(new Error('the time of the request is over'))
+    end.abort()
+  }, ms)
+  try {
+    return await Promise.race([answer, over.promise])
+  } finally {
+    clearTimeout(timer)
+    answer.catch(() => {})
   }
 }
 
