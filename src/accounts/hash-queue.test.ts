@@ -40,6 +40,16 @@ test('a known device goes before all strangers and is not refused because of the
   await Promise.all(flood)
 })
 
+test('known callers who keep coming do not keep others out', async () => {
+  const { run, order } = createRig()
+  const loops = Array.from({ length: 3 }, async (_, i) => {
+    for (let round = 0; round < 20; round++) await run({ address: `10.0.0.${i}`, known: true }, 'known')
+  })
+  assert.equal(await run(stranger('192.0.2.1')), 'done')
+  assert.ok(order.indexOf('stranger') <= 6, `${order.indexOf('stranger')} came first`)
+  await Promise.all(loops)
+})
+
 test('two run at a time, the queue is bounded, and it empties afterwards', async () => {
   const { run, widest } = createRig()
   const crowd = (from: number) =>

@@ -3,8 +3,8 @@ import { addressGroup } from '../kit/ip-range.ts'
 
 /**
  * The queue in front of the password hash: few run at a time, because each takes 19 MiB and a core for a moment.
- * Known callers never wait behind unknown ones and are never refused because of them; one address cannot fill the
- * queue for all others.
+ * Known callers wait for at most as many unknown ones as known ones, and are never refused because of them; one
+ * address cannot fill the queue for all others.
  */
 const MAX_RUNNING = 2
 const MAX_WAITING = { known: 64, other: 128 }
@@ -29,6 +29,14 @@ export function createHashQueue(): HashQueue {
   const waiting = { known: [] as (() => void)[], other: [] as (() => void)[] }
   const waitingOf = new ActiveCounts<string>()
   let running = 0
+  let lastLine: keyof typeof waiting = 'other'
+
+  /** The lines take turns, so that known callers who keep coming do not keep everybody else out. */
+  function takeNext(): (() => void) | undefined {
+    const other = lastLine === 'known' ? 'other' : 'known'
+    if (waiting[other].length > 0) lastLine = other
+    return waiting[lastLine].shift()
+  }
 
   async function wait({ known, address }: HashCaller): Promise<void> {
     const line = known ? 'known' : 'other'
@@ -47,7 +55,7 @@ export function createHashQueue(): HashQueue {
     try {
       return await work()
     } finally {
-      const next = waiting.known.shift() ?? waiting.other.shift()
+      const next = takeNext()
       if (next === undefined) running--
       else next()
     }

@@ -135,6 +135,21 @@ test('a device that has signed in before does not wait, until it guesses too', a
   assert.equal(await known(wrong), 10_000)
 })
 
+test('a password is changed at most ten times within a day; what did not change it is not counted', async () => {
+  const clock = manualClock(1_000_000)
+  const store = storesIn(':memory:', clock).coordination()
+  const { throttle, waitOf } = createRig(clock, createSignInThrottle(clock, attemptsInStore(store)))
+  const change = (does: boolean, user = 'usr_1') => throttle.changePassword(user, async () => does)
+  for (let i = 0; i < 5; i++) await waitOf(change(false))
+  for (let i = 0; i < 10; i++) assert.notEqual(await waitOf(change(true)), 'refused')
+  await waitOf(throttle.signIn(from('a@example.com'), wrong))
+  await assert.rejects(change(true), /changed 10 times within a day\. Try again in 24 hours\./)
+  assert.equal(await waitOf(change(true, 'usr_2')), 0, 'others are not concerned')
+  clock.advance(24 * 3_600_000)
+  assert.equal(await waitOf(change(true)), 0)
+  await store.close()
+})
+
 test('a flood of strangers never displaces a known device', async () => {
   const { clock, throttle, waitOf } = createRig()
   const strangers = Array.from({ length: 3_000 }, (_, i) =>

@@ -12,7 +12,7 @@ import { type AttemptCounter, attemptsInMemory } from './count-attempts.ts'
  *   any other: waits by what was counted for its e-mail and for its address (0–3: not at all, then 0.25 s … 10 s).
  *     The right password waits as long as a wrong one, and then passes.
  *   sign-up: counted by address, in names of its own; refused after 20 in a quarter of an hour
- *   change of the password: counted by user
+ *   change of the password: counted by user; refused after 10 that succeeded within a day
  *
  * What waits is bounded: per e-mail, per address and in all, in each process. The counts are those of all processes
  * where they share a store.
@@ -24,6 +24,9 @@ const MAX_DELAY_MS = 10_000
 /** Many users may share one address. */
 const ADDRESS_FACTOR = 5
 const MAX_SIGN_UPS = 20
+/** Each costs two hashes and stays in the audit log. */
+const MAX_CHANGES = 10
+const CHANGES_MS = 24 * 3_600_000
 /** Wrong passwords after which the known devices of an e-mail are treated like any other. */
 const DEVICE_ATTEMPTS = 5
 
@@ -51,8 +54,8 @@ export class TooManyAttempts extends Error {
   override readonly name = 'TooManyAttempts'
   readonly retryAfterS: number
 
-  constructor(retryAfterS: number) {
-    super(`Too many attempts. Try again in ${inWords(retryAfterS)}.`)
+  constructor(retryAfterS: number, why = 'Too many attempts.') {
+    super(`${why} Try again in ${inWords(retryAfterS)}.`)
     this.retryAfterS = retryAfterS
   }
 }
@@ -66,6 +69,7 @@ export function createSignInThrottle(
   const devices = counter(counts('device'))
   const signUps = counter(counts('sign-up'))
   const changes = counter(counts('change'))
+  const changed = counter(counts('changed'), CHANGES_MS)
   const underWay = createUnderWay()
 
   /** Undefined: it has guessed too often, and is treated like any other. */
@@ -104,6 +108,22 @@ export function createSignInThrottle(
     }
   }
 
+  async function withinDay(userId: string, change: () => Promise<boolean>): Promise<boolean> {
+    const { before, leftMs } = await changed.add(userId)
+    if (before >= MAX_CHANGES) {
+      const why = `The password was changed ${MAX_CHANGES} times within a day.`
+      throw new TooManyAttempts(Math.ceil(leftMs / 1000), why)
+    }
+    let isChanged = false
+    try {
+      isChanged = await change()
+      if (isChanged) await changes.forget(userId)
+      return isChanged
+    } finally {
+      if (!isChanged) await changed.takeBack(userId)
+    }
+  }
+
   return {
     async signIn(attempt, verify) {
       const email = attempt.email.trim().toLowerCase()
@@ -124,9 +144,7 @@ export function createSignInThrottle(
       try {
         const delayMs = delayAfter((await changes.add(userId)).before)
         if (delayMs > 0) await clock.sleep(delayMs)
-        const changed = await change()
-        if (changed) await changes.forget(userId)
-        return changed
+        return await withinDay(userId, change)
       } finally {
         leave()
       }
@@ -139,13 +157,13 @@ function delayAfter(count: number): number {
   return Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(count - FREE_ATTEMPTS, 16))
 }
 
-function counter(counts: AttemptCounts) {
+function counter(counts: AttemptCounts, windowMs = WINDOW_MS) {
   // What stays counted because the store failed costs a delay later, and not the sign-in that has just succeeded.
   const uncount = (done: Promise<void>) => done.catch(() => {})
   return {
     async add(name: string) {
-      const [count] = await counts.addAttempts([name], WINDOW_MS)
-      return count ?? { before: 0, leftMs: WINDOW_MS }
+      const [count] = await counts.addAttempts([name], windowMs)
+      return count ?? { before: 0, leftMs: windowMs }
     },
     takeBack: (name: string) => uncount(counts.takeBackAttempts([name])),
     forget: (name: string) => uncount(counts.forgetAttempts([name])),
@@ -179,5 +197,6 @@ function createUnderWay() {
 }
 
 function inWords(seconds: number): string {
-  return seconds < 60 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`
+  if (seconds < 60) return `${seconds} seconds`
+  return seconds < 7_200 ? `${Math.ceil(seconds / 60)} minutes` : `${Math.ceil(seconds / 3_600)} hours`
 }

@@ -68,11 +68,15 @@ export function createUsers(deps: {
       const fits = await passwords.verify(password, found?.passwordHash, caller)
       return fits ? found?.user : undefined
     },
-    async changePassword(user: UserRecord, { current, next }: { current: string; next: string }) {
+    async changePassword(
+      user: UserRecord,
+      { current, next }: { current: string; next: string },
+      caller?: HashCaller,
+    ) {
       const found = await store.findUser(user.email)
-      if (!(await passwords.verify(current, found?.passwordHash))) return false
+      if (!(await passwords.verify(current, found?.passwordHash, caller))) return false
       check(user.email, next)
-      return store.setPassword(user.id, await passwords.hash(next))
+      return store.setPassword(user.id, await passwords.hash(next, caller))
     },
     async openSession(userId: string) {
       const token = newToken(randomBytes)

@@ -192,8 +192,9 @@ export function sessionRoutes(deps: SessionDeps): DashboardRoute[] {
     userRoute('POST password', async (context) => {
       const { user } = context.session
       const input = readJsonBody(NewPassword, context.request)
+      const { address } = context.request
       const changed = await throttle
-        .changePassword(user.id, () => users.changePassword(user, input))
+        .changePassword(user.id, () => users.changePassword(user, input, { address, known: true }))
         .catch(refuseCrowd)
       if (!changed) {
         throw new DashboardError(403, 'wrong_credentials', 'The current password is wrong.')

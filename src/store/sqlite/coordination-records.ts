@@ -13,10 +13,12 @@ export function coordinationWriters(db: DatabaseSync) {
     'SELECT COALESCE(SUM(count), 0) AS n FROM shared_counts WHERE name = ? AND window_start = ? AND holder <> ?',
   )
   const holders = db.prepare('SELECT COUNT(*) AS n FROM count_holders')
+  const forgetAttempts = db.prepare('DELETE FROM attempts WHERE until <= ?')
   // An end further ahead than a window was written under a clock that has been set back since.
-  const forgetAttempts = db.prepare('DELETE FROM attempts WHERE until <= ? OR until > ?')
   const addAttempt = db.prepare(
-    `INSERT INTO attempts VALUES (?, 1, ?) ON CONFLICT DO UPDATE SET count = count + 1
+    `INSERT INTO attempts VALUES (?, 1, ?) ON CONFLICT DO UPDATE SET
+       count = CASE WHEN until <= excluded.until THEN count + 1 ELSE 1 END,
+       until = MIN(until, excluded.until)
      RETURNING count - 1 AS before, until`,
   )
   const takeBack = db.prepare('UPDATE attempts SET count = MAX(count - 1, 0) WHERE name = ?')
@@ -37,7 +39,7 @@ export function coordinationWriters(db: DatabaseSync) {
       return { others: sums, processes: Number(holders.get()?.n), nowMs }
     },
     addAttempts(names: readonly string[], windowMs: number, nowMs: number): AttemptCount[] {
-      forgetAttempts.run(nowMs, nowMs + windowMs)
+      forgetAttempts.run(nowMs)
       return names.map((name) => {
         const row = addAttempt.get(name, nowMs + windowMs)
         return { before: Number(row?.before), leftMs: Number(row?.until) - nowMs }
