@@ -43,6 +43,13 @@ test('an account has at most 100 keys, and makes at most 200 in a day', async ()
   await make()
 })
 
+test('a scope that is named twice is stored once', async () => {
+  const { id: accountId } = await accounts.create({ email: 'scopes@example.com', plan: 'free' })
+  const scopes = Array(1_000).fill(['market', 'node']).flat()
+  const { record } = await accounts.createKey({ accountId, environment: 'test', name: 'k', scopes })
+  assert.deepEqual(record.scopes, ['market', 'node'])
+})
+
 test('revoking a key again leaves no further trace', async () => {
   const { id: accountId } = await accounts.create({ email: 'b@example.com', plan: 'free' })
   const { record } = await accounts.createKey({ accountId, environment: 'test', name: 'k' })

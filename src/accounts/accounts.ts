@@ -126,7 +126,7 @@ export function createAccounts(deps: {
       name: input.name,
       hash: hashKey(key),
       hint: key.slice(-4),
-      scopes: input.scopes ?? null,
+      scopes: input.scopes == null ? null : [...new Set(input.scopes)],
       allowedCidrs: input.allowedCidrs ?? null,
       creditCap: input.creditCap ?? null,
       createdAtMs: clock.now(),

@@ -18,7 +18,13 @@ const NewKey = Type.Object(
   {
     name: Type.String({ minLength: 1, maxLength: 100 }),
     environment: Type.Union(ENVIRONMENTS.map((name) => Type.Literal(name))),
-    scopes: Type.Union([Type.Array(Type.Union(SCOPES.map((scope) => Type.Literal(scope)))), Type.Null()]),
+    scopes: Type.Union([
+      Type.Array(Type.Union(SCOPES.map((scope) => Type.Literal(scope))), {
+        maxItems: SCOPES.length,
+        uniqueItems: true,
+      }),
+      Type.Null(),
+    ]),
     expires_at: Type.Union([Type.String({ maxLength: 40 }), Type.Null()]),
     allowed_cidrs: Type.Union([Type.Array(Type.String({ maxLength: 60 }), { maxItems: 100 }), Type.Null()]),
     credit_cap: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
