@@ -21,7 +21,7 @@ import { featuresOf, sourcesCatalog } from './api/publish/catalog.ts'
 import { checkDeclarations } from './api/publish/check.ts'
 import { publishedRoutes } from './api/publish/router.ts'
 import { servedOpenapi } from './api/publish/served-openapi.ts'
-import { askParts, canAnswer } from './app/ask-parts.ts'
+import { canAnswer, sharedReadiness } from './app/ask-parts.ts'
 import { exportBackupMetrics } from './app/backup-metrics.ts'
 import { type DashboardDeps, startDashboard } from './app/dashboard.ts'
 import { lockDataFolder, prepareDataFolder, storeAddress } from './app/data-folder.ts'
@@ -158,7 +158,7 @@ async function startParts(
   const services: Partial<Record<Environment, Services>> = {}
   const common: CommonServices = {
     about: { version: deps.version, startedAtMs: clock.now() },
-    readiness: () => askParts(probes),
+    readiness: sharedReadiness(probes, { log }),
     documents: {
       openapi: servedOpenapi({ services, now: clock.now }),
       asyncapi: JSON.stringify(asyncapiDocument(eventSchema)),
