@@ -76,10 +76,13 @@ export function createGuard(options: GuardOptions): Guard {
     }
   }
 
-  function checkAddress(address: string, protocol: string): void {
+  /** The addresses of a name are not shown: they would tell strangers what names mean in our network. */
+  function checkAddress(address: string, protocol: string, isOfName = false): void {
     const kind = classifyAddress(address)
+    const isRefused = kind === 'refused' || (kind === 'private' && !allowPrivate)
+    if (isRefused && isOfName) throw new TargetError('the host has an address that is not public')
     if (kind === 'refused') throw new TargetError(`${address} is not an address for webhooks`)
-    if (kind === 'private' && !allowPrivate) throw new TargetError(`${address} is not a public address`)
+    if (isRefused) throw new TargetError(`${address} is not a public address`)
     if (kind === 'public' && protocol !== 'https:') {
       throw new TargetError('plain http is allowed for private addresses only')
     }
@@ -88,7 +91,7 @@ export function createGuard(options: GuardOptions): Guard {
   async function checkedAddresses(host: string, protocol: string) {
     const addresses = await resolve(host)
     if (addresses.length === 0) throw new TargetError(`${host} has no address`)
-    for (const { address } of addresses) checkAddress(address, protocol)
+    for (const { address } of addresses) checkAddress(address, protocol, true)
     return addresses
   }
 
