@@ -26,6 +26,7 @@ export interface Dashboard {
 }
 
 export const DASHBOARD_API = '/dashboard/api/'
+const USAGE_DOWNLOAD = `${DASHBOARD_API}usage.csv`
 export const BILLING_PATH = '/billing/stripe'
 
 export function createDashboard(deps: {
@@ -40,6 +41,7 @@ export function createDashboard(deps: {
   const find = routeFinder(deps.routes)
 
   async function callApi(request: DashboardRequest): Promise<DashboardReply> {
+    refuseForeign(request)
     const found = find(request.method === 'HEAD' ? 'GET' : request.method, request.path)
     if (found === undefined) throw new DashboardError(404, 'not_found', 'There is nothing at this path.')
     const { route, params } = found
@@ -87,6 +89,18 @@ export function createDashboard(deps: {
       const session = token === undefined ? undefined : await users.findSession(token)
       return session?.user.accountId
     },
+  }
+}
+
+/**
+ * A link or a form of another site would spend a customer's credits: the cookie comes with a navigation. Only the page
+ * itself calls, and its one link is the download of the usage. Old browsers do not say where a call comes from.
+ */
+function refuseForeign({ path, headers }: DashboardRequest): void {
+  const { 'sec-fetch-site': site = 'none', 'sec-fetch-mode': mode } = headers
+  const isForeign = site !== 'same-origin' && site !== 'none'
+  if (isForeign || (mode === 'navigate' && path !== USAGE_DOWNLOAD)) {
+    throw new DashboardError(403, 'foreign_call', 'Only the pages of the dashboard may call this.')
   }
 }
 
