@@ -161,7 +161,7 @@ async function startParts(
     readiness: sharedReadiness(probes, { log }),
     documents: {
       openapi: servedOpenapi({ services, now: clock.now }),
-      asyncapi: JSON.stringify(asyncapiDocument(eventSchema)),
+      asyncapi: Buffer.from(JSON.stringify(asyncapiDocument(eventSchema))),
     },
     sourcesCatalog: sourcesCatalog(ENDPOINTS, plans.list()),
     features: (plan: Plan) => featuresOf(ENDPOINTS, plan),

@@ -155,6 +155,8 @@ export interface TextAnswer extends AnswerFacts {
   readonly kind: 'text'
   readonly text: string | Buffer | readonly Buffer[]
   readonly contentType: string
+  /** The same buffer is served again and again: it is compressed once per encoding. */
+  readonly isShared?: true
 }
 
 /** A page of rows whose JSON texts are ready. */

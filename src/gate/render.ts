@@ -14,7 +14,7 @@ export interface Rendered {
   /** Nothing can change the page any more. */
   readonly sealed: boolean
   readonly lent?: LentBody
-  /** Of a page in the page cache. */
+  /** Of a page in the page cache, or of a document that many ask for. */
   readonly encoded?: EncodedForms
 }
 
@@ -27,6 +27,7 @@ const HEAD_ROOM = 2_048
 const MAX_BYTES_PER_UNIT = 3
 
 const renderedObjects = new WeakMap<object, Rendered>()
+const sharedForms = new WeakMap<Buffer, EncodedForms>()
 
 /** Only long pages of CSV are promises. */
 export function render(
@@ -36,7 +37,9 @@ export function render(
 ): Rendered | Promise<Rendered> {
   if (answer.kind === 'list') return renderOnce(answer, format, returns)
   if (answer.kind === 'text') {
-    return { body: answer.text, contentType: answer.contentType, etag: undefined, sealed: false }
+    const { text: body, contentType, isShared } = answer
+    const encoded = isShared && Buffer.isBuffer(body) ? { encoded: encodedForms(body) } : {}
+    return { body, contentType, etag: undefined, sealed: false, ...encoded }
   }
   if (answer.cacheable && typeof answer.value === 'object' && answer.value !== null) {
     return renderObject(answer.value)
@@ -57,6 +60,14 @@ function renderObject(value: object): Rendered {
   const rendered = { body, contentType: CONTENT_TYPES.json, etag: etagOf(body), sealed: false }
   renderedObjects.set(value, rendered)
   return rendered
+}
+
+function encodedForms(body: Buffer): EncodedForms {
+  const known = sharedForms.get(body)
+  if (known !== undefined) return known
+  const forms = new Map<string, Buffer>()
+  sharedForms.set(body, forms)
+  return forms
 }
 
 /** A page for the page cache: bytes of its own. A short text leaves with its head in one write. */

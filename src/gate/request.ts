@@ -29,7 +29,7 @@ export interface LentBody {
 /** The compressed forms of a stored page, by content encoding. */
 export interface EncodedForms {
   get(encoding: string): Buffer | undefined
-  set(encoding: string, bytes: Buffer): void
+  set(encoding: string, bytes: Buffer): unknown
 }
 
 export interface GateReply {
@@ -37,7 +37,7 @@ export interface GateReply {
   headers: HeaderList
   /** Parts are written one after another and never joined. */
   body: string | Buffer | readonly Buffer[]
-  /** Of a page in the page cache: its compressed forms. */
+  /** Of a page in the page cache or a shared document: its compressed forms. */
   encoded?: EncodedForms
   lent?: LentBody
   /** The answer's kind, for logs and metrics. */

@@ -10,7 +10,7 @@ import type { MarketData } from './market/market-data.ts'
 export interface Services {
   readonly about: { version: string; startedAtMs: number }
   readonly readiness: () => Promise<Readiness>
-  readonly documents: { openapi: () => string | Promise<string>; asyncapi: string }
+  readonly documents: { openapi: () => Buffer | Promise<Buffer>; asyncapi: Buffer }
   /** The sources catalog, derived from the declarations. */
   readonly sourcesCatalog: SourcesBody
   /** What a plan can do, derived from the declarations. */

@@ -20,12 +20,12 @@ const INCOMPLETE_FRESH_MS = 2_000
 export function servedOpenapi(deps: {
   services: Partial<Record<Environment, Services>>
   now: () => number
-}): () => Promise<string> {
+}): () => Promise<Buffer> {
   const { services, now } = deps
   let template: Promise<object> | undefined
-  let known: { text: Promise<string>; freshUntilMs: number } | undefined
+  let known: { text: Promise<Buffer>; freshUntilMs: number } | undefined
 
-  async function write(): Promise<string> {
+  async function write(): Promise<Buffer> {
     const environment = services.test ?? services.live
     // The document is served even while a store or node fails.
     const samples: ExampleSamples =
@@ -37,7 +37,7 @@ export function servedOpenapi(deps: {
     template ??= makeTemplate()
     const document = fillExamples(await template, ENDPOINTS, samples)
     await setImmediate()
-    return JSON.stringify(document)
+    return Buffer.from(JSON.stringify(document))
   }
 
   return () => {

@@ -17,6 +17,7 @@ export const asyncapi = endpoint({
   run: ({ services }) => ({
     kind: 'text',
     text: services.documents.asyncapi,
+    isShared: true,
     contentType: 'application/json; charset=utf-8',
   }),
 })

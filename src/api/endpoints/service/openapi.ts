@@ -17,6 +17,7 @@ export const openapi = endpoint({
   run: async ({ services }) => ({
     kind: 'text',
     text: await services.documents.openapi(),
+    isShared: true,
     contentType: 'application/json; charset=utf-8',
   }),
 })
