@@ -49,7 +49,8 @@ export interface Accounts {
     overlapMs: number,
   ): Promise<{ key: string; record: KeyRecord; oldExpiresAtMs: number }>
 
-  usage(accountId: string, fromMs: number, toMs: number): Promise<UsageRow[]>
+  /** @param newest only that many of the newest rows */
+  usage(accountId: string, fromMs: number, toMs: number, newest?: number): Promise<UsageRow[]>
 }
 
 interface NewAccountInput {
@@ -230,7 +231,8 @@ export function createAccounts(deps: {
       }
       return { key, record, oldExpiresAtMs }
     },
-    usage: (accountId, fromMs, toMs) => store.usage({ accountId, fromMs, toMs }),
+    usage: (accountId, fromMs, toMs, newest) =>
+      store.usage({ accountId, fromMs, toMs, ...(newest === undefined ? {} : { newest }) }),
   }
 }
 

@@ -6,6 +6,7 @@ import { routeFinder } from '../api/publish/router.ts'
 import { ApiError, publicCode } from '../core/errors.ts'
 import { StoreUnavailableError } from '../core/store-unavailable.ts'
 import type { Logger } from '../kit/log.ts'
+import { createCallRate } from './call-rate.ts'
 import type { SessionCookies } from './cookies.ts'
 import {
   DashboardError,
@@ -39,6 +40,7 @@ export function createDashboard(deps: {
 }): Dashboard {
   const { users, cookies, billing, log } = deps
   const find = routeFinder(deps.routes)
+  const limitRate = createCallRate()
 
   async function callApi(request: DashboardRequest): Promise<DashboardReply> {
     refuseForeign(request)
@@ -51,6 +53,7 @@ export function createDashboard(deps: {
     }
     const context = { request, params, query: new URLSearchParams(request.search), token: token ?? '' }
     const session = token === undefined ? undefined : await users.findSession(token)
+    if (session !== undefined) limitRate(session.user.id)
     if (route.access === 'open') return route.run(context as SignedIn)
     if (session === undefined) throw new DashboardError(401, 'signed_out', 'Sign in first.')
     if (route.access === 'operator' && session.user.role !== 'operator') {

@@ -100,6 +100,8 @@ export interface UsageView {
   to: string
   balances: BalanceView[]
   rows: UsageRowView[]
+  /** The first day of which there are rows, where the range has more than are shown. */
+  rows_from: string | null
   keys: { id: string; name: string }[]
 }
 

@@ -120,6 +120,8 @@ export interface UsageQuery {
   environment?: Environment
   fromMs: number
   toMs: number
+  /** Only that many of the newest. */
+  newest?: number
 }
 
 export interface UsageRow {

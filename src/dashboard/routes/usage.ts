@@ -1,12 +1,18 @@
 import type { Accounts, UsageRow } from '../../accounts/accounts.ts'
 import { DAY_MS, formatTime, parseTime } from '../../core/time.ts'
+import { ActiveCounts } from '../../kit/active-counts.ts'
 import type { Clock } from '../../kit/clock.ts'
+import { Slice } from '../../kit/time-slices.ts'
+import { readUsage } from '../read-usage.ts'
 import { DashboardError, type DashboardReply, type DashboardRoute, json, userRoute } from '../route.ts'
 import { balanceViews, usageRowView } from '../views.ts'
 import type { UsageView } from '../wire.ts'
 
 const DEFAULT_DAYS = 30
 const MAX_DAYS = 400
+/** An account with many keys has hundreds of rows a day: of those the page shows one portion, a download ten. */
+const MAX_PORTIONS = { page: 1, download: 10 }
+const MAX_DOWNLOADS = 1
 
 export interface UsageDeps {
   readonly accounts: Accounts
@@ -14,11 +20,24 @@ export interface UsageDeps {
 }
 
 export function usageRoutes(deps: UsageDeps): DashboardRoute[] {
+  const downloads = new ActiveCounts<string>()
   return [
     userRoute('GET usage', async ({ accountId, query }) => json(await usageOf(deps, accountId, query))),
     userRoute('GET usage.csv', async ({ accountId, query }) => {
-      const { fromMs, toMs } = rangeOf(query, deps.clock)
-      return csv(await deps.accounts.usage(accountId, fromMs, toMs))
+      const range = rangeOf(query, deps.clock)
+      if (downloads.of(accountId) >= MAX_DOWNLOADS) {
+        throw new DashboardError(429, 'rate_limited', 'A download is in progress.', ['Retry-After', '1'])
+      }
+      const end = downloads.add(accountId)
+      try {
+        const { rows, isCut } = await readUsage(deps.accounts, accountId, range, MAX_PORTIONS.download)
+        if (isCut) {
+          throw new DashboardError(422, 'invalid_param', 'The range has too many rows. Choose a shorter one.')
+        }
+        return await csv(rows)
+      } finally {
+        end()
+      }
     }),
   ]
 }
@@ -29,15 +48,16 @@ export async function usageOf(
   accountId: string,
   query: URLSearchParams,
 ): Promise<UsageView> {
-  const { fromMs, toMs } = rangeOf(query, clock)
+  const range = rangeOf(query, clock)
   const account = await accounts.get(accountId)
-  const rows = await accounts.usage(accountId, fromMs, toMs)
+  const { rows, isCut } = await readUsage(accounts, accountId, range, MAX_PORTIONS.page)
   const keys = await accounts.listKeys(accountId)
   return {
-    from: formatTime(fromMs),
-    to: formatTime(toMs),
+    from: formatTime(range.fromMs),
+    to: formatTime(range.toMs),
     balances: await balanceViews(accounts, account),
     rows: rows.map(usageRowView),
+    rows_from: isCut ? (rows[0]?.day ?? null) : null,
     keys: keys.map(({ id, name }) => ({ id, name })),
   }
 }
@@ -70,11 +90,14 @@ const COLUMNS = [
   'rate_limited',
 ] as const
 
-function csv(rows: readonly UsageRow[]): DashboardReply {
-  const lines = rows.map((row) => {
+async function csv(rows: readonly UsageRow[]): Promise<DashboardReply> {
+  const lines: string[] = []
+  const slice = new Slice()
+  for (const row of rows) {
+    if (slice.isOver) await slice.next()
     const view = usageRowView(row)
-    return COLUMNS.map((column) => cell(String(view[column]))).join(',')
-  })
+    lines.push(COLUMNS.map((column) => cell(String(view[column]))).join(','))
+  }
   return {
     status: 200,
     headers: [

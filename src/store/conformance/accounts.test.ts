@@ -320,6 +320,13 @@ for (const engine of ENGINES) {
         [],
       )
       assert.equal((await store.getKey('key_1'))?.lastUsedAtMs, 10)
+      const more = ['GET /y', 'GET /z'].map((endpoint) => ({ ...counts[0], endpoint }) as (typeof counts)[0])
+      await store.settle({ ...batch, counts: more })
+      const newest = await store.usage({ accountId: 'acc_1', fromMs: 0, toMs: 99, newest: 2 })
+      assert.deepEqual(
+        newest.map(({ endpoint }) => endpoint),
+        ['GET /y', 'GET /z'],
+      )
     })
   })
 

@@ -103,6 +103,9 @@ for (const engine of ENGINES) {
       assert.deepEqual(await a.addAttempts(['mail'], WINDOW_MS), [{ before: 0, leftMs: WINDOW_MS }])
       clock.set(START)
       assert.equal((await a.addAttempts(['mail'], WINDOW_MS))[0]?.before, 0, 'the clock was set back')
+      await a.addAttempts(['long'], 10 * WINDOW_MS)
+      await a.addAttempts(['mail'], WINDOW_MS)
+      assert.equal((await a.addAttempts(['long'], 10 * WINDOW_MS))[0]?.before, 1, 'another window is shorter')
     }))
 
   test(`${engine.name}: attempts at the same time are all counted`, () =>

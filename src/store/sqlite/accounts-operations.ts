@@ -37,6 +37,9 @@ export function accountsWrites(db: DatabaseSync) {
 
 export type AccountsOperations = ReturnType<typeof accountsWrites>['operations']
 
+/** As SQLite reads it. */
+const NO_LIMIT = -1
+
 export function usageReaders(db: DatabaseSync) {
   const budget = db.prepare(
     'SELECT credit_limit AS "limit", used FROM budgets WHERE id = ? AND period_start = ?',
@@ -45,13 +48,14 @@ export function usageReaders(db: DatabaseSync) {
     `SELECT day, environment, endpoint, key_id AS keyId, requests, credits, row_count AS "rows", failed,
        rate_limited AS rateLimited FROM usage
      WHERE account_id = ? AND day >= ? AND day <= ? AND (? IS NULL OR environment = ?)
-     ORDER BY day, environment, endpoint, key_id`,
+     ORDER BY day DESC, environment DESC, endpoint DESC, key_id DESC LIMIT ?`,
   )
   return {
     budget: (ref: BudgetRef) => recordOf(budget.get(ref.id, ref.periodStartMs), asRecord<BudgetState>),
-    usage: ({ accountId, fromMs, toMs, environment: only }: UsageQuery) =>
+    usage: ({ accountId, fromMs, toMs, environment: only, newest = NO_LIMIT }: UsageQuery) =>
       usage
-        .all(accountId, usageDay(fromMs), usageDay(toMs), only ?? null, only ?? null)
-        .map(asRecord<UsageRow>),
+        .all(accountId, usageDay(fromMs), usageDay(toMs), only ?? null, only ?? null, newest)
+        .map(asRecord<UsageRow>)
+        .reverse(),
   }
 }

@@ -52,6 +52,12 @@ export function UsageBody({ usage, from }: { usage: UsageView; from: string }) {
     rows.reduce((total, row) => total + row[field], 0)
   return (
     <>
+      {usage.rows_from !== null && (
+        <p class="muted">
+          The range has more rows than fit here: days before {usage.rows_from} are left out. Export a shorter
+          range as CSV to see them.
+        </p>
+      )}
       {balance && (
         <Card>
           <div class="stats">
