@@ -3507,7 +3507,7 @@ class Methods:
 
     def submit_transaction(self, *, transaction: SubmitRequestTransaction, allow_orphan: Optional[bool] = None, replace_by_fee: Optional[bool] = None, wait_for_mempool: Optional[bool] = None, wait_timeout_seconds: Optional[float] = None) -> SubmitResult:
         """
-        Submit a signed transaction. Hands the transaction to a node and to another one where the first does not answer. "Already in the mempool" and "already accepted" are success, so sending the same transaction again does no harm. A refusal is 422 `transaction_rejected`, with `reason` and what the node said about it (`required_fee_sompi`, `other_tx_id`, `mass_limit` …). When no node answered but one may have taken it, the error has `in_doubt: true` and `tx_id`. Credits: 10 plus 5 per attempt. Open from the developer plan (tier pro) on. `POST /v1/transactions/submit`
+        Submit a signed transaction. Hands the transaction to a node and to another one where the first does not answer. "Already in the mempool" and "already accepted" are success, so sending the same transaction again does no harm. A refusal is 422 `transaction_rejected`, with `reason` and what the node said about it (`required_fee_sompi`, `other_tx_id`, `mass_limit` …). When a node that did not answer may have taken it, the error has `in_doubt: true` and `tx_id`. Credits: 10 plus 5 per attempt. Open from the developer plan (tier pro) on. `POST /v1/transactions/submit`
 
         transaction: The signed transaction, in the form that the node takes.
         allow_orphan: Take it before its parents are known. Not together with `replace_by_fee`: a replacement is never taken as an orphan.
@@ -3900,7 +3900,7 @@ class AsyncMethods:
         return self._rows(OPERATIONS["cexa_futures"], {})
 
     async def submit_transaction(self, *, transaction: SubmitRequestTransaction, allow_orphan: Optional[bool] = None, replace_by_fee: Optional[bool] = None, wait_for_mempool: Optional[bool] = None, wait_timeout_seconds: Optional[float] = None) -> SubmitResult:
-        """Submit a signed transaction. Hands the transaction to a node and to another one where the first does not answer. "Already in the mempool" and "already accepted" are success, so sending the same transaction again does no harm. A refusal is 422 `transaction_rejected`, with `reason` and what the node said about it (`required_fee_sompi`, `other_tx_id`, `mass_limit` …). When no node answered but one may have taken it, the error has `in_doubt: true` and `tx_id`. Credits: 10 plus 5 per attempt. Open from the developer plan (tier pro) on. `POST /v1/transactions/submit`"""
+        """Submit a signed transaction. Hands the transaction to a node and to another one where the first does not answer. "Already in the mempool" and "already accepted" are success, so sending the same transaction again does no harm. A refusal is 422 `transaction_rejected`, with `reason` and what the node said about it (`required_fee_sompi`, `other_tx_id`, `mass_limit` …). When a node that did not answer may have taken it, the error has `in_doubt: true` and `tx_id`. Credits: 10 plus 5 per attempt. Open from the developer plan (tier pro) on. `POST /v1/transactions/submit`"""
         return await self._answer(OPERATIONS["submit_transaction"], {}, {"transaction": transaction, "allow_orphan": allow_orphan, "replace_by_fee": replace_by_fee, "wait_for_mempool": wait_for_mempool, "wait_timeout_seconds": wait_timeout_seconds})
 
     async def transaction(self, tx_id: str) -> TransactionLookup:

@@ -4324,7 +4324,7 @@ export abstract class Methods {
     return this.rowsOf(OPERATIONS.cexaFutures, {}, options)
   }
 
-  /** Submit a signed transaction. Hands the transaction to a node and to another one where the first does not answer. "Already in the mempool" and "already accepted" are success, so sending the same transaction again does no harm. A refusal is 422 `transaction_rejected`, with `reason` and what the node said about it (`required_fee_sompi`, `other_tx_id`, `mass_limit` …). When no node answered but one may have taken it, the error has `in_doubt: true` and `tx_id`. Credits: 10 plus 5 per attempt. Open from the developer plan (tier pro) on. `POST /v1/transactions/submit` */
+  /** Submit a signed transaction. Hands the transaction to a node and to another one where the first does not answer. "Already in the mempool" and "already accepted" are success, so sending the same transaction again does no harm. A refusal is 422 `transaction_rejected`, with `reason` and what the node said about it (`required_fee_sompi`, `other_tx_id`, `mass_limit` …). When a node that did not answer may have taken it, the error has `in_doubt: true` and `tx_id`. Credits: 10 plus 5 per attempt. Open from the developer plan (tier pro) on. `POST /v1/transactions/submit` */
   submitTransaction(body: SubmitRequest, options?: CallOptions): Promise<SubmitResult> {
     return this.answerOf(OPERATIONS.submitTransaction, {}, options, body)
   }

@@ -42,6 +42,11 @@ const ORPHAN = {
   error: `Rejected transaction ${ID}: transaction ${ID} is an orphan where orphan is disallowed`,
 }
 
+const FULL = {
+  error: `Rejected transaction ${ID}: transaction could not be added to the mempool because it's full with transactions`,
+}
+const SYNCING = { error: 'consensus is currently in a transitional ibd state' }
+
 async function over(t: TestContext, count: number) {
   const nodes: FakeNode[] = []
   for (let i = 0; i < count; i++) nodes.push(await startFakeNode())
@@ -148,6 +153,23 @@ suite('submissions', { concurrency: true }, () => {
     const sent = await submitter.send(call('submitTransaction'), transaction)
     assert.ok(!sent.ok && !sent.inDoubt && sent.failure.kind === 'refused', JSON.stringify(sent))
   })
+
+  for (const [what, refusal, look] of [
+    ['the look for it is not answered', ORPHAN, undefined],
+    ['the refusal is about the mempool of the node', FULL, NOT_FOUND],
+    ['the refusal is about the sync of the node', SYNCING, NOT_FOUND],
+  ] as const) {
+    test(`refused by another node, it stays in doubt while ${what}`, async (t) => {
+      const { nodes, submitter, call } = await over(t, 2)
+      firstTakesSilently(nodes, 'submitTransaction', refusal)
+      for (const node of nodes) {
+        node.respond.set('getMempoolEntry', () => look)
+        node.respond.set('getUtxosByAddresses', () => look && '{"entries":[]}')
+      }
+      const sent = await submitter.send(call('submitTransaction'), transaction)
+      assert.ok(!sent.ok && sent.inDoubt && sent.failure.kind === 'refused', JSON.stringify(sent))
+    })
+  }
 
   test('an orphan or a double spend that our own index has as confirmed is known', async (t) => {
     const { nodes, submitter, call, chain } = await over(t, 1)

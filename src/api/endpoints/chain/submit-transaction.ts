@@ -4,7 +4,8 @@
  *   send ──taken──▶ done
  *     ├──"already in the mempool", "already accepted"──▶ done: an earlier attempt arrived
  *     ├──refused──▶ refused; but when an earlier try got no answer, or its inputs are called missing or spent
- *     │             (a node soon forgets what it accepted), first look whether the network has it
+ *     │             (a node soon forgets what it accepted), first look whether the network has it. It stays in doubt
+ *     │             when nobody answered that look, or when the refusal is about the node and not the transaction
  *     └──no answer──▶ sent again until the deadline: the same bytes twice do no harm
  *
  * A transaction that the network has is never reported as failed; an unknown outcome is reported as in doubt.
@@ -48,6 +49,9 @@ export type Sent =
 
 type KnownPlace = 'mempool' | 'accepted'
 
+/** What a search found. `unanswered`: it may be there, nobody could tell. */
+type Finding = KnownPlace | 'absent' | 'unanswered'
+
 /** Once true, the caller has disconnected: nothing more is sent. */
 type IsAbandoned = (() => boolean) | undefined
 
@@ -64,6 +68,27 @@ const MISSES_PER_PROBE = 5
 /** A node also answers this for a transaction that was accepted too long ago to be remembered. */
 const SPENT_INPUTS: readonly RefusalReason[] = ['orphan', 'double_spend']
 
+/** Refusals that concern the transaction. All others concern the nodes. */
+export const REJECTIONS: ReadonlySet<RefusalReason> = new Set([
+  'double_spend',
+  'orphan',
+  'fee_too_low',
+  'mass_too_large',
+  'replacement_without_conflict',
+  'replacement_with_many_conflicts',
+  'replacement_fee_too_low',
+  'mempool_full',
+  'immature_spend',
+  'not_standard',
+  'rule_broken',
+  'rejected',
+])
+
+/** Whether the node that did not answer will have refused it for the same reason. */
+function isVerdict({ reason }: NodeRefusal): boolean {
+  return REJECTIONS.has(reason) && reason !== 'mempool_full'
+}
+
 export function createSubmitter(deps: {
   upstreams: Upstreams
   index: Pick<ChainStore, 'transaction'>
@@ -72,34 +97,35 @@ export function createSubmitter(deps: {
   const { upstreams, index, clock } = deps
   const isConfirmed = async (txId: string) => (await index.transaction(txId))?.status === 'confirmed'
 
-  async function inMempool(txId: string, deadlineMs: number): Promise<boolean> {
+  /** Undefined: nobody answered. */
+  async function inMempool(txId: string, deadlineMs: number): Promise<boolean | undefined> {
     const params = { transactionId: txId, includeOrphanPool: true }
-    return (await upstreams.callRaw('getMempoolEntry', params, { deadlineMs, asConfigured: true })).ok
+    const found = await upstreams.callRaw('getMempoolEntry', params, { deadlineMs, asConfigured: true })
+    if (found.ok) return true
+    const { failure } = found
+    return failure.kind === 'refused' && failure.refusal.reason === 'transaction_not_found'
+      ? false
+      : undefined
   }
 
-  /** An unspent output of the transaction proves that it was accepted. */
-  async function isAccepted(transaction: Transaction, txId: string): Promise<boolean> {
+  /** An unspent output of the transaction proves that it was accepted. Undefined: nobody answered. */
+  async function isAccepted(transaction: Transaction, txId: string): Promise<boolean | undefined> {
     const addresses = transaction.outputs.flatMap(
       ({ scriptPublicKey }) => addressOfScript(scriptPublicKey, upstreams.network) ?? [],
     )
     const [first] = addresses
-    if (first === undefined) return false
+    if (first === undefined) return undefined
     const params = { addresses: [first] }
     const found = await upstreams.callRaw('getUtxosByAddresses', params, { deadlineMs: LOOK_DEADLINE_MS })
-    return found.ok && found.bytes.includes(txId)
+    return found.ok ? found.bytes.includes(txId) : undefined
   }
 
-  async function lookFor(
-    transaction: Transaction,
-    txId: string,
-    looks: number,
-  ): Promise<KnownPlace | undefined> {
-    for (let look = 0; look < looks; look++) {
-      if (look > 0) await clock.sleep(PAUSE_MS)
-      if (await inMempool(txId, LOOK_DEADLINE_MS)) return 'mempool'
-      if (await isAccepted(transaction, txId)) return 'accepted'
-    }
-    return undefined
+  async function lookOnce(transaction: Transaction, txId: string): Promise<Finding> {
+    const pooled = await inMempool(txId, LOOK_DEADLINE_MS)
+    if (pooled) return 'mempool'
+    const accepted = await isAccepted(transaction, txId)
+    if (accepted) return 'accepted'
+    return pooled === undefined || accepted === undefined ? 'unanswered' : 'absent'
   }
 
   /** Where the network has what a node has just refused. */
@@ -107,13 +133,18 @@ export function createSubmitter(deps: {
     refusal: NodeRefusal,
     transaction: Transaction,
     inDoubt: boolean,
-  ): Promise<KnownPlace | undefined> {
+  ): Promise<Finding> {
     if (isAlreadyKnown(refusal)) return refusal.reason === 'already_in_mempool' ? 'mempool' : 'accepted'
     const forgotten = SPENT_INPUTS.includes(refusal.reason)
-    if (!inDoubt && !forgotten) return undefined
+    if (!inDoubt && !forgotten) return 'absent'
     const txId = idOf(transaction)
     if (await isConfirmed(txId)) return 'accepted'
-    return lookFor(transaction, txId, inDoubt ? LOOKS : 1)
+    let finding = await lookOnce(transaction, txId)
+    for (let looks = 1; inDoubt && looks < LOOKS && !isKnown(finding); looks++) {
+      await clock.sleep(PAUSE_MS)
+      finding = await lookOnce(transaction, txId)
+    }
+    return finding
   }
 
   /** `call` is a valid submitTransaction or submitTransactionReplacement of this transaction. */
@@ -132,12 +163,13 @@ export function createSubmitter(deps: {
         return { ok: true, txId, attempts, known: undefined, refusal: undefined, bytes: outcome.bytes }
       const { failure } = outcome
       if (failure.kind === 'refused') {
-        const known = await findKnown(failure.refusal, transaction, inDoubt)
-        if (known !== undefined) {
+        const finding = await findKnown(failure.refusal, transaction, inDoubt)
+        if (isKnown(finding)) {
           const refusal = inDoubt ? undefined : failure
-          return { ok: true, txId, attempts, known, refusal, bytes: idAnswer(txId) }
+          return { ok: true, txId, attempts, known: finding, refusal, bytes: idAnswer(txId) }
         }
-        return { ok: false, txId, attempts, failure, inDoubt: false }
+        const isSettled = finding === 'absent' && isVerdict(failure.refusal)
+        return { ok: false, txId, attempts, failure, inDoubt: inDoubt && !isSettled }
       }
       const left = failure.kind === 'cancelled'
       if (left || !inDoubt || endsAtMs - elapsedMs(clock) < PAUSE_MS * 2) {
@@ -156,7 +188,7 @@ export function createSubmitter(deps: {
     const outcome = await upstreams.sendRaw(call, { deadlineMs, asConfigured: true })
     if (outcome.ok) return true
     if (outcome.failure.kind !== 'refused') return undefined
-    return (await findKnown(outcome.failure.refusal, transaction, false)) !== undefined
+    return isKnown(await findKnown(outcome.failure.refusal, transaction, false))
   }
 
   /** Whether a transaction that a node has taken was shown within the time: in the mempool, or out of it by acceptance. */
@@ -182,6 +214,10 @@ export function createSubmitter(deps: {
   }
 
   return { send, waitUntilSeen }
+}
+
+function isKnown(finding: Finding): finding is KnownPlace {
+  return finding === 'mempool' || finding === 'accepted'
 }
 
 const ids = new WeakMap<Transaction, string>()

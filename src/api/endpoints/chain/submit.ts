@@ -5,10 +5,9 @@ import { MAX_TRANSACTION_JSON_BYTES, readTransaction } from '../../../core/chain
 import { ApiError, faultsError } from '../../../core/errors.ts'
 import { flagField, integerField, textField } from '../../../core/rows/fields.ts'
 import { nextTurn } from '../../../kit/time-slices.ts'
-import type { RefusalReason } from '../../../upstreams/classify.ts'
 import { endpoint } from '../services.ts'
 import { refusalDetail } from './refusal-detail.ts'
-import type { Sent } from './submit-transaction.ts'
+import { REJECTIONS, type Sent } from './submit-transaction.ts'
 import { SignedTransaction } from './transaction-schema.ts'
 import { upstreamError } from './upstream-error.ts'
 
@@ -52,29 +51,13 @@ const NO_ORPHAN = {
 const cost = base(10).per('attempt', 5)
 const DEFAULT_WAIT_SECONDS = 5
 
-/** Refusals that concern the transaction. All others concern the nodes. */
-const REJECTIONS: ReadonlySet<RefusalReason> = new Set([
-  'double_spend',
-  'orphan',
-  'fee_too_low',
-  'mass_too_large',
-  'replacement_without_conflict',
-  'replacement_with_many_conflicts',
-  'replacement_fee_too_low',
-  'mempool_full',
-  'immature_spend',
-  'not_standard',
-  'rule_broken',
-  'rejected',
-])
-
 export const submit = endpoint({
   path: 'POST /v1/transactions/submit',
   doc: {
     tag: 'node',
     summary: 'Submit a signed transaction',
     description:
-      'Hands the transaction to a node and to another one where the first does not answer. "Already in the mempool" and "already accepted" are success, so sending the same transaction again does no harm. A refusal is 422 `transaction_rejected`, with `reason` and what the node said about it (`required_fee_sompi`, `other_tx_id`, `mass_limit` …). When no node answered but one may have taken it, the error has `in_doubt: true` and `tx_id`.',
+      'Hands the transaction to a node and to another one where the first does not answer. "Already in the mempool" and "already accepted" are success, so sending the same transaction again does no harm. A refusal is 422 `transaction_rejected`, with `reason` and what the node said about it (`required_fee_sompi`, `other_tx_id`, `mass_limit` …). When a node that did not answer may have taken it, the error has `in_doubt: true` and `tx_id`.',
   },
   access: { scope: 'node', tier: 'pro', feature: 'submit' },
   body: {
@@ -141,7 +124,7 @@ function bodyError(faults: readonly { path: string; message: string }[]): ApiErr
 
 function refusalOf(sent: Sent & { ok: false }): ApiError {
   const { failure, txId } = sent
-  if (failure.kind === 'refused' && REJECTIONS.has(failure.refusal.reason)) {
+  if (failure.kind === 'refused' && REJECTIONS.has(failure.refusal.reason) && !sent.inDoubt) {
     const detail = Object.entries(refusalDetail(failure.refusal)).map(([name, value]) => [name, plain(value)])
     const message = `The node refused the transaction: ${failure.refusal.text}.`
     return new ApiError('transaction_rejected', message, { ...Object.fromEntries(detail), tx_id: txId })
