@@ -48,6 +48,18 @@ interface Row {
 }
 
 export const MAX_ADDRESSES = 1_000
+
+/**
+ * What a block may have. A call is checked in one go, so these bound how long it holds the loop. A block of the network
+ * has at most 16 direct parents and 226 levels. Its transactions weigh up to 500,000 grams: a signed input weighs at
+ * least 1,118 of them, an output of a standard script 412, a transaction with a standard output 570.
+ */
+const MAX_LEVELS = 256
+const MAX_LEVEL_PARENTS = 32
+const MAX_BLOCK_TRANSACTIONS = 1_000
+/** Inputs and outputs of all transactions of a call together. */
+export const MAX_INPUTS_AND_OUTPUTS = 2_000
+
 const LIGHT_TIMEOUT_MS = 5_000
 const HEAVY_TIMEOUT_MS = 30_000
 const HUGE_TIMEOUT_MS = 60_000
@@ -62,8 +74,8 @@ const rawHeader = membersParam({
   version: unsignedParam('header version', { bits: 16 }),
   parentsByLevel: listParam(
     'parents, one list per level',
-    listParam('parents', hashParam('a block hash'), 256),
-    256,
+    listParam('parents', hashParam('a block hash'), MAX_LEVEL_PARENTS),
+    MAX_LEVELS,
   ),
   hashMerkleRoot: hashParam('merkle root'),
   acceptedIdMerkleRoot: hashParam('merkle root of accepted ids'),
@@ -78,7 +90,11 @@ const rawHeader = membersParam({
 })
 const rawBlock = membersParam({
   header: rawHeader,
-  transactions: listParam('transactions', transactionParam('a transaction'), 5_000),
+  transactions: listParam(
+    `transactions, with up to ${MAX_INPUTS_AND_OUTPUTS.toLocaleString('en')} inputs and outputs together`,
+    transactionParam('a transaction'),
+    MAX_BLOCK_TRANSACTIONS,
+  ),
 })
 
 const LIGHT: Record<string, Row> = {

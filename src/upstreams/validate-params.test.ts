@@ -159,23 +159,43 @@ test('a scriptPublicKey is sent in hex form only; the object form that crashes a
   }
 })
 
-test('a scriptPublicKey inside a block is treated the same', () => {
-  const header = {
-    version: 2,
-    parentsByLevel: [[HASH]],
-    hashMerkleRoot: HASH,
-    acceptedIdMerkleRoot: HASH,
-    utxoCommitment: HASH,
-    timestamp: 1,
-    bits: 1,
-    nonce: MAX,
-    daaScore: 1,
-    blueWork: 'ab',
-    blueScore: 1,
-    pruningPoint: HASH,
+const blockHeader = (parentsByLevel: readonly (readonly string[])[] = [[HASH]]) => ({
+  version: 2,
+  parentsByLevel,
+  hashMerkleRoot: HASH,
+  acceptedIdMerkleRoot: HASH,
+  utxoCommitment: HASH,
+  timestamp: 1,
+  bits: 1,
+  nonce: MAX,
+  daaScore: 1,
+  blueWork: 'ab',
+  blueScore: 1,
+  pruningPoint: HASH,
+})
+
+test('a block is bounded: parents, transactions, and their inputs and outputs together', () => {
+  const output = { value: 1, scriptPublicKey: '000051' }
+  const faults = (levels: number, parents: number, transactions: number, outputs: number) => {
+    const one = transaction({ inputs: [], outputs: Array(outputs).fill(output) })
+    const header = blockHeader(Array(levels).fill(Array(parents).fill(HASH)))
+    const block = { header, transactions: Array(transactions).fill(one) }
+    const prepared = validateParams('submitBlock', { block }, 'mainnet')
+    return prepared.ok ? [] : prepared.faults.map(({ path }) => path)
   }
+  assert.deepEqual(faults(256, 32, 1_000, 2), [])
+  assert.deepEqual(faults(257, 1, 1, 1), ['block.header.parentsByLevel'])
+  assert.deepEqual(faults(1, 33, 1, 1), ['block.header.parentsByLevel[0]'])
+  assert.deepEqual(faults(1, 1, 1_001, 1), ['block.transactions'])
+  assert.deepEqual(faults(1, 1, 10, 300), ['block.transactions[6]'])
+})
+
+test('a scriptPublicKey inside a block is treated the same', () => {
   const block = (scriptPublicKey: unknown) => ({
-    block: { header, transactions: [transaction({ outputs: [{ value: 1, scriptPublicKey }] })] },
+    block: {
+      header: blockHeader(),
+      transactions: [transaction({ outputs: [{ value: 1, scriptPublicKey }] })],
+    },
   })
   const text = textOf('submitBlock', block({ version: 0, script: '51' }))
   assert.ok(deserialises('submitBlock', text), text)

@@ -11,7 +11,7 @@ import { type FieldFault, FieldReader } from '../core/chain/field-reader.ts'
 import { type Network, networkInfo } from '../core/chain/network.ts'
 import { readTransaction, writeTransaction } from '../core/chain/transaction-json.ts'
 import { type ExactJson, writeExact } from '../kit/exact-json.ts'
-import { isBlocked, RPC_METHODS, type RpcMethod } from './methods.ts'
+import { isBlocked, MAX_INPUTS_AND_OUTPUTS, RPC_METHODS, type RpcMethod } from './methods.ts'
 import { asWire, type WireKind, type WireSchema } from './param-kinds.ts'
 
 /** A call that passed. The constructor is private: nothing unchecked can reach a socket. */
@@ -58,6 +58,7 @@ const NOTHING: ExactJson = null
 class Checker {
   readonly reader = new FieldReader()
   readonly #network: Network
+  #inputsAndOutputs = 0
 
   constructor(network: Network) {
     this.#network = network
@@ -104,6 +105,7 @@ class Checker {
       return NOTHING
     },
     transaction: (_, value, path) => {
+      if (!this.#fits(value, path)) return NOTHING
       const read = readTransaction(value, path)
       if (read.ok) return writeTransaction(read.transaction)
       for (const fault of read.faults) this.reader.fault(fault.path, fault.message)
@@ -121,6 +123,17 @@ class Checker {
       return read
     },
     members: (schema, value, path) => this.members(schema, value, path),
+  }
+
+  /** Counted before they are read: reading is what takes the time. */
+  #fits(transaction: unknown, path: string): boolean {
+    const { inputs, outputs } = (transaction ?? {}) as { inputs?: unknown; outputs?: unknown }
+    const before = this.#inputsAndOutputs
+    for (const list of [inputs, outputs]) if (Array.isArray(list)) this.#inputsAndOutputs += list.length
+    if (this.#inputsAndOutputs <= MAX_INPUTS_AND_OUTPUTS) return true
+    const message = `would be more than ${MAX_INPUTS_AND_OUTPUTS} inputs and outputs together with those before it`
+    if (before <= MAX_INPUTS_AND_OUTPUTS) this.reader.fault(path, message)
+    return false
   }
 
   #address(value: unknown, path: string): ExactJson {

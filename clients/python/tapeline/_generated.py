@@ -1836,7 +1836,7 @@ class RpcRequestSubmitBlockParams(TypedDict):
 
 class RpcRequestSubmitBlockParamsBlock(TypedDict):
     header: RpcRequestSubmitBlockParamsBlockHeader
-    # transactions
+    # transactions, with up to 2,000 inputs and outputs together
     transactions: List[Dict[str, Any]]
 
 

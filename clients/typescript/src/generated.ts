@@ -1946,7 +1946,7 @@ export interface RpcRequestSubmitBlockParams {
 
 export interface RpcRequestSubmitBlockParamsBlock {
   header: RpcRequestSubmitBlockParamsBlockHeader
-  /** transactions */
+  /** transactions, with up to 2,000 inputs and outputs together */
   transactions: readonly Readonly<Record<string, unknown>>[]
 }
 
