@@ -129,4 +129,7 @@ test('watching addresses needs a node with the UTXO index; without it a node sen
   pool.subscribe({ event: 'UtxosChanged', addresses: [ADDRESS] }, listener)
   await until('in place', () => listener.log.length === 1)
   assert.deepEqual(listener.log, ['regained n1'])
+  nodes[1].state.isSynced = false
+  await until('moved', () => listener.log.length === 3)
+  assert.deepEqual(listener.log.slice(1), ['lost n1', 'regained n0'], 'a healthy node without it is better')
 })

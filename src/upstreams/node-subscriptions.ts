@@ -138,7 +138,14 @@ export class NodeSubscriptions {
   }
 
   #pick(): string | undefined {
-    return choose(this.#options.views(), { utxoIndex: this.#wanted().addresses.size > 0 }).order[0]
+    const views = this.#options.views()
+    const isHealthy = (name: string | undefined) =>
+      views.some((view) => view.name === name && view.state === 'healthy')
+    const fitting = choose(views, { utxoIndex: this.#wanted().addresses.size > 0 }).order[0]
+    if (isHealthy(fitting)) return fitting
+    // Without the index only UtxosChanged is missing; from an unhealthy node everything may be old.
+    const any = choose(views, { utxoIndex: false }).order[0]
+    return isHealthy(any) ? any : fitting
   }
 
   async #connect(): Promise<void> {

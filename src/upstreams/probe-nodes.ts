@@ -25,6 +25,7 @@ export function startProbing(options: HealthProbesOptions) {
   const stop = new AbortController()
   const healths = new Map<string, NodeHealth>()
   const sockets: ReconnectingSocket[] = []
+  const openProbes = new Map<string, number>()
 
   /** Highest score that an answering node of our network knows of: the chain is at least there. */
   function bestScore(): number {
@@ -53,7 +54,10 @@ export function startProbing(options: HealthProbesOptions) {
         onFirstUp()
         void probe(node.name, socket)
       },
-      onDown: () => record(node.name, undefined),
+      // An open probe fails with its socket, and records that itself: one loss is one failed probe.
+      onDown: () => {
+        if ((openProbes.get(node.name) ?? 0) === 0) record(node.name, undefined)
+      },
     })
     sockets.push(socket)
     void Promise.race([firstUp, pause(options.timeoutMs)]).then(() => keepProbing(node.name, socket))
@@ -68,7 +72,9 @@ export function startProbing(options: HealthProbesOptions) {
 
   async function probe(name: string, socket: ReconnectingSocket): Promise<void> {
     const sentMs = elapsedMs(clock)
+    openProbes.set(name, (openProbes.get(name) ?? 0) + 1)
     const answer = await socket.call('getServerInfo', '{}', { timeoutMs: options.timeoutMs })
+    openProbes.set(name, (openProbes.get(name) ?? 1) - 1)
     if (answer.kind === 'result') options.onProbe?.(name, elapsedMs(clock) - sentMs)
     record(name, answer.kind === 'result' ? readServerInfo(answer.bytes) : undefined)
   }
