@@ -4,7 +4,7 @@ import { object } from '../../../contract/endpoint.ts'
 import { flag } from '../../../contract/params.ts'
 import { flagField, integerField, numberField, textField } from '../../../core/rows/fields.ts'
 import { endpoint } from '../services.ts'
-import { upstreamError } from './upstream-error.ts'
+import { unusableAnswer, upstreamError } from './upstream-error.ts'
 
 const GUIDANCE =
   'The fee is feerate × mass, in sompi, and must be set before signing: sum(inputs) − sum(outputs) has to reach it. Mass is the largest of compute mass, half the transient mass and storage mass. Nothing can raise the priority of a signed transaction but a replacement with a higher fee.'
@@ -34,11 +34,9 @@ interface NodeBucket {
   readonly estimatedSeconds: number
 }
 interface NodeEstimate {
-  readonly estimate: {
-    readonly priorityBucket: NodeBucket
-    readonly normalBuckets: readonly NodeBucket[]
-    readonly lowBuckets: readonly NodeBucket[]
-  }
+  readonly priorityBucket: NodeBucket
+  readonly normalBuckets: readonly NodeBucket[]
+  readonly lowBuckets: readonly NodeBucket[]
 }
 
 const cost = flat(1)
@@ -62,7 +60,8 @@ export const feesEstimate = endpoint({
       ? await upstreams.call('getFeeEstimateExperimental', { verbose: false })
       : await upstreams.call('getFeeEstimate', {})
     if (!outcome.ok) throw upstreamError(outcome.failure)
-    const { estimate } = outcome.value as unknown as NodeEstimate
+    const estimate = membersOf(outcome.value).estimate
+    if (!isEstimate(estimate)) throw unusableAnswer(outcome.node, 'fee estimate')
     return {
       kind: 'object',
       value: {
@@ -77,6 +76,23 @@ export const feesEstimate = endpoint({
     }
   },
 })
+
+function membersOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+}
+
+function isBucket(value: unknown): value is NodeBucket {
+  const { feerate, estimatedSeconds } = membersOf(value)
+  return typeof feerate === 'number' && typeof estimatedSeconds === 'number'
+}
+
+function isEstimate(value: unknown): value is NodeEstimate {
+  const { priorityBucket, normalBuckets, lowBuckets } = membersOf(value)
+  return (
+    isBucket(priorityBucket) &&
+    [normalBuckets, lowBuckets].every((list) => Array.isArray(list) && list.every(isBucket))
+  )
+}
 
 function shown({ feerate, estimatedSeconds }: NodeBucket) {
   return { feerate, estimated_seconds: estimatedSeconds }

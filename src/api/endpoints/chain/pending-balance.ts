@@ -1,6 +1,7 @@
 /**
  * What the mempool of a node would do to the balance of an address. The node names the transactions; what their inputs
- * are worth is known by the index, and for older outputs by the address's unspent ones.
+ * are worth is known by the transactions themselves where one spends another, by the index, and for older outputs by
+ * the address's unspent ones.
  */
 import { decodeAddress } from '../../../core/chain/address.ts'
 import type { Outpoint } from '../../../core/chain/transaction.ts'
@@ -33,20 +34,32 @@ export async function pendingBalance(address: string, chain: ChainData): Promise
   const { bytes, node } = outcome
   if (!bytes.includes('"entries"')) throw unusableAnswer(node, 'mempool entries')
   const txIds = new Set<string>()
+  const received = new Map<string, bigint>()
   const spent: Outpoint[] = []
   let incoming = 0n
   for await (const { list, text } of nestedElementsOf(bytes, 'entries', ['receiving', 'sending'])) {
     const { txId, transaction } = readEntry(text, node)
     txIds.add(txId)
     if (list === 'receiving') {
-      for (const output of transaction.outputs)
-        if (output.scriptPublicKey === script) incoming += output.value
+      for (const [index, output] of transaction.outputs.entries()) {
+        if (output.scriptPublicKey !== script) continue
+        incoming += output.value
+        received.set(`${txId}:${index}`, output.value)
+      }
     } else {
       for (const input of transaction.inputs) spent.push(input.previousOutpoint)
       if (spent.length > MAX_INPUTS) throw tooMany()
     }
   }
-  return { incoming, outgoing: await ownAmount(address, script, spent, chain), transactions: txIds.size }
+  let outgoing = 0n
+  const others: Outpoint[] = []
+  for (const point of spent) {
+    const value = received.get(`${point.transactionId}:${point.index}`)
+    if (value === undefined) others.push(point)
+    else outgoing += value
+  }
+  outgoing += await ownAmount(address, script, others, chain)
+  return { incoming, outgoing, transactions: txIds.size }
 }
 
 async function ownAmount(

@@ -90,10 +90,11 @@ async function indexed(row: TransactionRow, { index }: ChainData): Promise<Membe
   }
 }
 
+/** In the order of submissions: one that was just submitted is in no other mempool yet. */
 async function inMempool(txId: string, { upstreams, waitMs }: ChainData): Promise<Members> {
   const params = { transactionId: txId, includeOrphanPool: true, filterTransactionPool: false }
   const deadlineMs = Math.min(waitMs, MAX_LOOKUP_MS)
-  const outcome = await upstreams.call('getMempoolEntry', params, { deadlineMs })
+  const outcome = await upstreams.call('getMempoolEntry', params, { deadlineMs, asConfigured: true })
   if (!outcome.ok) {
     const { failure } = outcome
     if (failure.kind === 'refused' && failure.refusal.reason === 'transaction_not_found') throw notFound(txId)
