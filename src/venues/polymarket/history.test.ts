@@ -178,3 +178,45 @@ test('an answer that has more, and no cursor to it, is refused: the rest would b
   assert.equal(await walk('trades', { count: 1_000, pagination: { has_more: false } }), 999)
   assert.equal(await walk('trades', { count: 3 }), 2)
 })
+
+test('trades of one second keep the order of the venue, and their ids whatever that order is', async (t) => {
+  const row = (hash: string, price: number, timestamp: number) => ({
+    ...{ side: 'BUY', size: 1, price, timestamp },
+    ...{ token_id: '1100000011', condition_id: CONDITION, transaction_hash: hash },
+  })
+  /** Newest first. */
+  let listed = [
+    row('0xd', 0.4, WINDOW + 61),
+    row('0xa', 0.6, WINDOW + 60),
+    row('0xa', 0.5, WINDOW + 60),
+    row('0xc', 0.7, WINDOW + 60),
+    row('0xb', 0.3, WINDOW + 60),
+  ]
+  const server = await startLoopback({
+    answer({ url }) {
+      if (url.pathname === '/markets') return url.searchParams.get('closed') === 'true' ? [MARKET] : []
+      return { data: listed, pagination: { has_more: false } }
+    },
+  })
+  t.after(() => server.close())
+  const hosts = { rest: server.http, clob: server.http, data: server.http }
+  const range = { fromMs: WINDOW * 1_000, toMs: END * 1_000 }
+  const walk = async () => {
+    const venue = createPolymarket({ clock: fastClock((END + 3_600) * 1_000, 5), hosts })
+    const request = { topic: 'trades', symbol: 'BTC', market: CONDITION, range } as const
+    const found: string[] = []
+    for await (const { observations } of venue.history(request, { signal: new AbortController().signal }))
+      for (const each of observations) if (each.kind === 'trade') found.push(`${each.price} ${each.id}`)
+    return found
+  }
+  const found = await walk()
+  assert.deepEqual(found, [
+    '0.3 0xb-00000011-0',
+    '0.7 0xc-00000011-0',
+    '0.5 0xa-00000011-0',
+    '0.6 0xa-00000011-1',
+    '0.4 0xd-00000011-0',
+  ])
+  listed = [0, 2, 1, 3, 4].flatMap((place) => listed[place] ?? [])
+  assert.deepEqual((await walk()).sort(), found.sort(), 'the fills of a transaction in another order')
+})

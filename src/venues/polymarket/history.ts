@@ -102,21 +102,34 @@ export async function askTrades(
       ? await askTradesV2(rest, asked, sinceS, signal)
       : await askTradesV1(rest, asked, sinceS, signal)
   const legs = new Map(markets.flatMap((market) => market.legs.map((leg) => [leg.tokenId, leg] as const)))
-  const places = new Map<string, number>()
   const receivedMs = rest.now()
-  // Within a transaction by facts that every answer agrees on; a transaction has one time, so none is cut in two.
-  const ordered = listed
-    .filter(({ timestamp }) => timestamp >= sinceS)
-    .sort((a, b) => a.timestamp - b.timestamp || compareText(factsOf(a), factsOf(b)))
-  const trades = ordered.flatMap((row) => {
-    const leg = legs.get(row.token_id)
-    if (leg === undefined) return []
+  // A transaction has one time, so none is cut in two.
+  const recent = listed.filter(({ timestamp }) => timestamp >= sinceS)
+  const ids = idsOf(recent)
+  // Trades of one second stay in the venue's order: the first of them may open a candle, the last one close it.
+  const trades = recent
+    .toReversed()
+    .sort((a, b) => a.timestamp - b.timestamp)
+    .flatMap((row) => {
+      const leg = legs.get(row.token_id)
+      return leg === undefined ? [] : [mapSweptTrade(row, ids.get(row) ?? '', leg, receivedMs)]
+    })
+  return { trades, wholeFromMs: wholeFromS * 1_000 }
+}
+
+/** Places within a transaction follow facts that every answer agrees on, whatever the order of its rows. */
+function idsOf(rows: readonly TradeV2Wire[]): Map<TradeV2Wire, string> {
+  const places = new Map<string, number>()
+  const ids = new Map<TradeV2Wire, string>()
+  for (const row of rows.toSorted(
+    (a, b) => a.timestamp - b.timestamp || compareText(factsOf(a), factsOf(b)),
+  )) {
     const group = `${row.transaction_hash}:${row.token_id}`
     const place = places.get(group) ?? 0
     places.set(group, place + 1)
-    return [mapSweptTrade(row, tradeId(row.transaction_hash, row.token_id, place), leg, receivedMs)]
-  })
-  return { trades, wholeFromMs: wholeFromS * 1_000 }
+    ids.set(row, tradeId(row.transaction_hash, row.token_id, place))
+  }
+  return ids
 }
 
 interface Listed {
