@@ -127,8 +127,9 @@ export class TradedPrices {
 }
 
 /**
- * Longer candles from the candles they are made of: the same as from the trades themselves. A finer candle of midpoints is
- * no part of a candle that has trades.
+ * Longer candles from the candles they are made of: the same as from the trades themselves, except for the volume of block
+ * trades at a time without a price, of which there is no finer candle. A finer candle of midpoints is no part of a candle
+ * that has trades.
  */
 export function rollUpMarketCandles(
   interval: CandleInterval,

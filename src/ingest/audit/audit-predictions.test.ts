@@ -174,3 +174,11 @@ test('a trade of the stream that is several in the list is no difference', async
   list(trades.map((trade) => ({ ...trade, id: `${trade.id.slice(0, -1)}7` })))
   assert.deepEqual((await examine(200, 5)).differences, [])
 })
+
+test('block trades of 5 minutes without a candle are in the longer candles alone, which is no difference', async (t) => {
+  const { examine, behind, idOf, source } = await open(t, 'kalshi')
+  const atMs = START_MS + 12 * HOUR_MS + 10 * MINUTE_MS
+  const base = idOf(candleFeed(source, 'BTC', '5m'))
+  assert.equal(behind('DELETE FROM series_rows WHERE feed = ? AND ts = ?', base, atMs), 1)
+  assert.deepEqual((await examine(200, 6)).differences, [])
+})

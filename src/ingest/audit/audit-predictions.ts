@@ -137,14 +137,29 @@ async function compareVolumes(
   const whole = volumeOf(coarse.rows)
   if (isSame(sum, whole)) return []
   const trades = await readCertain(store, feedOf('trades', plan.source, symbol), range, filters)
-  const traded =
-    trades?.isCertain(range.fromMs, range.toMs) === true ? tradedOf(plan, trades.rows) : Number.NaN
+  const known = trades?.isCertain(range.fromMs, range.toMs) === true ? trades.rows : undefined
+  if (known !== undefined && isSame(sum + outsideCandles(plan, fine.rows, known), whole)) return []
+  const traded = known === undefined ? Number.NaN : tradedOf(plan, known)
   const wrong = isSame(traded, sum) ? feeds.slice(1) : isSame(traded, whole) ? feeds.slice(0, 1) : feeds
   return wrong.map((feed) => {
     tracker.lost(feed, range.fromMs, range.toMs, 'not_observed')
     const what = `candles of ${BASE} and ${interval} of ${instrument} have different volumes`
     return { what, action: 'gap', feed, ...range }
   })
+}
+
+/** Block trades of a contract set no price: in 5 minutes without one they are in no candle, but in the longer ones. */
+function outsideCandles(
+  plan: PredictionPlan,
+  candles: readonly CandleRow[],
+  trades: readonly TradeRow[],
+): number {
+  if (plan.hasTokens) return 0
+  const starts = new Set(candles.map(({ timestamp }) => Date.parse(timestamp)))
+  return tradedOf(
+    plan,
+    trades.filter(({ timestamp }) => !starts.has(candleStart(Date.parse(timestamp), BASE))),
+  )
 }
 
 /** The time of a candle of 5m with more volume than its stored trades; undefined where nothing is certain. */

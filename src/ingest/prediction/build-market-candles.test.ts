@@ -86,3 +86,27 @@ test('trades in any order, taken in between, give the candles of all trades in o
     for (const candle of buildMarketCandles({ interval, trades, mids: [], volume: 'money' }))
       assert.deepEqual(candles.at(candle.openTimeMs, interval), candle)
 })
+
+test('block trades of 5 minutes without a price are in the volume of the longer candles', () => {
+  for (const minutes of [
+    [1, 7],
+    [7, 1],
+  ]) {
+    const [priced = 0, blocked = 0] = minutes
+    const trades = [trade(priced, '0.4'), { ...trade(blocked, '0.9', '7'), isBlock: true }]
+    const candles = new MarketCandleBuilder('pieces')
+    for (const each of trades) {
+      candles.trade(each)
+      candles.take()
+    }
+    assert.equal(candles.at(START_MS + blocked * MINUTE_MS, '5m'), undefined)
+    for (const interval of ['15m', '1h', '1d'] as const) {
+      const [candle] = buildMarketCandles({ interval, trades, mids: [], volume: 'pieces' })
+      assert.equal(candle?.volume, '17')
+      assert.deepEqual(candles.at(START_MS, interval), candle)
+    }
+    candles.mid({ timeMs: START_MS + (blocked + 1) * MINUTE_MS, price: '0.5' })
+    assert.equal(candles.at(START_MS + blocked * MINUTE_MS, '5m')?.volume, '7')
+    assert.equal(candles.at(START_MS, '1h')?.volume, '17', 'counted once')
+  }
+})

@@ -7,7 +7,9 @@
  *
  * Late data changes its bucket and all longer candles; `take` gives what has changed since the last call. A longer
  * candle is the join of its older buckets, which is remembered, and of its newest one, which is the one that changes.
+ * A bucket with nothing but block trades has no price, and so is no candle; its volume is part of the longer ones.
  */
+import { add, type Decimal, ZERO } from '../../core/decimal.ts'
 import { type CandleInterval, candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import {
   type JoinedCandles,
@@ -48,6 +50,8 @@ interface OlderBuckets {
   readonly fromMs: number
   readonly newestMs: number
   readonly rollUp: JoinedCandles | undefined
+  /** Of those without a price. */
+  readonly priceless: Decimal
 }
 
 export class MarketCandleBuilder {
@@ -153,24 +157,41 @@ export class MarketCandleBuilder {
     while (newestMs > fromMs && !this.#buckets.has(newestMs)) newestMs -= BASE_MS
     const older = this.#olderBuckets(fromMs, newestMs, interval)
     const newest = this.#candleAt(newestMs)
-    if (newest === undefined) return older === undefined ? undefined : joinedCandle(fromMs, older)
-    const last = joinedOf(newest)
-    return joinedCandle(fromMs, older === undefined ? last : joinMarketCandles(older, last))
+    const last = newest === undefined ? undefined : joinedOf(newest)
+    const joined = joinedOrEither(older.rollUp, last)
+    if (joined === undefined) return undefined
+    const priceless = add(older.priceless, this.#pricelessAt(newestMs))
+    return joinedCandle(fromMs, { ...joined, volume: add(joined.volume, priceless) })
   }
 
-  #olderBuckets(fromMs: number, newestMs: number, interval: CandleInterval): JoinedCandles | undefined {
+  #olderBuckets(fromMs: number, newestMs: number, interval: CandleInterval): OlderBuckets {
     const known = this.#older.get(interval)
-    if (known?.fromMs === fromMs && known.newestMs === newestMs) return known.rollUp
+    if (known?.fromMs === fromMs && known.newestMs === newestMs) return known
     let rollUp: JoinedCandles | undefined
+    let priceless = ZERO
     for (let at = fromMs; at < newestMs; at += BASE_MS) {
       const candle = this.#candleAt(at)
-      if (candle === undefined) continue
-      const next = joinedOf(candle)
-      rollUp = rollUp === undefined ? next : joinMarketCandles(rollUp, next)
+      if (candle === undefined) priceless = add(priceless, this.#pricelessAt(at))
+      else rollUp = joinedOrEither(rollUp, joinedOf(candle))
     }
-    this.#older.set(interval, { fromMs, newestMs, rollUp })
-    return rollUp
+    const older = { fromMs, newestMs, rollUp, priceless }
+    this.#older.set(interval, older)
+    return older
   }
+
+  /** The volume of a bucket that is no candle. */
+  #pricelessAt(start: number): Decimal {
+    const bucket = this.#buckets.get(start)
+    return bucket === undefined || this.#candleAt(start) !== undefined ? ZERO : bucket.traded.volume
+  }
+}
+
+function joinedOrEither(
+  first: JoinedCandles | undefined,
+  second: JoinedCandles | undefined,
+): JoinedCandles | undefined {
+  if (first === undefined || second === undefined) return first ?? second
+  return joinMarketCandles(first, second)
 }
 
 function extremes(mids: readonly MidSample[]): MidSample[] {

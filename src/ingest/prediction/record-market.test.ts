@@ -329,6 +329,44 @@ test('after a restart a trade that was negotiated away from the book is volume, 
   assert.equal(trades.length, 2)
 })
 
+test('after a restart a running candle with a block trade alone has its midpoints, and a price ends them', async (t) => {
+  for (const last of [[], [trade(START_MS + 4_000, '0.7')]]) {
+    const { recorderOf, rows, store } = await setUp(t)
+    const sent = [trade(START_MS + 2_000, '0.9', true)]
+    const first = recorderOf('kalshi')
+    first.observe(book('kalshi', 'KXBTC15M-X', START_MS + 100, '0.49', '0.51'))
+    first.sampler.tick(START_MS + 1_500)
+    for (const each of sent) first.trade(each)
+    first.show(START_MS + 5_000)
+    const [open] = await rows<CandleRow>(candleFeed('predmkt_b', 'BTC', '5m'))
+    assert.deepEqual([open?.close, open?.volume, open?.closed], [0.5, 10, false])
+
+    async function* history(request: Parameters<Venue['history']>[0]): AsyncGenerator<HistoryPage> {
+      if (request.topic === 'trades')
+        yield { observations: [...sent, ...last], covered: request.range, missing: [] }
+    }
+    const second = recorderOf('kalshi')
+    await restoreMarket({
+      patiently: (read) => read(),
+      plan: VENUES.kalshi.plan,
+      recorder: second,
+      series: store.series,
+      venue: { history } as unknown as Venue,
+      nowMs: START_MS + 60_000,
+      recordedFromMs: START_MS,
+      finalBeforeMs: 0,
+      signal: new AbortController().signal,
+    })
+    second.observe(book('kalshi', 'KXBTC15M-X', START_MS + 61_000, '0.59', '0.61'))
+    second.sampler.tick(START_MS + 62_000)
+    second.show(START_MS + 400_000)
+    const [candle] = await rows<CandleRow>(candleFeed('predmkt_b', 'BTC', '5m'))
+    const figures = [candle?.open, candle?.low, candle?.high, candle?.close, candle?.volume, candle?.closed]
+    const expected = last.length === 0 ? [0.5, 0.5, 0.6, 0.6, 10, true] : [0.7, 0.7, 0.7, 0.7, 20, true]
+    assert.deepEqual(figures, expected)
+  }
+})
+
 test('a trade that was stored just before the end is counted by the start, where its closed candle had none', async (t) => {
   for (const name of ['polymarket', 'kalshi'] as const) {
     const { recorderOf, rows, store } = await setUp(t)

@@ -7,6 +7,8 @@
  *   those without a trade that are open or not
  *   final                             ──▶ their midpoints exist nowhere else: used until a trade is found, perhaps one that
  *                                         was stored just before the end, and the candle with it was not
+ *   open ones with volume (yes/no)    ──▶ the volume may be a block trade's, which has no price: their prices are used like
+ *                                         midpoints, until a trade with a price is counted
  *   stored trades after them          ──▶ counted
  *   the venue's trades                ──▶ stored and counted where they are new
  *   the venue's own candles (yes/no)     ──▶ for the time before, where nothing was recorded: after an outage from the
@@ -64,7 +66,8 @@ export async function restoreMarket(options: {
     const candle = marketCandleOfRow(row)
     const instrument = row.token_id ?? marketId
     if (!row.closed) {
-      if (candle.basis === 'mid') recorder.fix(instrument, candle, false)
+      if (candle.basis === 'mid' || !plan.hasTokens)
+        recorder.fix(instrument, { ...candle, basis: 'mid' }, false)
       continue
     }
     const endMs = candle.openTimeMs + INTERVAL_MS[BASE_INTERVAL]
