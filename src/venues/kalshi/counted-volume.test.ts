@@ -13,7 +13,7 @@ const trade = (id: string, size: string, venueTimeMs = NOW_MS): TradeObservation
 
 test('an empty answer does not make up a volume that has grown', () => {
   const counts = countVolumes()
-  counts.listed(TICKER, 8_872.45)
+  counts.listed(TICKER, 8_872.45, 0)
   counts.received(TICKER, [], 0)
   assert.equal(counts.isLacking(TICKER, 8_872.45, NOW_MS), false, 'what was traded before the first list')
   assert.equal(counts.isLacking(TICKER, 8_882.63, NOW_MS), true)
@@ -23,7 +23,7 @@ test('an empty answer does not make up a volume that has grown', () => {
 
 test('a trade that a later answer repeats is counted once', () => {
   const counts = countVolumes()
-  counts.listed(TICKER, 100)
+  counts.listed(TICKER, 100, 0)
   counts.received(TICKER, [trade('a', '10.00', 5_000)], 0)
   counts.received(TICKER, [trade('a', '10.00', 5_000)], 4_000)
   assert.equal(counts.isLacking(TICKER, 115, NOW_MS), true)
@@ -31,10 +31,20 @@ test('a trade that a later answer repeats is counted once', () => {
   assert.equal(counts.isLacking(TICKER, 115, NOW_MS), false)
 })
 
+test('trades that the first volume has make up for none that are missing', () => {
+  const counts = countVolumes()
+  counts.listed(TICKER, 100, 60_000)
+  counts.received(TICKER, [trade('a', '10.00', 59_999), trade('b', '2.00', 60_000)], 0)
+  assert.equal(counts.isLacking(TICKER, 102, NOW_MS), false)
+  assert.equal(counts.isLacking(TICKER, 107, NOW_MS), true)
+  counts.received(TICKER, [trade('c', '5.00', 70_000)], 0)
+  assert.equal(counts.isLacking(TICKER, 107, NOW_MS), false)
+})
+
 test('an old volume lacks nothing, and one that its trades never make up is doubted for half an hour only', () => {
   const counts = countVolumes()
   assert.equal(counts.isLacking(TICKER, 100, NOW_MS), false, 'no list had its volume')
-  counts.listed(TICKER, 100)
+  counts.listed(TICKER, 100, 0)
   assert.equal(counts.isLacking(TICKER, 90, NOW_MS), false)
   assert.equal(counts.isLacking(TICKER, 120, NOW_MS), true)
   assert.equal(counts.isLacking(TICKER, 120, NOW_MS + DOUBTED_FOR_MS - 1), true)

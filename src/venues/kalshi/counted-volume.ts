@@ -3,7 +3,7 @@
  * cut off or old, need not have a row that shows it; the venue's own figure does.
  *
  *   first list ──▶ counting begins at its volume
- *   trades     ──▶ each is counted once
+ *   trades     ──▶ each is counted once, unless it is surely part of that volume
  *   list       ──▶ its volume has grown by more than was counted: trades are missing
  */
 import type { TradeObservation } from '../observation.ts'
@@ -16,6 +16,8 @@ export const DOUBTED_FOR_MS = 30 * 60_000
 interface Count {
   /** The volume before everything that was counted. */
   beginning: number
+  /** Older trades are part of that volume. */
+  readonly sinceMs: number
   counted: number
   /** Times of the trades that a later answer may repeat. */
   readonly recent: Map<string, number>
@@ -29,9 +31,10 @@ export const areTooFew = (trades: readonly TradeObservation[], volume: number): 
 export function countVolumes() {
   const counts = new Map<string, Count>()
   return {
-    /** The volume in a list; the first one of a contract is where its count begins. */
-    listed(ticker: string, volume: number) {
-      if (!counts.has(ticker)) counts.set(ticker, { beginning: volume, counted: 0, recent: new Map() })
+    /** The volume in a list, with all trades before an instant; the first one of a contract is where its count begins. */
+    listed(ticker: string, volume: number, sinceMs: number) {
+      if (!counts.has(ticker))
+        counts.set(ticker, { beginning: volume, sinceMs, counted: 0, recent: new Map() })
     },
     /** All trades of a contract from an instant on; no later answer begins before it. */
     received(ticker: string, trades: readonly TradeObservation[], fromMs: number) {
@@ -39,6 +42,7 @@ export function countVolumes() {
       if (count === undefined) return
       for (const [id, timeMs] of count.recent) if (timeMs < fromMs) count.recent.delete(id)
       for (const { id, size, venueTimeMs } of trades) {
+        if (venueTimeMs < count.sinceMs) continue
         if (!count.recent.has(id)) count.counted += Number(size)
         count.recent.set(id, venueTimeMs)
       }

@@ -59,7 +59,8 @@ export function createContractRounds(options: {
       for (const contract of catalogue.of(symbol)) {
         const volume = volumeOf(contract)
         // One that the answer left out has the volume of an earlier time, and what was traded since is not swept.
-        if (volume !== null && contract.receivedMs >= askedMs) counts.listed(contract.market.marketId, volume)
+        if (volume !== null && contract.receivedMs >= askedMs)
+          counts.listed(contract.market.marketId, volume, askedMs - SETTLED_AFTER_MS)
       }
     },
     /** The round that is due. */
