@@ -59,7 +59,9 @@ test(`${BODIES} random and mutated bodies (seed ${SEED})`, async (t) => {
     ...{ url: chain.service.url, key, bodies: BODIES, connections: CONNECTIONS, seed: SEED, material },
   })
   t.diagnostic(`answers: ${[...codes].map(([code, count]) => `${count} × ${code}`).join(', ')}`)
-  for (const code of [...FUZZ_CODES, 'result'])
+  // Of the two nodes only one refuses anything, and which of them gets a call is a matter of time.
+  const expected = BODIES > 1_000 ? FUZZ_CODES : FUZZ_CODES.filter((code) => code !== -32_000)
+  for (const code of [...expected, 'result'])
     assert.ok((codes.get(code) ?? 0) > 0, `nothing was answered with ${code}`)
   assert.deepEqual(strict.violations, [])
   assert.equal(chain.nodes[0]?.log.counts()['(malformed)'], undefined)
