@@ -54,3 +54,11 @@ test('a second that was left out is a gap until the venue has answered, one afte
   receive(400_000)
   assert.deepEqual(unproven, [[1_000, 3_000]], 'the channel was down meanwhile')
 })
+
+test('seconds whose closing frames did not come are a gap, however many they are', () => {
+  const { receive, unproven } = start()
+  receive(0)
+  for (let ms = 1_000; ms < 100_000; ms += 1_000) receive(ms, false)
+  receive(100_000)
+  assert.deepEqual(unproven, [[1_000, 100_000]])
+})
