@@ -102,8 +102,10 @@ export class OracleSymbolRecorder implements LiveRecorder {
       return
     }
     this.show(this.parts.clock.now())
-    // Coverage ends where the nodes' knowledge did, which may be a little earlier, or has not begun.
-    const knownMs = this.knownToMs > 0 ? Math.min(fromMs, this.knownToMs) : fromMs
+    // Coverage ends where the nodes' knowledge did, which may be a little earlier, or has not begun, or at a candle that
+    // has no answer yet.
+    const claimedMs = Math.min(fromMs, ...this.closers.map((closer) => closer.claimedToMs))
+    const knownMs = this.knownToMs > 0 ? Math.min(claimedMs, this.knownToMs) : claimedMs
     this.gaps.addOpen(this.hasPast ? knownMs : Math.min(knownMs, this.startedMs), toMs)
   }
 
