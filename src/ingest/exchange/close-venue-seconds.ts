@@ -22,9 +22,6 @@ export function closeVenueSeconds(parts: SymbolParts): SecondCloser {
   let requestedToMs: number | undefined
   /** The end of the newest second that came closed. */
   let streamedToMs = 0
-  /** The newest second of which anything came, and since when some came of every minute. */
-  let newestMs = Number.NEGATIVE_INFINITY
-  let unbrokenMs = 0
   tracker.limit(feed, streamedToMs)
 
   async function requestSeconds(toMs: number): Promise<void> {
@@ -45,16 +42,14 @@ export function closeVenueSeconds(parts: SymbolParts): SecondCloser {
 
   function follow(openMs: number): void {
     if (openMs < streamedToMs) return
-    // Before that the channel was down, which is a gap already.
-    const fromMs = Math.max(streamedToMs, requestedToMs ?? 0, unbrokenMs)
-    if (openMs > fromMs) tracker.unproven(feed, fromMs, openMs)
+    // Where the channel was down, that is a gap already, and coverage goes on after it.
+    const fromMs = Math.max(streamedToMs, requestedToMs ?? 0, tracker.coveredTo(feed))
+    if (streamedToMs > 0 && openMs > fromMs) tracker.unproven(feed, fromMs, openMs)
     streamedToMs = openMs + SECOND_MS
   }
 
   return {
     receive(kline) {
-      if (kline.openTimeMs - newestMs >= MINUTE_MS) unbrokenMs = kline.openTimeMs
-      newestMs = Math.max(newestMs, kline.openTimeMs)
       if (kline.closed) follow(kline.openTimeMs)
       if (requestedToMs !== undefined && kline.openTimeMs < requestedToMs) return
       putSeconds(parts, [candleOfKline(kline)], kline.closed)

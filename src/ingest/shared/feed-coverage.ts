@@ -54,6 +54,10 @@ export class FeedCoverage implements TrackedFeed {
     return this.covering
   }
 
+  get coveredTo(): number {
+    return this.coveredToMs
+  }
+
   begin(atMs: number): void {
     this.covering = true
     this.beganMs = atMs

@@ -93,6 +93,8 @@ export function createCoverageTracker(options: {
       writer.change(() => [gapUnlessKnown(feed, fromMs, toMs, 'not_observed')])
       byName.get(feedName(feed))?.leaveOut({ fromMs, toMs })
     },
+    /** Up to where a feed counts as observed; where its channels were down, from where on it will. */
+    coveredTo: (feed: Feed) => byName.get(feedName(feed))?.coveredTo ?? 0,
     /** Nothing of a feed after this instant is known to be complete: coverage ends here. */
     limit: (feed: Feed, toMs: number) => byName.get(feedName(feed))?.limit(toMs),
     /** Nothing of a feed before this instant is known to be complete, though its channels were up: coverage begins here. */
