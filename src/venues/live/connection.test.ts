@@ -44,7 +44,7 @@ function fakeSocket(onOpened: () => void) {
   }
 }
 
-test('a successor that is lost together with its predecessor is dialled again after a pause', async () => {
+function connect(whenReading: (signal: AbortSignal) => Promise<void> = async () => {}) {
   const clock = manualClock(0)
   const stop = new AbortController()
   const sockets: ReturnType<typeof fakeSocket>[] = []
@@ -62,8 +62,13 @@ test('a successor that is lost together with its predecessor is dialled again af
       refused() {},
       renewed: (reason) => events.push(reason),
     },
-    whenReading: async () => {},
+    whenReading: () => whenReading(stop.signal),
   })
+  return { clock, stop, sockets, events, connection }
+}
+
+test('a successor that is lost together with its predecessor is dialled again after a pause', async () => {
+  const { clock, stop, sockets, events, connection } = connect()
   await turn()
   sockets[0]?.open()
   connection.renew('silent')
@@ -84,27 +89,11 @@ test('a successor that is lost together with its predecessor is dialled again af
 })
 
 test('a consumer that is behind gets no successor, and none takes over before what the old socket sent is read', async () => {
-  const clock = manualClock(0)
-  const stop = new AbortController()
-  const sockets: ReturnType<typeof fakeSocket>[] = []
-  const events: string[] = []
   let reading = Promise.withResolvers<void>()
   reading.resolve()
-  const connection = startConnection({
-    ...{ route: {} as SocketRoute, clock, random: () => 1, limits: LIMITS, signal: stop.signal },
-    open(onOpened) {
-      const made = fakeSocket(onOpened)
-      sockets.push(made)
-      return made.socket
-    },
-    events: {
-      connected: () => events.push('connected'),
-      disconnected: (reason) => events.push(reason),
-      refused() {},
-      renewed: (reason) => events.push(reason),
-    },
-    whenReading: () => Promise.race([reading.promise, once(stop.signal)]),
-  })
+  const { clock, stop, sockets, events, connection } = connect((signal) =>
+    Promise.race([reading.promise, once(signal)]),
+  )
   await turn()
   sockets[0]?.open()
   reading = Promise.withResolvers()

@@ -23,7 +23,8 @@ const lossesIn = (observations: readonly DataObservation[]) =>
 const observationsOf = (outcome: FrameOutcome | undefined) =>
   outcome?.kind === 'data' ? outcome.items.map(({ observation }) => observation) : []
 
-function setUp() {
+/** A followed token with a book of two bids, of which a frame at 2000 that takes 0.3 away was not received. */
+function follow() {
   const feed = new TokenFeed('BTC', { send() {}, repair() {}, announced() {}, resolved() {} })
   const leg = {
     marketId: '0x1',
@@ -44,8 +45,12 @@ function setUp() {
     ]),
     1_000,
   )
-  // Of a frame at 2000 that takes the order at 0.3 away nothing is received.
   read(change(3_000, 'c', '2'), 3_000)
+  return { feed, read }
+}
+
+function setUp() {
+  const { feed, read } = follow()
   assert.deepEqual(lossesIn(read('{"event_type":', 3_100)), [['damaged', 3_000]])
   return { feed, read }
 }
@@ -88,19 +93,7 @@ test('nor does one whose last frame could not be applied', () => {
 
 test('a requested book that is some frames old is compared with the state that it is of', () => {
   for (const isRight of [false, true]) {
-    const feed = new TokenFeed('BTC', { send() {}, repair() {}, announced() {}, resolved() {} })
-    const times = { startMs: 0, endMs: 9e12 }
-    feed.follow([{ marketId: '0x1', tokenId: '7', outcome: 'Up', symbol: 'BTC', ...times }], 0)
-    const reader = feed.openReader()
-    const read = (message: unknown, receivedMs: number) => reader.read(JSON.stringify(message), receivedMs)
-    read(
-      wire(1_000, 'a', [
-        ['0.4', '1'],
-        ['0.3', '1'],
-      ]),
-      1_000,
-    )
-    read(change(3_000, 'c', '2'), 3_000)
+    const { feed, read } = follow()
     read(change(3_010, 'd', '3'), 3_010)
     read(change(3_020, 'e', '4'), 3_020)
     const { book } = feed.tokens.get('7') ?? assert.fail()
