@@ -11,6 +11,8 @@ export interface Payer {
 export interface Charge {
   /** Unique: the request's or the delivery's id. */
   id: string
+  /** It may come again under the same id, and is then charged once: it is not written together with others. */
+  mayRepeat?: boolean
   endpoint: string
   credits: number
   rows: number

@@ -111,6 +111,7 @@ test('the same charge written twice counts once', async () => {
       accountId: 'a',
       environment: 'test' as const,
       keyId: 'k',
+      charges: [{ id: 'same', credits: 7 }],
       budgets: [{ id: 'a/test', periodStartMs, initialLimit: 1_000 }],
     }
     const batch = { holder: 'h', nowMs: Date.now(), entries: [entry], counts: [], keysSeen: [], leases: [] }

@@ -4,6 +4,7 @@ import type { Logger } from '../kit/log.ts'
 import type { AccountsStore, LedgerEntry, UsageCount } from '../store/accounts.ts'
 import { Budget } from './budget.ts'
 import type { Charge, Payer } from './charge.ts'
+import { ChargeJournal, chargesIn } from './charge-journal.ts'
 import { inTime } from './store-patience.ts'
 import { WaitingCharges } from './waiting-charges.ts'
 
@@ -22,7 +23,7 @@ const RETRY_WANTED_MS = 40
 const RETRY_FAILED_MS = 250
 /** How long a stop retries failed writes. */
 const MAX_CLOSE_MS = 2_000
-const MAX_UNSETTLED_ENTRIES = 200_000
+const MAX_UNSETTLED_CHARGES = 200_000
 /** `last used` of a key is written at most this often. */
 const KEY_SEEN_STEP_MS = 10_000
 
@@ -36,7 +37,7 @@ export class Ledger {
   readonly #reads = new Map<Budget, { readonly periodStartMs: number; readonly done: Promise<void> }>()
   readonly #dirty = new Set<Budget>()
   readonly #surrender = new Set<Budget>()
-  #entries: LedgerEntry[] = []
+  readonly #journal = new ChargeJournal()
   /** On their way to the store. */
   #settling: readonly LedgerEntry[] = []
   #counts = new Map<string, UsageCount>()
@@ -127,7 +128,7 @@ export class Ledger {
 
   /** Why no charge is taken now; what cannot be undone is not begun then. */
   get overload(): StoreUnavailableError | undefined {
-    if (this.#entries.length < MAX_UNSETTLED_ENTRIES) return undefined
+    if (this.#journal.size < MAX_UNSETTLED_CHARGES) return undefined
     return new StoreUnavailableError('Too many charges are not yet written.')
   }
 
@@ -202,12 +203,13 @@ export class Ledger {
    * nothing is leased, a store that does not take writes lets no charge happen at all.
    */
   backlog(): { charges: number; delayMs: number } {
-    const [oldest = this.#entries[0]] = this.#settling
-    const oldestMs = oldest === undefined ? 0 : this.#clock.now() - oldest.atMs
+    const [settling] = this.#settling
+    const madeMs = settling?.atMs ?? this.#journal.oldestMs
+    const oldestMs = madeMs === undefined ? 0 : this.#clock.now() - madeMs
     const sinceMs = this.#unansweredSinceMs
     const unansweredMs = sinceMs === undefined ? 0 : elapsedMs(this.#clock) - sinceMs
     return {
-      charges: this.#settling.length + this.#entries.length,
+      charges: chargesIn(this.#settling) + this.#journal.size,
       delayMs: Math.max(0, oldestMs, unansweredMs),
     }
   }
@@ -234,11 +236,11 @@ export class Ledger {
     this.#kick()
     await this.#running
     this.#waiting.close()
-    if (this.#hasUnwritten()) throw new Error(`${this.#entries.length} charges could not be written`)
+    if (this.#hasUnwritten()) throw new Error(`${this.#journal.size} charges could not be written`)
   }
 
   #hasUnwritten(): boolean {
-    return this.#entries.length > 0 || this.#counts.size > 0
+    return this.#journal.size > 0 || this.#counts.size > 0
   }
 
   #spend(payer: Payer, charge: Charge, nowMs: number): boolean {
@@ -251,13 +253,12 @@ export class Ledger {
   }
 
   #enter(payer: Payer, charge: Charge, nowMs: number): void {
-    const { accountId, environment, keyId } = payer
     const budgets = payer.budgets.map((budget) => {
       this.#dirty.add(budget)
       return budget.spend(charge.credits, nowMs)
     })
-    this.#entries.push({ ...charge, atMs: nowMs, accountId, environment, keyId, budgets })
-    this.#see(keyId)
+    this.#journal.add(payer, charge, nowMs, budgets)
+    this.#see(payer.keyId)
     this.#schedule(SETTLE_DELAY_MS)
   }
 
@@ -310,11 +311,10 @@ export class Ledger {
   async #roundTrip(): Promise<void> {
     const nowMs = this.#clock.now()
     this.#unansweredSinceMs ??= elapsedMs(this.#clock)
-    const entries = this.#entries
+    const entries = this.#journal.take()
     this.#settling = entries
     const counts = this.#counts
     const keysSeen = [...this.#keysSeen].map(([keyId, atMs]) => ({ keyId, atMs }))
-    this.#entries = []
     this.#counts = new Map()
     this.#keysSeen = new Map()
     const needs = this.#waiting.needs()
@@ -348,7 +348,7 @@ export class Ledger {
       this.#hasFailed = true
       this.#settling = []
       // Entry ids are unique, so writing them again after an unclear failure charges nobody twice.
-      this.#entries = entries.concat(this.#entries)
+      this.#journal.putBack(entries)
       for (const [name, count] of counts) this.#counts.set(name, mergeCounts(count, this.#counts.get(name)))
       for (const budget of asked) {
         budget.failed()
@@ -362,7 +362,7 @@ export class Ledger {
   #afterRoundTrip(): void {
     if (this.#closed) return
     if (this.#waiting.size > 0) this.#schedule(RETRY_WANTED_MS)
-    else if (this.#entries.length > 0) this.#schedule(SETTLE_DELAY_MS)
+    else if (this.#journal.size > 0) this.#schedule(SETTLE_DELAY_MS)
     for (const budget of this.#budgets.values()) {
       if (!budget.leased) continue
       this.#dirty.add(budget)

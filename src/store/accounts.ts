@@ -41,16 +41,20 @@ export interface KeyRecord {
 export type NewAccount = Pick<AccountRecord, 'id' | 'email' | 'plan' | 'billingDay' | 'createdAtMs'>
 export type NewKey = Omit<KeyRecord, 'lastUsedAtMs' | 'revokedAtMs' | 'replacedBy'> & { hash: string }
 
-/** One charge. Its id is unique (a request or a delivery): writing it again changes nothing. */
+/** Charges of one key for one endpoint that are written together. Its id is unique: writing it again changes nothing. */
 export interface LedgerEntry {
   id: string
+  /** When the first of them was made: all are of one day, and of the same periods of their budgets. */
   atMs: number
   accountId: string
   environment: Environment
   keyId: string
   endpoint: string
+  /** In all. */
   credits: number
   rows: number
+  /** At least one: what each request or delivery cost. */
+  charges: readonly { readonly id: string; readonly credits: number }[]
   /** Every budget that pays for it: the account's, and the key's own where it is capped. */
   budgets: readonly BudgetSpec[]
 }

@@ -178,7 +178,10 @@ export function createCredits(deps: {
         async charge(deliveryIds) {
           try {
             for (const id of deliveryIds) {
-              const charge = { id, endpoint: CHARGE_NAME, credits: CREDITS_PER_EVENT, rows: 1 }
+              const charge = {
+                ...{ id, endpoint: CHARGE_NAME, credits: CREDITS_PER_EVENT, rows: 1 },
+                mayRepeat: true,
+              }
               const paid = ledger.charge(payer, charge)
               if (paid === true) continue
               const isPaid = await Promise.resolve(paid).catch((error) => {

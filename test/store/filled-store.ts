@@ -61,6 +61,7 @@ async function fillAccounts(stores: Stores, random: SeededRandom, clock: ManualC
         endpoint: 'candles',
         credits: n,
         rows: n,
+        charges: [{ id: `req_${i}_${n}`, credits: n }],
         budgets: [{ id: `${id}/test`, periodStartMs: 0, initialLimit: 10_000 }],
       },
     }))

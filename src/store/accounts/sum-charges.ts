@@ -1,4 +1,4 @@
-/** Sums of a batch of charges: its rows of usage and its budgets are few, its charges many. */
+/** Sums of a batch of entries: its rows of usage and its budgets are fewer. */
 import { DAY_MS } from '../../core/time.ts'
 import type { BudgetSpec, LedgerEntry } from '../accounts.ts'
 
@@ -25,12 +25,13 @@ export function chargeSums(): ChargeSums {
     usage,
     budgets,
     add(entry) {
-      const { atMs, accountId, environment, keyId, endpoint, credits, rows } = entry
+      const { atMs, accountId, environment, keyId, endpoint, credits, rows, charges } = entry
+      const requests = charges.length
       const name = `${Math.floor(atMs / DAY_MS)} ${keyId} ${accountId} ${environment} ${endpoint}`
       const known = usage.get(name)
-      if (known === undefined) usage.set(name, { entry, requests: 1, credits, rows })
+      if (known === undefined) usage.set(name, { entry, requests, credits, rows })
       else {
-        known.requests++
+        known.requests += requests
         known.credits += credits
         known.rows += rows
       }
@@ -46,4 +47,9 @@ export function chargeSums(): ChargeSums {
 
 export function usageDay(atMs: number): string {
   return new Date(atMs).toISOString().slice(0, 10)
+}
+
+/** As it is stored: a charge is a line, its id and its credits. */
+export function chargesText({ charges }: LedgerEntry): string {
+  return charges.map(({ id, credits }) => `${id} ${credits}`).join('\n')
 }

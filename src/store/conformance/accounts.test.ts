@@ -146,6 +146,7 @@ for (const engine of ENGINES) {
         endpoint: 'GET /x',
         credits: 30,
         rows: 2,
+        charges: [{ id: 'r1', credits: 30 }],
         budgets: [{ ...ref, initialLimit: 100 }],
       }
       const lease = { ...ref, initialLimit: 100, keep: 0, need: 10, release: false }
@@ -296,7 +297,12 @@ for (const engine of ENGINES) {
       await store.createKey(KEY)
       const who = { accountId: 'acc_1', environment: 'test' as const, keyId: 'key_1', endpoint: 'GET /x' }
       const budgets = [{ id: 'acc_1/test', periodStartMs: 0, initialLimit: 100 }]
-      const entries = ['r1', 'r2'].map((id) => ({ id, atMs: 10, ...who, credits: 3, rows: 1, budgets }))
+      const entry = (id: string, credits: readonly number[]) => ({
+        ...{ id, atMs: 10, ...who, rows: credits.length, budgets },
+        credits: credits.reduce((sum, each) => sum + each, 0),
+        charges: credits.map((each, place) => ({ id: `${id}.${place}`, credits: each })),
+      })
+      const entries = [entry('r1', [3]), entry('r2', [2, 1])]
       const counts = [{ atMs: 10, ...who, requests: 1, failed: 2, rateLimited: 3 }]
       const batch = { holder: 'h', entries, keysSeen: [{ keyId: 'key_1', atMs: 10 }], leases: [] }
       await store.settle({ ...batch, counts })
@@ -308,9 +314,9 @@ for (const engine of ENGINES) {
           environment: 'test',
           endpoint: 'GET /x',
           keyId: 'key_1',
-          requests: 3,
+          requests: 4,
           credits: 6,
-          rows: 2,
+          rows: 3,
           failed: 2,
           rateLimited: 3,
         },
@@ -343,6 +349,7 @@ for (const engine of ENGINES) {
         endpoint: `GET /${index % 3}`,
         credits: 1,
         rows: 0,
+        charges: [{ id: `r${index}`, credits: 1 }],
         budgets: random.shuffle(budgets),
       }))
       const spend = async (holder: string, from: AccountsStore) => {

@@ -190,4 +190,12 @@ export const ACCOUNTS_MIGRATIONS: readonly Migration[] = [
       CREATE SEQUENCE idempotency_claims;
     `,
   },
+  {
+    version: 4,
+    name: 'charges written together',
+    sql: `
+      -- The charges of the entry, a line each: id and credits. Empty in entries of before: each was one charge.
+      ALTER TABLE ledger ADD COLUMN charges text NOT NULL DEFAULT '';
+    `,
+  },
 ]

@@ -1,22 +1,22 @@
 /**
  * Charges, usage and credit leases of one process, in one transaction:
  *
- *   new charges (by id) ──▶ usage by day, keys seen ──▶ budgets: created, spent from and locked
+ *   new entries (by id) ──▶ usage by day, keys seen ──▶ budgets: created, spent from and locked
  *        ──▶ what others hold and wait for, read under the lock ──▶ leases of this process
  *
  * Everything that two processes may both change is changed in the order of its key, so that they never wait for each
  * other in a circle.
  */
 import { CREDIT_LEASE_MS, CREDIT_WAIT_MS, leaseCredits } from '../accounts/credit-lease.ts'
-import { type ChargeSums, chargeSums, usageDay } from '../accounts/sum-charges.ts'
+import { type ChargeSums, chargeSums, chargesText, usageDay } from '../accounts/sum-charges.ts'
 import type { BudgetSpec, CreditLeaseGrant, LedgerEntry, SettleBatch } from '../accounts.ts'
 import { type Database, type Queries, statement } from './database.ts'
 
 const INSERT_CHARGES = statement(
   'charge_insert',
-  `INSERT INTO ledger (id, at, account_id, environment, key_id, endpoint, credits, row_count)
+  `INSERT INTO ledger (id, at, account_id, environment, key_id, endpoint, credits, row_count, charges)
    SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[],
-     $8::bigint[]) AS n (id) ORDER BY n.id COLLATE "C"
+     $8::bigint[], $9::text[]) AS n (id) ORDER BY n.id COLLATE "C"
    ON CONFLICT (id) DO NOTHING RETURNING id`,
 )
 const ADD_USAGE = statement(
@@ -152,10 +152,11 @@ async function insertCharges(tx: Queries, entries: readonly LedgerEntry[]): Prom
     entries.map(({ endpoint }) => endpoint),
     entries.map(({ credits }) => credits),
     entries.map(({ rows }) => rows),
+    entries.map(chargesText),
   ])
   const isNew = new Set(written.map(({ id }) => id))
   for (const entry of entries) {
-    // Deleted, so that a charge that is in the batch twice counts once.
+    // Deleted, so that an entry that is in the batch twice counts once.
     if (isNew.delete(entry.id)) sums.add(entry)
   }
   return sums

@@ -244,4 +244,12 @@ export const ACCOUNTS_MIGRATIONS: readonly Migration[] = [
       INSERT INTO idempotency_claims VALUES (0);
     `,
   },
+  {
+    version: 6,
+    name: 'charges written together',
+    sql: `
+      -- The charges of the entry, a line each: id and credits. Empty in entries of before: each was one charge.
+      ALTER TABLE ledger ADD COLUMN charges TEXT NOT NULL DEFAULT '';
+    `,
+  },
 ]

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { CREDIT_LEASE_MS, CREDIT_WAIT_MS, leaseCredits } from '../accounts/credit-lease.ts'
-import { chargeSums, usageDay } from '../accounts/sum-charges.ts'
+import { chargeSums, chargesText, usageDay } from '../accounts/sum-charges.ts'
 import type { CreditLeaseGrant, CreditLeaseRequest, SettleBatch, UsageCount } from '../accounts.ts'
 
 /**
@@ -8,7 +8,7 @@ import type { CreditLeaseGrant, CreditLeaseRequest, SettleBatch, UsageCount } fr
  * budget. Credits used therefore always equal the sum of the usage rows.
  */
 export function settler(db: DatabaseSync) {
-  const insertEntry = db.prepare('INSERT OR IGNORE INTO ledger VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
+  const insertEntry = db.prepare('INSERT OR IGNORE INTO ledger VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
   const addUsage = db.prepare(
     `INSERT INTO usage (account_id, day, environment, endpoint, key_id, requests, credits, row_count, failed,
       rate_limited) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -34,7 +34,8 @@ export function settler(db: DatabaseSync) {
     const sums = chargeSums()
     for (const entry of batch.entries) {
       const { id, atMs, accountId, environment, keyId, endpoint, credits, rows } = entry
-      const written = insertEntry.run(id, atMs, accountId, environment, keyId, endpoint, credits, rows)
+      const values = [id, atMs, accountId, environment, keyId, endpoint, credits, rows, chargesText(entry)]
+      const written = insertEntry.run(...values)
       if (Number(written.changes) > 0) sums.add(entry)
     }
     for (const { entry, requests, credits, rows } of sums.usage.values()) {

@@ -9,6 +9,12 @@ interface LedgerRow {
   readonly account_id: string
   readonly key_id: string
   readonly credits: number
+  readonly charges: string
+}
+
+interface ChargeRow {
+  readonly id: string
+  readonly credits: number
 }
 
 export interface GivenDelivery {
@@ -58,10 +64,18 @@ function judgeLedger(
   { receipts, deliveries, mayBeLost }: CreditFacts,
 ): string[] {
   const wrong: string[] = []
-  const paid = new Map(ledger.map((row) => [row.id, row.credits]))
+  const charges = ledger.flatMap(chargesOf)
+  const paid = new Set(charges.map(({ id }) => id))
+  for (const [id, all] of Map.groupBy(charges, (charge) => charge.id))
+    if (all.length > 1) wrong.push(`9 ${id} was charged ${all.length} times`)
+  for (const row of ledger) {
+    const sum = chargesOf(row).reduce((credits, charge) => credits + charge.credits, 0)
+    if (sum !== row.credits)
+      wrong.push(`9 the entry ${row.id} has ${row.credits} credits, its charges ${sum}`)
+  }
   const receiptOf = new Map(receipts.map((receipt) => [receipt.id, receipt]))
   const deliveryOf = new Map(deliveries.map((delivery) => [delivery.id, delivery]))
-  for (const { id, credits } of ledger) {
+  for (const { id, credits } of charges) {
     const receipt = receiptOf.get(id)
     const delivery = deliveryOf.get(id)
     if (receipt !== undefined) {
@@ -84,6 +98,14 @@ function judgeLedger(
   for (const { id, atMs, isDelivered } of deliveries)
     if (isDelivered && !paid.has(id) && !mayBeLost(atMs)) wrong.push(`9 the delivery ${id} was not charged`)
   return wrong
+}
+
+/** A line of an entry is a charge: its id and its credits. */
+function chargesOf({ charges }: LedgerRow): ChargeRow[] {
+  return charges.split('\n').map((line) => {
+    const [id = '', credits] = line.split(' ')
+    return { id, credits: Number(credits) }
+  })
 }
 
 function judgeSums(database: DatabaseSync, ledger: readonly LedgerRow[]): string[] {
