@@ -4,6 +4,7 @@ import { poolOver } from '../../test/fakes/pool.ts'
 import { startFakeNode } from '../../test/fakes/wrpc-node.ts'
 import { promisedMs } from '../../test/promised-ms.ts'
 import { until } from '../../test/until.ts'
+import type { CallOptions } from './call-outcome.ts'
 import { RPC_METHODS } from './methods.ts'
 
 const HASH = 'ab'.repeat(32)
@@ -116,6 +117,25 @@ test('concurrent calls for cacheable data share one request to the node', async 
   assert.equal(node.received('getFeeEstimate'), 1)
   const early = await pool.callRaw('getCoinSupply', {}, { signal: AbortSignal.abort() })
   assert.ok(!early.ok && early.failure.kind === 'cancelled')
+})
+
+test('a call that names a node is answered by it, also where another one was just asked', async (t) => {
+  const nodes = [await startFakeNode(), await startFakeNode()]
+  const { pool } = poolOver(t, nodes)
+  await until('both healthy', () => pool.nodes().every(({ state }) => state === 'healthy'))
+  for (const [index, node] of nodes.entries())
+    node.respond.set('getBlockDagInfo', () => `{"sink":"${index}"}`)
+  const sinkFor = async (options: CallOptions) => {
+    const outcome = await pool.callRaw('getBlockDagInfo', {}, options)
+    assert.ok(outcome.ok)
+    return outcome.bytes.toString()
+  }
+  for (let i = 0; i < 3; i++) {
+    assert.equal(await sinkFor({ prefer: 'n1' }), '{"sink":"1"}')
+    assert.equal(await sinkFor({ prefer: 'n0' }), '{"sink":"0"}')
+    assert.equal(await sinkFor({ asConfigured: true }), '{"sink":"0"}')
+    await sinkFor({})
+  }
 })
 
 test('a backup is used only while no primary is healthy', async (t) => {

@@ -155,7 +155,9 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
   const cache = createAnswerCache(clock)
 
   function sendRaw(call: ValidCall, callOptions: CallOptions = {}): Promise<CallOutcome> {
-    if (call.method.cacheMs === 0) return requester.send(call, callOptions)
+    // A shared answer is that of any node: who asks for one of them gets its own.
+    const asksForNode = callOptions.prefer !== undefined || callOptions.asConfigured === true
+    if (call.method.cacheMs === 0 || asksForNode) return requester.send(call, callOptions)
     const cached = cache.cached(call)
     // What was answered by a node that has been found wanting since is not fresh.
     if (cached?.ok && watch.health(cached.node).state === 'healthy') return Promise.resolve(cached)
