@@ -45,6 +45,15 @@ export function isFinal(outcome: AttemptResult, method: RpcMethod, refusals: num
   return !elsewhere || (refusals > 1 && SECOND_OPINION.has(reason))
 }
 
+/**
+ * Whether the answer waits for the attempts that still run. The first node in the order of submissions is the one that has
+ * what was just submitted: another that answers sooner, without it, is no proof against it.
+ */
+export function waitsForOthers(outcome: AttemptResult, asConfigured: boolean, running: number): boolean {
+  const isMissing = outcome.kind === 'refused' && outcome.refusal.reason === 'transaction_not_found'
+  return asConfigured && isMissing && running > 0
+}
+
 /** How long an attempt may run before another node is queried beside it; `order`: the nodes, best first. */
 export function hedgeAfterMs(method: RpcMethod, order: readonly NodeLink[], leftMs: number): number {
   const [best, second] = order

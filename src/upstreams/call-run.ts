@@ -19,6 +19,7 @@ import {
   MAX_ATTEMPTS,
   NO_NODE_GRACE_MS,
   SECOND_ROUND_DELAY_MS,
+  waitsForOthers,
   writeLimitMs,
 } from './attempt-policy.ts'
 import {
@@ -239,7 +240,8 @@ export class CallRun {
     if (this.#call.method.write && !(answer.kind === 'fault' && answer.sent)) this.#unanswered--
     const outcome = this.#judge(one, answer)
     if (this.#over) return
-    if (isFinal(outcome, this.#call.method, this.#refusals)) this.#finish(outcome)
+    const waits = waitsForOthers(outcome, this.#options.asConfigured === true, this.#running.length)
+    if (!waits && isFinal(outcome, this.#call.method, this.#refusals)) this.#finish(outcome)
     else {
       this.#losers.push(outcome)
       this.#start(this.#running.length > 0)

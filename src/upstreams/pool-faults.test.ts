@@ -275,6 +275,30 @@ test('an unknown error text is tried on another node and then reported unchanged
   assert.equal(kind(await pool.callRaw('getSink', {}, { deadlineMs: 2_000 })), 'ok')
 })
 
+test('a transaction that a faster node does not have yet is found by the slower one that took it', async (t) => {
+  const nodes = [await startFakeNode(), await startFakeNode()] as const
+  const { pool } = poolOver(t, nodes)
+  await until('all healthy', () => pool.nodes().every(({ state }) => state === 'healthy'))
+  const lookup = () =>
+    pool.callRaw('getMempoolEntry', { transactionId: HASH }, { deadlineMs: 9_000, asConfigured: true })
+  const missing = { error: `Transaction ${HASH} not found` }
+  const late = async (reply: string | { error: string }) => {
+    await until('the other was asked, too', () => nodes[1].received('getMempoolEntry') > 0)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    return reply
+  }
+  nodes[1].respond.set('getMempoolEntry', () => missing)
+  nodes[0].respond.set('getMempoolEntry', () => late('{"mempoolEntry":{}}'))
+  const found = await lookup()
+  assert.ok(found.ok && found.node === 'n0' && found.attempts === 2, JSON.stringify(found))
+  for (const reply of [() => late(missing), () => undefined]) {
+    nodes[0].respond.set('getMempoolEntry', reply)
+    const absent = await lookup()
+    assert.ok(!absent.ok && absent.failure.kind === 'refused', JSON.stringify(absent))
+    assert.equal(absent.failure.refusal.reason, 'transaction_not_found')
+  }
+})
+
 test('a block that one node does not have is requested from one other, not from all', async (t) => {
   const { nodes, pool } = await three(t)
   // The thread of heavy calls is started by the first of them; how long that takes is not the matter here.
