@@ -375,6 +375,10 @@ test('the price is exact: index 10, mempool 15, history 10 + 1 a row, activity 2
   node.respond.set('getMempoolEntry', () => entry)
   const pending = await pays(LOOKUP, 15, 15)
   assert.deepEqual([pending.source, pending.status, pending.fee_sompi], ['mempool', 'pending', 7])
+  node.respond.set('getMempoolEntry', () =>
+    entry.replace('"fee":7,"is_orphan":false', '"fee":0,"is_orphan":true'),
+  )
+  assert.equal((await pays(LOOKUP, 15, 15)).fee_sompi, null, 'the node does not know the fee of an orphan')
   await refuses(LOOKUP, 14)
 
   const database = storesIn(chain.folder).chain('live')

@@ -101,7 +101,7 @@ async function inMempool(txId: string, { upstreams, waitMs }: ChainData): Promis
     throw upstreamError(failure)
   }
   const { mempoolEntry } = outcome.value as {
-    mempoolEntry?: { fee: number | bigint; transaction: ExactJson }
+    mempoolEntry?: { fee: number | bigint; is_orphan?: boolean; transaction: ExactJson }
   }
   const read = mempoolEntry && readTransaction(mempoolEntry.transaction)
   if (!mempoolEntry || !read?.ok) throw unusableAnswer(outcome.node, 'transaction')
@@ -116,7 +116,8 @@ async function inMempool(txId: string, { upstreams, waitMs }: ChainData): Promis
     accepting_block_time: 'null',
     confirmations: '0',
     replaced_by: 'null',
-    fee_sompi: String(mempoolEntry.fee),
+    // The node does not know an orphan's fee.
+    fee_sompi: mempoolEntry.is_orphan === true ? 'null' : String(mempoolEntry.fee),
   }
 }
 
