@@ -48,6 +48,11 @@ test('only submissions are writes, and no write is cached', () => {
   assert.ok(writes.every(({ cacheMs }) => cacheMs === 0))
 })
 
+test('no method that may take half a minute holds up the sockets of light ones', () => {
+  const light = [...RPC_METHODS.values()].filter(({ connection }) => connection === 'light')
+  assert.ok(Math.max(...light.map(({ timeoutMs }) => timeoutMs)) <= 10_000)
+})
+
 test('the table lists which parameters are addresses and transactions', () => {
   const places = (name: string, kind: 'address' | 'transaction') => {
     const method = RPC_METHODS.get(name)

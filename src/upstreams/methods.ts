@@ -1,7 +1,7 @@
 /**
  * The RPC table: every node method that may be forwarded, once. What is not in it is refused. `price` and the
- * two lists are the contract's; `connection` is how the answer travels: a method whose answer can be large goes
- * through the heavy sockets (a thread of its own), a heavy-priced one with a small answer does not wait there.
+ * two lists are the contract's; `connection` is how the answer travels: a method whose answer can be large, or takes long,
+ * goes through the heavy sockets (a thread of its own), a heavy-priced one with a small answer does not wait there.
  */
 import type { TSchema } from 'typebox'
 import {
@@ -204,7 +204,7 @@ const HEAVY: Record<string, Row> = {
     write: true,
     timeoutMs: 10_000,
   },
-  getBalancesByAddresses: { params: { addresses }, utxoIndex: true },
+  getBalancesByAddresses: { params: { addresses }, connection: 'heavy', utxoIndex: true },
   getUtxosByAddresses: { params: { addresses }, connection: 'heavy', utxoIndex: true },
   getMempoolEntry: {
     params: { transactionId: hashParam('a transaction id'), includeOrphanPool, filterTransactionPool },
