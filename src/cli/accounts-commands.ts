@@ -56,7 +56,8 @@ export const ACCOUNT_COMMANDS: readonly CliCommand[] = [
     about: 'Pauses all keys of an account.',
     options: {
       account,
-      reason: { about: `Why: ${PAUSE_REASONS.join(' or ')}.`, fallback: 'payment_past_due' },
+      // A payment that arrives ends a pause for payment, not the operator's own.
+      reason: { about: `Why: ${PAUSE_REASONS.join(' or ')}.`, fallback: 'operator' },
     },
     async run({ values, accounts, output }) {
       const reason = PAUSE_REASONS.find((known) => known === values.reason) as PauseReason | undefined

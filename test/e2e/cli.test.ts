@@ -46,7 +46,9 @@ test('accounts and keys are created, paused, resumed, revoked; the service follo
   assert.match(key, /^svc_test_[0-9A-Za-z]{38}$/)
   assert.equal(await status(key), 200, 'a new key works at once')
 
-  assert.equal((await tapeline('accounts', 'pause', '--account', id)).state, 'paused')
+  const paused = await tapeline('accounts', 'pause', '--account', id)
+  // A payment that arrives would end a pause for payment.
+  assert.deepEqual([paused.state, paused.paused_reason], ['paused', 'operator'])
   await within(key, 403)
   assert.equal((await tapeline('accounts', 'resume', '--account', id)).state, 'active')
   await within(key, 200)
