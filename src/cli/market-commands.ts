@@ -40,6 +40,10 @@ const backfill: CliCommand = {
     })
     bar.end()
     output.print(summary)
+    if (summary.failed > 0)
+      throw new CommandError(
+        `${summary.failed} of ${summary.ranges} ranges could not be filled: the same command tries them again.`,
+      )
   },
 }
 
