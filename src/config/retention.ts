@@ -3,7 +3,7 @@ import { parseRetention, type RetentionRule, showRetention } from '../core/reten
 import { byteSize, setting } from './setting.ts'
 
 const rules = {
-  allowed: 'rules such as trades=90d,candles.1s=180d,trades@perpdex=30d,*=forever',
+  allowed: 'rules such as trades=90d,candles.1s=180d,trades@perpdex=40d,*=forever',
   read: (value: string): readonly RetentionRule[] | undefined => {
     const read = parseRetention(value)
     return 'fault' in read ? undefined : read

@@ -1,8 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { VENUES } from '../venues/list.ts'
+import type { ExchangePlan, RecordingPlan } from '../venues/plan.ts'
+import { DATASETS, type Dataset } from './feed.ts'
 import { BUILT_IN_PLANS } from './plan.ts'
-import { brokenPromise, keptDays, parseRetention, type RetentionRule, showRetention } from './retention.ts'
-import { SOURCES } from './source.ts'
+import {
+  brokenPromise,
+  keptDays,
+  parseRetention,
+  type RetentionRule,
+  SOURCES_WITH,
+  showRetention,
+} from './retention.ts'
+import { SOURCES, type Source } from './source.ts'
 
 function rulesOf(text: string): readonly RetentionRule[] {
   const rules = parseRetention(text)
@@ -70,7 +80,7 @@ test('a plan that promises more days than are kept is named with what to change'
   assert.equal(broken('trades=90d,snapshots=30d,candles.1s=180d,*=forever'), undefined)
   assert.equal(
     broken('trades=20d'),
-    'trades@cexa is kept for 20 days, but the plan business promises 31 days of trades. Keep it longer, or lower historyDays.trades of the plan in the file that TAPELINE_PLANS names.',
+    'trades@perpdex is kept for 20 days, but the plan business promises 31 days of trades. Keep it longer, or lower historyDays.trades of the plan in the file that TAPELINE_PLANS names.',
   )
   assert.match(
     broken('snapshots@predmkt_a=29d') ?? '',
@@ -78,7 +88,39 @@ test('a plan that promises more days than are kept is named with what to change'
   )
   assert.equal(broken('snapshots@predmkt_a=29d', ['cexa']), undefined, 'that source is not recorded')
   assert.match(broken('candles.1s=1d') ?? '', /candles\.1s@cexa is kept for 1 day, .* business promises 31/)
+  assert.equal(
+    broken('*@predmkt_a=60d,*=forever'),
+    undefined,
+    'it has no flow, of which 184 days are promised',
+  )
+  assert.match(broken('flow=60d') ?? '', /flow@cexa .* developer promises 184 days of flow/)
   assert.match(broken('ticker=30d') ?? '', /ticker@cexa .* business promises 31 days of trades/)
+})
+
+test('what is promised of a source is what is recorded of it', () => {
+  const sourcesWith = (hasDataset: (plan: RecordingPlan) => boolean) =>
+    new Set(
+      Object.values(VENUES)
+        .map(({ plan }): RecordingPlan => plan)
+        .filter(hasDataset)
+        .map(({ source }) => source),
+    )
+  const isExchange = (plan: RecordingPlan): plan is ExchangePlan => plan.kind === 'exchange'
+  const recorded: Record<Dataset, Set<Source>> = {
+    candles: sourcesWith(() => true),
+    snapshots: sourcesWith((plan) => plan.kind === 'markets' || (isExchange(plan) && plan.hasSnapshots)),
+    trades: sourcesWith((plan) => plan.kind === 'markets' || (isExchange(plan) && plan.hasTrades)),
+    ticker: sourcesWith((plan) => isExchange(plan) && plan.hasTicker),
+    flow: sourcesWith((plan) => isExchange(plan) && plan.hasFlow),
+    open_interest: sourcesWith(
+      (plan) =>
+        (plan.kind === 'markets' && plan.hasOpenInterest) ||
+        (isExchange(plan) && plan.openInterest !== 'none'),
+    ),
+    liquidations: sourcesWith((plan) => isExchange(plan) && plan.hasLiquidations),
+    funding: sourcesWith((plan) => isExchange(plan) && plan.hasFunding),
+  }
+  for (const dataset of DATASETS) assert.deepEqual(new Set(SOURCES_WITH[dataset]), recorded[dataset], dataset)
 })
 
 test('candles that a plan cannot read are not promised by it', () => {

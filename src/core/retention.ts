@@ -3,7 +3,7 @@
  *
  *   trades=90d                  a dataset
  *   candles.1s=180d             one interval of it
- *   trades@perpdex=30d          of one source
+ *   trades@perpdex=40d          of one source
  *   candles.1s@cexa=14d         both
  *   *@predmkt_a=60d  *=forever  any dataset
  *
@@ -57,7 +57,7 @@ export function parseRetention(text: string): readonly RetentionRule[] | { reado
 function parseRule(text: string): RetentionRule | { readonly fault: string } {
   const [, datasetName, intervalName, sourceName, kept] = RULE.exec(text) ?? []
   if (datasetName === undefined || kept === undefined)
-    return { fault: 'a rule looks like trades=90d, candles.1s=180d, trades@perpdex=30d or *=forever' }
+    return { fault: 'a rule looks like trades=90d, candles.1s=180d, trades@perpdex=40d or *=forever' }
   const dataset = datasetName === '*' ? null : DATASETS.find((name) => name === datasetName)
   if (dataset === undefined) return { fault: unknown('dataset', datasetName, ['*', ...DATASETS]) }
   const interval = intervalName === undefined ? null : INTERVALS.find((name) => name === intervalName)
@@ -108,6 +108,18 @@ const DATASETS_OF: Record<History, readonly Dataset[]> = {
   funding: ['funding'],
 }
 
+/** Which sources have a dataset: nothing is promised of the others. */
+export const SOURCES_WITH: Record<Dataset, readonly Source[]> = {
+  candles: SOURCES,
+  snapshots: ['perpdex', 'predmkt_a', 'predmkt_b'],
+  trades: ['perpdex', 'predmkt_a', 'predmkt_b'],
+  ticker: ['cexa', 'cexa_futures'],
+  flow: ['cexa'],
+  open_interest: ['cexa_futures', 'perpdex', 'predmkt_b'],
+  liquidations: ['cexa_futures'],
+  funding: ['cexa_futures', 'perpdex'],
+}
+
 /**
  * The first promise of a plan that the rules do not keep, as a sentence. A plan that promises all of a history
  * promises what is kept of it.
@@ -141,8 +153,8 @@ function promisedFeeds(plan: Plan, history: History, sources: readonly Source[])
     .filter((interval) => history !== 'candles' || INTERVAL_MS[interval] >= finest)
     .map(storedInterval)
   return DATASETS_OF[history].flatMap((dataset) =>
-    sources.flatMap((source) =>
-      (['', ...intervals] as const).map((interval) => ({ dataset, source, interval })),
-    ),
+    sources
+      .filter((source) => SOURCES_WITH[dataset].includes(source))
+      .flatMap((source) => (['', ...intervals] as const).map((interval) => ({ dataset, source, interval }))),
   )
 }
