@@ -2,9 +2,10 @@
 const NO_PERMISSION = 'Run it as the user of the service, or give that user the folder.'
 const SENTENCES: Record<
   string,
-  (error: NodeJS.ErrnoException & { address?: string; port?: number }) => string
+  (error: NodeJS.ErrnoException & { address?: string; port?: number; setting?: string }) => string
 > = {
-  EADDRINUSE: ({ port, address }) => `The port ${port} on ${address} is taken. TAPELINE_PORT sets another.`,
+  EADDRINUSE: ({ port, address, setting = 'TAPELINE_PORT' }) =>
+    `The port ${port} on ${address} is taken. ${setting} sets another.`,
   EACCES: ({ path }) => `No permission for ${path}. ${NO_PERMISSION}`,
   EPERM: ({ path }) => `No permission for ${path}. ${NO_PERMISSION}`,
   EROFS: ({ path }) => `${path} is on a file system that cannot be written.`,

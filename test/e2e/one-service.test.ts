@@ -51,6 +51,11 @@ test('a port that is taken ends the start before the data folder is touched', as
     const env = { TAPELINE_PORT: new URL(service.url).port, TAPELINE_DATA: unborn, TAPELINE_PLANS: '' }
     await assert.rejects(spawnService(parent, { env }), /is taken\. TAPELINE_PORT sets another/)
     assert.equal(existsSync(unborn), false)
+    const metrics = { ...env, TAPELINE_PORT: '0', TAPELINE_METRICS_PORT: env.TAPELINE_PORT }
+    await assert.rejects(
+      spawnService(parent, { env: metrics }),
+      /is taken\. TAPELINE_METRICS_PORT sets another/,
+    )
   } finally {
     rmSync(parent, { recursive: true })
   }

@@ -388,7 +388,8 @@ async function startMetricsServer<Services>(options: HttpOptions<Services>) {
   server.maxConnections = MAX_METRICS_CONNECTIONS
   ignoreConnectionErrors(server)
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
+    // A port that is taken is reported by the name of its setting.
+    server.once('error', (error) => reject(Object.assign(error, { setting: 'TAPELINE_METRICS_PORT' })))
     server.listen(metricsPort, '127.0.0.1', resolve)
   })
   const address = server.address()
