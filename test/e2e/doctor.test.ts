@@ -320,6 +320,18 @@ const FAULTS: Record<string, readonly [string, Plant][]> = {
   ],
 }
 
+test('a PostgreSQL store that was never backed up by this program is no finding, one that was long ago is', async () => {
+  const env = { TAPELINE_STORE: 'postgres://t@127.0.0.1/t', TAPELINE_LIVE: 'cexa' }
+  const check = DOCTOR_CHECKS.find(({ name }) => name === 'backup')
+  const found = async (lastBackup: Machine['lastBackup']) =>
+    (await check?.run({ ...machine(env), lastBackup }))?.length
+  const success = (days: number) => ({ success: { takenAtMs: Date.now() - days * DAY_MS } })
+  assert.equal(await found({}), 0)
+  assert.equal(await found(success(1)), 0)
+  assert.equal(await found(success(5)), 1)
+  assert.equal(await found({ failure: { reason: 'no space left' } }), 1)
+})
+
 /** Of an active webhook of the live environment. */
 async function addReceiver(url: string): Promise<void> {
   const store = openStores(parseStoreAddress(data), systemClock).jobs('live')

@@ -91,13 +91,17 @@ export const serviceUser: DoctorCheck = {
 
 export const backup: DoctorCheck = {
   name: 'backup',
-  run({ config: { live, nodes }, lastBackup: { success, failure }, nowMs }) {
+  run({ config: { live, nodes, store }, lastBackup: { success, failure }, nowMs }) {
     // What the sandbox makes up needs none.
     if (live.length === 0 && nodes.length === 0) return NOTHING
     const todo = 'Run tapeline backup --to DIR from a timer.'
     if (failure !== undefined) return [{ finding: `The last backup failed: ${failure.reason}`, todo }]
     const days = success === undefined ? undefined : (nowMs - success.takenAtMs) / DAY_MS
-    if (days === undefined) return [{ finding: 'There was no backup yet.', todo }]
+    if (days === undefined) {
+      // A PostgreSQL server may be backed up without this program, and a provider's always is.
+      if (store !== null) return NOTHING
+      return [{ finding: 'There was no backup yet.', todo }]
+    }
     if (days <= MAX_BACKUP_AGE_DAYS) return NOTHING
     return [{ finding: `The last backup is ${Math.floor(days)} days old.`, todo }]
   },
