@@ -58,6 +58,11 @@ export async function restoreServer(options: {
     bytes: base.bytes,
     notes: [
       `Start PostgreSQL ${base.major} on ${to} as the owner of its files: ${isArchived ? `it replays the archive ${join(from, 'wal')}${atMs === undefined ? '' : ` up to ${formatTime(atMs)}`}` : 'there is no archive, so it goes on from the instant of the backup'} and accepts writes when that is done.`,
+      ...(atMs === undefined || !isArchived
+        ? []
+        : [
+            `If it ends with "recovery ended before configured recovery target was reached", the archive has nothing of after that time: remove recovery_target_time from ${join(to, SETTINGS)} and start it again, or restore without --at.`,
+          ]),
       'Then start the service on it. What was written since is a gap, which the service closes where venues and nodes have the history.',
       'Never start the lost server again beside this one.',
     ],
