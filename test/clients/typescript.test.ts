@@ -304,6 +304,30 @@ test('a stream ends with an error where another attempt does not help', async (t
   await assert.rejects(first(nobody.stream({ kinds, retries: 1 })), StreamError)
 })
 
+test('a message that cannot be read ends the stream behind the last event that was handed out', async (t) => {
+  const server = new WebSocketServer({ host: '127.0.0.1', port: 0 })
+  t.after(() => {
+    for (const socket of server.clients) socket.terminate()
+    server.close()
+  })
+  const event = (seq: number) => JSON.stringify({ type: 'event', event: { seq, kind: 'block_added' } })
+  server.on('connection', (socket) => {
+    for (const text of [event(1), event(2).slice(0, -3), event(3)]) socket.send(text)
+  })
+  await new Promise((resolve) => server.once('listening', resolve))
+  const { port } = server.address() as { port: number }
+  const client = new Tapeline({ url: `http://127.0.0.1:${port}`, key: 'k' })
+  const stream = client.stream({ kinds: ['block_added'], resumeAfter: 0 })
+  const seen: number[] = []
+  await assert.rejects(
+    async () => {
+      for await (const { seq } of stream) seen.push(seq)
+    },
+    { name: 'StreamError', code: 'unreadable' },
+  )
+  assert.deepEqual([seen, stream.position], [[1], 1])
+})
+
 test('a gap is an error unless the caller takes it, and the position is behind it', async (t) => {
   const gap = { after_seq: 3, up_to_seq: 9, reason: 'retention' }
   const { client } = await streamStub(t, 1, { frame: { type: 'gap', ...gap } })

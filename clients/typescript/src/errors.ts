@@ -60,10 +60,10 @@ export class CreditLimitError<Row = unknown> extends TapelineError {
   }
 }
 
-/** The service closed the stream for good, or refused the subscription. */
+/** The service closed the stream for good, refused the subscription, or sent what cannot be read. */
 export class StreamError extends TapelineError {
   override readonly name = 'StreamError'
-  /** Close code of the connection, or the code of the refusal. */
+  /** Close code of the connection, the code of the refusal, or `unreadable`. */
   readonly code: number | string
 
   constructor(code: number | string, message: string) {

@@ -156,6 +156,7 @@ class Connection {
   #chars = 0
   #wake = () => {}
   #isClosed = false
+  #fault: StreamError | undefined
   #lastMs = performance.now()
   closeCode = 1006
   /** Ended here, because more waits than may. */
@@ -179,13 +180,14 @@ class Connection {
     if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(message))
   }
 
-  /** Undefined when the connection has ended and everything that it brought was read. */
+  /** Undefined when the connection has ended and everything that it brought was read; throws at what cannot be read. */
   async next(): Promise<Frame | undefined> {
     while (this.#waiting.length === 0 && !this.#isClosed)
       await new Promise<void>((resolve) => {
         this.#wake = resolve
       })
     const first = this.#waiting.shift()
+    if (first === undefined && this.#fault !== undefined) throw this.#fault
     this.#chars -= first?.chars ?? 0
     return first?.frame
   }
@@ -200,7 +202,14 @@ class Connection {
   #take(text: string): void {
     if (this.#isClosed) return
     this.#lastMs = performance.now()
-    this.#waiting.push({ frame: parseJson(text) as Frame, chars: text.length })
+    try {
+      this.#waiting.push({ frame: parseJson(text) as Frame, chars: text.length })
+    } catch (error) {
+      // The position must not move past an event that was not handed out.
+      this.#fault = new StreamError('unreadable', `A message cannot be read: ${(error as Error).message}`)
+      this.close()
+      return
+    }
     this.#chars += text.length
     if (this.#waiting.length >= MAX_WAITING || this.#chars >= MAX_WAITING_CHARS) {
       this.isOverfull = true
