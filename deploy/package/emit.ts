@@ -7,7 +7,7 @@
  *   clients/        the client that the commands of customers run on
  *   page/           the built dashboard and API reference
  *   licenses/       of what it contains
- *   docs/           the guide
+ *   docs/           the guide, and what it and the doctor refer to
  */
 import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
@@ -56,7 +56,7 @@ cpSync(await builtSite(createLogger({ level: 'silent' })), join(OUT, 'page'), { 
 for (const name of CONTAINED)
   for (const file of globSync('{LICENSE,NOTICE}*', { cwd: join(ROOT, 'node_modules', name) }))
     cpSync(join(ROOT, 'node_modules', name, file), join(OUT, 'licenses', name, file))
-for (const folder of ['guides', 'protocol'])
+for (const folder of ['guides', 'protocol', 'recipes', 'reference'])
   cpSync(join(ROOT, 'docs', folder), join(OUT, 'docs', folder), { recursive: true })
 const { name, version, type } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 write('package.json', JSON.stringify({ name, version, type }))

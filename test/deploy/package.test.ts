@@ -8,6 +8,8 @@ import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
   cpSync,
+  existsSync,
+  globSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -160,6 +162,16 @@ test('the installed package serves as the README says, and changes nothing where
   await ended
   assert.deepEqual(filesOf(installed), before)
   assert.ok(!/"level":[56]0/.test(printed), printed)
+})
+
+test('every page of docs/ that the program names is in the package', (t) => {
+  if (unreachable !== undefined) return t.skip(unreachable)
+  const dist = join(installed, 'dist')
+  const named = globSync('src/**/*.js', { cwd: dist }).flatMap((file) => [
+    ...readFileSync(join(dist, file), 'utf8').matchAll(/\bdocs\/[\w-]+\/[\w-]+\.md\b/g),
+  ])
+  assert.ok(named.length > 0)
+  for (const [page] of named) assert.ok(existsSync(join(dist, page)), page)
 })
 
 interface Call {
