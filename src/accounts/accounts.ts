@@ -13,6 +13,7 @@ import {
   type KeyRecord,
   type NewAccount,
   type PauseReason,
+  type UsageQuery,
   type UsageRow,
 } from '../store/accounts.ts'
 import type { BillingStore } from '../store/billing.ts'
@@ -50,7 +51,12 @@ export interface Accounts {
   ): Promise<{ key: string; record: KeyRecord; oldExpiresAtMs: number }>
 
   /** @param newest only that many of the newest rows */
-  usage(accountId: string, fromMs: number, toMs: number, newest?: number): Promise<UsageRow[]>
+  usage(
+    accountId: string,
+    fromMs: number,
+    toMs: number,
+    page?: Pick<UsageQuery, 'newest' | 'before'>,
+  ): Promise<UsageRow[]>
 }
 
 interface NewAccountInput {
@@ -231,8 +237,7 @@ export function createAccounts(deps: {
       }
       return { key, record, oldExpiresAtMs }
     },
-    usage: (accountId, fromMs, toMs, newest) =>
-      store.usage({ accountId, fromMs, toMs, ...(newest === undefined ? {} : { newest }) }),
+    usage: (accountId, fromMs, toMs, page) => store.usage({ accountId, fromMs, toMs, ...page }),
   }
 }
 

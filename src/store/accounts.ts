@@ -126,13 +126,19 @@ export interface UsageQuery {
   toMs: number
   /** Only that many of the newest. */
   newest?: number
+  /** Only what comes before this row, in the order of the answer. */
+  before?: UsagePlace
 }
 
-export interface UsageRow {
+/** The rows are in the order of these. */
+export interface UsagePlace {
   day: string
   environment: Environment
   endpoint: string
   keyId: string
+}
+
+export interface UsageRow extends UsagePlace {
   requests: number
   credits: number
   rows: number

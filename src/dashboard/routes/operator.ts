@@ -11,7 +11,7 @@ import { nextTurn } from '../../kit/time-slices.ts'
 import { type DashboardRoute, json, operatorRoute, readJsonBody, type SignedIn } from '../route.ts'
 import { accountView, balanceViews, keyView, planView } from '../views.ts'
 import type { AuditView, OperatorAccountView, ResetLinkView } from '../wire.ts'
-import { usageOf } from './usage.ts'
+import { usageReply } from './usage.ts'
 
 export interface OperatorDeps {
   readonly accounts: Accounts
@@ -68,8 +68,8 @@ export function operatorRoutes(deps: OperatorDeps): DashboardRoute[] {
       const { id } = await accounts.get(idOf(context))
       return json({ keys: (await accounts.listKeys(id)).map(keyView).reverse() })
     }),
-    operatorRoute('GET operator/accounts/{id}/usage', async (context) =>
-      json(await usageOf(deps, idOf(context), context.query)),
+    operatorRoute('GET operator/accounts/{id}/usage', (context) =>
+      usageReply(deps, idOf(context), context.query),
     ),
     operatorRoute('POST operator/accounts/{id}/plan', async (context) => {
       const { plan } = readJsonBody(PlanWish, context.request)

@@ -10,9 +10,12 @@ import type { UsageView } from '../wire.ts'
 
 const DEFAULT_DAYS = 30
 const MAX_DAYS = 400
-/** An account with many keys has hundreds of rows a day: of those the page shows one portion, a download ten. */
-const MAX_PORTIONS = { page: 1, download: 10 }
-const MAX_DOWNLOADS = 1
+/** An account with many keys has hundreds of rows a day. */
+const MAX_ROWS = { page: 20_000, download: 200_000 }
+/** Of one account at a time: the page is read again every few seconds, perhaps in two tabs. */
+const MAX_READS = { page: 3, download: 1 }
+/** Of so many rows one piece of text is made. */
+const ROWS_PER_PART = 500
 
 export interface UsageDeps {
   readonly accounts: Accounts
@@ -20,17 +23,24 @@ export interface UsageDeps {
 }
 
 export function usageRoutes(deps: UsageDeps): DashboardRoute[] {
+  const pages = new ActiveCounts<string>()
   const downloads = new ActiveCounts<string>()
   return [
-    userRoute('GET usage', async ({ accountId, query }) => json(await usageOf(deps, accountId, query))),
+    userRoute('GET usage', async ({ accountId, query }) => {
+      if (pages.left(accountId, MAX_READS.page) <= 0) throw busy('The usage is being read.')
+      const end = pages.add(accountId)
+      try {
+        return await usageReply(deps, accountId, query)
+      } finally {
+        end()
+      }
+    }),
     userRoute('GET usage.csv', async ({ accountId, query }) => {
       const range = rangeOf(query, deps.clock)
-      if (downloads.of(accountId) >= MAX_DOWNLOADS) {
-        throw new DashboardError(429, 'rate_limited', 'A download is in progress.', ['Retry-After', '1'])
-      }
+      if (downloads.left(accountId, MAX_READS.download) <= 0) throw busy('A download is in progress.')
       const end = downloads.add(accountId)
       try {
-        const { rows, isCut } = await readUsage(deps.accounts, accountId, range, MAX_PORTIONS.download)
+        const { rows, isCut } = await readUsage(deps.accounts, accountId, range, MAX_ROWS.download)
         if (isCut) {
           throw new DashboardError(422, 'invalid_param', 'The range has too many rows. Choose a shorter one.')
         }
@@ -42,24 +52,50 @@ export function usageRoutes(deps: UsageDeps): DashboardRoute[] {
   ]
 }
 
+function busy(message: string): DashboardError {
+  return new DashboardError(429, 'rate_limited', message, ['Retry-After', '1'])
+}
+
 /** Also what an operator sees of an account. */
-export async function usageOf(
+export async function usageReply(
   { accounts, clock }: UsageDeps,
   accountId: string,
   query: URLSearchParams,
-): Promise<UsageView> {
+): Promise<DashboardReply> {
   const range = rangeOf(query, clock)
   const account = await accounts.get(accountId)
-  const { rows, isCut } = await readUsage(accounts, accountId, range, MAX_PORTIONS.page)
+  const { rows, isCut } = await readUsage(accounts, accountId, range, MAX_ROWS.page)
   const keys = await accounts.listKeys(accountId)
-  return {
+  const rest: Omit<UsageView, 'rows'> = {
     from: formatTime(range.fromMs),
     to: formatTime(range.toMs),
     balances: await balanceViews(accounts, account),
-    rows: rows.map(usageRowView),
     rows_from: isCut ? (rows[0]?.day ?? null) : null,
     keys: keys.map(({ id, name }) => ({ id, name })),
   }
+  const reply = json(rest)
+  const head = String(reply.body).slice(0, -1)
+  const texts = await partsOf(rows, (row) => JSON.stringify(usageRowView(row)), ',')
+  return { ...reply, body: [Buffer.from(`${head},"rows":[`), ...texts, Buffer.from(']}')] }
+}
+
+/** The rows as text, with something in between, in pieces that are made one slice of time after the other. */
+async function partsOf(
+  rows: readonly UsageRow[],
+  textOf: (row: UsageRow) => string,
+  between: string,
+): Promise<Buffer[]> {
+  const parts: Buffer[] = []
+  const slice = new Slice()
+  for (let at = 0; at < rows.length; at += ROWS_PER_PART) {
+    if (slice.isOver) await slice.next()
+    const text = rows
+      .slice(at, at + ROWS_PER_PART)
+      .map(textOf)
+      .join(between)
+    parts.push(Buffer.from(at === 0 ? text : between + text))
+  }
+  return parts
 }
 
 function rangeOf(query: URLSearchParams, clock: Clock): { fromMs: number; toMs: number } {
@@ -91,13 +127,12 @@ const COLUMNS = [
 ] as const
 
 async function csv(rows: readonly UsageRow[]): Promise<DashboardReply> {
-  const lines: string[] = []
-  const slice = new Slice()
-  for (const row of rows) {
-    if (slice.isOver) await slice.next()
+  const lineOf = (row: UsageRow) => {
     const view = usageRowView(row)
-    lines.push(COLUMNS.map((column) => cell(String(view[column]))).join(','))
+    return COLUMNS.map((column) => cell(String(view[column]))).join(',')
   }
+  const end = '\r\n'
+  const lines = await partsOf(rows, (row) => lineOf(row) + end, '')
   return {
     status: 200,
     headers: [
@@ -108,7 +143,7 @@ async function csv(rows: readonly UsageRow[]): Promise<DashboardReply> {
       'Cache-Control',
       'no-store',
     ],
-    body: `${[COLUMNS.join(','), ...lines].join('\r\n')}\r\n`,
+    body: [Buffer.from(COLUMNS.join(',') + end), ...lines],
   }
 }
 

@@ -1,6 +1,6 @@
 /** Sums of a batch of entries: its rows of usage and its budgets are fewer. */
 import { DAY_MS } from '../../core/time.ts'
-import type { BudgetSpec, LedgerEntry } from '../accounts.ts'
+import type { BudgetSpec, LedgerEntry, UsagePlace } from '../accounts.ts'
 
 /** Charges of one key for one endpoint on one day. */
 interface UsageSum {
@@ -52,4 +52,10 @@ export function usageDay(atMs: number): string {
 /** As it is stored: a charge is a line, its id and its credits. */
 export function chargesText({ charges }: LedgerEntry): string {
   return charges.map(({ id, credits }) => `${id} ${credits}`).join('\n')
+}
+
+/** Where rows end, exclusive: at that one, or behind the last day, whose every row is below its name and a space. */
+export function usageEnd(toMs: number, before: UsagePlace | undefined): string[] {
+  if (before === undefined) return [`${usageDay(toMs)} `, '', '', '']
+  return [before.day, before.environment, before.endpoint, before.keyId]
 }

@@ -333,6 +333,18 @@ for (const engine of ENGINES) {
         newest.map(({ endpoint }) => endpoint),
         ['GET /y', 'GET /z'],
       )
+      const [before] = newest
+      const rest = await store.usage({
+        accountId: 'acc_1',
+        fromMs: 0,
+        toMs: 99,
+        newest: 2,
+        ...(before && { before }),
+      })
+      assert.deepEqual(
+        rest.map(({ endpoint }) => endpoint),
+        ['GET /x'],
+      )
     })
   })
 

@@ -1,4 +1,4 @@
-import { usageDay } from '../accounts/sum-charges.ts'
+import { usageDay, usageEnd } from '../accounts/sum-charges.ts'
 import type { AccountsStore, BudgetState, UsageRow } from '../accounts.ts'
 import { type Database, statement } from './database.ts'
 
@@ -11,8 +11,9 @@ const USAGE = statement(
   'usage_read',
   `SELECT day, environment, endpoint, key_id AS "keyId", requests, credits, row_count AS "rows", failed,
      rate_limited AS "rateLimited" FROM usage
-   WHERE account_id = $1 AND day >= $2 AND day <= $3 AND ($4::text IS NULL OR environment = $4)
-   ORDER BY day DESC, environment DESC, endpoint DESC, key_id DESC LIMIT $5::bigint`,
+   WHERE account_id = $1 AND day >= $2 AND (day, environment, endpoint, key_id) < ($3, $4, $5, $6)
+     AND ($7::text IS NULL OR environment = $7)
+   ORDER BY day DESC, environment DESC, endpoint DESC, key_id DESC LIMIT $8::bigint`,
 )
 const VIEWS = statement('views_read', 'SELECT used FROM view_allowance WHERE account_id = $1 AND day = $2')
 /** One row per account, which starts from 0 every day. Returns nothing when it would be above the limit. */
@@ -30,10 +31,10 @@ export function usageRecords(db: Database): Pick<AccountsStore, 'budget' | 'usag
     (await db.rows<{ used: number }>(VIEWS, [accountId, day]))[0]?.used ?? 0
   return {
     budget: async ({ id, periodStartMs }) => (await db.rows<BudgetState>(BUDGET, [id, periodStartMs]))[0],
-    usage: async ({ accountId, fromMs, toMs, environment = null, newest = null }) =>
-      (
-        await db.rows<UsageRow>(USAGE, [accountId, usageDay(fromMs), usageDay(toMs), environment, newest])
-      ).toReversed(),
+    usage: async ({ accountId, fromMs, toMs, environment = null, newest = null, before }) => {
+      const range = [usageDay(fromMs), ...usageEnd(toMs, before)]
+      return (await db.rows<UsageRow>(USAGE, [accountId, ...range, environment, newest])).toReversed()
+    },
     viewsOf,
     async takeView({ accountId, day, credits, limit }) {
       const [taken] = await db.write((tx) =>

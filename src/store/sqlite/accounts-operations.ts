@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { usageDay } from '../accounts/sum-charges.ts'
+import { usageDay, usageEnd } from '../accounts/sum-charges.ts'
 import type { BudgetRef, BudgetState, UsageQuery, UsageRow } from '../accounts.ts'
 import { idempotencyWriters } from './accounts-idempotency.ts'
 import { accountWriters } from './accounts-records.ts'
@@ -47,14 +47,15 @@ export function usageReaders(db: DatabaseSync) {
   const usage = db.prepare(
     `SELECT day, environment, endpoint, key_id AS keyId, requests, credits, row_count AS "rows", failed,
        rate_limited AS rateLimited FROM usage
-     WHERE account_id = ? AND day >= ? AND day <= ? AND (? IS NULL OR environment = ?)
+     WHERE account_id = ? AND day >= ? AND (day, environment, endpoint, key_id) < (?, ?, ?, ?)
+       AND (? IS NULL OR environment = ?)
      ORDER BY day DESC, environment DESC, endpoint DESC, key_id DESC LIMIT ?`,
   )
   return {
     budget: (ref: BudgetRef) => recordOf(budget.get(ref.id, ref.periodStartMs), asRecord<BudgetState>),
-    usage: ({ accountId, fromMs, toMs, environment: only, newest = NO_LIMIT }: UsageQuery) =>
+    usage: ({ accountId, fromMs, toMs, environment: only, newest = NO_LIMIT, before }: UsageQuery) =>
       usage
-        .all(accountId, usageDay(fromMs), usageDay(toMs), only ?? null, only ?? null, newest)
+        .all(accountId, usageDay(fromMs), ...usageEnd(toMs, before), only ?? null, only ?? null, newest)
         .map(asRecord<UsageRow>)
         .reverse(),
   }
