@@ -34,7 +34,7 @@ const ALLOWED: Record<string, string[]> = {
   ],
   gate: ['core', 'kit', 'accounts', 'contract'],
   'api/mcp': ['core', 'contract', 'gate'],
-  'api/pages': ['core', 'dashboard'],
+  'api/pages': ['core', 'kit', 'dashboard'],
   'api/http': [
     'core',
     'kit',

@@ -1,5 +1,5 @@
 import { ERRORS, type ErrorKind, publicCode } from '../../core/errors.ts'
-import { HTML, type PublicPage } from '../../dashboard/pages/public-page.ts'
+import { HTML, madeOnce, type PublicPage } from '../../dashboard/pages/public-page.ts'
 import { escapeHtml, framed } from './frame.ts'
 
 /** Target of the `type` links in problem+json answers. */
@@ -7,7 +7,7 @@ export const errorsPage: PublicPage = {
   path: '/docs/errors',
   contentType: HTML,
   maxAgeSeconds: 3_600,
-  read: () => {
+  read: madeOnce(() => {
     const rows = (Object.keys(ERRORS) as ErrorKind[]).map((kind) => {
       const code = publicCode(kind)
       const { status, title } = ERRORS[kind]
@@ -16,5 +16,5 @@ export const errorsPage: PublicPage = {
     const content = `<h1>Errors</h1><p>How errors are written and handled is in the <a href="/guide/errors">guide</a>.</p>
 <table><thead><tr><th>Status</th><th>Code</th><th>Meaning</th></tr></thead><tbody>${rows.join('\n')}</tbody></table>`
     return framed({ title: 'Errors', current: '/docs/errors', content })
-  },
+  }),
 }

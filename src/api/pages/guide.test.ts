@@ -4,10 +4,14 @@ import { errorsPage } from './errors-page.ts'
 import { guidePages } from './guide.ts'
 
 const files = new Map([...guidePages(), errorsPage].map((file) => [file.path, file]))
+async function textOf(path: string): Promise<string> {
+  const page = await files.get(path)?.read()
+  return String(typeof page === 'object' && 'encoded' in page ? page.body : page)
+}
 const pages = await Promise.all(
   [...files.values()]
     .filter(({ contentType }) => contentType.startsWith('text/html'))
-    .map(async ({ path, read }) => ({ path, html: String(await read()) })),
+    .map(async ({ path }) => ({ path, html: await textOf(path) })),
 )
 /** Served by others. */
 const OTHERS = ['/', '/docs', '/openapi.json', '/asyncapi.json', '/favicon.svg']
@@ -44,7 +48,7 @@ test('code is shown as it is written, in tabs where several languages stand toge
 })
 
 test('the words of every section can be searched', async () => {
-  const found = JSON.parse(String(await files.get('/guide/search.json')?.read())) as Record<string, string>[]
+  const found = JSON.parse(await textOf('/guide/search.json')) as Record<string, string>[]
   const section = found.find(({ title }) => title === 'Know the price before')
   assert.equal(section?.path, '/guide/credits#know-the-price-before')
   assert.match(section?.text ?? '', /dry_run=true/)
@@ -52,11 +56,28 @@ test('the words of every section can be searched', async () => {
 })
 
 test('models find every page as Markdown', async () => {
-  const text = String(await files.get('/llms.txt')?.read())
+  const text = await textOf('/llms.txt')
   const links = [...text.matchAll(/\]\((\/guide\/[^)]+)\): (.*)/g)]
   assert.ok(links.length > 15)
   for (const [, path = '', about = ''] of links) {
-    assert.ok(String(await files.get(path)?.read()).startsWith('# '), path)
+    assert.ok((await textOf(path)).startsWith('# '), path)
     assert.ok(about.length > 10, path)
   }
+})
+
+test('a page is made once, and all of them one by one in turns of the loop', async () => {
+  const fresh = guidePages()
+  let turns = 0
+  let isOver = false
+  const count = () => {
+    turns++
+    if (!isOver) setImmediate(count)
+  }
+  setImmediate(count)
+  const search = fresh.find(({ path }) => path === '/guide/search.json')
+  const made = await search?.read()
+  isOver = true
+  assert.ok(turns > 15, `${turns} turns of the loop`)
+  assert.equal(await search?.read(), made)
+  for (const { read } of fresh) assert.equal(await read(), await read())
 })

@@ -1,7 +1,7 @@
 /** The guide for customers: the files of `docs/`, as pages, as text for models, and as a list of words to search in. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { CSS, HTML, type PublicPage } from '../../dashboard/pages/public-page.ts'
+import { CSS, HTML, madeOnce, type PublicPage } from '../../dashboard/pages/public-page.ts'
 import { escapeHtml, framed, GUIDE_SCRIPT_PATH, GUIDE_STYLE_PATH } from './frame.ts'
 import { type RenderedPage, renderMarkdown } from './render-markdown.ts'
 
@@ -55,45 +55,49 @@ function guidePath(name: string): string {
 }
 
 export function guidePages(): PublicPage[] {
-  return pagesOf(CHAPTERS.flatMap(({ pages }) => pages)).map((page) => ({
-    ...page,
+  return pagesOf(CHAPTERS.flatMap(({ pages }) => pages)).map(({ path, contentType, make }) => ({
+    path,
+    contentType,
     maxAgeSeconds: MAX_AGE_SECONDS,
+    read: madeOnce(make),
   }))
 }
 
-type Made = Omit<PublicPage, 'maxAgeSeconds'>
+interface GuidePage extends Pick<PublicPage, 'path' | 'contentType'> {
+  readonly make: () => string | Promise<string>
+}
 
-function pagesOf(names: readonly string[]): Made[] {
+function pagesOf(names: readonly string[]): GuidePage[] {
   const rendered = new Map<string, Promise<RenderedPage>>()
   const render = (name: string): Promise<RenderedPage> => {
     const known = rendered.get(name) ?? renderMarkdown(textOf(name), { name, pathOf: linkTarget })
     rendered.set(name, known)
     return known
   }
-  const fixed = (path: string, contentType: string, file: string): Made => ({
+  const fixed = (path: string, contentType: string, file: string): GuidePage => ({
     path,
     contentType,
-    read: () => readFileSync(join(WEB, file), 'utf8'),
+    make: () => readFileSync(join(WEB, file), 'utf8'),
   })
   return [
-    ...names.flatMap((name): Made[] => [
+    ...names.flatMap((name): GuidePage[] => [
       ...new Set([guidePath(name), guideAddress(name)]).values().map((path) => ({
         path,
         contentType: HTML,
-        read: async () => {
+        make: async () => {
           const { title, html } = await render(name)
           return framed({ title, current: '/guide', side: sideOf(name), content: html })
         },
       })),
-      { path: `${guideAddress(name)}.md`, contentType: MARKDOWN, read: () => textOf(name) },
+      { path: `${guideAddress(name)}.md`, contentType: MARKDOWN, make: () => textOf(name) },
     ]),
     {
       path: '/guide/search.json',
       contentType: JSON_TEXT,
-      read: async () =>
+      make: async () =>
         JSON.stringify((await Promise.all(names.map(async (name) => (await render(name)).sections))).flat()),
     },
-    { path: '/llms.txt', contentType: PLAIN, read: () => textForModels(names) },
+    { path: '/llms.txt', contentType: PLAIN, make: () => textForModels(names) },
     fixed(GUIDE_STYLE_PATH, CSS, 'guide.css'),
     fixed(GUIDE_SCRIPT_PATH, SCRIPT, 'guide.js'),
   ]

@@ -1,5 +1,6 @@
 import { dirname, join } from 'node:path'
 import type { Tokens } from 'marked'
+import { nextTurn } from '../../kit/time-slices.ts'
 import { escapeHtml } from './frame.ts'
 
 export interface RenderedPage {
@@ -31,6 +32,8 @@ const MAX_SEARCHED_CHARS = 4_000
 /** Loaded with the first page that is asked for: a service whose guide nobody reads needs no parser. */
 export async function renderMarkdown(text: string, links: PageLinks): Promise<RenderedPage> {
   const { Marked } = await import('marked')
+  // A page takes milliseconds, and the words to search in need all of them.
+  await nextTurn()
   const marked = new Marked({ gfm: true })
   marked.use({
     renderer: {

@@ -1,4 +1,5 @@
 import type { EncodedFile } from '../route.ts'
+import { encodedFile } from '../site.ts'
 
 /** A page or file that anybody may read without a key or a session. */
 export interface PublicPage {
@@ -11,7 +12,26 @@ export interface PublicPage {
 }
 
 /** With `encoded` the compressed forms of a body that is sent often are made once. */
-type PageBody = string | Buffer | { readonly body: string; readonly encoded: EncodedFile }
+interface EncodedBody {
+  readonly body: string
+  readonly encoded: EncodedFile
+}
+type PageBody = string | Buffer | EncodedBody
+
+/** Of a page that is the same as long as the process runs: it is made for the first request, and then repeated. */
+export function madeOnce(make: () => string | Promise<string>): () => Promise<EncodedBody> {
+  let made: Promise<EncodedBody> | undefined
+  return () => {
+    made ??= Promise.try(make).then(
+      (body) => ({ body, encoded: encodedFile() }),
+      (error) => {
+        made = undefined
+        throw error
+      },
+    )
+    return made
+  }
+}
 
 export const HTML = 'text/html; charset=utf-8'
 export const CSS = 'text/css; charset=utf-8'
