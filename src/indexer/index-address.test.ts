@@ -106,10 +106,10 @@ test('a coinbase and unknown inputs have no fee and no counterparty', () => {
   assert.equal(feeOf(unknown), null)
 })
 
-test('a loss is a send only where a key of the address is shown to have signed', () => {
+test('a loss is a send, whoever signed', () => {
   const outputs: [string, bigint][] = [['b', 60n]]
   for (const signed of [false, null]) {
-    assert.deepEqual(effects(parsed([['a', 100n, signed]], outputs)).a, ['spent', 100n, 'b'])
+    assert.deepEqual(effects(parsed([['a', 100n, signed]], outputs)).a, ['send', 100n, 'b'])
     // Spent without a key, and yet a gain, or all its own.
     const raised = parsed(
       [

@@ -74,9 +74,7 @@ function effectOf(
       counterparty: largestForeign(parsed.inputs, address),
     }
   }
-  // A program may let others spend: only a key of the address makes it the sender.
-  const direction = inputs.some(({ signed }) => signed === true) ? 'send' : 'spent'
-  return { ...common, direction, amount: -net, counterparty: largestForeign(parsed.outputs, address) }
+  return { ...common, direction: 'send', amount: -net, counterparty: largestForeign(parsed.outputs, address) }
 }
 
 function largestForeign(

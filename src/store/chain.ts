@@ -12,8 +12,7 @@ import type { OutputPoint } from './output-point.ts'
 import type { TokenChange, TokenStore } from './tokens.ts'
 
 type TransactionStatus = 'pending' | 'confirmed' | 'dropped'
-/** `spent`: a loss of which it is not shown that a key of the address has signed it. */
-type Direction = 'receive' | 'send' | 'self' | 'spent'
+type Direction = 'receive' | 'send' | 'self'
 
 /** What one transaction means for one address. */
 export interface AddressEffect {

@@ -14,9 +14,7 @@ import { nodeTime } from './node-time.ts'
 
 const AddressTransaction = Type.Object({
   tx_id: textField('Transaction id.'),
-  direction: textField(
-    'receive, send, self (all inputs and outputs are its own; the amount is the fee), or spent (a loss that is not shown to be signed by a key of the address: its program may let others spend).',
-  ),
+  direction: textField('receive, send, or self (all inputs and outputs are its own; the amount is the fee).'),
   amount_sompi: integerField("Net of the address's own inputs and outputs, in sompi."),
   asset: textField('KAS, TKAS on test networks.'),
   status: textField('pending, confirmed or dropped.'),
