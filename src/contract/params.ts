@@ -25,6 +25,8 @@ export interface Param<T = unknown> {
   /** The sources it applies to; for others it is ignored and listed in `meta.ignored`. */
   readonly sources: readonly Source[] | undefined
   readonly allowed: readonly string[] | undefined
+  /** What one source has of the allowed values, where sources differ. */
+  readonly allowedOf: ((source: Source) => readonly string[]) | undefined
   /** The parameter that it is another name of: its value becomes the value of that one. */
   readonly insteadOf: string | undefined
   readonly read: (text: string) => T | ParamRefusal
@@ -55,6 +57,7 @@ function param<T>(spec: Partial<Param<T>> & Pick<Param<T>, 'kind' | 'description
     tier: undefined,
     sources: undefined,
     allowed: undefined,
+    allowedOf: undefined,
     insteadOf: undefined,
     ...spec,
   } as Param<T>
@@ -84,6 +87,14 @@ export function needsTier<T>(tier: Tier, inner: Param<T>): Param<T> {
 /** Applies to these sources only. */
 export function onlyFor<T>(sources: readonly Source[], inner: Param<T>): Param<T> {
   return { ...inner, sources }
+}
+
+/** Beside a source, only the values that it has are allowed. */
+export function allowedBySource<T extends string>(
+  allowedOf: (source: Source) => readonly string[],
+  inner: Param<T>,
+): Param<T> {
+  return { ...inner, allowedOf }
 }
 
 /** Accepted because other services have it, and always listed in `meta.ignored`. */

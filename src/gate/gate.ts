@@ -1,6 +1,6 @@
 import type { Credential, KeyRing } from '../accounts/key-ring.ts'
 import type { EndpointRoute } from '../contract/endpoint.ts'
-import { ApiError } from '../core/errors.ts'
+import { ApiError, type ErrorKind } from '../core/errors.ts'
 import { type Clock, elapsedMs } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import { type AdmissionDeps, admitAndCount, admitRequest, type KeyedRequest } from './admit-request.ts'
@@ -188,7 +188,7 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
     }
     const accept = request.headers.accept
     if (error instanceof AuthenticationError && !(await deps.authThrottle.afterFailure(request.address))) {
-      return errorReply(tooManyFailures(), request.id, accept)
+      return errorReply(tooManyFailures(route.endpoint.rateLimitError), request.id, accept)
     }
     const told = underAskedName(known, route.params, request.search)
     const reply = errorReply(told, request.id, accept)
@@ -204,10 +204,10 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
   return { handle, view }
 }
 
-function tooManyFailures(): ApiError {
+function tooManyFailures(kind: ErrorKind): ApiError {
   const seconds = TOO_MANY_FAILURES_RETRY_SECONDS
   const headers = [['Retry-After', String(seconds)]] as const
-  return new ApiError('rate_limited', 'Too many failed attempts.', { retry_after: seconds }, headers)
+  return new ApiError(kind, 'Too many failed attempts.', { retry_after: seconds }, headers)
 }
 
 /** A view depends on a cookie and is charged each time: no cache may store it. */

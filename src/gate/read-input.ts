@@ -95,6 +95,7 @@ export function readInput(
     input[insteadOf ?? name] = value
     given.add(insteadOf ?? name)
   }
+  faults.push(...notOfSource(params, input).slice(0, MAX_FAULTS - faults.length))
   return { input, faults, ignored: ignoredParams(params, input, given), given }
 }
 
@@ -138,6 +139,19 @@ function isSame(read: unknown, fixed: string | number | boolean): boolean {
   return typeof read === 'string' && resolveSource(read) !== undefined
     ? resolveSource(read) === resolveSource(String(fixed))
     : false
+}
+
+/** Values that the source of the request does not have: refused before any plan is looked at. */
+function notOfSource(params: Params, input: Record<string, unknown>): InputFault[] {
+  const source = typeof input.source === 'string' ? resolveSource(input.source) : undefined
+  if (source === undefined) return []
+  return Object.entries(params).flatMap(([name, { allowedOf, fault }]) => {
+    const allowed = allowedOf?.(source)
+    const value = input[name]
+    if (allowed === undefined || typeof value !== 'string' || allowed.includes(value)) return []
+    const message = `${name} must be one of ${allowed.join(', ')} for ${input.source}.`
+    return [{ param: name, error: fault, message, allowed }]
+  })
 }
 
 function ignoredParams(params: Params, input: Record<string, unknown>, given: ReadonlySet<string>): string[] {

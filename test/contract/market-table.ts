@@ -353,7 +353,7 @@ export const SCOPED: readonly RouteRule[] = [
   alias('/v1/predmkt_a/markets', MARKETS, A),
   alias('/v1/predmkt_a/markets/{identifier}', MARKET, A),
   also(marketBars(alias('/v1/predmkt_a/candles', CANDLES, A)), CONDITION_ID),
-  alias('/v1/predmkt_a/trades', TRADES, A),
+  also(alias('/v1/predmkt_a/trades', TRADES, A), CONDITION_ID),
   also(
     alias('/v1/predmkt_a/orderbook', SNAPSHOTS, { ...A, include_orderbook: 'true' }, { perRow: 10 }),
     CONDITION_ID,

@@ -415,7 +415,11 @@ export const ALIASES: Readonly<
     bound: { source: 'predmkt_a' },
     params: { interval: marketBars, condition_id: text },
   },
-  'GET /v1/predmkt_a/trades': { of: 'GET /v1/trades', bound: { source: 'predmkt_a' } },
+  'GET /v1/predmkt_a/trades': {
+    of: 'GET /v1/trades',
+    bound: { source: 'predmkt_a' },
+    params: { condition_id: text },
+  },
   'GET /v1/predmkt_a/orderbook': {
     of: 'GET /v1/snapshots',
     bound: { source: 'predmkt_a', include_orderbook: true },

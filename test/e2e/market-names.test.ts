@@ -198,7 +198,8 @@ test('other names of a parameter mean the same; two names with two values are 42
     assert.notDeepEqual(next.rows, first.rows)
   }
   assert.ok((await page(`/v1/perpdex/BTC?start_time=${start}&end_time=${end}`)).rows.length === 3)
-  for (const path of ['/v1/predmkt_a/candles', '/v1/predmkt_a/snapshots', '/v1/predmkt_a/orderbook']) {
+  for (const rows of ['candles', 'trades', 'snapshots', 'orderbook']) {
+    const path = `/v1/predmkt_a/${rows}`
     const named = await page(`${path}?symbol=BTC&condition_id=${CONDITION}&limit=5`)
     assert.ok(named.rows.length > 0)
     assert.deepEqual(named.rows, (await page(`${path}?symbol=BTC&market_id=${CONDITION}&limit=5`)).rows)
@@ -393,6 +394,9 @@ test('parameters without a meaning for the source are ignored and listed', async
     ['/v1/snapshots?symbol=BTC&source=predmkt_b&depth=5', ['depth']],
     ['/v1/snapshots?symbol=BTC&source=predmkt_a&include_diffs=true', ['include_diffs']],
     ['/v1/predmkt_a/orderbook?symbol=BTC&include_diffs=true', []],
+    ['/v1/snapshots?symbol=BTC&source=predmkt_a&depth=5', ['depth']],
+    ['/v1/snapshots?symbol=BTC&source=predmkt_a&depth=5&include_orderbook=true', []],
+    ['/v1/predmkt_a/orderbook?symbol=BTC&depth=5', []],
     ['/v1/perpdex/snapshots?symbol=BTC&market_id=x', ['market_id']],
     ['/v1/trades?symbol=BTC&source=perpdex&market_id=x', ['market_id']],
   ]
@@ -405,6 +409,12 @@ test('parameters without a meaning for the source are ignored and listed', async
     '/v1/perpdex/snapshots/at?symbol=BTC&time=2026-06-10T11:59:00Z&include_orderbook=true',
   )
   assert.deepEqual((at.json.meta as Row).ignored, ['include_orderbook'])
+  const ofMarket = await service.get(
+    `/v1/snapshots/at?symbol=BTC&source=predmkt_a&market_id=${CONDITION}&interval=4h`,
+  )
+  const { ignored, interval } = ofMarket.json.meta as Row
+  assert.deepEqual([ignored, interval], [['interval'], null])
+  assert.equal((ofMarket.json.data as Row).market_id, CONDITION)
   // A wrong value is a fault even where it would be ignored.
   assertError(await service.get('/v1/snapshots?symbol=BTC&source=perpdex&depth=51'), 422, 'invalid_param')
 })

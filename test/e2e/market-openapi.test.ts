@@ -55,6 +55,13 @@ test('the document is valid OpenAPI 3.1', async () => {
   assert.ok(result.valid, JSON.stringify(result.errors)?.slice(0, 2_000))
 })
 
+test('every answer with an ETag has its 304', () => {
+  for (const path of ['/v1/candles', '/v1/sources', '/v1/symbols']) {
+    assert.ok(document.paths[path]?.get?.responses['304'], path)
+  }
+  assert.equal(document.paths['/v1/limits']?.get?.responses['304'], undefined)
+})
+
 test('every route of the contract is in it, with its parameters, and no other market route is', () => {
   const market = Object.keys(document.paths).filter((path) =>
     /^\/v1\/(candles|snapshots|trades|flow|open-interest|liquidations|funding|ticker|markets|predmkt_a|predmkt_b|perpdex)/.test(

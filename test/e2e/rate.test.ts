@@ -115,6 +115,18 @@ test('over a real socket, waiting for Retry-After works; /v1/sources answers rat
   assert.deepEqual(usage, expected)
 })
 
+test('too many failed keys are 429 with the code of the path', async () => {
+  for (const [path, kind] of [
+    ['/v1/sources', 'rate_limit_exceeded'],
+    ['/v1/limits', 'rate_limited'],
+  ] as const) {
+    const burst = await Promise.all(Array.from({ length: 40 }, () => ask(`${real.url}${path}`, { key: 'x' })))
+    const refused = burst.filter((answer) => answer.status === 429)
+    assert.ok(refused.length > 0)
+    for (const answer of refused) assertError(answer, 429, kind)
+  }
+})
+
 async function usageOf(service: TestService, accountId: string) {
   const rows = await service.parts.accounts.usage(accountId, Date.now() - 1e8, Date.now())
   const row = rows.find(({ endpoint }) => endpoint === 'GET /v1/sources')

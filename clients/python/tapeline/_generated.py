@@ -481,9 +481,9 @@ class SnapshotPerpdex(TypedDict):
     spread: Optional[float]
     # Share of the bids in the size of the levels that the row lists, 6 decimals; without books: of the ten best levels (`predmkt_a`), of all levels (`predmkt_b`). Null for an empty book.
     imbalance: Optional[float]
-    # Bids, highest price first; 20 levels, or the 5 of the fast feed.
+    # Bids, highest price first; 20 levels.
     bids: List[List[float]]
-    # Asks, lowest price first; 20 levels, or the 5 of the fast feed.
+    # Asks, lowest price first; 20 levels.
     asks: List[List[float]]
 
 
@@ -544,7 +544,7 @@ class SnapshotAtMeta(TypedDict):
     original_start: None
     # Always null.
     effective_start: None
-    # Parameters without a meaning for the source.
+    # Parameters without a meaning for the source, and `interval` beside `market_id`.
     ignored: List[str]
     # What was observed from the snapshot (or from where one could be) to the time.
     coverage: Optional[ListMetaCoverage]
@@ -983,7 +983,7 @@ class TransactionLookupParsedOutputCovenant(TypedDict):
 class AddressTransaction(TypedDict):
     # Transaction id.
     tx_id: str
-    # receive, send, self (all inputs and outputs are its own; the amount is the fee), or spent (a loss that is not shown to be signed by a key of the address: its program may let others spend).
+    # receive, send, or self (all inputs and outputs are its own; the amount is the fee).
     direction: str
     # Net of the address's own inputs and outputs, in sompi.
     amount_sompi: int
@@ -3266,7 +3266,7 @@ class Methods:
         """
         return self._rows(OPERATIONS["trades"], {"symbol": symbol, "source": source, "market_id": market_id, "token_id": token_id, "side": side, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
-    def predmkt_a_trades(self, symbol: str, *, market_id: Optional[str] = None, token_id: Optional[str] = None, side: Optional[Literal["buy", "sell", "all"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Trade, ListMeta]:
+    def predmkt_a_trades(self, symbol: str, *, market_id: Optional[str] = None, token_id: Optional[str] = None, side: Optional[Literal["buy", "sell", "all"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, condition_id: Optional[str] = None) -> Rows[Trade, ListMeta]:
         """
         Trade ticks of prediction market A. Credits: 50 plus 2 per row. Open from the free plan on. Another path to `GET /v1/trades` with source=predmkt_a. `GET /v1/predmkt_a/trades`
 
@@ -3279,8 +3279,9 @@ class Methods:
         limit: Rows per page. The plan's row cap may cut it.
         after: Cursor from `meta.next_cursor` of the page before.
         order: Row order. Left out: chronological when `start` is given, newest first otherwise.
+        condition_id: Another name of `market_id`. One market: condition id, number or slug (`predmkt_a`), or ticker (`predmkt_b`).
         """
-        return self._rows(OPERATIONS["predmkt_a_trades"], {"symbol": symbol, "market_id": market_id, "token_id": token_id, "side": side, "start": start, "end": end, "limit": limit, "after": after, "order": order})
+        return self._rows(OPERATIONS["predmkt_a_trades"], {"symbol": symbol, "market_id": market_id, "token_id": token_id, "side": side, "start": start, "end": end, "limit": limit, "after": after, "order": order, "condition_id": condition_id})
 
     def perpdex_trades(self, symbol: str, *, market_id: Optional[str] = None, token_id: Optional[str] = None, side: Optional[Literal["buy", "sell", "all"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> Rows[Trade, ListMeta]:
         """
@@ -3823,9 +3824,9 @@ class AsyncMethods:
         """Trade ticks. Single trades. Spot exchange trades are on `/v1/flow` as buckets. Credits: 50 plus 2 per row. Open from the free plan on. `GET /v1/trades`"""
         return self._rows(OPERATIONS["trades"], {"symbol": symbol, "source": source, "market_id": market_id, "token_id": token_id, "side": side, "start": start, "end": end, "limit": limit, "after": after, "order": order})
 
-    def predmkt_a_trades(self, symbol: str, *, market_id: Optional[str] = None, token_id: Optional[str] = None, side: Optional[Literal["buy", "sell", "all"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Trade, ListMeta]:
+    def predmkt_a_trades(self, symbol: str, *, market_id: Optional[str] = None, token_id: Optional[str] = None, side: Optional[Literal["buy", "sell", "all"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None, condition_id: Optional[str] = None) -> AsyncRows[Trade, ListMeta]:
         """Trade ticks of prediction market A. Credits: 50 plus 2 per row. Open from the free plan on. Another path to `GET /v1/trades` with source=predmkt_a. `GET /v1/predmkt_a/trades`"""
-        return self._rows(OPERATIONS["predmkt_a_trades"], {"symbol": symbol, "market_id": market_id, "token_id": token_id, "side": side, "start": start, "end": end, "limit": limit, "after": after, "order": order})
+        return self._rows(OPERATIONS["predmkt_a_trades"], {"symbol": symbol, "market_id": market_id, "token_id": token_id, "side": side, "start": start, "end": end, "limit": limit, "after": after, "order": order, "condition_id": condition_id})
 
     def perpdex_trades(self, symbol: str, *, market_id: Optional[str] = None, token_id: Optional[str] = None, side: Optional[Literal["buy", "sell", "all"]] = None, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None, after: Optional[str] = None, order: Optional[Literal["asc", "desc"]] = None) -> AsyncRows[Trade, ListMeta]:
         """Trade ticks of perpetuals. Credits: 50 plus 2 per row. Open from the free plan on. Another path to `GET /v1/trades` with source=perpdex. `GET /v1/perpdex/trades`"""

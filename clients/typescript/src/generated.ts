@@ -523,9 +523,9 @@ export interface SnapshotPerpdex {
   spread: number | null
   /** Share of the bids in the size of the levels that the row lists, 6 decimals; without books: of the ten best levels (`predmkt_a`), of all levels (`predmkt_b`). Null for an empty book. */
   imbalance: number | null
-  /** Bids, highest price first; 20 levels, or the 5 of the fast feed. */
+  /** Bids, highest price first; 20 levels. */
   bids: readonly (readonly number[])[]
-  /** Asks, lowest price first; 20 levels, or the 5 of the fast feed. */
+  /** Asks, lowest price first; 20 levels. */
   asks: readonly (readonly number[])[]
 }
 
@@ -585,7 +585,7 @@ export interface SnapshotAtMeta {
   original_start: null
   /** Always null. */
   effective_start: null
-  /** Parameters without a meaning for the source. */
+  /** Parameters without a meaning for the source, and `interval` beside `market_id`. */
   ignored: readonly string[]
   /** What was observed from the snapshot (or from where one could be) to the time. */
   coverage: ListMetaCoverage | null
@@ -1022,7 +1022,7 @@ export interface TransactionLookupParsedOutputCovenant {
 export interface AddressTransaction {
   /** Transaction id. */
   tx_id: string
-  /** receive, send, self (all inputs and outputs are its own; the amount is the fee), or spent (a loss that is not shown to be signed by a key of the address: its program may let others spend). */
+  /** receive, send, or self (all inputs and outputs are its own; the amount is the fee). */
   direction: string
   /** Net of the address's own inputs and outputs, in sompi. */
   amount_sompi: Integer
@@ -3521,6 +3521,8 @@ export interface PredmktATradesParams {
   after?: string | undefined
   /** Row order. Left out: chronological when `start` is given, newest first otherwise. */
   order?: 'asc' | 'desc' | undefined
+  /** Another name of `market_id`. One market: condition id, number or slug (`predmkt_a`), or ticker (`predmkt_b`). */
+  condition_id?: string | undefined
 }
 
 export interface PerpdexTradesParams {

@@ -306,8 +306,8 @@ function success<Services>({ endpoint, method, path }: PublishedRoute<Services>)
     for (const [other, when] of Object.entries(returns.also ?? {}))
       answers[other] = { description: when, content: { 'application/json': { schema: orPreview(ref) } } }
   }
-  if (returns.kind === 'list') {
-    answers['304'] = { description: 'The caller has this page already; costs 0.', headers }
+  if (returns.kind === 'list' || returns.tagged) {
+    answers['304'] = { description: 'The caller has this answer already; costs 0.', headers }
   }
   return answers
 }

@@ -153,8 +153,8 @@ export const PredmktBSnapshotRow = Type.Object({
 })
 export const PerpdexSnapshotRow = Type.Object({
   ...commonOf('perpdex'),
-  bids: levelsField('Bids, highest price first; 20 levels, or the 5 of the fast feed.'),
-  asks: levelsField('Asks, lowest price first; 20 levels, or the 5 of the fast feed.'),
+  bids: levelsField('Bids, highest price first; 20 levels.'),
+  asks: levelsField('Asks, lowest price first; 20 levels.'),
 })
 /** Listed by the contract, not recorded yet. */
 export const CexaSnapshotRow = Type.Object(commonOf('cexa'))

@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { base } from '../../../contract/costs.ts'
 import { at, list } from '../../../contract/endpoint.ts'
 import {
+  allowedBySource,
   bool,
   foreignRowsPage,
   interval,
@@ -55,7 +56,7 @@ export const candles = endpoint({
   },
   params: {
     symbol: symbol(),
-    interval: withDefault(interval(INTERVALS), '1h'),
+    interval: allowedBySource(askableIntervals, withDefault(interval(INTERVALS), '1h')),
     source: optional(source(...SOURCES)),
     market_id: onlyFor(['predmkt_a', 'predmkt_b'], optional(marketIdParam)),
     token_id: onlyFor(['predmkt_a'], optional(tokenIdParam)),

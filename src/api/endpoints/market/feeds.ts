@@ -16,7 +16,7 @@ export function feedsOf(
   return sources.map((source) => ({ dataset, source, symbol, interval: stored }))
 }
 
-/** The requested source, or all that have the interval. */
+/** The source of the request or of its market, or all that have the interval. */
 export function sourcesWithInterval(
   asked: SourceName | undefined,
   all: readonly SourceName[],

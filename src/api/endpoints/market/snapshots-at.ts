@@ -54,7 +54,9 @@ const SnapshotAtMeta = Type.Object(
     clamped_reason: always(null, 'Always null.'),
     original_start: always(null, 'Always null.'),
     effective_start: always(null, 'Always null.'),
-    ignored: Type.Array(Type.String(), { description: 'Parameters without a meaning for the source.' }),
+    ignored: Type.Array(Type.String(), {
+      description: 'Parameters without a meaning for the source, and `interval` beside `market_id`.',
+    }),
     coverage: Type.Unsafe<object>({
       ...coverageSchema,
       description: 'What was observed from the snapshot (or from where one could be) to the time.',
@@ -114,7 +116,11 @@ export const snapshotsAt = endpoint({
     const { store } = services.market
     const asset = input.symbol as AssetSymbol
     const instant = input.time ?? nowMs
-    const duration = context.ignored.includes('interval') ? undefined : input.interval
+    const marketId = context.ignored.includes('market_id') ? undefined : input.market_id
+    // A market has its own duration.
+    const isOfMarket = marketId !== undefined && input.interval !== undefined
+    const ignored = isOfMarket ? [...context.ignored, 'interval'] : context.ignored
+    const duration = ignored.includes('interval') ? undefined : input.interval
     await checkAvailable(store, input.source, asset, { toMs: instant, nowMs })
     const found = await snapshotAt(store, {
       nowMs,
@@ -124,7 +130,7 @@ export const snapshotsAt = endpoint({
       duration,
       isNewest: input.time === undefined,
       notBefore: range?.earliestMs ?? 0,
-      marketId: context.ignored.includes('market_id') ? undefined : input.market_id,
+      marketId,
       books: input.include_orderbook && !context.ignored.includes('include_orderbook'),
     })
     const count = found.row === undefined ? 0 : 1
@@ -138,7 +144,7 @@ export const snapshotsAt = endpoint({
       has_more: false,
       next_cursor: null,
       ...NOT_CLAMPED,
-      ignored: context.ignored,
+      ignored,
       coverage: coverageMeta(found.coverage, found.covered, {
         nowMs,
         endMs: input.time === undefined ? undefined : instant + 1,

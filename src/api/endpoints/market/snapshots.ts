@@ -102,6 +102,11 @@ export const snapshots = endpoint({
       diffs: isPrediction && input.include_diffs && hasDiffs,
       ...(input.source === 'predmkt_a' ? { depth: input.depth } : {}),
     }
+    const given = (name: string) => context.given.has(name)
+    const withoutEffect = [
+      ...(given('include_diffs') && isPrediction && !hasDiffs ? ['include_diffs'] : []),
+      ...(given('depth') && input.source === 'predmkt_a' && !books.books ? ['depth'] : []),
+    ]
     const step = input.interval
     return listRows(context, {
       feeds: snapshotFeeds(input.source, asset, isPrediction ? (input.market_type ?? duration) : undefined),
@@ -109,7 +114,7 @@ export const snapshots = endpoint({
       ...(step === undefined || step === GRID ? {} : { stepMs: INTERVAL_MS[step] }),
       ...(books.books || books.diffs ? { books } : {}),
       spell: step === undefined ? [] : [{ field: 'interval', stored: GRID, asked: step }],
-      alsoIgnored: context.given.has('include_diffs') && isPrediction && !hasDiffs ? ['include_diffs'] : [],
+      alsoIgnored: withoutEffect,
       meta: { interval: step ?? GRID },
       endInclusive: true,
     })

@@ -6,7 +6,7 @@ import { endpoint } from '../services.ts'
 import { feedsOf } from './feeds.ts'
 import { findSubject } from './find-market.ts'
 import { listRows } from './list-rows.ts'
-import { IDENTIFIERS_IN_WORDS, marketIdParam, tokenIdParam } from './market-params.ts'
+import { conditionIdParam, IDENTIFIERS_IN_WORDS, marketIdParam, tokenIdParam } from './market-params.ts'
 
 const SOURCES = ['predmkt_a', 'predmkt_b', 'perpdex'] as const
 
@@ -34,7 +34,9 @@ export const trades = endpoint({
   returns: list('Trade', TradeRow),
   errors: ['market_not_found'],
   aliases: [
-    at('GET /v1/predmkt_a/trades', { source: 'predmkt_a' }, 'Trade ticks of prediction market A'),
+    at('GET /v1/predmkt_a/trades', { source: 'predmkt_a' }, 'Trade ticks of prediction market A', {
+      condition_id: conditionIdParam,
+    }),
     at('GET /v1/perpdex/trades', { source: 'perpdex' }, 'Trade ticks of perpetuals'),
   ],
   run: async (context) => {
