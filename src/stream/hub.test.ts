@@ -9,6 +9,7 @@ import { BUILT_IN_PLANS } from '../core/plan.ts'
 import { createEventTail } from '../events/publish.ts'
 import { systemClock } from '../kit/clock.ts'
 import { createLogger } from '../kit/log.ts'
+import { nextTurn } from '../kit/time-slices.ts'
 import { appendEvents } from '../store/conformance/chain-engine.ts'
 import { createStreamHub } from './hub.ts'
 import type { StreamConnection } from './session.ts'
@@ -145,6 +146,46 @@ test('while a client reads a long past, the thread gets its turns', async (t) =>
   await until('live', () => /"type":"live"/.test(log.sent.join()))
   assert.equal(turns.length, 50)
   assert.equal(new Set(turns).size, 50)
+})
+
+test('many subscriptions of an account that read a long past wait for each other, and not others for all of them', async (t) => {
+  const { client } = await setUp(t, 60_000)
+  let [reading, most, pages] = [0, 0, 0]
+  const hub = createStreamHub({
+    events: {
+      async after({ afterSeq }) {
+        most = Math.max(most, ++reading)
+        pages++
+        await sleep(0)
+        reading--
+        return { events: [], upToSeq: afterSeq + 1, more: true }
+      },
+      bounds: async () => ({ oldestSeq: 1, newestSeq: 1e9, bytes: 0 }),
+    },
+    tail: { seq: 1e9, listen: () => () => {} },
+    network: NETWORK,
+    watch: () => () => {},
+    random: Math.random,
+    clock: systemClock,
+    log: createLogger({ level: 'silent' }),
+  })
+  t.after(() => hub.close())
+  const clients = Array.from({ length: 10 }, recordingConnection)
+  for (const { connection } of clients) {
+    const member = hub.open(connection, client)
+    for (let id = 0; id < 20; id++) {
+      member?.receive(`{"op":"subscribe","id":"s${id}","kinds":["block_added"],"resume_after":0}`)
+    }
+  }
+  const isSyncing = ({ log }: (typeof clients)[0]) => log.sent.join().split('"syncing"').length === 21
+  await until('all are syncing', () => clients.every(isSyncing))
+  let turns = 0
+  const counting = setInterval(() => turns++, 0)
+  await nextTurn()
+  clearInterval(counting)
+  assert.ok(turns <= 5, `another caller waited for ${turns} turns`)
+  await until('the log is read', () => pages > 300)
+  assert.equal(most, 1)
 })
 
 test('pongs that nobody asked for count as messages', async (t) => {

@@ -8,6 +8,7 @@ import { type Clock, runEvery } from '../kit/clock.ts'
 import { countFailures } from '../kit/count-failures.ts'
 import type { Logger } from '../kit/log.ts'
 import type { EventStore, StoredEvent } from '../store/events.ts'
+import { AccountSteps } from './account-steps.ts'
 import { CLOSE_CODES, eventFrame, PING_MS } from './protocol.ts'
 import { type SessionHost, type StreamConnection, StreamSession } from './session.ts'
 
@@ -81,6 +82,7 @@ export function createStreamHub(deps: {
     },
     attach: (session, selection) => matcher.add(session, selection),
     watch: deps.watch,
+    steps: { subscribe: new AccountSteps(), sync: new AccountSteps() },
     clock,
     random: deps.random,
     onFault(err) {

@@ -8,6 +8,7 @@ import { backoffMs } from '../kit/backoff.ts'
 import type { Clock } from '../kit/clock.ts'
 import { nextTurn } from '../kit/time-slices.ts'
 import type { EventStore, StoredEvent } from '../store/events.ts'
+import type { AccountSteps } from './account-steps.ts'
 import {
   CLOSE_CODES,
   type ClientMessage,
@@ -47,6 +48,8 @@ export interface SessionHost {
   /** From now on the session gets the events of this selection; the function ends it. */
   attach(session: StreamSession, selection: EventSelection): () => void
   watch(addresses: readonly string[]): () => void
+  /** New subscriptions, and reading the log for them. */
+  readonly steps: { readonly subscribe: AccountSteps; readonly sync: AccountSteps }
   readonly clock: Clock
   random(): number
   onFault(error: unknown): void
@@ -59,10 +62,14 @@ const RETRY = { baseMs: 200, capMs: 5_000 }
 const MAX_WAITING_MESSAGES = 64
 const INTERNAL_ERROR = 1011
 
+/** Live or ended; there is more to read; the hub has to reach its position first. */
+type SyncOutcome = 'over' | 'more' | 'ahead'
+
 /** One client of the stream, with its subscriptions. */
 export class StreamSession {
   readonly #host: SessionHost
   readonly #connection: StreamConnection
+  readonly #accountId: string
   readonly #plan: Plan
   readonly #subscriptions = new Map<string, StreamSubscription>()
   /** Messages that came while another one was being checked: no more than may come in a few seconds. */
@@ -74,9 +81,10 @@ export class StreamSession {
   #opsWindowMs = 0
   #opsInWindow = 0
 
-  constructor(host: SessionHost, connection: StreamConnection, client: { plan: Plan }) {
+  constructor(host: SessionHost, connection: StreamConnection, client: { accountId: string; plan: Plan }) {
     this.#host = host
     this.#connection = connection
+    this.#accountId = client.accountId
     this.#plan = client.plan
   }
 
@@ -166,12 +174,15 @@ export class StreamSession {
     if (this.#ended) return
     if (!read.ok) return this.#sendError('invalid_param', read.faults, undefined)
     const { message } = read
-    if (message.op === 'subscribe') return this.#subscribe(message)
+    if (message.op === 'subscribe') {
+      return this.#host.steps.subscribe.run(this.#accountId, () => this.#subscribe(message))
+    }
     if (message.op === 'unsubscribe') this.#unsubscribe(message.id)
     else this.#send({ type: 'pong', ...(message.id ? { id: message.id } : {}) })
   }
 
   async #subscribe(message: ClientMessage & { op: 'subscribe' }): Promise<void> {
+    if (this.#ended) return
     const id = message.id ?? this.#freeId()
     const replaced = this.#subscriptions.get(id)
     if (replaced === undefined && this.#subscriptions.size >= MAX_SUBSCRIPTIONS) {
@@ -253,10 +264,11 @@ export class StreamSession {
   async #sync(sub: StreamSubscription): Promise<void> {
     let failures = 0
     while (!this.#ended && !sub.ended) {
-      // An embedded log is read in this thread, without a turn of its own: however long it is, others get theirs.
-      await nextTurn()
+      if (!(await this.#drained())) return
       try {
-        if (await this.#syncStep(sub)) return
+        const outcome = await this.#host.steps.sync.run(this.#accountId, () => this.#syncStep(sub))
+        if (outcome === 'over') return
+        if (outcome === 'ahead') await this.#host.clock.sleep(STALL_CHECK_MS)
         failures = 0
       } catch (error) {
         this.#host.onFault(error)
@@ -266,14 +278,13 @@ export class StreamSession {
     }
   }
 
-  /** One page of the past; true when the subscription is live or has ended. */
-  async #syncStep(sub: StreamSubscription): Promise<boolean> {
-    if (!(await this.#drained())) return true
+  /** One page of the past. It waits for nothing but the log: other subscriptions of the account wait for it. */
+  async #syncStep(sub: StreamSubscription): Promise<SyncOutcome> {
+    if (this.#ended || sub.ended) return 'over'
+    // Others of this connection have sent meanwhile.
+    if (this.#connection.unsentBytes > RESUME_UNSENT_BYTES) return 'more'
     const { events } = this.#host
-    if (sub.sentSeq > this.#host.seq) {
-      await this.#checkPosition(sub)
-      return false
-    }
+    if (sub.sentSeq > this.#host.seq) return this.#checkPosition(sub)
     const untilSeq = this.#host.seq
     const page = await events.after({
       afterSeq: sub.sentSeq,
@@ -284,7 +295,7 @@ export class StreamSession {
     })
     // Checked after the read, so that what the log dropped meanwhile is noticed.
     const { oldestSeq } = await events.bounds()
-    if (this.#ended || sub.ended) return true
+    if (this.#ended || sub.ended) return 'over'
     if (oldestSeq > sub.sentSeq + 1 && sub.sentSeq < untilSeq) {
       this.#sendMissedTo(sub, sub.sentSeq, oldestSeq - 1)
     }
@@ -297,9 +308,9 @@ export class StreamSession {
     }
     this.#connection.flush()
     sub.sentSeq = page.more ? page.upToSeq : Math.max(untilSeq, page.upToSeq)
-    if (sub.sentSeq < this.#host.seq) return false
+    if (sub.sentSeq < this.#host.seq) return 'more'
     this.#goLive(sub)
-    return true
+    return 'over'
   }
 
   /** In the same turn of the loop in which it reached the hub's position: nothing is lost or sent twice between. */
@@ -311,17 +322,15 @@ export class StreamSession {
   }
 
   /** A position that the hub has not reached: the log is ahead of it for a moment, or the client has one of another log. */
-  async #checkPosition(sub: StreamSubscription): Promise<void> {
+  async #checkPosition(sub: StreamSubscription): Promise<SyncOutcome> {
     const { newestSeq } = await this.#host.events.bounds()
-    if (sub.sentSeq <= newestSeq) {
-      await this.#host.clock.sleep(STALL_CHECK_MS)
-      return
-    }
+    if (sub.sentSeq <= newestSeq) return 'ahead'
     const upToSeq = this.#host.seq
     const reason = 'unknown_position'
     this.#send({ type: 'gap', id: sub.id, after_seq: sub.sentSeq, up_to_seq: upToSeq, reason })
     sub.fromSeq = upToSeq
     sub.sentSeq = upToSeq
+    return 'more'
   }
 
   /** Waits for the client; false when it was too slow or has disconnected. */
