@@ -50,11 +50,14 @@ export interface MarketStore {
   list(query: MarketQuery): Promise<MarketPage>
   /** How many entries the page of this query would have. */
   count(query: Omit<MarketQuery, 'separator'>): Promise<number>
-  /** The markets whose window [start, end) holds an instant, shortest duration first; or those of one duration. */
+  /**
+   * The markets whose window [start, end) holds an instant, shortest duration first; or those of one duration, '' being
+   * none.
+   */
   holding(query: {
     source: Source
     symbol: AssetSymbol
-    marketType?: MarketType
+    marketType?: MarketType | ''
     time: number
     limit: number
   }): Promise<FoundMarket[]>

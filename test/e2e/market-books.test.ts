@@ -4,6 +4,8 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { composeYesNo } from '../../src/core/market-snapshot.ts'
+import { OrderBook } from '../../src/core/order-book.ts'
 import type { MarketInput } from '../../src/core/rows/market.ts'
 import { MarketRecorder } from '../../src/ingest/prediction/record-market.ts'
 import { createRowWriter } from '../../src/ingest/shared/write-rows.ts'
@@ -355,6 +357,28 @@ test('the snapshot at a time has every level with books and the ten best or all 
         const depth = !withBooks && source === 'predmkt_a' ? 10 : undefined
         assert.equal(data.imbalance, imbalanceOf(book, depth), `${source} ${withBooks}`)
       }
+})
+
+test('very many contracts of one duration without a row do not hide that of a longer one', async () => {
+  const contract = (marketId: string, marketType: '1h' | '24h'): MarketInput => ({
+    ...MARKETS.kalshi,
+    marketId,
+    symbol: 'SOL',
+    marketType,
+    endTime: START_MS + 3_600_000,
+  })
+  const hourly = Array.from({ length: 250 }, (_, i) => contract(`KXSOLH-${1_000 + i}`, '1h'))
+  const book = new OrderBook()
+  book.replace([[400_000, 5_000_000]], [[600_000, 5_000_000]])
+  const state = { ticker: 'KXSOLD-1', book, lastPrice: null, volume: null, openInterest: null }
+  const row = composeYesNo(START_MS + GRID_MS, state)
+  const feed = { dataset: 'snapshots', source: 'predmkt_b', symbol: 'SOL', interval: '1d' } as const
+  await service.store.write({
+    markets: [...hourly, contract('KXSOLD-1', '24h')],
+    rows: [{ feed, rows: [row] }],
+  })
+  const { json } = await service.get(`/v1/snapshots/at?source=predmkt_b&symbol=SOL&time=${START_MS + 60_000}`)
+  assert.equal((json as { data: Row | null }).data?.market_id, 'KXSOLD-1')
 })
 
 test('NDJSON and CSV carry the same imbalance as JSON', async () => {

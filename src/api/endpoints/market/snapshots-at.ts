@@ -21,6 +21,7 @@ import { MARKET_TYPES, type MarketType } from '../../../core/rows/market.ts'
 import { type MarketRow, SnapshotRow } from '../../../core/rows/schemas.ts'
 import type { AssetSymbol } from '../../../core/symbol.ts'
 import { formatTime } from '../../../core/time.ts'
+import { Slice } from '../../../kit/time-slices.ts'
 import type { CoveredRow, EnvironmentStore } from '../../../store/environment.ts'
 import { endpoint } from '../services.ts'
 import { coverageMeta } from './coverage-meta.ts'
@@ -29,7 +30,10 @@ import { NOT_CLAMPED } from './list-rows.ts'
 import { conditionIdParam, marketIdParam } from './market-params.ts'
 import { checkAvailable, SNAPSHOT_SOURCES, type SnapshotSource, snapshotFeeds } from './snapshot-feeds.ts'
 
-/** Markets that span the instant are tried in turn, shortest first; one of the first nearly always has a row. */
+/**
+ * Markets that span the instant are tried in turn, shortest first; one of the first nearly always has a row. The bound is
+ * one per duration: many contracts of one must not hide those of the next.
+ */
 const MAX_MARKETS_TRIED = 200
 
 /** Why there is no snapshot. */
@@ -182,33 +186,30 @@ interface AtAnswer extends CoveredRow {
 async function snapshotAt(store: EnvironmentStore, asked: AtQuestion): Promise<AtAnswer> {
   const { source, symbol, time, duration } = asked
   if (source === 'perpdex') return rowAt(store, asked, snapshotFeeds(source, symbol, undefined), undefined)
-  const rowOf = (market: MarketRow) => {
-    const type = (market.market_type ?? undefined) as MarketType | undefined
-    return rowAt(store, asked, snapshotFeeds(source, symbol, type), market)
-  }
+  const feedsOf = (market: MarketRow) =>
+    snapshotFeeds(source, symbol, (market.market_type ?? undefined) as MarketType | undefined)
+  const rowOf = (market: MarketRow) => rowAt(store, asked, feedsOf(market), market)
   if (asked.marketId !== undefined) {
     const found = await findMarket(store, asked.marketId, { param: 'market_id', sources: [source], symbol })
     return rowOf(found.market)
   }
-  let nearest: AtAnswer | undefined
-  const held = {
-    source,
-    symbol,
-    time,
-    limit: MAX_MARKETS_TRIED,
-    ...(duration ? { marketType: duration } : {}),
-  }
-  for (const { market } of await store.markets.holding(held)) {
-    const answer = await rowOf(market)
-    if (answer.row !== undefined) return answer
-    nearest ??= answer
+  let nearest: MarketRow | undefined
+  const slice = new Slice()
+  for (const marketType of duration === undefined ? ([...MARKET_TYPES, ''] as const) : [duration]) {
+    const held = { source, symbol, time, marketType, limit: MAX_MARKETS_TRIED }
+    for (const { market } of await store.markets.holding(held)) {
+      const found = await coveredRowAt(store, asked, feedsOf(market), market)
+      if (found.row !== undefined) return { ...found, reason: null }
+      nearest ??= market
+      if (slice.isOver) await slice.next()
+    }
   }
   const feeds = snapshotFeeds(source, symbol, duration)
   if (asked.isNewest) {
     const newest = await rowAt(store, asked, feeds, undefined)
     if (newest.row !== undefined) return newest
   }
-  if (nearest !== undefined) return nearest
+  if (nearest !== undefined) return rowOf(nearest)
   const covered = { from: time, to: time + 1 }
   const coverage = await store.coverage.read(feeds, time, Math.min(time + 1, asked.nowMs))
   return { row: undefined, covered, coverage, reason: 'no_market' }
@@ -220,20 +221,32 @@ async function rowAt(
   feeds: readonly Feed[],
   market: MarketRow | undefined,
 ): Promise<AtAnswer> {
+  const found = await coveredRowAt(store, asked, feeds, market)
+  if (found.row !== undefined) return { ...found, reason: null }
+  const { time, notBefore } = asked
+  const older = notBefore > 0 ? await store.series.at({ feeds, time, ...instrumentOf(market) }) : undefined
+  return { ...found, reason: older === undefined ? 'not_recorded' : 'plan_history' }
+}
+
+function coveredRowAt(
+  store: EnvironmentStore,
+  asked: AtQuestion,
+  feeds: readonly Feed[],
+  market: MarketRow | undefined,
+): Promise<CoveredRow> {
   const { time, notBefore, nowMs } = asked
-  const instrument = market === undefined ? {} : { instrument: market.market_id }
   const books = asked.books ? { books: { books: true, diffs: false } } : {}
   const startMs = market?.start_time == null ? notBefore : Date.parse(market.start_time)
-  const found = await store.coveredRow({
+  return store.coveredRow({
     feeds,
     time,
     notBefore,
     coverageFrom: Math.min(time, Math.max(notBefore, startMs)),
     coverageTo: nowMs,
-    ...instrument,
+    ...instrumentOf(market),
     ...books,
   })
-  if (found.row !== undefined) return { ...found, reason: null }
-  const older = notBefore > 0 ? await store.series.at({ feeds, time, ...instrument }) : undefined
-  return { ...found, reason: older === undefined ? 'not_recorded' : 'plan_history' }
 }
+
+const instrumentOf = (market: MarketRow | undefined) =>
+  market === undefined ? {} : { instrument: market.market_id }

@@ -92,7 +92,8 @@ export const snapshots = endpoint({
     })
     const isPrediction = input.source === 'predmkt_a' || input.source === 'predmkt_b'
     const marketId = isPrediction ? input.market_id : undefined
-    const asked = { param: 'market_id', sources: [input.source], symbol: asset }
+    const type = isPrediction ? input.market_type : undefined
+    const asked = { param: 'market_id', sources: [input.source], symbol: asset, type }
     const market = marketId === undefined ? undefined : (await findMarket(store, marketId, asked)).market
     // A market is in the feed of its duration only; gaps of other durations do not concern it.
     const duration = (market?.market_type ?? undefined) as MarketType | undefined
@@ -109,7 +110,7 @@ export const snapshots = endpoint({
     ]
     const step = input.interval
     return listRows(context, {
-      feeds: snapshotFeeds(input.source, asset, isPrediction ? (input.market_type ?? duration) : undefined),
+      feeds: snapshotFeeds(input.source, asset, type ?? duration),
       ...(market ? { filters: { instruments: [market.market_id] } } : {}),
       ...(step === undefined || step === GRID ? {} : { stepMs: INTERVAL_MS[step] }),
       ...(books.books || books.diffs ? { books } : {}),
