@@ -17,6 +17,7 @@ import { startWebhooks } from '../webhooks/webhooks.ts'
 import { deliveryMetrics } from './part-metrics.ts'
 import type { EnvironmentParts } from './parts.ts'
 import { countedPosters } from './post-metrics.ts'
+import { upgradeUrl } from './public-pages.ts'
 import { tracedPosters } from './traced-parts.ts'
 
 export interface DeliveryDeps {
@@ -64,6 +65,7 @@ export async function startDelivery(parts: EnvironmentParts, deps: DeliveryDeps)
     random: Math.random,
     randomBytes,
     log,
+    upgrade: { plans: plans.list(), url: upgradeUrl(config) },
   })
   shutdown.add(`${environment} webhooks`, () => webhooks.close())
   const hub = createStreamHub({

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import { REMEMBERED_MS } from '../accounts/idempotency.ts'
 import type { Network } from '../core/chain/network.ts'
-import { ApiError, faultsError, type InputFault } from '../core/errors.ts'
-import type { Plan } from '../core/plan.ts'
+import { ApiError, type ErrorDetail, faultsError, type InputFault } from '../core/errors.ts'
+import { lowestTier, type Plan } from '../core/plan.ts'
 import type { EventKind } from '../events/kinds.ts'
 import { parseSelection, type SelectionInput } from '../events/selection.ts'
 import type { Clock } from '../kit/clock.ts'
@@ -84,6 +84,12 @@ const MAX_REUSES = 100
 const isOfEarlier = (found: SubscriptionRecord, asked: NewSubscription) =>
   asked.createdAtMs - found.createdAtMs > REMEMBERED_MS
 
+/** The plans of the service, and where they can be changed: what a refusal for the plan's limit names. */
+export interface LargerPlans {
+  readonly plans: readonly Plan[]
+  readonly url: string
+}
+
 export interface WebhookSubscriptionsDeps extends ReplayDeps {
   readonly clock: Clock
   readonly credits: Pick<Credits, 'available' | 'endOf'>
@@ -93,6 +99,7 @@ export interface WebhookSubscriptionsDeps extends ReplayDeps {
   readonly poster: Poster
   readonly box: SecretBox
   readonly randomBytes: RandomBytes
+  readonly upgrade?: LargerPlans | undefined
   /** One is about to be created or switched on here. It never fails. */
   readonly beforeAdding: () => Promise<void>
   /** Subscriptions were changed here. It never fails: what was done is done. */
@@ -172,6 +179,7 @@ export function createWebhookSubscriptions(deps: WebhookSubscriptionsDeps): Webh
       if (created === undefined) {
         throw new ApiError('tier_restricted', `The plan ${owner.plan.name} allows ${most} webhooks.`, {
           reason: 'too_many_webhooks',
+          ...largerPlan(deps.upgrade, most),
         })
       }
       await deps.onChange()
@@ -274,4 +282,10 @@ const HARMLESS_KIND: EventKind = 'block_added'
 
 function isTexts(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((entry) => typeof entry === 'string')
+}
+
+function largerPlan(upgrade: LargerPlans | undefined, most: number): ErrorDetail {
+  if (upgrade === undefined) return {}
+  const tier = lowestTier(upgrade.plans, (plan) => plan.webhookSubscriptions > most)
+  return tier === null ? {} : { required_tier: tier, upgrade_url: upgrade.url }
 }

@@ -14,7 +14,7 @@ import { createGuard, type Resolve } from './guard.ts'
 import { startPlanner } from './plan-deliveries.ts'
 import type { OpenPoster } from './poster.ts'
 import { createSubscriptionBook, type WatchAddresses } from './subscription-book.ts'
-import { createWebhookSubscriptions, type WebhookSubscriptions } from './subscriptions.ts'
+import { createWebhookSubscriptions, type LargerPlans, type WebhookSubscriptions } from './subscriptions.ts'
 import { DeliveryWorker } from './work.ts'
 
 /** The webhooks of one environment, running. */
@@ -50,6 +50,7 @@ export interface WebhookServiceDeps {
   readonly random: () => number
   readonly randomBytes: RandomBytes
   readonly log: Logger
+  readonly upgrade?: LargerPlans
   readonly retryDelaysMs?: readonly number[]
   readonly answerLimitMs?: number
 }
@@ -165,6 +166,7 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
       clock,
       randomBytes: deps.randomBytes,
       credits,
+      upgrade: deps.upgrade,
       plannedSeq: async () => planner?.position ?? (await store.position()) ?? 0,
       beforeAdding: async () => planner?.beforeAdding(),
       // Otherwise they are read with the next refresh.

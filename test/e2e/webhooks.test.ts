@@ -265,6 +265,7 @@ test('401 without a key, 403 on the free plan, without the scope and above the c
   const over = await create({}, developer)
   assert.equal(over.status, 403)
   assert.equal(over.body.reason, 'too_many_webhooks')
+  assert.deepEqual([over.body.required_tier, over.body.upgrade_url], ['business', '/plans'])
   assert.equal(over.headers.get('x-credits-charged'), '0')
 })
 
