@@ -823,7 +823,7 @@ class SubmitResult(TypedDict):
     already_accepted: bool
     # Calls to nodes; all looks at the mempool together are one.
     attempts: int
-    # Credits that this answer cost.
+    # Price of this answer. `X-Credits-Charged` is what was charged: less where the balance does not cover it.
     credits_used: int
 
 

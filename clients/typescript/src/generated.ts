@@ -864,7 +864,7 @@ export interface SubmitResult {
   already_accepted: boolean
   /** Calls to nodes; all looks at the mempool together are one. */
   attempts: number
-  /** Credits that this answer cost. */
+  /** Price of this answer. `X-Credits-Charged` is what was charged: less where the balance does not cover it. */
   credits_used: number
 }
 

@@ -39,7 +39,9 @@ const SubmitResult = Type.Object({
   ),
   already_accepted: flagField('Whether the network had accepted it before this call.'),
   attempts: integerField('Calls to nodes; all looks at the mempool together are one.'),
-  credits_used: integerField('Credits that this answer cost.'),
+  credits_used: integerField(
+    'Price of this answer. `X-Credits-Charged` is what was charged: less where the balance does not cover it.',
+  ),
 })
 
 /** The node's call for replacements has no such option; ignoring it would do less than was asked for. */
