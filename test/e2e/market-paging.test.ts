@@ -252,6 +252,42 @@ test('a sampled walk gives each step of each market once', async () => {
   assert.ok(rows.length > 200)
 })
 
+test('a sampled walk down from now loses no market of the step in which it began', async () => {
+  const book = { bids: [[0.4, 1]] as const, asks: [[0.5, 1]] as const }
+  const write = (time: number, markets: string[]) =>
+    service.store.write({
+      rows: [
+        {
+          feed: feedOf('snapshots', 'predmkt_a', '15m', 'XRP'),
+          rows: markets.map((marketId) => {
+            return { time, marketId, tokenUp: 'u', tokenDown: 'd', up: book, down: book }
+          }),
+        },
+      ],
+    })
+  const markets = ['0xa', '0xb', '0xc', '0xd', '0xe']
+  const ends = ['', `&end=${iso(NOW + HOUR)}`]
+  for (const [round, end] of ends.entries()) {
+    const time = NOW - 10_000 + round * 2_000
+    await write(time, markets)
+    const rows: Row[] = []
+    let url = `/v1/snapshots?symbol=XRP&source=predmkt_a&interval=24h&limit=2${end}`
+    for (;;) {
+      const answer: Answer = await service.get(url)
+      rows.push(...(answer.json.data as Row[]))
+      const cursor = answer.headers.get('x-next-cursor')
+      if (cursor === null) break
+      // Of a time that was past when the walk began, and yet written later.
+      await write(time + 500, markets)
+      url = `/v1/snapshots?symbol=XRP&source=predmkt_a&interval=24h&limit=2&after=${cursor}`
+    }
+    assert.deepEqual(
+      rows.map((row) => [row.timestamp, row.market_id]),
+      markets.toReversed().map((marketId) => [iso(time), marketId]),
+    )
+  }
+})
+
 const BASE = '/v1/trades?symbol=BTC&start=2026-06-10T11:55:00Z&end=2026-06-10T12:00:00Z&limit=20'
 
 test('a cursor without the start keeps the order and the range of its walk', async () => {

@@ -12,6 +12,8 @@ export interface CursorWalk {
   readonly startMs: number | undefined
   readonly endMs: number | undefined
   readonly position: Position | undefined
+  /** The end of what the walk reads, exclusive, where that is not its range: see `downFromNow`. */
+  readonly readToMs: number | undefined
 }
 
 export interface WalkInput {
@@ -28,16 +30,18 @@ export function readWalk(codec: CursorCodec, binding: () => string, input: WalkI
       startMs: input.start,
       endMs: input.end,
       position: undefined,
+      readToMs: undefined,
     }
   }
   const place = codec.decode(binding(), input.after)
   if (place === undefined) throw foreignCursor()
-  const [order, start, end, ts, source, instrument, seq] = place
+  const [order, start, end, ts, source, instrument, seq, readTo = null] = place
   const walk: CursorWalk = {
     order: order === 'desc' ? 'desc' : 'asc',
     startMs: start === null ? undefined : Number(start),
     endMs: end === null ? undefined : Number(end),
     position: { ts: Number(ts), source: source as Source, instrument: String(instrument), seq: Number(seq) },
+    readToMs: readTo === null ? undefined : Number(readTo),
   }
   const changed =
     (input.start !== undefined && input.start !== walk.startMs) ||
@@ -48,9 +52,21 @@ export function readWalk(codec: CursorCodec, binding: () => string, input: WalkI
 }
 
 export function writeCursor(codec: CursorCodec, binding: string, walk: CursorWalk, last: Position): string {
-  const { order, startMs = null, endMs = null } = walk
-  const place: CursorPlace = [order, startMs, endMs, last.ts, last.source, last.instrument, last.seq]
-  return codec.encode(binding, place)
+  const { order, startMs = null, endMs = null, readToMs } = walk
+  const { ts, source, instrument, seq } = last
+  const place: CursorPlace = [order, startMs, endMs, ts, source, instrument, seq]
+  return codec.encode(binding, readToMs === undefined ? place : [...place, readToMs])
+}
+
+/**
+ * A walk over samples that goes down from now begins in a step that is still open. What is recorded there meanwhile
+ * would be the last of its market, before the cursor, in place of a row behind it: no page of the walk reads later rows
+ * than the first one found.
+ */
+export function downFromNow(walk: CursorWalk, nowMs: number, firstTs: number | undefined): CursorWalk {
+  const isFirst = walk.position === undefined && firstTs !== undefined
+  const isOpen = walk.endMs === undefined || walk.endMs >= nowMs
+  return isFirst && isOpen && walk.order === 'desc' ? { ...walk, readToMs: firstTs + 1 } : walk
 }
 
 const NOT_BOUND = ['after', 'order', 'start', 'end', 'limit']

@@ -6,7 +6,14 @@ import { formatTime } from '../../../core/time.ts'
 import type { BookRequest, Finality, RowFilters, SeriesQuery } from '../../../store/series.ts'
 import type { Services } from '../services.ts'
 import { coverageMeta } from './coverage-meta.ts'
-import { type CursorWalk, readWalk, type WalkInput, walkBinding, writeCursor } from './cursor-walk.ts'
+import {
+  type CursorWalk,
+  downFromNow,
+  readWalk,
+  type WalkInput,
+  walkBinding,
+  writeCursor,
+} from './cursor-walk.ts'
 import { FINALITY_FRESH_MS } from './feed-facts.ts'
 
 /** What a list endpoint reads from the store. */
@@ -73,6 +80,7 @@ export async function listRows(context: ListContext, request: RowsRequest): Prom
   const endMs = walk.endMs === undefined ? undefined : asked.toMs
   const coverage = coverageMeta(read.coverage, covered, { nowMs: context.nowMs, endMs })
   const finalBefore = Math.min(...finality.map((feed) => feed.before))
+  const next = request.stepMs === undefined ? walk : downFromNow(walk, context.nowMs, page.firstTs)
   const capped = page.hasMore && typeof limit === 'number' && context.rowLimit < limit
   const sealed =
     request.feeds.length > 0 &&
@@ -90,7 +98,7 @@ export async function listRows(context: ListContext, request: RowsRequest): Prom
     hasMore: page.hasMore,
     nextCursor:
       page.hasMore && page.last
-        ? writeCursor(data.cursors, walkBinding(context.path, input), walk, page.last)
+        ? writeCursor(data.cursors, walkBinding(context.path, input), next, page.last)
         : null,
     meta: {
       ...echo(context),
@@ -127,7 +135,8 @@ function spanOf(
   endInclusive: boolean,
 ): Span {
   const fromMs = window ?? walk.startMs ?? range?.earliestMs ?? 0
-  return { fromMs, toMs: Math.max(fromMs, (walk.endMs ?? nowMs) + (endInclusive ? 1 : 0)) }
+  const toMs = (walk.endMs ?? nowMs) + (endInclusive ? 1 : 0)
+  return { fromMs, toMs: Math.max(fromMs, Math.min(toMs, walk.readToMs ?? toMs)) }
 }
 
 /** Whether the time of the first row matters. */
