@@ -7,7 +7,7 @@ import { createPasswords } from './accounts/password.ts'
 import { createPasswordResets } from './accounts/password-reset.ts'
 import { PlanFileError } from './accounts/plan-file.ts'
 import { CertificateError } from './api/http/certificate.ts'
-import { DataFolderError, serviceAddress } from './app/data-folder.ts'
+import { DataFolderError, serviceAddress, storeAddress } from './app/data-folder.ts'
 import { runningEnvironments } from './app/environments.ts'
 import type { OpenMarketAccess } from './app/market-access.ts'
 import { openAccounts } from './app/open-accounts.ts'
@@ -54,6 +54,7 @@ import { releaseMemory } from './kit/release-memory.ts'
 import { dropUnread } from './kit/unread-output.ts'
 import { ConflictError } from './store/accounts.ts'
 import { StoreOpenError } from './store/open-error.ts'
+import { assertNoOlderService } from './store/open-stores.ts'
 
 /**
  * The command line. Commands on accounts work while the service runs on the same data folder. Modules that only some
@@ -208,6 +209,7 @@ async function runOnAccounts(
   values: Record<string, string | undefined>,
   output: Output,
 ): Promise<void> {
+  await assertNoOlderService(storeAddress(config))
   const { store, accounts } = openAccounts(config, systemClock)
   const audit = createAuditLog({ store, clock: systemClock })
   const log = createLogger({

@@ -214,6 +214,7 @@ const ENGINE_FILES: Record<string, string> = {
   'src/ingest/shared/refused-rows.test.ts': 'makes the database itself refuse a row',
   'test/e2e/chain-statuses.test.ts': 'breaks a table under the running service',
   'test/e2e/doctor.test.ts': 'gives a file the version of an older release',
+  'test/e2e/one-service.test.ts': 'gives a file the version of an older release',
   'test/fakes/stores.ts': 'reads the single charges, which no port lists',
   'test/ingest/audited-store.ts': 'changes rows behind the store, which the self-checks have to find',
   'test/simulation/dump.ts': 'compares every table of two runs',

@@ -103,6 +103,14 @@ export async function planUpgrade(address: StoreAddress): Promise<UpgradePlan[]>
   return (await import('./postgres/upgrade.ts')).planSchemaUpgrades(address)
 }
 
+/**
+ * Commands call it before they open anything, which upgrades it. On PostgreSQL releases may work side by side while
+ * processes are replaced one by one.
+ */
+export async function assertNoOlderService(address: StoreAddress): Promise<void> {
+  if (address.engine === 'sqlite') (await import('./sqlite/upgrade.ts')).assertFolderOfRelease(address.folder)
+}
+
 /** Backs up everything, while services work on it. BackupRefusedError says why nothing was backed up. */
 export async function backupStore(
   address: StoreAddress,

@@ -4,9 +4,10 @@ import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { after, before, test } from 'node:test'
 import { ask } from '../fakes/client.ts'
-import { type ChildService, cliJson, dataFolder, spawnService } from '../fakes/service.ts'
+import { type ChildService, cli, cliJson, dataFolder, spawnService } from '../fakes/service.ts'
 import { freePort } from '../free-port.ts'
 
 const ROUNDS = process.env.TAPELINE_SOAK === undefined ? 1 : 10
@@ -42,6 +43,34 @@ test('a second service on the same folder reports who has it, and the first cont
   assert.equal((await ask(`${service.url}/health`)).status, 200)
   const accounts = await cliJson<unknown[]>(folder.path, ['accounts', 'list'])
   assert.equal(accounts.length, 1, 'the command line works beside the service')
+})
+
+test('commands of a newer release do not upgrade the files of a running service', async () => {
+  const file = join(folder.path, 'accounts.db')
+  const setVersion = (version: number) => {
+    const database = new DatabaseSync(file)
+    try {
+      const before = Number(database.prepare('PRAGMA user_version').get()?.user_version)
+      database.exec(`PRAGMA user_version = ${version}`)
+      return before
+    } finally {
+      database.close()
+    }
+  }
+  const newest = setVersion(1)
+  try {
+    for (const args of [['accounts', 'list'], ['gaps']]) {
+      const { code, stderr } = await cli(folder.path, args)
+      assert.equal(code, 1)
+      assert.match(
+        stderr,
+        /^The service that works on \S+ is of an older release, [^\n]+ restart it [^\n]+\n$/,
+      )
+    }
+  } finally {
+    assert.equal(setVersion(newest), 1)
+  }
+  assert.equal((await cli(folder.path, ['accounts', 'list'])).code, 0)
 })
 
 test('a port that is taken ends the start before the data folder is touched', async () => {

@@ -3,7 +3,7 @@
  * holds it and releases it when the process ends, however it ends, so it cannot go stale. A file beside it names the
  * holder, for the message to a second process.
  */
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { formatTime } from '../../core/time.ts'
@@ -72,6 +72,22 @@ export function tryLock(folder: string, name: string, clock: Clock): (() => void
   } catch (error) {
     if (error instanceof FolderLockedError) return undefined
     throw error
+  }
+}
+
+/** Whether another process has it; for those that do not take it themselves. */
+export function isLocked(folder: string, name: string): boolean {
+  const file = join(folder, `${name}.lock`)
+  if (!existsSync(file)) return false
+  const database = new DatabaseSync(file, { readOnly: true, timeout: 0 })
+  try {
+    database.prepare('SELECT 1 FROM sqlite_schema').get()
+    return false
+  } catch (error) {
+    if ((error as { errcode?: number }).errcode !== SQLITE_BUSY) throw error
+    return true
+  } finally {
+    database.close()
   }
 }
 

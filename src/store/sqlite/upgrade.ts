@@ -3,9 +3,10 @@ import { DatabaseSync } from 'node:sqlite'
 import { formatTime } from '../../core/time.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { Upgrade, UpgradePlan } from '../maintain.ts'
+import { StoreOpenError } from '../open-error.ts'
 import { planOf } from '../plan-upgrade.ts'
-import { databaseFiles } from './files.ts'
-import { lockFolder, SERVICE_LOCK } from './folder-lock.ts'
+import { type DatabaseFile, databaseFiles } from './files.ts'
+import { isLocked, lockFolder, SERVICE_LOCK } from './folder-lock.ts'
 import { migrate, schemaVersion } from './migrate.ts'
 import { openDatabase } from './open.ts'
 import { assertRestored } from './unfinished-restore.ts'
@@ -28,6 +29,35 @@ export function upgradeFolder(folder: string, clock: Clock): Upgrade[] {
       })
   } finally {
     lock.release()
+  }
+}
+
+/**
+ * Whoever opens a file upgrades it, and a service of an older release that works on it does not know the new tables.
+ * For commands; a service has the lock before it opens anything.
+ */
+export function assertFolderOfRelease(folder: string): void {
+  assertRestored(folder)
+  // The lock is asked last: a service that starts at that moment would find it taken.
+  if (databaseFiles(folder).some(isOlder) && isLocked(folder, SERVICE_LOCK))
+    throw new StoreOpenError(
+      `The service that works on ${folder} is of an older release, or upgrades it just now: restart it with this release first.`,
+    )
+}
+
+function isOlder({ path, migrations }: DatabaseFile): boolean {
+  if (!existsSync(path)) return false
+  try {
+    const database = new DatabaseSync(path, { readOnly: true })
+    try {
+      const found = schemaVersion(database)
+      return found > 0 && found < migrations.length
+    } finally {
+      database.close()
+    }
+  } catch {
+    // What cannot be read is reported by whoever needs it.
+    return false
   }
 }
 
