@@ -161,10 +161,10 @@ async function startNodes(
   return nodes
 }
 
-function venueOf(nodes: readonly Node[], speed = 20) {
+function venueOf(nodes: readonly Node[], speed = 20, startedMs = START + 100_000) {
   const limits = { rest: { backoff: { baseMs: 1, capMs: 5 } } }
   return createChainlink({
-    clock: fastClock(START + 100_000, speed),
+    clock: fastClock(startedMs, speed),
     chainlink: { providers: nodes.map(({ server }) => server.http) },
     limits,
   })
@@ -367,7 +367,8 @@ async function coveredBy(nodes: readonly Node[], fromSecond: number, toSecond: n
   const range = { fromMs: (T + fromSecond) * 1_000, toMs: (T + toSecond) * 1_000 }
   const signal = new AbortController().signal
   const pages: HistoryPage[] = []
-  for await (const page of venueOf(nodes, 1_000).history({ ...CHANNEL, range }, { signal })) pages.push(page)
+  const venue = venueOf(nodes, 1, (T + 2_000) * 1_000)
+  for await (const page of venue.history({ ...CHANNEL, range }, { signal })) pages.push(page)
   return {
     covered: pages
       .flatMap((page) => page.covered ?? [])
@@ -402,6 +403,50 @@ test('a last round of a phase that is in dispute does not hide those before it',
     [600, 900],
   ])
   assert.equal(rounds, 19)
+})
+
+test('phases that overlap in time are not covered while they do: which one the proxy answered from is unknown', async (t) => {
+  const old = Array.from({ length: 40 }, (_, index) => round(index + 1, 50 + index, index * 30, 6n))
+  const young = Array.from({ length: 40 }, (_, index) => round(index + 1, 500 + index, 615 + index * 30))
+  const nodes = await startNodes(t, 2, [...old, ...young])
+  const [behind] = nodes
+  assert.ok(behind)
+  assert.deepEqual(await coveredBy(nodes, 300, 900), { covered: [[300, 600]], rounds: 11 })
+  const inside = { covered: [[1_185, 1_500]], rounds: 11 }
+  assert.deepEqual(await coveredBy(nodes, 700, 1_500), inside)
+  assert.deepEqual(await coveredBy(nodes, 300, 1_500), {
+    covered: [[300, 600], ...inside.covered],
+    rounds: 22,
+  })
+  assert.deepEqual(await coveredBy(nodes, 1_200, 1_500), { covered: [[1_200, 1_500]], rounds: 10 })
+  // The old contract goes on, and one node does not know its last round yet.
+  behind.lastRoundOff = -1n
+  assert.deepEqual(await coveredBy(nodes, 700, 1_100), { covered: [], rounds: 0 })
+})
+
+test('where the proxy was seen to move on, phases that overlap are covered: the old one up to then, then the new one', async (t) => {
+  const old = Array.from({ length: 10 }, (_, index) => round(index + 1, 50 + index, index * 10, 6n))
+  const young = Array.from({ length: 10 }, (_, index) => round(index + 1, 500 + index, index * 10 + 5))
+  const nodes = await startNodes(t, 2, [...young, ...old])
+  const venue = venueOf(nodes)
+  const { signal } = new AbortController()
+  const received = collect(venue.live([CHANNEL], { signal }))
+  t.after(() => received.close())
+  await received.until(() => received.of('oracle_round').length === 1, 'the old phase')
+  for (const node of nodes) node.rounds = [...old, round(11, 60, 9_000, 6n), ...young, round(11, 510, 105)]
+  await received.until(() => received.of('oracle_round').at(-1)?.price === '510', 'the new phase')
+  const walk = async (fromSecond: number) => {
+    const range = { fromMs: (T + fromSecond) * 1_000, toMs: (T + 105) * 1_000 }
+    const pages: HistoryPage[] = []
+    for await (const page of venue.history({ ...CHANNEL, range }, { signal })) pages.push(page)
+    const covered = pages.flatMap((page) => page.covered ?? [])
+    assert.deepEqual([covered[0]?.fromMs, covered.at(-1)?.toMs], [range.fromMs, range.toMs])
+    for (const [index, part] of covered.entries())
+      if (index > 0) assert.equal(part.fromMs, covered[index - 1]?.toMs)
+    return pages.flatMap((page) => page.observations.map((each) => each.venueTimeMs / 1_000 - T))
+  }
+  assert.deepEqual(await walk(45), [50, 60, 70, 80, 90, 95])
+  assert.deepEqual(await walk(92), [95])
 })
 
 test('a node that wants fewer questions or is behind is not asked again for shorter ranges', async (t) => {

@@ -19,6 +19,7 @@ import type { OracleRoundObservation } from '../observation.ts'
 import { phaseOf, type Round, roundIdOf, roundOf } from './abi.ts'
 import { CHAINLINK_TIMES, ROUNDS_FILLED, ROUNDS_PER_QUESTION } from './describe.ts'
 import { mapRound, type OracleFeed } from './mapper.ts'
+import type { PhaseChanges } from './phase-changes.ts'
 import type { Quorum } from './quorum.ts'
 
 const ROUTE = 'rpc'
@@ -27,6 +28,7 @@ export function listenToRounds(options: {
   channels: readonly Channel[]
   quorum: Quorum
   feedOf: (symbol: AssetSymbol, signal: AbortSignal) => Promise<OracleFeed>
+  phases: PhaseChanges
   clock: Clock
   pollEveryMs?: number
 }): VenueTasks {
@@ -49,6 +51,7 @@ export function listenToRounds(options: {
     tellConnections(io, askedMs, Math.max(...knownTo.values(), ...reached))
     for (const [index, feed] of feeds.entries()) {
       const round = newest[index]?.round
+      if (round != null) options.phases.seen(feed.proxy, round, clock.now())
       if (round != null) await advance(io, feed, round)
       tellKnown(io, feed.symbol, reached[index] ?? 0)
     }

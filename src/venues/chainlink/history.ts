@@ -3,6 +3,10 @@
  * covered: from the round before it to the one after; so does a phase on whose end they do not agree, up to the first
  * round of the next. Within a phase the rounds' times only grow, so the first round of a range is found by halving;
  * from there they are read in order, over the borders of phases.
+ *
+ *   phase 6   ──●────●────●────●────●            the old contract may go on after the proxy has left it
+ *   phase 7                 ●────●────●────●──   the new one may have rounds before the proxy moves on to it
+ *                           └ not covered ┘      unless the proxy was seen to move
  */
 
 import type { DeadLetters } from '../dead-letter.ts'
@@ -11,7 +15,6 @@ import { rangeOrNull } from '../rest/history-range.ts'
 import { VenueError } from '../rest/rest-client.ts'
 import type { HistoryPage, HistoryRange } from '../venue.ts'
 import {
-  type Call,
   callPhaseAggregator,
   decodeAddressWord,
   phaseOf,
@@ -23,6 +26,7 @@ import {
 } from './abi.ts'
 import { ROUNDS_PER_QUESTION } from './describe.ts'
 import { mapRound, type OracleFeed } from './mapper.ts'
+import type { PhaseChanges } from './phase-changes.ts'
 import type { Quorum } from './quorum.ts'
 
 /** Before the first oracle, and after our clock by more than it can be wrong. */
@@ -36,15 +40,49 @@ const NOTHING_READ: HistoryPage = { observations: [], covered: null, missing: []
 interface Place {
   readonly phase: bigint
   readonly round: bigint
+  /** Rounds before this instant are not the feed's, or not wanted. */
+  readonly fromMs?: number
   /** There may be rounds before it that cannot be read. */
   readonly isLate?: boolean
+}
+
+/** Between two phases; what lies between the two times may be of either. */
+interface Border {
+  /** Up to here rounds of the old phase are the feed's. */
+  readonly oldToMs: number
+  /** From here on those of the new one are; undefined where the time of the old one's last round is unknown. */
+  readonly newFromMs: number | undefined
+}
+
+/** The number of a phase's last round. */
+interface PhaseEnd {
+  /** 0 for a phase that never was, or that had no round; undefined where the nodes disagree. */
+  readonly agreed: bigint | undefined
+  /** So many of them have it that it counts, though others may have later ones. */
+  readonly reached: bigint
+}
+
+interface Walk {
+  readonly quorum: Quorum
+  readonly feed: OracleFeed
+  readonly fromMs: number
+  readonly newest: Round
+  readonly phases: PhaseChanges
+  readonly signal: AbortSignal
+  /** By their phase; of a border by the old one. */
+  readonly ends: Map<bigint, PhaseEnd>
+  readonly borders: Map<bigint, Border>
 }
 
 export async function* walkRounds(
   quorum: Quorum,
   feed: OracleFeed,
   range: HistoryRange,
-  { now, deadLetters }: { now(): number; readonly deadLetters: DeadLetters },
+  {
+    now,
+    deadLetters,
+    phases,
+  }: { now(): number; readonly deadLetters: DeadLetters; readonly phases: PhaseChanges },
   signal: AbortSignal,
 ): AsyncGenerator<HistoryPage> {
   const [answer] = await quorum.newest([{ proxy: feed.proxy, after: 0n }], signal)
@@ -60,14 +98,17 @@ export async function* walkRounds(
     throw misfit(fault, `rounds of ${feed.symbol}`, answer, deadLetters)
   }
   expectInOrder(newest, createRoundOrder())
+  phases.seen(feed.proxy, newest, now())
   // What is newer than the newest round may still come.
   const knownMs = Math.min(range.toMs, newest.updatedAt * 1_000)
-  let place: Place | undefined = await firstPlace(quorum, feed, range.fromMs, newest, signal)
+  const known = { ends: new Map(), borders: new Map() }
+  const walk: Walk = { quorum, feed, fromMs: range.fromMs, newest, phases, signal, ...known }
+  let place: Place | undefined = await firstPlace(walk)
   let coveredMs = range.fromMs
   let lastMs = range.fromMs
   let isLost = place?.isLate === true
   while (place !== undefined && coveredMs < knownMs) {
-    const { rounds, next } = await readPage(quorum, feed, place, newest, signal)
+    const { rounds, next } = await readPage(walk, place)
     let observations: HistoryPage['observations'][number][] = []
     for (const round of rounds) {
       if (round === null) continue
@@ -116,64 +157,87 @@ function isInside(round: Round, range: HistoryRange): boolean {
 
 /** So many rounds from a place on, and where the next page begins; undefined behind the newest round. */
 async function readPage(
-  quorum: Quorum,
-  feed: OracleFeed,
-  { phase, round }: Place,
-  newest: Round,
-  signal: AbortSignal,
+  walk: Walk,
+  { phase, round, fromMs = 0 }: Place,
 ): Promise<{ rounds: (Round | null | undefined)[]; next: Place | undefined }> {
-  const isNewestPhase = phase === phaseOf(newest.roundId)
-  const last = isNewestPhase ? roundOf(newest.roundId) : await lastRound(quorum, feed, phase, signal)
-  if (last === undefined) return { rounds: [undefined], next: { phase: phase + 1n, round: 1n } }
+  const { quorum, feed, signal } = walk
+  const { agreed: last } = await endOf(walk, phase)
+  const border = phase === phaseOf(walk.newest.roundId) ? undefined : await borderAfter(walk, phase)
+  const nextPhase = async (): Promise<Place | undefined> =>
+    border && placeAt(walk, phase + 1n, Math.max(walk.fromMs, border.newFromMs ?? 0))
+  if (last === undefined) return { rounds: [undefined], next: await nextPhase() }
   const count = Number(last - round + 1n)
   const ids = Array.from({ length: Math.max(0, Math.min(count, ROUNDS_PER_QUESTION)) }, (_, index) =>
     roundIdOf(phase, round + BigInt(index)),
   )
-  const rounds = await quorum.rounds(feed.proxy, ids, signal)
+  const read = await quorum.rounds(feed.proxy, ids, signal)
   if (quorum.answering < quorum.needed) throw tooFew(quorum)
+  const rounds = read.filter((each) => each == null || each.updatedAt * 1_000 >= fromMs)
+  const over = rounds.findIndex(
+    (each) => border !== undefined && each != null && each.updatedAt * 1_000 > border.oldToMs,
+  )
+  if (border !== undefined && over >= 0) {
+    const isDisputed = border.oldToMs < (border.newFromMs ?? 0)
+    return { rounds: [...rounds.slice(0, over), ...(isDisputed ? [undefined] : [])], next: await nextPhase() }
+  }
   const after = round + BigInt(ids.length)
-  if (after <= last) return { rounds, next: { phase, round: after } }
-  return { rounds, next: isNewestPhase ? undefined : { phase: phase + 1n, round: 1n } }
+  return { rounds, next: after <= last ? { phase, round: after } : await nextPhase() }
 }
 
-/** The place of the first round at or after an instant; the beginning of all where everything is later. */
-async function firstPlace(
-  quorum: Quorum,
-  feed: OracleFeed,
-  fromMs: number,
-  newest: Round,
-  signal: AbortSignal,
-): Promise<Place | undefined> {
+/** The place of the first round at or after the beginning; that of all where everything is later. */
+async function firstPlace(walk: Walk): Promise<Place | undefined> {
+  const { fromMs, newest } = walk
   if (newest.updatedAt * 1_000 < fromMs) return undefined
-  let phase = phaseOf(newest.roundId)
-  let last = roundOf(newest.roundId)
-  for (;;) {
-    const first = await timeOf(quorum, feed, phase, 1n, last, signal)
-    const isWithin = first !== null && first < fromMs
-    const before = isWithin ? 0n : await lastRound(quorum, feed, phase - 1n, signal)
-    if (before === undefined) return { phase, round: 1n, isLate: true }
-    if (before === 0n) return { phase, round: await halve(quorum, feed, phase, last, fromMs, signal) }
-    const lastBefore = await timeOf(quorum, feed, phase - 1n, before, before, signal)
+  for (let phase = phaseOf(newest.roundId); ; phase -= 1n) {
+    const { agreed: before } = await endOf(walk, phase - 1n)
+    if (before === 0n) return placeAt(walk, phase, fromMs)
+    const { newFromMs } = await borderAfter(walk, phase - 1n)
+    if (newFromMs !== undefined && newFromMs < fromMs) return placeAt(walk, phase, fromMs)
+    if (before === undefined)
+      return { ...(await placeAt(walk, phase, Math.max(fromMs, newFromMs ?? 0))), isLate: true }
     // A last round that is in dispute may be inside: then the rounds before it decide.
-    if (lastBefore !== null && lastBefore < fromMs) return { phase, round: 1n }
-    phase -= 1n
-    last = before
   }
 }
 
-async function halve(
-  quorum: Quorum,
-  feed: OracleFeed,
-  phase: bigint,
-  last: bigint,
-  fromMs: number,
-  signal: AbortSignal,
-): Promise<bigint> {
+/** The first round of a phase at or after an instant; its last one where all are before. */
+async function placeAt(walk: Walk, phase: bigint, fromMs: number): Promise<Place> {
+  const { reached: last } = await endOf(walk, phase)
+  const first = await timeOf(walk, phase, 1n, last)
+  const isWithin = first === null || first < fromMs
+  return { phase, round: isWithin ? await halve(walk, phase, last, fromMs) : 1n, fromMs }
+}
+
+async function borderAfter(walk: Walk, phase: bigint): Promise<Border> {
+  const border = walk.borders.get(phase) ?? (await findBorder(walk, phase))
+  walk.borders.set(phase, border)
+  return border
+}
+
+/** Phases that follow each other have one border; those that overlap have one where the proxy was seen to move on. */
+async function findBorder(walk: Walk, phase: bigint): Promise<Border> {
+  const { quorum, feed, phases, signal } = walk
+  const oldLastMs = await lastTimeOf(walk, phase, (await endOf(walk, phase)).reached)
+  const newFirstMs = await timeOf(walk, phase + 1n, 1n, (await endOf(walk, phase + 1n)).reached)
+  if (oldLastMs === undefined || newFirstMs === null || newFirstMs >= oldLastMs)
+    return { oldToMs: Number.POSITIVE_INFINITY, newFromMs: oldLastMs }
+  const change = phases.to(feed.proxy, phase + 1n)
+  if (change === undefined) return { oldToMs: newFirstMs - 1, newFromMs: oldLastMs }
+  const newFromMs = Math.min(oldLastMs, change.movedByMs)
+  const { lastBefore } = change
+  if (lastBefore === undefined) return { oldToMs: newFirstMs - 1, newFromMs }
+  const oldToMs = Math.max(newFirstMs - 1, Math.min(lastBefore.updatedAt * 1_000, change.movedByMs))
+  const [following] = await quorum.rounds(feed.proxy, [lastBefore.roundId + 1n], signal)
+  // Else the old contract's next round came about when the proxy moved on: before it, or after it.
+  const isLast = following === null || (following?.updatedAt ?? 0) * 1_000 > change.movedByMs
+  return { oldToMs, newFromMs: isLast ? Math.min(oldToMs, newFromMs) : newFromMs }
+}
+
+async function halve(walk: Walk, phase: bigint, last: bigint, fromMs: number): Promise<bigint> {
   let low = 1n
   let high = last
   while (low < high) {
     const middle = (low + high) / 2n
-    const timeMs = await timeOf(quorum, feed, phase, middle, high, signal)
+    const timeMs = await timeOf(walk, phase, middle, high)
     if (timeMs !== null && timeMs < fromMs) low = middle + 1n
     else high = middle
   }
@@ -182,12 +246,10 @@ async function halve(
 
 /** The time of the first round from `round` on that exists; a few at the start of a phase may not. */
 async function timeOf(
-  quorum: Quorum,
-  feed: OracleFeed,
+  { quorum, feed, signal }: Walk,
   phase: bigint,
   round: bigint,
   last: bigint,
-  signal: AbortSignal,
 ): Promise<number | null> {
   const count = Number(last - round + 1n)
   const ids = Array.from({ length: Math.min(count, 8) }, (_, index) =>
@@ -197,27 +259,41 @@ async function timeOf(
   return found == null ? null : found.updatedAt * 1_000
 }
 
-/** 0 for a phase that never was, or that had no round; undefined where the nodes disagree. */
-async function lastRound(
-  quorum: Quorum,
-  feed: OracleFeed,
+/** The time of the last round of a phase on which the nodes agree. */
+async function lastTimeOf(
+  { quorum, feed, signal }: Walk,
   phase: bigint,
-  signal: AbortSignal,
-): Promise<bigint | undefined> {
-  if (phase < 1n) return 0n
-  const answer = await agreed(quorum, { target: feed.proxy, data: callPhaseAggregator(phase) }, signal)
-  if (answer === undefined) return undefined
-  const aggregator = answer === null ? undefined : decodeAddressWord(answer)
-  if (aggregator === undefined) return 0n
-  const latest = await agreed(quorum, { target: aggregator, data: SELECTORS.latestRound }, signal)
-  const last = latest === null || latest === undefined ? undefined : wordsOf(latest)?.[0]
-  return last !== undefined && last <= MAX_ROUND ? last : undefined
+  last: bigint,
+): Promise<number | undefined> {
+  const count = Number(last < 8n ? last : 8n)
+  const ids = Array.from({ length: count }, (_, index) => roundIdOf(phase, last - BigInt(index)))
+  const found = (await quorum.rounds(feed.proxy, ids, signal)).find((each) => each != null)
+  return found && found.updatedAt * 1_000
 }
 
-async function agreed(quorum: Quorum, call: Call, signal: AbortSignal): Promise<string | null | undefined> {
-  const answer = await quorum.call(call, signal)
+async function endOf(walk: Walk, phase: bigint): Promise<PhaseEnd> {
+  const end = walk.ends.get(phase) ?? (await findEnd(walk, phase))
+  walk.ends.set(phase, end)
+  return end
+}
+
+async function findEnd({ quorum, feed, newest, signal }: Walk, phase: bigint): Promise<PhaseEnd> {
+  if (phase === phaseOf(newest.roundId))
+    return { agreed: roundOf(newest.roundId), reached: roundOf(newest.roundId) }
+  if (phase < 1n) return { agreed: 0n, reached: 0n }
+  const answer = await quorum.call({ target: feed.proxy, data: callPhaseAggregator(phase) }, signal)
   if (answer === undefined && quorum.answering < quorum.needed) throw tooFew(quorum)
-  return answer
+  if (answer === undefined) return { agreed: undefined, reached: 0n }
+  const aggregator = answer === null ? undefined : decodeAddressWord(answer)
+  if (aggregator === undefined) return { agreed: 0n, reached: 0n }
+  const answers = await quorum.each({ target: aggregator, data: SELECTORS.latestRound }, signal)
+  if (quorum.answering < quorum.needed) throw tooFew(quorum)
+  const numbers = answers
+    .map((each) => (each === null ? undefined : wordsOf(each)?.[0]))
+    .filter((each): each is bigint => each !== undefined && each <= MAX_ROUND)
+    .sort((a, b) => (a < b ? 1 : -1))
+  const agreed = numbers.find((each) => numbers.filter((other) => other === each).length >= quorum.needed)
+  return { agreed, reached: numbers[quorum.needed - 1] ?? 0n }
 }
 
 const tooFew = ({ needed }: Quorum) =>

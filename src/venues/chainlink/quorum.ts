@@ -187,6 +187,11 @@ export function createQuorum(
       )
       return agreed?.value
     },
+    /** One call, and the answers of all nodes that answer. */
+    async each(call: Call, signal: AbortSignal): Promise<(string | null)[]> {
+      const answers = await askAll((provider) => provider.call(call, signal), signal)
+      return answers.map(({ value }) => value)
+    },
     /** How often a node reported another price or time for a round than the agreed one. */
     disputes: (): Readonly<Record<string, number>> => ({ ...disputed }),
   }

@@ -12,6 +12,7 @@ import { CHAINLINK_TIMES, CHAINS, type Chain, chainlinkDescriptionOf, DEFAULT_CH
 import { listenToRounds } from './feed.ts'
 import { walkRounds } from './history.ts'
 import type { OracleFeed } from './mapper.ts'
+import { createPhaseChanges } from './phase-changes.ts'
 import { createProvider } from './provider.ts'
 import { createQuorum } from './quorum.ts'
 
@@ -75,6 +76,7 @@ export function createChainlink(dependencies: ChainlinkDependencies): Venue {
     faults,
   )
   const decimals = new Map<AssetSymbol, number>()
+  const phases = createPhaseChanges()
 
   async function feedOf(symbol: AssetSymbol, signal: AbortSignal): Promise<OracleFeed> {
     const proxy = parts.instrumentOf(symbol)
@@ -109,7 +111,7 @@ export function createChainlink(dependencies: ChainlinkDependencies): Venue {
     const feed = await feedOf(request.symbol, signal)
     const now = () => clock.now()
     const asked = request.isUrgent === true ? quorum : quorumOfThePast
-    yield* walkRounds(asked, feed, request.range, { now, deadLetters }, signal)
+    yield* walkRounds(asked, feed, request.range, { now, deadLetters, phases }, signal)
   }
 
   return {
@@ -122,6 +124,7 @@ export function createChainlink(dependencies: ChainlinkDependencies): Venue {
         channels: wanted,
         quorum,
         feedOf,
+        phases,
         clock,
         ...(settings.pollEveryMs === undefined ? {} : { pollEveryMs: settings.pollEveryMs }),
       })

@@ -1,0 +1,38 @@
+/**
+ * Which contract a feed's proxy was seen to answer from. A new contract may have rounds before the proxy moves on to it,
+ * and the old one may go on afterwards; no number and no time of a round shows when it moved, only who asked around then
+ * knows.
+ */
+import { phaseOf, type Round } from './abi.ts'
+
+export interface PhaseChange {
+  readonly phase: bigint
+  /** The newest round of the phase before that the proxy answered with; undefined where nobody asked then. */
+  readonly lastBefore: Round | undefined
+  /** By then the proxy had moved on to this phase. */
+  readonly movedByMs: number
+}
+
+export type PhaseChanges = ReturnType<typeof createPhaseChanges>
+
+export function createPhaseChanges() {
+  const changes = new Map<string, PhaseChange & { newest: Round }>()
+  return {
+    /** The proxy answers with this round now. */
+    seen(proxy: string, newest: Round, nowMs: number): void {
+      const known = changes.get(proxy)
+      const phase = phaseOf(newest.roundId)
+      if (known?.phase === phase) {
+        if (newest.roundId > known.newest.roundId) known.newest = newest
+      } else if (known === undefined || known.phase < phase) {
+        const lastBefore = known?.phase === phase - 1n ? known.newest : undefined
+        changes.set(proxy, { phase, lastBefore, movedByMs: nowMs, newest })
+      }
+    },
+    /** The change to this phase, if it is the last one. */
+    to(proxy: string, phase: bigint): PhaseChange | undefined {
+      const known = changes.get(proxy)
+      return known?.phase === phase ? known : undefined
+    },
+  }
+}
