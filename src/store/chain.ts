@@ -204,6 +204,10 @@ export interface IndexRetention {
   readonly maxDroppedAgeMs: number
   /** This many blocks of the followed chain are retained, to find a common block after a reorganisation. */
   readonly chainBlocks: number
+  /**
+   * Age of recorded blocks, from now and from the newest of them: after a time without a node, its blocks are compared with
+   * the last ones before it, however long it was.
+   */
   readonly maxSeenAgeMs: number
 }
 

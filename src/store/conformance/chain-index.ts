@@ -475,7 +475,7 @@ export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
     }
     assert.deepEqual(await chain.unseen([hash(5), hash(500), hash(500)]), [hash(500)])
     const age = NOW - 60
-    const keep = { maxTransactionAgeMs: age, maxDroppedAgeMs: NOW, chainBlocks: 3, maxSeenAgeMs: age }
+    const keep = { maxTransactionAgeMs: age, maxDroppedAgeMs: NOW, chainBlocks: 3, maxSeenAgeMs: 50 }
     while ((await chain.prune(keep)).more);
     const { rows } = await chain.addressPage({ address: address(1), limit: 100 })
     assert.deepEqual(
@@ -487,6 +487,24 @@ export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
     assert.equal(await chain.coverageFromMs(), 100)
     assert.deepEqual(await chain.unseen([hash(5), hash(6)]), [hash(5)])
     assert.equal((await chain.confirmedBy([hash(11)])).length, 1)
+    await open.remove()
+  })
+
+  test(`${engine.name}: recorded blocks stay known while no new ones are recorded, however long that is`, async () => {
+    const open = await engine.open()
+    const { chain } = open
+    await writeNext(chain, { atMs: 10, start: block(1), seen: [hash(1)] })
+    await writeNext(chain, { atMs: 60, seen: [hash(2)] })
+    const keep = { maxTransactionAgeMs: null, maxDroppedAgeMs: NOW, chainBlocks: 3, maxSeenAgeMs: 50 }
+    while ((await chain.prune(keep)).more);
+    assert.deepEqual(await chain.unseen([hash(1), hash(2)]), [])
+    await writeNext(chain, { atMs: 61, seen: [hash(3)] })
+    while ((await chain.prune(keep)).more);
+    assert.deepEqual(await chain.unseen([hash(1), hash(2), hash(3)]), [hash(1)])
+    // One with a time of the future does not make those of now old.
+    await writeNext(chain, { atMs: NOW + 1e6, seen: [hash(4)] })
+    while ((await chain.prune({ ...keep, maxSeenAgeMs: NOW })).more);
+    assert.deepEqual(await chain.unseen([hash(2), hash(4)]), [])
     await open.remove()
   })
 

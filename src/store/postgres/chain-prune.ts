@@ -19,7 +19,8 @@ const BLOCKS = statement(
 )
 const SEEN = statement(
   'chain_prune_seen',
-  `DELETE FROM seen_blocks WHERE hash IN (SELECT hash FROM seen_blocks WHERE seen_at < $1::bigint
+  `DELETE FROM seen_blocks WHERE hash IN (SELECT hash FROM seen_blocks
+    WHERE seen_at < least($1::bigint, (SELECT max(seen_at) FROM seen_blocks) - $2::bigint)
     ORDER BY seen_at LIMIT ${PRUNE_STEP})`,
 )
 /**
@@ -71,7 +72,7 @@ export function chainPruner(database: Database) {
         transaction.rows<OldTransaction>(DROPPED_BEFORE, [before(maxDroppedAgeMs)]),
         oldest === undefined ? [] : transaction.rows<OldTransaction>(EXPIRED, [oldest]),
         transaction.run(BLOCKS, [chainBlocks]),
-        transaction.run(SEEN, [before(maxSeenAgeMs)]),
+        transaction.run(SEEN, [before(maxSeenAgeMs), maxSeenAgeMs]),
         transaction.run(PRUNE_SPENT, [PRUNE_STEP]),
         ...PRUNE_TOKENS.map((prune) => transaction.run(prune, [PRUNE_STEP])),
       ])

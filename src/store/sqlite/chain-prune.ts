@@ -16,6 +16,8 @@ export interface IndexBorders {
   readonly transactionsBeforeMs: number | null
   readonly droppedBeforeMs: number
   readonly seenBeforeMs: number
+  /** From the newest recorded block. */
+  readonly maxSeenAgeMs: number
   readonly chainBlocks: number
 }
 
@@ -29,7 +31,8 @@ export function chainPruner(database: DatabaseSync, texts: TransactionTexts) {
       WHERE block < (SELECT min(id) FROM chain_blocks) LIMIT ${PRUNE_STEP})`,
   )
   const seen = database.prepare(
-    `DELETE FROM seen_blocks WHERE hash IN (SELECT hash FROM seen_blocks WHERE at < ? LIMIT ${PRUNE_STEP})`,
+    `DELETE FROM seen_blocks WHERE hash IN (SELECT hash FROM seen_blocks
+      WHERE at < min(?, (SELECT max(at) FROM seen_blocks) - ?) LIMIT ${PRUNE_STEP})`,
   )
   const gaps = database.prepare(
     `DELETE FROM gaps WHERE at < ? AND rowid IN (SELECT rowid FROM gaps ORDER BY rowid LIMIT ${PRUNE_STEP})`,
@@ -88,7 +91,7 @@ export function chainPruner(database: DatabaseSync, texts: TransactionTexts) {
       Number(acceptances.run().changes),
       covenants.spentOutputs(),
       tokens(),
-      Number(seen.run(borders.seenBeforeMs).changes),
+      Number(seen.run(borders.seenBeforeMs, borders.maxSeenAgeMs).changes),
     ]
     return {
       deleted: counts.reduce((sum, count) => sum + count, 0),

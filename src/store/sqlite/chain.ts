@@ -37,6 +37,7 @@ export function openSqliteChain({
           transactionsBeforeMs: maxTransactionAgeMs === null ? null : nowMs - maxTransactionAgeMs,
           droppedBeforeMs: nowMs - maxDroppedAgeMs,
           seenBeforeMs: nowMs - maxSeenAgeMs,
+          maxSeenAgeMs,
           chainBlocks,
         }
         return writer.call('prune', [borders])
