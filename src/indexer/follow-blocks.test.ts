@@ -160,6 +160,35 @@ test('a connection that is lost again while blocks could not be requested does n
   assert.deepEqual(again.troubles, ['no node'])
 })
 
+test('after a fault blocks are requested from where they were recorded to', async () => {
+  let faults = 1
+  const { asked, troubles, logged } = await fillOver(
+    20,
+    (from) => {
+      if (from === hash('0')) return blocksAnswer(['0', 4], ['a', 30])
+      if (from === hash('b')) return blocksAnswer(['b', 50])
+      if (faults-- > 0) throw new Error('no node')
+      return blocksAnswer(['a', 30], ['b', 50])
+    },
+    [place('0', 4), place('9', 50)],
+  )
+  assert.deepEqual(asked, [hash('0'), hash('a'), hash('a'), hash('b')])
+  assert.deepEqual(troubles, ['no node'])
+  assert.equal(logged, 3)
+})
+
+test('where the node is gone that had the last recorded block, the others are asked from an older one', async () => {
+  const answerFrom = (from: string) => {
+    if (from === hash('0')) return blocksAnswer(['0', 4], ['a', 30])
+    if (from === hash('1')) return blocksAnswer(['1', 5], ['b', 50])
+    return from === hash('b') ? blocksAnswer(['b', 50]) : undefined
+  }
+  const { asked, troubles, logged } = await fillOver(20, answerFrom, [place('0', 4), place('9', 50)])
+  assert.deepEqual(asked, [hash('0'), hash('a'), hash('a'), hash('1'), hash('b')])
+  assert.equal(troubles.length, 1)
+  assert.equal(logged, 4)
+})
+
 test('where no node knows the oldest place any more, blocks are requested from the next one', async () => {
   let questions = 0
   const other = await fillOver(

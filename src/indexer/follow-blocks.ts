@@ -57,7 +57,7 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
   let failures = 0
   /**
    * Oldest first. The first one is filled up to the end of the chain, which covers the others: they matter where no node
-   * knows it.
+   * knows it. It moves up with what is recorded, so that a fault in the middle does not start all over.
    */
   const missing: ChainPlace[] = []
   let unwritten: { batch: NotificationBatch; seenTo: ChainPlace | undefined } | undefined
@@ -141,6 +141,8 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
       const answer = await options.queries.blocksFrom(low, options.prefer())
       if (answer.kind === 'unavailable') throw new Error(answer.detail)
       if (answer.kind === 'unknown_block') {
+        // The node that had it is gone. Others know an older one, which the next try asks them for.
+        if (reached >= 0) throw new Error(`blocks after ${low} cannot be asked for any more`)
         const above = ((await indexer.checkpoint())?.blueScore ?? 0) - from.blueScore
         const older = await indexer.chainBlockBelow(OLDER_BLOCKS + Math.max(0, above))
         if (older === undefined || older.hash === low || round > 0) {
@@ -167,6 +169,7 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
       }
       if (lastChainBlock.blueScore <= reached)
         throw new Error(`the blocks after ${low} end with ${lastChainBlock.hash}, which is not above it`)
+      missing[0] = lastChainBlock
       low = lastChainBlock.hash
       reached = lastChainBlock.blueScore
     }
