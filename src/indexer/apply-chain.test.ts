@@ -95,6 +95,8 @@ test('an answer to another question is refused, and nothing of it is written', a
   ] as const
   for (const [from, bytes, score] of behind)
     assert.equal((await indexer.applyChain(from, bytes, false)).behindAt, score)
+  const part = await indexer.applyChain(hash('0'), answer([], [[hash('1'), hash('0')]]), false, true)
+  assert.deepEqual([part.behindAt, part.commonTo], [2, hash('1')], 'it may go on')
 
   await assert.rejects(indexer.applyChain(hash('2'), chainTo2, false), /does not follow/)
   const elsewhere = answer([hash('1')], [[hash('3'), hash('0')]])

@@ -17,7 +17,13 @@ import { applyBlock, parseBlock } from './apply-block.ts'
 import { eventBatch } from './batch.ts'
 import type { EarlierAcceptance } from './earlier-acceptance.ts'
 import { outpointKey, type PendingTransactions } from './pending-transactions.ts'
-import { type ReadChain, type ReadChainBlock, readChain, UnreadableAnswerError } from './read-chain.ts'
+import {
+  MORE_TO_COME,
+  type ReadChain,
+  type ReadChainBlock,
+  readChain,
+  UnreadableAnswerError,
+} from './read-chain.ts'
 import { revertBlocks, type UnconfirmedTransaction } from './revert-block.ts'
 import { spentOutputs } from './spent-outputs.ts'
 import { readTokens } from './tokens/index-tokens.ts'
@@ -43,6 +49,8 @@ export interface ApplyChainOptions {
   bytes: Uint8Array
   /** Follow the node even where its chain has less blue work. */
   force: boolean
+  /** The chain may go on behind the answer, however few blocks it has. */
+  isPart: boolean
   onUnreadable: (detail: string) => void
 }
 
@@ -54,6 +62,8 @@ const TRANSACTIONS_PER_STEP = 2_000
 export interface NodeBehind {
   /** The blue score at which its chain ends. */
   readonly behindAt: number
+  /** The last block of an answer that is part of our chain, where the node's chain may leave ours above it. */
+  readonly commonTo?: string | undefined
 }
 
 export async function* applyChain(options: ApplyChainOptions): AsyncGenerator<ChainStep | NodeBehind> {
@@ -119,7 +129,7 @@ interface ChainPlan {
 
 async function planOf(
   answer: ReadChain,
-  { store, startHash, force }: ApplyChainOptions,
+  { store, startHash, force, isPart }: ApplyChainOptions,
 ): Promise<ChainPlan | NodeBehind> {
   const above = await store.chainAbove(startHash)
   if (above === undefined) throw new Error(`block ${startHash} is not in the followed chain`)
@@ -131,8 +141,14 @@ async function planOf(
     let common = 0
     while (common < own.length && own[common] === answer.added[common]) common++
     const isBeginning = common < own.length && common === answer.added.length
-    if (isBeginning || (common < own.length && !force && isLighter(answer, tip)))
-      return behindAt(answer, own.length, store)
+    if (isBeginning) {
+      const goesOn = isPart || answer.added.length >= MORE_TO_COME
+      return {
+        ...(await behindAt(answer, own.length, store)),
+        commonTo: goesOn ? answer.added.at(-1) : undefined,
+      }
+    }
+    if (common < own.length && !force && isLighter(answer, tip)) return behindAt(answer, own.length, store)
     const before = own[common - 1] ?? startHash
     return { tip, removed: own.slice(common).reverse(), firstAdded: common, before }
   }

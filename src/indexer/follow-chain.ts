@@ -3,6 +3,7 @@
  *
  *   wait to be woken (or a second), gather ─▶ ask from the checkpoint ─▶ apply ─▶ wait
  *                                        │ unknown block ─▶ ask from below ─▶ apply
+ *                                        │                        │ all of it ours ─▶ ask from its end
  *                                        │                        └ none known ─▶ record a gap, start after it
  *                                        └ no node ─▶ wait, longer each time
  *
@@ -53,6 +54,8 @@ export async function followChain(options: FollowChainOptions): Promise<void> {
   let failures = 0
   let lostRounds = 0
   let lostSinceMs = 0
+  /** Up to where the chain of a node that does not know the checkpoint is ours: below its end, or the fork. */
+  let commonTo: string | undefined
   const lighter = watchStandstill(clock)
 
   while (!signal.aborted) {
@@ -74,6 +77,7 @@ export async function followChain(options: FollowChainOptions): Promise<void> {
       if (signal.aborted) return
       options.onTrouble(error instanceof Error ? error.message : String(error))
       checkpoint = undefined
+      commonTo = undefined
       const pauseMs = backoffMs(RETRY, failures++, options.random)
       // A node tells of its chain ten times a second: after some failures that is no reason to try again sooner.
       if (failures <= QUICK_TRIES) await wake.wait(pauseMs, signal)
@@ -89,6 +93,10 @@ export async function followChain(options: FollowChainOptions): Promise<void> {
     const answer = await queries.chainFrom(from.hash, prefer())
     if (answer.kind === 'bytes') return apply(from.hash, answer)
     if (answer.kind === 'unavailable') throw new Error(answer.detail)
+    if (commonTo !== undefined) {
+      const rest = await queries.chainFrom(commonTo, prefer())
+      if (rest.kind === 'bytes') return apply(commonTo, rest)
+    }
     const found = await findKnownBlock(indexer, queries, prefer())
     if (found.kind === 'from') return apply(found.hash, found.answer)
     if (found.kind === 'unavailable') throw new Error(found.detail)
@@ -99,6 +107,7 @@ export async function followChain(options: FollowChainOptions): Promise<void> {
     const gaps = await startAfterGap(indexer, queries, from, { nowMs, patient })
     if (gaps === undefined) throw new Error('no node that is synced and not behind to go on with')
     lostRounds = 0
+    commonTo = undefined
     checkpoint = await indexer.checkpoint()
     for (const gap of gaps) options.onGap(gap)
     return true
@@ -113,7 +122,9 @@ export async function followChain(options: FollowChainOptions): Promise<void> {
     lostRounds = 0
     lighter.ended(node, applied.behindAt)
     checkpoint = applied.checkpoint ?? checkpoint
+    if (applied.behindAt === undefined) commonTo = undefined
+    else commonTo = applied.commonTo ?? commonTo
     options.onApplied(applied)
-    return applied.added >= MORE_TO_COME
+    return applied.added >= MORE_TO_COME || applied.commonTo !== undefined
   }
 }

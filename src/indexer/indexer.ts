@@ -43,6 +43,8 @@ export interface ChainApplied {
   readonly removed: number
   /** The blue score at which the node's chain ends, where it is the beginning of ours, or lighter: nothing was done. */
   readonly behindAt: number | undefined
+  /** With it: the last common block, where the node's chain may go on above it, and leave ours there. */
+  readonly commonTo?: string | undefined
   readonly newestSeq: number | undefined
 }
 
@@ -134,8 +136,8 @@ export async function createIndexer(options: IndexerOptions): Promise<Indexer> {
       behindAt: undefined,
       newestSeq: undefined,
     }
-    for await (const step of applyChain({ ...context, startHash, bytes, force, onUnreadable })) {
-      if ('behindAt' in step) return { ...applied, behindAt: step.behindAt }
+    for await (const step of applyChain({ ...context, startHash, bytes, force, isPart, onUnreadable })) {
+      if ('behindAt' in step) return { ...applied, ...step }
       const atMs = now()
       for (const { txId, spends } of step.unconfirmed) pending.inBlock(txId, atMs, spends)
       for (const txId of step.confirmed) pending.leave(txId)
