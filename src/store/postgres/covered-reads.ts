@@ -13,7 +13,7 @@ import { ofOneMoment, ofOneState } from './one-moment.ts'
 import type { FeedLookup } from './series-lookup.ts'
 import { armsByDataset, EMPTY_PAGE, type PageRow, toPage } from './series-page.ts'
 import { rowQuery, type SeriesReader } from './series-read.ts'
-import { type CoveredBounds, coveredStatement, statedStatement } from './series-statements.ts'
+import { type CoveredBounds, coveredStatement, fitsOnPage, statedStatement } from './series-statements.ts'
 import { firstWindow } from './series-window.ts'
 import { readCoverageByFeed, readPageByFeed } from './spread-reads.ts'
 
@@ -120,9 +120,14 @@ export function coveredReads(parts: {
     const feeds = feedsFor(ids)
     const rows = isShort(query) ? database.shortRows : database.rows
     if (mayBeOpen(ids, bounds)) {
-      const { statement, values } = statedStatement(...arms, query, feeds)
-      const [row] = await rows<PageRow & Pick<CoverageColumns, 'states'>>(statement, values)
-      const page = toPage(row, query)
+      const readStated = async (isWhole: boolean) => {
+        const { statement, values } = statedStatement(...arms, query, feeds, isWhole)
+        const [row] = await rows<PageRow & Pick<CoverageColumns, 'states'>>(statement, values)
+        return { row, page: toPage(row, query) }
+      }
+      const whole = fitsOnPage(query) ? await readStated(true) : undefined
+      // Only with rows beside the usual times there are more than fit.
+      const { row, page } = whole === undefined || whole.page.hasMore ? await readStated(false) : whole
       const read = new ReadFeeds({ states: row?.states ?? null, spans: null })
       // The newest span is in the state of the feed: from its beginning on there are no others.
       if (read.isKnownFrom(ids, remember(ids, bounds, page, read))) return { page, read }

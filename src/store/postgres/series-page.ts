@@ -27,11 +27,12 @@ export interface PageRow {
   found: number
   first_ts: number | null
   last_ts: number | null
-  last_rank: number | null
-  last_instrument: string | null
-  last_seq: number | null
+  /** Of these, those of a page without further rows may be missing: its rows are known by their time alone. */
+  last_rank?: number | null
+  last_instrument?: string | null
+  last_seq?: number | null
   /** The row after the page, which is the last of the text as well. */
-  next_text: string | null
+  next_text?: string | null
 }
 
 /** The arms of a query by dataset; nearly always there is one. */
@@ -61,19 +62,19 @@ export async function readPage(
 
 export function toPage(
   row: PageRow | undefined,
-  { limit, separator }: Pick<PageQuery, 'limit' | 'separator'>,
+  { feeds: [feed], limit, separator }: Pick<PageQuery, 'feeds' | 'limit' | 'separator'>,
 ): Page {
   const { text, found, first_ts, last_ts } = row ?? {}
   if (row === undefined || text == null || found === undefined || first_ts == null || last_ts == null)
     return EMPTY_PAGE
-  const { next_text } = row
+  const { next_text, last_rank } = row
   return {
-    text: next_text === null ? text : text.slice(0, text.length - next_text.length - separator.length),
+    text: next_text == null ? text : text.slice(0, text.length - next_text.length - separator.length),
     count: Math.min(found, limit),
     hasMore: found > limit,
     last: {
       ts: last_ts,
-      source: SOURCES[row.last_rank ?? 0] as Source,
+      source: (last_rank == null ? feed?.source : SOURCES[last_rank]) as Source,
       instrument: row.last_instrument ?? '',
       seq: row.last_seq ?? 0,
     },
