@@ -100,6 +100,30 @@ export function coveredSuite(engine: Engine): void {
       ])
     }))
 
+  test(`${engine.name}: a page that has room for its whole range has the same rows as any other`, () =>
+    withStore(engine, async (store) => {
+      await store.write({
+        rows: [{ feed, rows: Array.from({ length: 10 }, (_, i) => candle(i)) }],
+        coverage: [observed(feed, START, START + 10 * MINUTE)],
+      })
+      for (const order of ['asc', 'desc'] as const)
+        for (const [from, to] of [
+          [0, 10],
+          [2, 5],
+          [0.5, 4.5],
+        ] as const) {
+          const asked = { ...query, order, range: { from: START + from * MINUTE, to: START + to * MINUTE } }
+          // Twice: of the first page it is not known yet what was observed.
+          const [, whole] = [
+            await store.coveredPage({ ...asked, limit: Math.ceil(to - from) }),
+            await store.coveredPage({ ...asked, limit: Math.ceil(to - from) }),
+          ]
+          assert.deepEqual(whole.page, await store.series.page({ ...asked, limit: 100 }))
+          assert.equal(whole.page.hasMore, false)
+          assert.equal(whole.page.count, Math.ceil(to) - Math.ceil(from))
+        }
+    }))
+
   test(`${engine.name}: a candle that begins before the end of the range is covered up to its own end`, () =>
     withStore(engine, async (store) => {
       const gapAt = { from: START + 3 * MINUTE + 40_000, to: START + 3 * MINUTE + 50_000 }
