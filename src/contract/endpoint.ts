@@ -235,6 +235,8 @@ export interface Endpoint<Services, P extends Params = Params> {
   readonly access: EndpointAccess
   readonly params: P
   readonly body?: Body<Services>
+  /** Of a GET: how many heavy calls to a node it makes at once. The account may have a limited number in flight. */
+  readonly heavyCalls?: (input: Readonly<Record<string, unknown>>) => number
   /** Where one body can count for several requests. */
   readonly demand?: (body: unknown) => Demand
   readonly cost: Cost

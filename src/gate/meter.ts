@@ -49,7 +49,7 @@ export class Meter<Services> {
   }
 
   runAndCharge(task: Task<Services>): GateReply | Promise<GateReply> {
-    return this.#run(task, 1, 0)
+    return this.#inHeavySlot(task, () => this.#run(task, 1, 0))
   }
 
   /** Charges for a cached page; undefined where the balance does not cover all of it. */
@@ -89,7 +89,8 @@ export class Meter<Services> {
     // The allowance is for reading: what changes something is always charged.
     const isRead = route.endpoint.method === 'GET'
     if (!isRead || route.endpoint.cost.least(input) > before.remaining) return this.#runCharged(task, before)
-    const answer = await runTask(task, { rowLimit: cappedRows(task), dryRun: false, heavySlots: 0 })
+    const options = { rowLimit: cappedRows(task), dryRun: false, heavySlots: 0 }
+    const answer = await this.#inHeavySlot(task, () => runTask(task, options))
     const price = task.request.method === 'HEAD' ? 0 : priceOf(task, answer)
     const { taken, ...left } =
       price === 0 ? { taken: true, ...before } : await allowances.take(accountId, plan, price)
@@ -105,7 +106,8 @@ export class Meter<Services> {
     // One more than the plan allows shows that the page would be cut.
     const most = Math.min(credential.plan.maxRowsPerRequest + 1, MAX_PREVIEW_ROWS)
     const asked = Math.min(askedRows(task.input), most)
-    const found = await runTask(task, { rowLimit: asked, dryRun: true, heavySlots: 0 })
+    const options = { rowLimit: asked, dryRun: true, heavySlots: 0 }
+    const found = await this.#inHeavySlot(task, () => runTask(task, options))
     const answer = found.kind === 'list' ? { ...found, count: Math.min(found.count, served) } : found
     this.#deps.ledger.count(credential, route.name, 'free')
     const remaining = remainingOf(credential)
@@ -216,11 +218,10 @@ export class Meter<Services> {
     const { overload } = this.#deps.ledger
     if (overload !== undefined) throw overload
     if (price > this.#available(credential)) throw this.#exhausted(credential, price)
-    const owner = `${credential.accountId}/${credential.environment}`
     const taken =
       demand === undefined || demand.heavyCalls === 0
         ? undefined
-        : takeHeavySlots(this.#heavy, owner, demand.heavyCalls, credential.plan.heavyCallsInFlight)
+        : this.#takeHeavySlots(credential, demand.heavyCalls)
     const reserved = credential.budgets.map((budget) => this.#reserved.add(budget, price))
     const release = () => {
       for (const end of reserved) end()
@@ -242,6 +243,18 @@ export class Meter<Services> {
       return fail(error)
     }
     return reply instanceof Promise ? reply.then(finish, fail) : finish(reply)
+  }
+
+  /** Whatever is charged for it: a HEAD and a preview make the same calls. */
+  #inHeavySlot<T>(task: Task<Services>, run: () => T | Promise<T>): T | Promise<T> {
+    const calls = task.route.endpoint.heavyCalls?.(task.input) ?? 0
+    if (calls === 0) return run()
+    const { release } = this.#takeHeavySlots(task.credential, calls)
+    return Promise.try(run).finally(release)
+  }
+
+  #takeHeavySlots({ accountId, environment, plan }: Credential, wanted: number) {
+    return takeHeavySlots(this.#heavy, `${accountId}/${environment}`, wanted, plan.heavyCallsInFlight)
   }
 
   async #runWithKey(task: Task<Services>, key: string): Promise<GateReply> {

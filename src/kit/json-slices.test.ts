@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { watchTurns } from '../../test/fakes/loop-hold.ts'
 import { elementsOf, nestedElementsOf } from './json-slices.ts'
+import { nextTurn } from './time-slices.ts'
 
 async function elements(value: unknown, member: string, indent?: number): Promise<unknown[]> {
   const found: unknown[] = []
@@ -43,6 +44,27 @@ test('a list of a hundred thousand blocks the loop no longer than a few millisec
   const tookMs = (user + system) / 1000
   assert.equal(count, 100_000)
   assert.ok(turns > tookMs / 20, `${turns} turns of the loop in ${tookMs} ms`)
+})
+
+test('of many readers at the same time one goes on in each turn of the loop', async () => {
+  const bytes = Buffer.from(JSON.stringify({ entries: Array.from({ length: 20_000 }, (_, n) => ({ n })) }))
+  const usedMs = () => process.threadCpuUsage().user / 1_000
+  const read = async () => {
+    // What a caller does with an element.
+    for await (const text of elementsOf(bytes, 'entries')) JSON.parse(text)
+  }
+  let held = Number.POSITIVE_INFINITY
+  for (let round = 0; round < 3 && held > 20; round++) {
+    const readers = Array.from({ length: 30 }, read)
+    // All of them begin at once.
+    await nextTurn()
+    const stop = watchTurns()
+    const startedMs = usedMs()
+    await Promise.all(readers)
+    held = Math.min(held, stop())
+    assert.ok(usedMs() - startedMs > 40, 'they take long together')
+  }
+  assert.ok(held <= 20, `the loop was held for ${held} ms`)
 })
 
 async function nested(value: unknown, indent?: number): Promise<unknown[]> {

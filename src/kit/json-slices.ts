@@ -2,7 +2,7 @@
  * Cuts JSON into byte ranges without parsing it: strings and brackets are followed exactly, scalars inside values are
  * not checked, so that 50 MB take one pass and no objects.
  */
-import { setImmediate as immediate } from 'node:timers/promises'
+import { nextTurn } from './time-slices.ts'
 import { turnTimeMs } from './turns.ts'
 
 const QUOTE = 0x22
@@ -182,11 +182,11 @@ function textOf(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
-/** Gives the turn up when it was held for long enough. */
+/** Gives the turn up when it was held for long enough. Of many readers one goes on in each turn. */
 function turnTaker(): () => Promise<void> | undefined {
   let heldSince = turnTimeMs()
   const giveUp = async () => {
-    await immediate()
+    await nextTurn()
     heldSince = turnTimeMs()
   }
   return () => (turnTimeMs() - heldSince > HOLD_MS ? giveUp() : undefined)

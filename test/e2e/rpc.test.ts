@@ -301,6 +301,25 @@ test('heavy calls in flight are bounded per account; a batch runs its own one af
   assert.equal(charged(batch), 15)
 })
 
+test('what is asked of an address counts as a heavy call in flight, also where it costs nothing', async () => {
+  const two = await chain.key({ accountId: await chain.service.account('two-heavy') })
+  const path = `/v1/addresses/${ADDRESS}`
+  const head = (tail: string) =>
+    fetch(`${chain.service.url}${path}/${tail}`, { method: 'HEAD', headers: { 'X-API-Key': two } })
+  for (const node of chain.nodes) node.setFaults({ latencyMs: LATE_MS })
+  const before = received('getUtxosByAddresses')
+  const flying = [head('activity'), chain.get(`${path}/utxos?dry_run=true`, two)]
+  await until('both are under way', () => received('getUtxosByAddresses') > before)
+  for (const tail of ['activity', 'utxos', 'balance', 'activity?dry_run=true']) {
+    const refused = assertError(await chain.get(`${path}/${tail}`, two), 429, 'rate_limited')
+    assert.equal(refused.reason, 'heavy_calls_in_flight', tail)
+  }
+  assert.equal((await head('utxos')).status, 429)
+  for (const { status } of await Promise.all(flying)) assert.equal(status, 200)
+  await quickAgain()
+  assert.equal((await chain.get(`${path}/activity`, two)).status, 200)
+})
+
 /** As `src/upstreams/methods.ts` has it. */
 const FEE_KEPT_MS = 500
 

@@ -7,12 +7,13 @@ import type { Network } from '../../../core/chain/network.ts'
 import { readTransaction } from '../../../core/chain/transaction-json.ts'
 import { integerField, nullableIntegerField, textField } from '../../../core/rows/fields.ts'
 import { type ExactJson, parseExact, writeExact } from '../../../kit/exact-json.ts'
-import { elementsOf, nestedElementsOf } from '../../../kit/json-slices.ts'
+import { nestedElementsOf } from '../../../kit/json-slices.ts'
 import { parseTransaction } from '../../../parser/parse-transaction.ts'
 import { endpoint } from '../services.ts'
 import type { ChainData } from './chain-data.ts'
 import { addressPathParam, requireNetwork } from './chain-params.ts'
 import { ParsedTransactionSchema } from './parsed-schema.ts'
+import type { Utxo, UtxoReader } from './read-utxos.ts'
 import { unusableAnswer, upstreamError } from './upstream-error.ts'
 
 const AddressActivityItem = Type.Object({
@@ -46,6 +47,7 @@ export const addressActivity = endpoint({
     address: addressPathParam,
     limit: withDefault(integer('Items at most.', { min: 1, max: 200 }), 50),
   },
+  heavyCalls: () => 1,
   cost,
   returns: wrappedList('AddressActivityItem', AddressActivityItem, {
     name: 'AddressActivity',
@@ -59,7 +61,7 @@ export const addressActivity = endpoint({
     requireNetwork(address, upstreams.network)
     const [pending, unspent] = await Promise.all([
       inMempool(address, rowLimit, services.chain),
-      unspentOutputs(address, rowLimit, services.chain),
+      unspentOutputs(address, rowLimit, services.chain.utxos),
     ])
     const items = [...pending.items, ...unspent.items].slice(0, rowLimit)
     if (dryRun) return previewAnswer(items.length, false)
@@ -113,47 +115,32 @@ function mempoolItem(
   return { txId, text: `{"kind":"mempool","tx_id":"${txId}","amount":null,"parsed":${shown}}` }
 }
 
-interface UtxoEntry {
-  readonly outpoint: { readonly transactionId: string; readonly index: number }
-  readonly utxoEntry: { readonly amount: number | bigint; readonly blockDaaScore: number }
-}
-
 /** An address can have a hundred thousand of them: they are read one by one, and only the newest are retained. */
 async function unspentOutputs(
   address: string,
   limit: number,
-  { upstreams, waitMs }: ChainData,
+  utxos: UtxoReader,
 ): Promise<{ items: string[]; total: number }> {
-  const params = { addresses: [address] }
-  const outcome = await upstreams.callRaw('getUtxosByAddresses', params, { deadlineMs: waitMs })
-  if (!outcome.ok) throw upstreamError(outcome.failure)
-  let kept: UtxoEntry[] = []
+  let kept: Utxo[] = []
   let total = 0
   const keepNewest = () => {
     kept.sort(newestFirst)
     kept = kept.slice(0, limit)
   }
-  for await (const text of elementsOf(outcome.bytes, 'entries')) {
-    const read = parseExact(text)
-    if (!read.ok) throw unusableAnswer(outcome.node, read.message)
-    const entry = read.value as unknown as Partial<UtxoEntry> | null
-    if (!entry?.outpoint || !entry.utxoEntry) throw unusableAnswer(outcome.node, 'unspent outputs')
+  for await (const utxo of utxos.all(address)) {
     total++
-    kept.push({ outpoint: entry.outpoint, utxoEntry: entry.utxoEntry })
+    kept.push(utxo)
     if (kept.length >= limit * 2 + 100) keepNewest()
   }
   keepNewest()
   const items = kept.map(
-    ({ outpoint, utxoEntry }) =>
-      `{"kind":"utxo","tx_id":${JSON.stringify(outpoint.transactionId)},"amount":${utxoEntry.amount},"parsed":null}`,
+    ({ txId, amount }) => `{"kind":"utxo","tx_id":${JSON.stringify(txId)},"amount":${amount},"parsed":null}`,
   )
   return { items, total }
 }
 
-function newestFirst(a: UtxoEntry, b: UtxoEntry): number {
+function newestFirst(a: Utxo, b: Utxo): number {
   return (
-    b.utxoEntry.blockDaaScore - a.utxoEntry.blockDaaScore ||
-    a.outpoint.transactionId.localeCompare(b.outpoint.transactionId) ||
-    a.outpoint.index - b.outpoint.index
+    Number(b.blockDaaScore) - Number(a.blockDaaScore) || a.txId.localeCompare(b.txId) || a.index - b.index
   )
 }

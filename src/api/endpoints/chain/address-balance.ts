@@ -44,6 +44,8 @@ export const addressBalance = endpoint({
   },
   access: { scope: 'node', tier: 'pro', feature: 'address_history' },
   params: { address: addressPathParam, at: optional(time('A past time. Left out: now.')) },
+  // A past balance is read from the index.
+  heavyCalls: ({ at }) => (at === undefined ? 1 : 0),
   cost,
   returns: object('AddressBalance', AddressBalance),
   errors: ['invalid_time_range', 'upstream_error', 'upstream_unavailable', 'upstream_timeout'],

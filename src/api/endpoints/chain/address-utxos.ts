@@ -38,6 +38,7 @@ export const addressUtxos = endpoint({
   },
   access: { scope: 'node', tier: 'pro', feature: 'address_history' },
   params: { address: addressPathParam, ...cursorPage('Rows per page.', { default: 100, max: 1_000 }) },
+  heavyCalls: () => 1,
   cost,
   returns: wrappedList('AddressUtxo', AddressUtxo, {
     name: 'AddressUtxos',

@@ -8,9 +8,9 @@
  * The node counts what the next chain block will accept, and the index follows a moment later: the two may be
  * subtracted only if nothing of the address moved in between.
  */
-import { setImmediate as immediate } from 'node:timers/promises'
 import { ApiError } from '../../../core/errors.ts'
 import { type Clock, elapsedMs } from '../../../kit/clock.ts'
+import { nextTurn } from '../../../kit/time-slices.ts'
 import type { ChainStore, HistoryPlace } from '../../../store/chain.ts'
 import type { Upstreams } from '../../../upstreams/pool.ts'
 import { nodeTime } from './node-time.ts'
@@ -57,7 +57,7 @@ export function createPastBalances(deps: {
       after = step.next
       if (after === undefined) return sum
       if (sum.rows > MAX_ROWS) throw tooManyRows()
-      await immediate()
+      await nextTurn()
     }
   }
 

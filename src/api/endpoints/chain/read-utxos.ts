@@ -23,8 +23,10 @@ export interface Utxo {
 }
 
 export interface UtxoReader {
-  /** In the node's order, which is none. */
+  /** In the node's order, which is none. Refused where they are more than are listed. */
   of(address: string): AsyncGenerator<Utxo>
+  /** The same, however many there are. */
+  all(address: string): AsyncGenerator<Utxo>
 }
 
 /** Of one address. An output takes about 350 bytes in the node's answer. */
@@ -77,7 +79,6 @@ export function createUtxoReader(deps: {
       )
       if (!outcome.ok) throw upstreamError(outcome.failure)
       const { bytes, node } = outcome
-      if (bytes.length > MAX_ANSWER_BYTES) throw tooMany()
       const isSmall = bytes.length <= MAX_CACHED_ANSWER_BYTES
       // The answer may be a window on a larger read from the socket, which must not be kept alive.
       const answer = { bytes: isSmall ? Buffer.from(bytes) : bytes, node, at, askedMs }
@@ -90,11 +91,16 @@ export function createUtxoReader(deps: {
   return {
     async *of(address) {
       const { bytes, node } = await answerFor(address)
+      if (bytes.length > MAX_ANSWER_BYTES) throw tooMany()
       let count = 0
       for await (const text of elementsOf(bytes, 'entries')) {
         if (++count > MAX_UTXOS) throw tooMany()
         yield readUtxo(text, node)
       }
+    },
+    async *all(address) {
+      const { bytes, node } = await answerFor(address)
+      for await (const text of elementsOf(bytes, 'entries')) yield readUtxo(text, node)
     },
   }
 }
