@@ -35,6 +35,8 @@ export interface MarketProgress {
 export interface FollowedMarket extends MarketProgress {
   readonly recorder: MarketRecorder
   readonly followedMs: number
+  /** As it was listed first: one that moves says nothing of the windows after it. */
+  readonly firstEndMs: number
   /** Resolves when everything received so far is counted. */
   ready: Promise<void>
 }

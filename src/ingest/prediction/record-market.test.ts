@@ -207,6 +207,58 @@ test('open interest at a point of the grid is the last figure at or before it th
   )
 })
 
+test('a contract that closes later than it was listed with is sampled and counted up to its new end; what was missed is a gap', async (t) => {
+  const { clock, store, writer, rows } = await setUp(t)
+  const stop = new AbortController()
+  t.after(() => stop.abort())
+  const lost: string[] = []
+  const tracker = {
+    ...createCoverageTracker({ feeds: [], coverage: store.coverage, writer }),
+    lost(feed: Feed, fromMs: number, toMs: number) {
+      lost.push(`${feed.dataset} ${feed.interval} ${fromMs - START_MS} ${toMs - START_MS}`)
+    },
+  }
+  const catalogue = createMarketWriter({ store, log })
+  const venue = { history: async function* () {} } as unknown as Venue
+  const { plan } = VENUES.kalshi
+  const { signal } = stop
+  const recorder = recordMarkets({
+    ...{ plan, symbol: 'BTC', venue, store, writer, catalogue, tracker, clock, log, signal },
+  })
+  const list = (ms: number, endMs: number) => {
+    clock.set(START_MS + ms)
+    const market = { ...MARKETS.kalshi, endTime: START_MS + endMs }
+    recorder.observe({ kind: 'market', ...about('kalshi', '', clock.now()), market })
+  }
+  list(1_000, 300_000)
+  recorder.observe(book('kalshi', 'KXBTC15M-X', START_MS + 1_000, '0.4', '0.5'))
+  list(250_000, 600_000)
+  const interest: DataObservation = {
+    kind: 'open_interest',
+    ...about('kalshi', 'KXBTC15M-X', START_MS + 290_000),
+    openInterest: '7',
+    valueUsd: '7',
+  }
+  recorder.observe(interest)
+  clock.set(START_MS + 306_000)
+  recorder.show(clock.now(), clock.now())
+  const sums = await rows<OpenInterestRow>(feedOf('open_interest', 'predmkt_b', 'BTC', '5m'))
+  assert.deepEqual(
+    sums.map((row) => row.open_interest),
+    [7, 7],
+  )
+  recorder.observe(book('kalshi', 'KXBTC15M-X', START_MS + 400_000, '0.3', '0.5'))
+  recorder.sample(START_MS + 402_000, START_MS + 402_000)
+  const sampled = await rows<{ timestamp: string }>(feedOf('snapshots', 'predmkt_b', 'BTC', '15m'))
+  assert.equal(sampled.at(-1)?.timestamp, '2026-11-15T12:06:40.000Z')
+  assert.deepEqual(lost, [])
+  // The venue announces it only after the contract has ended.
+  clock.set(START_MS + 606_000)
+  recorder.show(clock.now(), clock.now())
+  list(620_000, 900_000)
+  assert.deepEqual(lost, ['snapshots 15m 600000 620000', 'open_interest 5m 600000 600001'])
+})
+
 test('candles are claimed no further than they were shown, nor beyond a market that is being restored', async (t) => {
   const { clock, store, writer } = await setUp(t)
   const stop = new AbortController()

@@ -53,7 +53,8 @@ interface RecordingParts {
  */
 export class MarketRecorder implements MarketWindow {
   readonly startMs: number
-  readonly endMs: number
+  /** A contract's may move. */
+  endMs: number
   readonly instruments: readonly string[]
   market: MarketInput
   readonly #options: MarketRecorderOptions
@@ -147,7 +148,7 @@ export class MarketRecorder implements MarketWindow {
   #make(): RecordingParts {
     const { plan, writer, referencePrice, booksReceivedToMs } = this.#options
     const lastPrices = new Map(this.instruments.map((each) => [each, new LatestBefore<string>()]))
-    const parts = { plan, instruments: this.instruments, market: () => this.market, writer }
+    const parts = { plan, instruments: this.instruments, market: () => this.market, window: this, writer }
     const candles = new MarketCandleWriter(parts)
     const snapshots = new MarketSnapshotWriter({
       ...parts,

@@ -294,11 +294,36 @@ class SymbolMarkets implements MarketsRecorder {
     const followed = before === undefined || this.#hasTokensNow(before, seen) ? this.#follow(seen) : before
     const { recorder } = followed
     if (before !== undefined) recorder.market = before.recorder.market
+    const { marketType = null } = recorder.market
     recorder.market = mergeKnown(seen, recorder.market)
     const { plan, clock, catalogue } = this.#parts
+    const endMs = seen.endTime ?? recorder.endMs
+    if (!plan.hasTokens && endMs !== recorder.endMs) {
+      // Its rows stay in the feed that they are in.
+      recorder.market = { ...recorder.market, marketType }
+      this.#moveEnd(followed, endMs)
+    }
     if (isListedWithAll(plan, followed.window, clock.now()))
-      this.#windows.knows(seen.marketType ?? null, followed.window.endMs)
+      this.#windows.knows(recorder.market.marketType ?? null, followed.firstEndMs)
     if (followed.isReady) catalogue.put(recorder.market)
+  }
+
+  /** A contract closes later than it was listed with, or earlier. Between its old end and now it was not sampled. */
+  #moveEnd(followed: FollowedMarket, endMs: number): void {
+    const { plan, symbol, tracker, clock } = this.#parts
+    const { recorder } = followed
+    const nowMs = clock.now()
+    const missed = { fromMs: recorder.endMs, toMs: Math.min(endMs, nowMs) }
+    recorder.endMs = endMs
+    this.#sampled.changed()
+    if (endMs > nowMs)
+      followed.ready = followed.ready.then(() => {
+        followed.isSwept = false
+      })
+    const type = recorder.market.marketType
+    if (type == null || missed.fromMs >= missed.toMs) return
+    tracker.lost(snapshotFeed(plan, symbol, type), missed.fromMs, missed.toMs, 'not_observed')
+    this.#interest.missed(missed.fromMs, missed.toMs)
   }
 
   /** A market may be listed without its tokens just after its creation; its recorder starts again with them. */
@@ -323,6 +348,7 @@ class SymbolMarkets implements MarketsRecorder {
     const followed: FollowedMarket = {
       recorder,
       followedMs: nowMs,
+      firstEndMs: recorder.endMs,
       window: recorder,
       // One that is listed again for an old gap was swept before.
       isListedLate:

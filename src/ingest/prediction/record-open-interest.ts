@@ -85,6 +85,8 @@ export function recordOpenInterest(options: {
     doubted() {
       doubts += 1
     },
+    /** A contract was open from one instant to another, and not known to be: sums of that time lack it. */
+    missed: (fromMs: number, toMs: number) => lose(fromMs, Math.min(toMs, nextMs - 1)),
     drop: (marketId: string) => void figures.delete(marketId),
     /** Every second. `openAt`: the contracts that are open at an instant. */
     show(nowMs: number, openAt: (timeMs: number) => readonly string[]) {

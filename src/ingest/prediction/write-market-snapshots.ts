@@ -8,7 +8,7 @@ import type { DataObservation, MarketTickerObservation } from '../../venues/obse
 import type { RowWriter } from '../shared/write-rows.ts'
 import { LatestBefore } from './latest-before.ts'
 import { type PredictionPlan, snapshotFeed } from './market-feeds.ts'
-import { type MarketWindow, SAMPLE_BEFORE_MS, windowOf } from './market-times.ts'
+import { type MarketWindow, SAMPLE_BEFORE_MS } from './market-times.ts'
 import { MarketSampler } from './sample-market.ts'
 
 interface SnapshotWriterOptions {
@@ -16,6 +16,8 @@ interface SnapshotWriterOptions {
   readonly instruments: readonly string[]
   /** As it is known now. */
   readonly market: () => MarketInput
+  /** Its end may move. */
+  readonly window: MarketWindow
   readonly writer: Pick<RowWriter, 'put'>
   readonly lastPrice: (instrument: string, timeMs: number) => string | null
   /** The price of the asset at an instant. */
@@ -30,7 +32,6 @@ export class MarketSnapshotWriter {
   readonly sampler: MarketSampler
   readonly #options: SnapshotWriterOptions
   readonly #feed: Feed<'snapshots'>
-  readonly #window: MarketWindow
   readonly #figures = new LatestBefore<
     Pick<MarketTickerObservation, 'lastPrice' | 'volume' | 'openInterest'>
   >()
@@ -41,11 +42,10 @@ export class MarketSnapshotWriter {
   constructor(options: SnapshotWriterOptions) {
     this.#options = options
     const { symbol, marketType } = options.market()
-    this.#window = windowOf(options.market())
     this.#feed = snapshotFeed(options.plan, symbol, marketType ?? '24h')
     this.sampler = new MarketSampler({
       instruments: options.instruments,
-      fromMs: this.#window.startMs - SAMPLE_BEFORE_MS,
+      fromMs: options.window.startMs - SAMPLE_BEFORE_MS,
       receivedToMs: options.booksReceivedToMs,
       onSample: (gridMs, isCarried) => this.#write(gridMs, isCarried),
     })
@@ -71,7 +71,7 @@ export class MarketSnapshotWriter {
 
   #write(gridMs: number, isCarried: boolean): boolean {
     const { instruments, writer } = this.#options
-    const { startMs, endMs } = this.#window
+    const { startMs, endMs } = this.#options.window
     if (gridMs < startMs - SAMPLE_BEFORE_MS || gridMs > endMs) return false
     if (!isCarried && this.#isAsWritten()) return false
     const row = this.#compose(gridMs)

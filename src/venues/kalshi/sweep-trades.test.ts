@@ -142,3 +142,25 @@ test('a closed contract is swept when its whole list makes up its volume', async
     ['swept'],
   )
 })
+
+test('a contract that is opened again with a later end is swept again after it', async () => {
+  const { clock, session, emitted, sweep, swept } = threeContracts()
+  const market = { marketId: 'KX-5', volume: '0.00', status: 'closed', endTime: LISTED_MS - 120_000 }
+  const catalogue = { of: () => [{ market }], get: () => ({ market }) } as unknown as KalshiCatalogue
+  const sweeps = new TradeSweeps({
+    ...{ catalogue, clock, rest: {} as KalshiRest, random: () => 0 },
+    ...{ isPolling: () => false, tradesOf: () => undefined },
+  })
+  sweeps.sweep = sweep
+  await sweeps.sweepClosed(session, 'BTC', clock.now())
+  assert.equal(sweeps.isSwept('KX-5'), true)
+  Object.assign(market, { status: 'open', endTime: LISTED_MS + 600_000 })
+  sweeps.listed('BTC', clock.now())
+  assert.equal(sweeps.isSwept('KX-5'), false, 'rounds have it')
+  await sweeps.sweepClosed(session, 'BTC', clock.now())
+  assert.equal(emitted.length, 1)
+  Object.assign(market, { status: 'closed', volume: '5.00' })
+  clock.advance(3_600_000)
+  await sweeps.sweepClosed(session, 'BTC', clock.now())
+  assert.deepEqual([emitted.map(({ kind }) => kind), swept], [['swept', 'swept'], ['KX-5']])
+})

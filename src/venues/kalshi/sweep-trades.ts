@@ -5,6 +5,7 @@
  *   no socket   ──▶ after every list the contracts whose volume changed are swept; then everything before the list
  *                   is observed. A list or a sweep that fails is a loss like that of the socket
  *   contract closed ──▶ its whole list is requested until it makes up the volume: `swept`
+ *                   ╰── the venue opens it again, with a later end: the same after that
  *
  * A sweep that fails is tried again, less and less often. The rounds over running contracts are in sweep-rounds.ts.
  */
@@ -75,6 +76,9 @@ export function isCurrent(
   return receivedMs >= listedMs || market.status !== 'open' || receivedMs >= endMs + LISTED_WITHIN_MS
 }
 
+const isRunning = ({ status, endTime }: KnownContract['market'], nowMs: number) =>
+  status === 'open' && (endTime ?? 0) > nowMs
+
 export class TradeSweeps {
   readonly #options: TradeSweepsOptions
   readonly #symbols = new Map<AssetSymbol, SymbolSweeps>()
@@ -94,6 +98,8 @@ export class TradeSweeps {
   listed(symbol: AssetSymbol, listedMs: number): void {
     const { catalogue } = this.#options
     const state = this.#of(symbol)
+    for (const { market } of catalogue.of(symbol))
+      if (isRunning(market, listedMs)) this.#swept.delete(market.marketId)
     const traded = catalogue
       .of(symbol)
       .filter(({ market }) => !this.#swept.has(market.marketId))
@@ -138,6 +144,10 @@ export class TradeSweeps {
     }
     for (const { id, fromMs } of closings.due(clock.now())) {
       const market = catalogue.get(id)?.market
+      if (market !== undefined && isRunning(market, nowMs)) {
+        closings.done(id)
+        continue
+      }
       // Only a figure from after the close proves that nothing was traded.
       const hasNone = market?.volume != null && Number(market.volume) === 0
       const isEmpty = market?.status !== 'open' && hasNone
