@@ -218,6 +218,7 @@ const ENGINE_FILES: Record<string, string> = {
   'test/fakes/stores.ts': 'reads the single charges, which no port lists',
   'test/ingest/audited-store.ts': 'changes rows behind the store, which the self-checks have to find',
   'test/simulation/dump.ts': 'compares every table of two runs',
+  'test/simulation/disk.ts': 'fails as the engine does',
   'test/simulation/chain/system.ts': 'gives the event log a name that follows from the seed',
   'test/simulation/readers/judge-credits.ts': 'reads the single charges, which no port lists',
   'test/store/backup.test.ts': 'reads what a backup is made of while it is made',

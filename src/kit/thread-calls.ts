@@ -352,9 +352,9 @@ function partsOf(thrown: unknown): ErrorParts {
   return { name, message, stack, members: Object.fromEntries(members) }
 }
 
-function revive(
+export function revive(
   { name, message, stack, members }: ErrorParts,
-  classes: NonNullable<ThreadCallsOptions['errors']>,
+  classes: NonNullable<ThreadCallsOptions['errors']> = [],
 ): Error {
   const error = Object.assign(new Error(message), members)
   error.name = name

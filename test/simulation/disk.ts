@@ -3,6 +3,7 @@
  * before its commit (full disk, I/O error) or after it (a failed fsync: done, but reported as failed); while the store is
  * away, reads fail too. What a dead process has begun may be done, but nobody hears of it.
  */
+import { writeFailure } from '../../src/store/sqlite/write-failure.ts'
 import type { SimulatedProcess } from './process.ts'
 import type { Random } from './random.ts'
 import type { VirtualTime } from './virtual-time.ts'
@@ -31,7 +32,7 @@ export interface Strike {
 /** Properties of a store that are ports themselves. */
 export const STORE_PARTS = new Set(['series', 'coverage', 'markets', 'chain', 'events'])
 
-/** SQLite's own codes and texts: what a caller would see. */
+/** SQLite's own codes and texts. */
 const ERRORS = {
   full: { errcode: 13, errstr: 'database or disk is full' },
   io: { errcode: 10, errstr: 'disk I/O error' },
@@ -65,7 +66,7 @@ export function createDisk(time: VirtualTime, random: Random) {
   }
 
   async function hit(strike: Strike, process: SimulatedProcess): Promise<void> {
-    if (strike.what === 'fail') throw failure(strike.when === 'before' ? 'io' : 'fsync')
+    if (strike.what === 'fail') throw writeFailed(strike.when === 'before' ? 'io' : 'fsync')
     // Its own reaction to the death must not run inside of this write.
     time.turn(() => strike.kill(process))
     await new Promise(() => {})
@@ -88,13 +89,13 @@ export function createDisk(time: VirtualTime, random: Random) {
         await before
         await pause()
         if (process.isDead) return
-        for (const kind of ['full', 'io', 'away'] as const) if (isHit(kind)) throw failure(kind)
+        for (const kind of ['full', 'io', 'away'] as const) if (isHit(kind)) throw writeFailed(kind)
         const strike = nextStrike(title)
         if (strike?.when === 'before') await hit(strike, process)
         const value = await call()
         if (strike !== undefined) await hit(strike, process)
         await pause()
-        if (isHit('fsync')) throw failure('fsync')
+        if (isHit('fsync')) throw writeFailed('fsync')
         return value
       } finally {
         done.resolve()
@@ -142,3 +143,6 @@ function failure(kind: keyof typeof ERRORS): Error {
   const { errcode, errstr } = ERRORS[kind]
   return Object.assign(new Error(errstr), { code: 'ERR_SQLITE_ERROR', errcode, errstr })
 }
+
+/** As a caller of the store sees it. */
+const writeFailed = (kind: keyof typeof ERRORS) => writeFailure(failure(kind), 'simulated')

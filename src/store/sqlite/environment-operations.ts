@@ -73,6 +73,11 @@ export function environmentWrites(database: DatabaseSync): Writes<EnvironmentOpe
     forget()
   }
 
+  /** A full disk has undone the transaction with its savepoints, and its error is the one to report. */
+  const release = (savepoint: string) => {
+    if (database.isTransaction) database.exec(`RELEASE ${savepoint}`)
+  }
+
   const writeAll = (write: EncodedWrite): WriteResult => {
     const result: WriteResult = { inserted: 0, unchanged: 0, rewritten: 0, corrected: 0, markets: 0 }
     for (const packed of write.rows) {
@@ -97,7 +102,7 @@ export function environmentWrites(database: DatabaseSync): Writes<EnvironmentOpe
       undoTo('row')
       return fault instanceof Error ? fault.message : String(fault)
     } finally {
-      database.exec('RELEASE row')
+      release('row')
     }
   }
 
@@ -117,7 +122,7 @@ export function environmentWrites(database: DatabaseSync): Writes<EnvironmentOpe
           if (refused.length === 0) throw error
           return { refused }
         } finally {
-          database.exec('RELEASE whole')
+          release('whole')
         }
       },
       retain(key, olderThan) {

@@ -19,10 +19,10 @@ function setUp(t: { after(run: () => void): void }) {
   })
   let forgotten = 0
   const writes = {
-    operations: { add: (n: number) => void own.prepare('INSERT INTO rows VALUES (?)').run(n) },
+    operations: { add: (n: number | string) => void own.prepare('INSERT INTO rows VALUES (?)').run(n) },
     forget: () => void forgotten++,
   }
-  const commit = (...numbers: number[]) => {
+  const commit = (...numbers: (number | string)[]) => {
     const calls = numbers.map((n, id) => ({ id, name: 'add', args: [n] }) as unknown as ThreadCall)
     const [first, ...waiting] = calls as [ThreadCall, ...ThreadCall[]]
     return commitGroup(own, writes, first, () => waiting.shift())
@@ -42,4 +42,17 @@ test('a call is answered although the transaction cannot begin, and the next one
   other.exec('ROLLBACK')
   assert.equal(commit(2, 3).length, 2)
   assert.deepEqual(own.prepare('SELECT count(*) AS n FROM rows').get()?.n, 2)
+})
+
+test('a disk that is full in the middle of a group is the error of all its calls, and none is done', (t) => {
+  const { own, commit, forgotten } = setUp(t)
+  own.exec('PRAGMA max_page_count = 2')
+  const replies = commit(1, 'x'.repeat(100_000), 3)
+  const FULL = 13
+  assert.deepEqual(
+    replies.map((reply) => 'error' in reply && reply.error.members.errcode),
+    [FULL, FULL],
+  )
+  assert.equal(forgotten(), 1)
+  assert.equal(own.prepare('SELECT count(*) AS n FROM rows').get()?.n, 0)
 })

@@ -6,6 +6,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import {
   refusalOf,
   replyTo,
+  revive,
   serveCallGroups,
   type ThreadCall,
   type ThreadCalls,
@@ -71,6 +72,8 @@ function replyAlone<Ops extends Operations>(
   database.exec('SAVEPOINT one')
   const reply = replyTo(operations, call)
   if ('error' in reply) {
+    // A full disk undoes the whole transaction at once: no savepoint is left, and nobody's write is done.
+    if (!database.isTransaction) throw revive(reply.error)
     database.exec('ROLLBACK TO one')
     forget?.()
   }

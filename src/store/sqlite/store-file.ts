@@ -9,6 +9,7 @@ import { type CacheUse, cacheBytesFor } from './cache-sizes.ts'
 import { inlineWriter, type Operations, type Writer, type Writes } from './group-commit.ts'
 import { migrate } from './migrate.ts'
 import { openDatabase } from './open.ts'
+import { writeFailure } from './write-failure.ts'
 import type { WriterThreadData } from './writer-thread.ts'
 
 export interface StoreFileOptions {
@@ -86,7 +87,12 @@ export function openStoreFile<Ops extends Operations>(
   const isClosed = () => closing !== undefined
   const writer: Writer<Ops> = {
     ...calls,
-    call: (...args) => (isClosed() ? Promise.reject(new StoreClosedError()) : calls.call(...args)),
+    call: (...args) =>
+      isClosed()
+        ? Promise.reject(new StoreClosedError())
+        : calls.call(...args).catch((error: unknown) => {
+            throw writeFailure(error, name)
+          }),
   }
 
   return {
