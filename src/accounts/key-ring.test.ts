@@ -41,3 +41,31 @@ test('a key whose account changes while it is read is read again by the next req
   await ledger.close()
   await store.close()
 })
+
+test('a rotated key goes on with what its predecessor has left of the cap, and both spend from it', async () => {
+  const clock = manualClock(Date.UTC(2026, 2, 14))
+  const store = storesIn(':memory:', clock).accounts()
+  const plans = planBook()
+  const accounts = createAccounts({ store, plans, clock, randomBytes })
+  const { id: accountId } = await accounts.create({ email: 'a@example.com', plan: 'free' })
+  const input = { accountId, environment: 'test', name: 'k', creditCap: 100 } as const
+  const first = await accounts.createKey(input)
+  const second = await accounts.rotateKey(first.record.id, 3_600_000)
+  const ledger = new Ledger({ store, holder: 'h', clock, log: createLogger({ level: 'silent' }) })
+  const keys = new KeyRing({ store, plans, ledger })
+  const credentials = await Promise.all(
+    [first.key, second.key].map(async (text) => {
+      const found = await keys.find(text)
+      assert.ok(found.ok)
+      return found.credential
+    }),
+  )
+  for (const [index, credential] of credentials.entries())
+    assert.ok(await ledger.charge(credential, { id: `r${index}`, endpoint: 'e', credits: 40, rows: 0 }))
+  assert.deepEqual(
+    credentials.map(({ budgets }) => budgets[1]?.remaining),
+    [20, 20],
+  )
+  await ledger.close()
+  await store.close()
+})

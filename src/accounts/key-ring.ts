@@ -100,6 +100,7 @@ export class KeyRing {
       scopes: null,
       allowedCidrs: null,
       creditCap: null,
+      capBudgetId: VIEWER_KEY,
       createdAtMs: account.createdAtMs,
       lastUsedAtMs: null,
       expiresAtMs: null,
@@ -130,7 +131,8 @@ export class KeyRing {
       }),
     ]
     if (key.creditCap !== null) {
-      budgets.push(this.#ledger.open({ id: key.id, accountId, initialLimit: key.creditCap, billingDay }))
+      const { capBudgetId: id, creditCap: initialLimit } = key
+      budgets.push(this.#ledger.open({ id, accountId, initialLimit, billingDay }))
     }
     const ranges = key.allowedCidrs?.flatMap((text) => parseCidr(text) ?? [])
     return {

@@ -30,6 +30,8 @@ export interface KeyRecord {
   /** null: any address. */
   allowedCidrs: string[] | null
   creditCap: number | null
+  /** The budget that counts towards the cap: all keys of a chain of rotations share that of the first one. */
+  capBudgetId: string
   createdAtMs: number
   lastUsedAtMs: number | null
   expiresAtMs: number | null
@@ -39,7 +41,9 @@ export interface KeyRecord {
 }
 
 export type NewAccount = Pick<AccountRecord, 'id' | 'email' | 'plan' | 'billingDay' | 'createdAtMs'>
-export type NewKey = Omit<KeyRecord, 'lastUsedAtMs' | 'revokedAtMs' | 'replacedBy'> & { hash: string }
+export type NewKey = Omit<KeyRecord, 'lastUsedAtMs' | 'revokedAtMs' | 'replacedBy' | 'capBudgetId'> & {
+  hash: string
+}
 
 /** Charges of one key for one endpoint that are written together. Its id is unique: writing it again changes nothing. */
 export interface LedgerEntry {

@@ -92,7 +92,7 @@ export function createCredits(deps: {
       }),
     ]
     if (key !== undefined && key.creditCap !== null) {
-      budgets.push(ledger.open({ ...spec, id: key.id, initialLimit: key.creditCap }))
+      budgets.push(ledger.open({ ...spec, id: key.capBudgetId, initialLimit: key.creditCap }))
     }
     const pause = account.pausedReason !== null ? 'account_paused' : reaches(plan, 'pro') ? undefined : 'plan'
     const payer = { accountId, environment, keyId: key?.id ?? keyId, budgets }

@@ -48,7 +48,13 @@ for (const engine of ENGINES) {
       assert.deepEqual(account, { ...ACCOUNT, pausedReason: null })
       const key = await store.createKey(KEY)
       const { hash: _, ...rest } = KEY
-      assert.deepEqual(key, { ...rest, lastUsedAtMs: null, revokedAtMs: null, replacedBy: null })
+      assert.deepEqual(key, {
+        ...rest,
+        lastUsedAtMs: null,
+        revokedAtMs: null,
+        replacedBy: null,
+        capBudgetId: 'key_1',
+      })
       const other = again()
       assert.deepEqual(await other.findKey('abc'), { key, account })
       assert.equal(await other.findKey('abd'), undefined)
@@ -444,6 +450,31 @@ for (const engine of ENGINES) {
       const again = { key: { ...KEY, id: 'key_3', hash: 'h3' }, oldExpiresAtMs: 9_500 }
       assert.equal(await store.rotateKey('key_1', again), undefined, 'it has one successor')
       assert.equal(await store.getKey('key_3'), undefined)
+    })
+  })
+
+  test(`${engine.name}: keys that were rotated share the budget of the first one's cap`, async () => {
+    await withAccounts(engine, async (store) => {
+      await store.createAccount(ACCOUNT)
+      const capOf = (key: { capBudgetId: string } | undefined) => key?.capBudgetId
+      const made = (id: string, creditCap: number | null) => ({
+        ...KEY,
+        id,
+        hash: `hash of ${id}`,
+        creditCap,
+      })
+      const first = await store.createKey(made('key_1', 50))
+      await store.createKey(made('key_other', 50))
+      const second = await store.rotateKey('key_1', { key: made('key_2', 50), oldExpiresAtMs: 9_000 })
+      const third = await store.rotateKey('key_2', { key: made('key_3', 50), oldExpiresAtMs: 9_000 })
+      assert.deepEqual([first, second, third].map(capOf), ['key_1', 'key_1', 'key_1'])
+      assert.equal(capOf((await store.findKey('hash of key_3'))?.key), 'key_1')
+      assert.deepEqual((await store.listKeys('acc_1')).map(capOf).sort(), [
+        'key_1',
+        'key_1',
+        'key_1',
+        'key_other',
+      ])
     })
   })
 

@@ -1,3 +1,4 @@
+import { firstOfRotations } from '../accounts/first-of-rotations.ts'
 import { checkKeyLimits, type KeyCounts, keyCounts } from '../accounts/key-limits.ts'
 import type { AccountRecord, AccountsStore, KeyLimits, KeyRecord, NewAccount, NewKey } from '../accounts.ts'
 import { type Database, type Queries, statement } from './database.ts'
@@ -9,7 +10,7 @@ const ACCOUNT = `a.id, a.email, a.plan, a.billing_day AS "billingDay", a.paused_
 const KEY = `k.id, k.account_id AS "accountId", k.environment, k.name, k.hint, k.scopes,
   k.allowed_cidrs AS "allowedCidrs", k.credit_cap AS "creditCap", k.created_at AS "createdAtMs",
   k.last_used_at AS "lastUsedAtMs", k.expires_at AS "expiresAtMs", k.revoked_at AS "revokedAtMs",
-  k.replaced_by AS "replacedBy"`
+  k.replaced_by AS "replacedBy", ${firstOfRotations('k')} AS "capBudgetId"`
 const OWNER = `a.email AS "ownerEmail", a.plan AS "ownerPlan", a.billing_day AS "ownerBillingDay",
   a.paused_reason AS "ownerPausedReason", a.created_at AS "ownerCreatedAtMs"`
 

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { firstOfRotations } from '../accounts/first-of-rotations.ts'
 import { checkKeyLimits, type KeyCounts, keyCounts } from '../accounts/key-limits.ts'
 import type { AccountRecord, AccountsStore, KeyLimits, KeyRecord, NewAccount, NewKey } from '../accounts.ts'
 import { asRecord, orConflict, type Row, recordOf } from './rows.ts'
@@ -7,7 +8,7 @@ import { asRecord, orConflict, type Row, recordOf } from './rows.ts'
 const ACCOUNT = `id, email, plan, billing_day AS billingDay, paused_reason AS pausedReason, created_at AS createdAtMs`
 const KEY = `id, account_id AS accountId, environment, name, hint, scopes, allowed_cidrs AS allowedCidrs,
   credit_cap AS creditCap, created_at AS createdAtMs, last_used_at AS lastUsedAtMs, expires_at AS expiresAtMs,
-  revoked_at AS revokedAtMs, replaced_by AS replacedBy`
+  revoked_at AS revokedAtMs, replaced_by AS replacedBy, ${firstOfRotations('keys')} AS capBudgetId`
 
 export function accountReaders(db: DatabaseSync) {
   const byId = db.prepare(`SELECT ${ACCOUNT} FROM accounts WHERE id = ?`)
