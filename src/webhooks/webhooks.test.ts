@@ -9,11 +9,21 @@ import { until } from '../../test/until.ts'
 import { StoreUnavailableError } from '../core/store-unavailable.ts'
 import { systemClock } from '../kit/clock.ts'
 import type { Credits } from './credits.ts'
+import { CLAIM_MS } from './work.ts'
 
 const QUICK = { retryDelaysMs: [50, 50, 50, 50, 50, 50, 50] }
 /** For an answer: so long that a machine that others share is quicker. */
 const PATIENT_MS = 40_000
 const IMPATIENT = { ...QUICK, answerLimitMs: 400 }
+
+/** Deliveries that cost nothing. */
+const FREE: Credits = {
+  reserve: async (_, count) => ({ ok: true, count, charge: async () => {}, release: () => {} }),
+  endOf: async () => undefined,
+  available: async () => 1_000,
+  pauseOf: async () => undefined,
+  forget() {},
+}
 
 async function setUp(t: TestContext, webhooks: RigOptions['webhooks'] = QUICK) {
   const rig = await startRig({ webhooks })
@@ -369,15 +379,12 @@ test('nothing is sent to a webhook that was switched off while its credits were 
   const going = Promise.withResolvers<void>()
   let released = 0
   const credits: Credits = {
+    ...FREE,
     async reserve(_, count) {
       reserving.resolve()
       await going.promise
       return { ok: true, count, charge: async () => {}, release: () => void released++ }
     },
-    endOf: async () => undefined,
-    available: async () => 1_000,
-    pauseOf: async () => undefined,
-    forget() {},
   }
   const { rig, owner, subscribe } = await setUp(t, { ...QUICK, credits })
   const receiver = await startReceiver()
@@ -441,4 +448,46 @@ test('a test event is sent at once, signed, and costs nothing', async (t) => {
   new Webhook(secret).verify(first.body, first.headers as Record<string, string>)
   assert.equal(first.events[0]?.seq, 0)
   assert.equal(await rig.creditsUsed(owner.accountId), 0)
+})
+
+test('a webhook whose end could not be written goes on', async (t) => {
+  const { rig, subscribe } = await setUp(t)
+  const receiver = await startReceiver(status(410))
+  await subscribe(receiver)
+  const away = () => Promise.reject(new StoreUnavailableError('away'))
+  const version = t.mock.method(rig.jobs, 'subscriptionsVersion')
+  const settle = t.mock.method(rig.jobs, 'settle', () => {
+    // Nor can it be read at first what the store has.
+    version.mock.mockImplementation(away)
+    version.mock.resetCalls()
+    return Promise.reject(new Error('refused'))
+  })
+  await rig.emitBlocks(1)
+  await until('an end that is not written', () => settle.mock.callCount() > 0 && version.mock.callCount() > 0)
+  version.mock.restore()
+  settle.mock.restore()
+  receiver.answer = accept
+  await until('delivery', async () => {
+    await rig.emitBlocks(1)
+    return receiver.accepted.size > 0
+  })
+})
+
+test('jobs whose credits could not be reserved are tried again before their claim runs out', async (t) => {
+  let calls = 0
+  const credits: Credits = {
+    ...FREE,
+    reserve: async (owner, count) => {
+      if (++calls === 1) throw new StoreUnavailableError('away')
+      return FREE.reserve(owner, count)
+    },
+  }
+  const { rig, subscribe } = await setUp(t, { ...QUICK, credits })
+  const receiver = await startReceiver()
+  await subscribe(receiver)
+  const startedMs = performance.now()
+  await rig.emitBlocks(1)
+  await until('delivery', () => receiver.accepted.size === 1)
+  assert.ok(calls > 1)
+  assert.ok(performance.now() - startedMs < CLAIM_MS / 2)
 })

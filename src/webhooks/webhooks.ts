@@ -77,8 +77,22 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
     ...(deps.answerLimitMs ? { answerLimitMs: deps.answerLimitMs } : {}),
   })
   const book = createSubscriptionBook({ store, watch: deps.watch, log })
+  /** The worker has stopped a webhook, and could not see afterwards whether the store has switched it off. */
+  let isUnsure = false
   const reload = async () => {
-    if (await book.reload()) worker?.refresh(book.all)
+    if (!(await book.reload()) && !isUnsure) return
+    isUnsure = false
+    worker?.refresh(book.all)
+  }
+  /** Also where nothing has changed: the write may have failed, and the webhook goes on then. */
+  const reloadStopped = async () => {
+    try {
+      await book.reload()
+    } catch (error) {
+      isUnsure = true
+      throw error
+    }
+    worker?.refresh(book.all)
   }
   const worker = delivers
     ? new DeliveryWorker({
@@ -97,7 +111,7 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
             if (book.all.get(id)?.active === false)
               log.warn({ subscription: id }, 'a webhook was switched off')
           }
-          reload().then(report, (err) => log.error({ err }, 'webhooks could not be read again'))
+          reloadStopped().then(report, (err) => log.error({ err }, 'webhooks could not be read again'))
         },
         ...(deps.retryDelaysMs ? { retryDelaysMs: deps.retryDelaysMs } : {}),
       })

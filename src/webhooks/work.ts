@@ -43,6 +43,8 @@ export const CLAIM_MS = 25_000
 const MIN_CLAIM_LEFT_MS = 0.64 * CLAIM_MS
 export const POLL_MS = 1_000
 const PAUSE_MS = 5_000
+/** After credits could not be reserved because the store failed. */
+const STORE_PAUSE_MS = 1_000
 const AGE_CHECK_MS = 250
 const CLOSE_LIMIT_MS = 3_000
 const CLOSE_CHECK_MS = 10
@@ -245,7 +247,13 @@ export class DeliveryWorker {
       this.#writer.giveBack(taken)
       return
     }
-    const reserved = await credits.reserve(queue.subscription, taken.length)
+    const reserved = await credits.reserve(queue.subscription, taken.length).catch((error: unknown) => {
+      // Nothing was sent: the jobs need not wait until their claim runs out.
+      queue.pausedUntilMs = clock.now() + STORE_PAUSE_MS
+      queue.hungry = true
+      this.#writer.giveBack(taken)
+      throw error
+    })
     // It was deleted or switched off meanwhile.
     if (!queue.subscription.active) {
       if (reserved.ok) reserved.release()

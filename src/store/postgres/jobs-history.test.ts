@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { manualClock } from '../../../test/fakes/manual-clock.ts'
 import { postgresPlace, postgresRows, withoutPostgres } from '../../../test/postgres/test-postgres.ts'
 import { systemClock } from '../../kit/clock.ts'
@@ -11,6 +12,7 @@ import { openDatabase, schemaOf } from './open-database.ts'
 
 const DAY_MS = 86_400_000
 const WEEK_MS = 7 * DAY_MS
+const CLAIM_ALL = statement('claim_all', 'UPDATE jobs SET due_at = now_ms() + 25000, claim = 99')
 const INSERT = statement(
   'insert',
   `INSERT INTO job_history (subscription_id, number, seq, event_id, kind, state, attempts, last_attempt_at, created_at)
@@ -80,6 +82,39 @@ test('the history of an older release is kept, and months that have expired are 
     assert.deepEqual(await numbers(), [])
   } finally {
     await after.close()
+    await jobs.close()
+    await place.remove()
+  }
+})
+
+test('an old job that a worker claims at the moment it would expire is left to the worker', {
+  skip: withoutPostgres,
+}, async () => {
+  const place = postgresPlace({ distribute: false })
+  const address = parsePostgresAddress(place.address, 16)
+  const clock = manualClock(Date.now())
+  const jobs = openPostgresJobs({ address, environment: 'test', clock })
+  const owned = { accountId: 'a', keyId: 'k', url: 'https://example.com/', secret: 's', createdAtMs: 1 }
+  await jobs.createSubscription({ ...owned, id: 'wh_a', kinds: [], addresses: [], batch: false }, 1)
+  await jobs.startAt({ id: 'log', newestSeq: 0 }, await jobs.position())
+  const event = { seq: 1, id: 'evt_1', kind: 'block_added', text: '{}' }
+  await jobs.plan({ after: 0, upTo: 1, events: [event], jobs: [{ subscriptionId: 'wh_a', seq: 1 }] })
+  clock.set(clock.now() + WEEK_MS + 60_000)
+  const schema = schemaOf(address, 'test')
+  const worker = openDatabase({ address, schema, label: 'jobs', migrations: JOBS_MIGRATIONS, clock })
+  try {
+    let pruning: Promise<number> | undefined
+    await worker.write(async (tx) => {
+      await tx.run(CLAIM_ALL)
+      pruning = jobs.prune(WEEK_MS)
+      // It goes on, or waits for this claim.
+      await Promise.race([pruning, sleep(500)])
+    })
+    await pruning
+    const [row] = await jobs.deliveries({ subscriptionId: 'wh_a', limit: 1 })
+    assert.equal(row?.state, 'pending')
+  } finally {
+    await worker.close()
     await jobs.close()
     await place.remove()
   }

@@ -114,6 +114,12 @@ const STALE = statement(
    FROM (SELECT number, created_at, due_at FROM jobs ORDER BY number LIMIT ${PRUNE_ROWS}) oldest
    WHERE created_at < now_ms() - $1::bigint AND due_at <= now_ms() ORDER BY number`,
 )
+/** Those that a worker claims at this moment are left to it. */
+const LOCK_STALE = statement(
+  'job_lock_stale',
+  `SELECT number FROM jobs WHERE number = ANY($1::bigint[]) AND due_at <= now_ms()
+   ORDER BY number FOR UPDATE SKIP LOCKED`,
+)
 const UNUSED_PAYLOADS = statement(
   'job_unused_payloads',
   `SELECT id FROM job_payloads p WHERE NOT EXISTS (SELECT FROM jobs j WHERE j.payload = p.id) LIMIT ${PRUNE_ROWS}`,
@@ -223,24 +229,23 @@ async function deletePayloads(tx: Queries, ids: readonly number[]): Promise<numb
 /** Jobs of subscriptions that are switched off or paused do not wait for ever. */
 function expire(db: Database, maxAgeMs: number): Promise<number> {
   return db.write(async (tx) => {
-    const stale = await tx.rows<{ number: number; nowMs: number }>(STALE, [maxAgeMs])
+    const found = await tx.rows<{ number: number; nowMs: number }>(STALE, [maxAgeMs])
+    const [first] = found
+    if (first === undefined) return 0
+    const stale = await tx.rows<{ number: number }>(LOCK_STALE, [found.map(({ number }) => number)])
     if (stale.length === 0) return 0
-    const numbers = stale.map(({ number }) => number)
     const nothing = stale.map(() => null)
-    const [, payloads] = await Promise.all([
-      tx.rows(LOCK, [numbers]),
-      tx.rows<{ payload: number }>(FINISH, [
-        numbers,
-        stale.map(() => 'failed'),
-        stale.map(() => 0),
-        stale.map(({ nowMs }) => nowMs),
-        nothing,
-        stale.map(() => EXPIRED),
-        nothing,
-        nothing,
-        nothing,
-        nothing,
-      ]),
+    const payloads = await tx.rows<{ payload: number }>(FINISH, [
+      stale.map(({ number }) => number),
+      stale.map(() => 'failed'),
+      stale.map(() => 0),
+      stale.map(() => first.nowMs),
+      nothing,
+      stale.map(() => EXPIRED),
+      nothing,
+      nothing,
+      nothing,
+      nothing,
     ])
     await deletePayloads(
       tx,
