@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { manualClock } from '../../test/fakes/manual-clock.ts'
 import { setClock } from '../../test/fakes/set-clock.ts'
 import { storesIn } from '../../test/fakes/stores.ts'
-import { WritesRefusedError } from '../core/store-unavailable.ts'
+import { StoreUnavailableError, WritesRefusedError } from '../core/store-unavailable.ts'
 import { type Clock, systemClock } from '../kit/clock.ts'
 import { createLogger } from '../kit/log.ts'
 import type { AccountsStore, SettleBatch } from '../store/accounts.ts'
@@ -143,6 +143,52 @@ test('charges survive a failing store, and none is counted twice', async () => {
       await ledger.close()
       assert.equal(await storedUsed(store, payer.budgets[0]), 60)
       assert.equal(await usageSum(store), 60)
+    },
+    { changed },
+  )
+})
+
+test('counts that may be written are not written again, those that are not and the use of a key are', async () => {
+  const failures: ('before' | 'after')[] = ['after', 'before']
+  const changed = ({ settle }: AccountsStore) => ({
+    settle: async (batch: SettleBatch) => {
+      const failure = failures.shift()
+      if (failure === 'before') throw new StoreUnavailableError('away')
+      const grants = await settle(failure === undefined ? batch : { ...batch, keysSeen: [] })
+      if (failure === 'after') throw new StoreUnavailableError('cut off', { mayBeDone: true })
+      return grants
+    },
+  })
+  await withLedger(
+    async ({ store, ledger, payer }) => {
+      const accountId = 'acc_1'
+      const account = { id: accountId, email: 'a@example.com', plan: 'free', billingDay: 1, createdAtMs: 0 }
+      await store.createAccount(account)
+      const record = await store.createKey({
+        ...{
+          id: 'key_1',
+          accountId,
+          environment: 'test',
+          name: 'k',
+          hash: 'h',
+          hint: 'abcd',
+          createdAtMs: 0,
+        },
+        ...{ scopes: null, allowedCidrs: null, creditCap: null, expiresAtMs: null },
+      })
+      const caller = { ...payer, accountId, keyId: record.id }
+      ledger.count(caller, 'e', 'free')
+      await ledger.flush()
+      ledger.count(caller, 'e', 'free')
+      await ledger.flush()
+      const rows = await store.usage({ accountId, fromMs: 0, toMs: Date.now() + 1 })
+      assert.equal(failures.length, 0)
+      assert.deepEqual(
+        rows.map(({ requests }) => requests),
+        [2],
+      )
+      await ledger.close()
+      assert.notEqual((await store.getKey(record.id))?.lastUsedAtMs, null)
     },
     { changed },
   )

@@ -349,7 +349,11 @@ export class Ledger {
       this.#settling = []
       // Entry ids are unique, so writing them again after an unclear failure charges nobody twice.
       this.#journal.putBack(entries)
-      for (const [name, count] of counts) this.#counts.set(name, mergeCounts(count, this.#counts.get(name)))
+      // Counts have none: what may be written is rather left out than counted twice.
+      const mayBeDone = error instanceof StoreUnavailableError && error.mayBeDone
+      if (!mayBeDone)
+        for (const [name, count] of counts) this.#counts.set(name, mergeCounts(count, this.#counts.get(name)))
+      for (const { keyId, atMs } of keysSeen) if (!this.#keysSeen.has(keyId)) this.#keysSeen.set(keyId, atMs)
       for (const budget of asked) {
         budget.failed()
         this.#dirty.add(budget)
