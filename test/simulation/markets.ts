@@ -15,6 +15,7 @@ import { POLYMARKET_TIMES, polymarketDescription } from '../../src/venues/polyma
 import { beginDiskFault, DISK_FAULTS, RECORDER_FAULTS } from './common-faults.ts'
 import { createLeakWatch } from './leaks.ts'
 import { createMarketLaws } from './market-laws.ts'
+import { watchPolling } from './polled-times.ts'
 import { networkFaultsOf, startPredictionWorld, venueFault } from './prediction-world.ts'
 import type { Random } from './random.ts'
 import { startRecording } from './recording.ts'
@@ -186,6 +187,7 @@ async function startMarkets(venue: MarketVenue, surroundings: Surroundings): Pro
   }).find(({ name }) => name === venue)
   const setting = isKeyless ? { hosts: withKey?.hosts ?? {} } : withKey
   const startedMs = time.nowMs
+  const polling = watchPolling(time)
   const recording = await startRecording(surroundings, {
     name: venue,
     outside,
@@ -193,7 +195,7 @@ async function startMarkets(venue: MarketVenue, surroundings: Surroundings): Pro
       const { random } = process
       const recorded = VENUES[venue].create({
         ...{ clock: time, random, ...setting },
-        dial: network.dialFor(process),
+        dial: polling.through(network.dialFor(process)),
         fetch: time.through(world.fetchFor(process)),
       })
       const recorder = recordPredictions({
@@ -204,9 +206,12 @@ async function startMarkets(venue: MarketVenue, surroundings: Surroundings): Pro
     },
   })
   const { reader } = recording
-  const slack = createSlack(time, { provenWithinMs: PROVEN_WITHIN_MS[venue], isPolled: isKeyless })
+  const slack = createSlack(time, {
+    provenWithinMs: PROVEN_WITHIN_MS[venue],
+    isPolledAt: isKeyless ? () => true : polling.isPolledAt,
+  })
   const interestSlack = createSlack(time, {
-    ...{ provenWithinMs: INTEREST_PROVEN_WITHIN_MS, channels: ['ticker'], isPolled: true },
+    ...{ provenWithinMs: INTEREST_PROVEN_WITHIN_MS, channels: ['ticker'], isPolledAt: () => true },
     losses: [...LOSSES, 'hang'],
   })
   const laws = createMarketLaws({

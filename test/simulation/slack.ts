@@ -29,13 +29,15 @@ export function createSlack(
     /** On which frames are lost, and by which faults; those of books where they are left out. */
     readonly channels?: readonly string[]
     readonly losses?: readonly string[]
-    /** Books come as answers: one is as old as it was under way, and nobody can tell that it is of an earlier time. */
-    readonly isPolled?: boolean
+    /**
+     * When rows are of answers: one is as old as it was under way, and nobody can tell that it is of an earlier time.
+     * Never where it is left out.
+     */
+    readonly isPolledAt?: (atMs: number) => boolean
   } = {},
 ) {
-  const { isPolled = false, channels = LOST_CHANNELS, losses = LOSSES } = options
-  const polledMs = isPolled ? POLLED_MS : 0
-  const disturbed: (Slack & { fromMs: number; toMs: number })[] = []
+  const { isPolledAt = () => false, channels = LOST_CHANNELS, losses = LOSSES } = options
+  const disturbed: (Slack & { fromMs: number; toMs: number; isOfAnswers?: boolean })[] = []
   return {
     begin(fault: ScheduledFault): void {
       const { kind, durationMs, settings } = fault
@@ -47,7 +49,7 @@ export function createSlack(
           toMs: time.nowMs + durationMs + Number(settings.delayMs ?? 0) + provenWithinMs,
           ...{ behindMs: 0, aheadMs: 0, isUnproven: true },
         })
-      const lateMs = latenessOf(kind, durationMs, settings, isPolled)
+      const lateMs = latenessOf(kind, durationMs, settings)
       const skewMs = clockErrorOf(fault)
       if (lateMs === 0 && skewMs === 0) return
       disturbed.push({
@@ -55,14 +57,17 @@ export function createSlack(
         toMs: time.nowMs + durationMs + lateMs + AFTERWARDS_MS,
         behindMs: lateMs + skewMs,
         aheadMs: skewMs,
+        isOfAnswers: kind === 'stale',
       })
     },
     at(atMs: number): Slack {
-      let behindMs = polledMs
+      const isPolled = isPolledAt(atMs)
+      let behindMs = isPolled ? POLLED_MS : 0
       let aheadMs = 0
       let isUnproven = false
       for (const each of disturbed) {
         if (atMs < each.fromMs || atMs >= each.toMs) continue
+        if (each.isOfAnswers === true && !isPolled) continue
         behindMs += each.behindMs
         aheadMs += each.aheadMs
         isUnproven ||= each.isUnproven === true
@@ -73,15 +78,9 @@ export function createSlack(
   }
 }
 
-function latenessOf(
-  kind: string,
-  durationMs: number,
-  settings: ScheduledFault['settings'],
-  isPolled: boolean,
-): number {
-  if (kind === 'stale') return isPolled ? Number(settings.delayMs) : 0
+function latenessOf(kind: string, durationMs: number, settings: ScheduledFault['settings']): number {
   if (kind === 'stall') return durationMs
   if (kind === 'pause') return Math.min(durationMs, MAX_STANDSTILL_MS)
   if (kind === 'slow') return Number(settings.slowMs)
-  return kind === 'late' ? Number(settings.delayMs) : 0
+  return kind === 'late' || kind === 'stale' ? Number(settings.delayMs) : 0
 }
