@@ -148,6 +148,8 @@ test('the other endpoints refuse: longer than the depth 400, shorter but older 4
       const fits = await service.get(urlOf(route, { start: iso(window) }), { plan })
       assert.equal(fits.status, 200, `${route.path} ${plan}: ${fits.text.slice(0, 200)}`)
       assert.equal(metaOf(fits).clamped, null)
+      const future = { start: iso(window), end: iso(NOW + DAY) }
+      assert.equal((await service.get(urlOf(route, future), { plan })).status, 200, 'it counts as now')
       const tooLong = await service.get(urlOf(route, { start: iso(window - 2 * MINUTE) }), { plan })
       const long = assertError(tooLong, 400, 'invalid_time_range')
       assert.equal(long.earliest_start, iso(window))

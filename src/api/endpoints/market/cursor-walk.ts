@@ -14,6 +14,8 @@ export interface CursorWalk {
   readonly position: Position | undefined
   /** The end of what the walk reads, exclusive, where that is not its range: see `downFromNow`. */
   readonly readToMs: number | undefined
+  /** Where the plan's window moved the start to: no later page reads before it. */
+  readonly movedStartMs: number | undefined
 }
 
 export interface WalkInput {
@@ -31,17 +33,19 @@ export function readWalk(codec: CursorCodec, binding: () => string, input: WalkI
       endMs: input.end,
       position: undefined,
       readToMs: undefined,
+      movedStartMs: undefined,
     }
   }
   const place = codec.decode(binding(), input.after)
   if (place === undefined) throw foreignCursor()
-  const [order, start, end, ts, source, instrument, seq, readTo = null] = place
+  const [order, start, end, ts, source, instrument, seq, readTo = null, movedStart = null] = place
   const walk: CursorWalk = {
     order: order === 'desc' ? 'desc' : 'asc',
     startMs: start === null ? undefined : Number(start),
     endMs: end === null ? undefined : Number(end),
     position: { ts: Number(ts), source: source as Source, instrument: String(instrument), seq: Number(seq) },
     readToMs: readTo === null ? undefined : Number(readTo),
+    movedStartMs: movedStart === null ? undefined : Number(movedStart),
   }
   const changed =
     (input.start !== undefined && input.start !== walk.startMs) ||
@@ -52,10 +56,11 @@ export function readWalk(codec: CursorCodec, binding: () => string, input: WalkI
 }
 
 export function writeCursor(codec: CursorCodec, binding: string, walk: CursorWalk, last: Position): string {
-  const { order, startMs = null, endMs = null, readToMs } = walk
+  const { order, startMs = null, endMs = null, readToMs = null, movedStartMs = null } = walk
   const { ts, source, instrument, seq } = last
   const place: CursorPlace = [order, startMs, endMs, ts, source, instrument, seq]
-  return codec.encode(binding, readToMs === undefined ? place : [...place, readToMs])
+  if (movedStartMs !== null) return codec.encode(binding, [...place, readToMs, movedStartMs])
+  return codec.encode(binding, readToMs === null ? place : [...place, readToMs])
 }
 
 /**

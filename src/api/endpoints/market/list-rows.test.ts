@@ -106,6 +106,33 @@ test('a start before the first row is the first row, on every page of a walk', a
   assert.deepEqual([one.count, two.count], [6, 4])
 })
 
+test('a walk begins on all its pages where the window of the plan has moved the start of the first', async (t) => {
+  const store = await filledStore()
+  t.after(() => store.close())
+  const windowMs = START + 3 * MINUTE
+  const moved = new Date(windowMs).toISOString()
+  const input = { start: START, order: 'desc' }
+  const clamp = { originalStartMs: START }
+  const first = { fromMs: windowMs, earliestMs: windowMs, graceMs: MINUTE, clamp }
+  const one = await pageOf(store, { input, range: first, rowLimit: 4 })
+  // The grace of a walk reaches further back, and the window has gone on meanwhile.
+  const later = { earliestMs: windowMs + MINUTE, graceMs: 60 * MINUTE }
+  const next = { ...input, after: one.nextCursor }
+  const two = await pageOf(store, { input: next, range: later, rowLimit: 2 })
+  const three = await pageOf(store, { input: { ...next, after: two.nextCursor }, range: later, rowLimit: 4 })
+  assert.deepEqual(
+    [one, two, three].map(({ count, meta }) => [count, meta.clamped, meta.effective_start]),
+    [
+      [4, true, moved],
+      [2, true, moved],
+      [1, true, moved],
+    ],
+  )
+  assert.equal(three.hasMore, false)
+  const smallerPlan = { earliestMs: windowMs + 2 * MINUTE, graceMs: 0 }
+  assert.equal((await pageOf(store, { input: next, range: smallerPlan, rowLimit: 9 })).count, 1)
+})
+
 test('a start in 1970 is one: what was not observed since then is a gap', async (t) => {
   const store = await filledStore()
   t.after(() => store.close())

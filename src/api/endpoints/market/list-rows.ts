@@ -80,7 +80,8 @@ export async function listRows(context: ListContext, request: RowsRequest): Prom
   const endMs = walk.endMs === undefined ? undefined : asked.toMs
   const coverage = coverageMeta(read.coverage, covered, { nowMs: context.nowMs, endMs })
   const finalBefore = Math.min(...finality.map((feed) => feed.before))
-  const next = request.stepMs === undefined ? walk : downFromNow(walk, context.nowMs, page.firstTs)
+  const moved = { ...walk, movedStartMs: window }
+  const next = request.stepMs === undefined ? moved : downFromNow(moved, context.nowMs, page.firstTs)
   const capped = page.hasMore && typeof limit === 'number' && context.rowLimit < limit
   const sealed =
     request.feeds.length > 0 &&
@@ -117,13 +118,16 @@ export async function listRows(context: ListContext, request: RowsRequest): Prom
 }
 
 /**
- * The start of the plan's window, where the range starts before it. A cursor can come from a larger plan, so its range
- * is checked like a given start.
+ * The start of the plan's window, where the range starts before it; of a walk that of its first page, as long as a walk
+ * may take. A cursor can come from a larger plan, so its range is checked like a given start.
  */
 function movedStart({ range }: ListContext, walk: CursorWalk): number | undefined {
   if (range === undefined || range.earliestMs === 0) return undefined
+  const { startMs, movedStartMs } = walk
+  const allowedMs = range.earliestMs - range.graceMs
+  if (movedStartMs !== undefined && movedStartMs >= allowedMs) return movedStartMs
   if (range.clamp !== undefined) return range.fromMs
-  const isOlder = walk.startMs !== undefined && walk.startMs < range.earliestMs - range.graceMs
+  const isOlder = startMs !== undefined && startMs < allowedMs
   return isOlder ? range.earliestMs : undefined
 }
 
