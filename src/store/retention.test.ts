@@ -78,3 +78,33 @@ test('each feed is kept as long as its rule says, and what has none forever', as
     rmSync(folder, { recursive: true, force: true })
   }
 })
+
+test('with a clock that runs far ahead of what is recorded, rows are as old as they are beside the newest one', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tapeline-retention-'))
+  const clock = manualClock(NOW + 3_650 * DAY_MS)
+  const stores = storesIn(folder, clock)
+  const store = await stores.environment('live')
+  let end = async () => {}
+  try {
+    const candle = { open: 1, high: 1, low: 1, close: 1, volume: 1, closed: true }
+    const feed = candles('cexa', '1s')
+    const rows = [12, 8, 0].map((age) => ({ ...candle, time: NOW - age * DAY_MS }))
+    await store.write({ rows: [{ feed, rows }] })
+    const lines: string[] = []
+    const log = createLogger({ level: 'info', write: (line) => lines.push(line) })
+    const rules = parseRetention('candles.1s=9d') as RetentionRule[]
+    end = startRetention(() => stores.environment('live'), { environment: 'live', rules, clock, log })
+    clock.advance(5 * 60_000)
+    await until('the one of 12 days is deleted', async () => {
+      clock.advance(20)
+      const range = { from: 0, to: NOW + 1 }
+      const page = await store.series.page({ feeds: [feed], range, order: 'asc', limit: 10, separator: ',' })
+      return page.count === 2
+    })
+    assert.ok(lines.some((line) => line.includes('the newest row is old')))
+  } finally {
+    await end()
+    await store.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+})

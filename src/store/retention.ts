@@ -5,10 +5,15 @@ import { DAY_MS } from '../core/time.ts'
 import { type Clock, elapsedMs, runAfter, runEvery } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { EnvironmentStore } from './environment.ts'
-import type { FeedFilter } from './series.ts'
+import type { FeedFilter, FeedInfo } from './series.ts'
 
 const FIRST_RUN_MS = 5 * 60_000
 const INTERVAL_MS = 3_600_000
+/**
+ * The newest row of a service that records is not older. Where it is, the clock may be wrong (recorders run on the time of
+ * their venues), and rows are as old as they are beside the newest one.
+ */
+const MAX_AGE_OF_NEWEST_MS = 7 * DAY_MS
 /** Backfills have come by then. */
 const COMPACT_AFTER_MS = 2 * DAY_MS
 /** Recorders write in between. */
@@ -51,11 +56,14 @@ export function startRetention(
   const run = async () => {
     const store = await open()
     try {
-      for (const dataset of DATASETS) {
-        const feeds = (await store.series.feeds({ dataset })).map(({ feed }) => feed)
+      const lists = await Promise.all(DATASETS.map((dataset) => store.series.feeds({ dataset })))
+      const aheadMs = clockAhead(lists.flat(), clock.now())
+      if (aheadMs > 0) log.warn({ environment, aheadMs }, 'the newest row is old: less is deleted')
+      for (const [place, dataset] of DATASETS.entries()) {
+        const feeds = (lists[place] ?? []).map(({ feed }) => feed)
         for (const { days, ...filter } of expiries(rules, dataset, feeds)) {
           if (stopped.signal.aborted) return
-          const deleted = await store.series.retain(filter, days * DAY_MS, { betweenSteps })
+          const deleted = await store.series.retain(filter, days * DAY_MS + aheadMs, { betweenSteps })
           if (deleted > 0) log.info({ environment, ...filter, days, deleted }, 'old rows were deleted')
         }
       }
@@ -83,6 +91,13 @@ export function startRetention(
     stop()
     await running
   }
+}
+
+/** How far the clock may be ahead of what is recorded. */
+function clockAhead(feeds: readonly FeedInfo[], nowMs: number): number {
+  const newestMs = feeds.reduce((newest, { lastTs = 0 }) => Math.max(newest, lastTs), 0)
+  const ageMs = nowMs - newestMs
+  return newestMs === 0 || ageMs <= MAX_AGE_OF_NEWEST_MS ? 0 : ageMs
 }
 
 type Expiry = FeedFilter & { readonly dataset: Dataset; readonly days: number }
