@@ -27,6 +27,7 @@ export function tracedGate<Services>(gate: Gate<Services>, tracing: Tracing): Ga
     }),
   })
   return {
+    unread: gate.unread,
     handle: (request, route) =>
       tracing.span(route.name, about(request, route), () => gate.handle(request, route)),
     view: async (request, route, ...rest) =>

@@ -16,6 +16,7 @@ import { meterHeaders } from './reply.ts'
 import type { GateReply, GateRequest } from './request.ts'
 import { runOpen } from './run-open.ts'
 import { remainingOf, type Task } from './task.ts'
+import { UnreadAnswers } from './unread-answers.ts'
 
 /**
  * The steps of every request:
@@ -38,6 +39,8 @@ export interface GateDeps<Services> extends AdmissionDeps<Services>, Omit<MeterD
 }
 
 export interface Gate<Services> {
+  /** Whoever sends an answer counts here what it keeps of it. */
+  readonly unread: UnreadAnswers
   handle(request: GateRequest, route: EndpointRoute<Services>): GateReply | Promise<GateReply>
   /**
    * The same rules for an account holder in the dashboard (a credential without a key): free within the account's
@@ -64,6 +67,7 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
   const { clock, keys, ledger, log } = deps
   const pages = createPageCache<Services>(deps.pageCacheBytes)
   const meter = new Meter<Services>({ ...deps, pages })
+  const unread = new UnreadAnswers()
 
   /** Answers synchronously where nothing has to be awaited: a promise costs more than all checks together. */
   function handle(request: GateRequest, route: EndpointRoute<Services>): GateReply | Promise<GateReply> {
@@ -93,7 +97,10 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
   ): GateReply | Promise<GateReply> {
     let known: Credential | undefined
     const startedMs = elapsedMs(clock)
+    // A POST has short answers, or slots until they were sent.
+    const isRead = route.endpoint.method === 'GET'
     const finish = (reply: GateReply) => {
+      if (isRead) reply.readBy = credential.accountId
       deps.calls?.finished(request, credential, elapsedMs(clock) - startedMs)
       return reply
     }
@@ -105,6 +112,7 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
       known = credential
       const countFirst = endpoint.demand === undefined || credential.rate.state(nowMs).remaining <= 0
       if (countFirst) limitRate(credential.rate, nowMs, endpoint.rateLimitError)
+      if (isRead) unread.check(credential.accountId)
       const keyed = { request, route, credential, nowMs }
       const reply = ledger.isFresh(credential.budgets, nowMs)
         ? serve(keyed, countFirst)
@@ -201,7 +209,7 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
     return reply
   }
 
-  return { handle, view }
+  return { handle, view, unread }
 }
 
 function tooManyFailures(kind: ErrorKind): ApiError {

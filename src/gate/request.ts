@@ -44,4 +44,6 @@ export interface GateReply {
   error?: string
   /** To be called once when the answer was sent or cannot be sent. */
   onSent?: () => void
+  /** The account that has to read it, where it can be long. */
+  readBy?: string
 }

@@ -4,22 +4,27 @@ import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
 import { paid } from '../fakes/endpoints.ts'
 import { type SmallService, startSmallService } from '../fakes/small-service.ts'
+import { until } from '../until.ts'
 
 const CARRY_FORWARD_MS = 3_000
 const STUCK_MS = 12_000
 /** Far more than the connection holds. */
 const LONG_BYTES = 24 * 1024 * 1024
+/** More of them than may be unread at a time. */
+const MANY = 6
 const LONG_TEXT = 'x'.repeat(LONG_BYTES)
 
 let service: SmallService
 let key: string
 let waitMs = 0
 let isLong = false
+let runs = 0
 before(async () => {
   const endpoint = {
     ...paid,
     run: async () => {
       await pause(waitMs)
+      runs++
       return { kind: 'object' as const, value: { runs: isLong ? LONG_TEXT : 7 } }
     },
   }
@@ -81,6 +86,30 @@ test('a reader that stops reading is cut after the time of an idle connection an
   })
   await Promise.all(readers)
 })
+
+for (const [path, more] of Object.entries(PATHS)) {
+  test(`${path}: an account with many answers that it does not read gets no more until it has`, async () => {
+    waitMs = 0
+    isLong = true
+    const own = await service.key()
+    const ask = () => fetch(`${service.url}/v1/paid`, { headers: { 'X-API-Key': own } })
+    runs = 0
+    const unread = Array.from({ length: MANY }, () => {
+      const { socket } = open()
+      socket.pause()
+      socket.write(request(more).replace(key, own))
+      return socket
+    })
+    await until('so many are made', () => runs >= MANY)
+    isLong = false
+    let refused = await ask()
+    while (refused.status === 200) refused = await ask()
+    assert.equal(refused.status, 429)
+    assert.equal(((await refused.json()) as { reason?: string }).reason, 'unread_answers')
+    for (const socket of unread) socket.destroy()
+    await until('it goes on', async () => (await ask()).status === 200)
+  })
+}
 
 async function readAfter(ms: number, more: string): Promise<number> {
   const { socket, bytes } = open()

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import Fastify from 'fastify'
 import { silentLog } from '../../../test/fakes/service.ts'
+import { UnreadAnswers } from '../../gate/unread-answers.ts'
 import type { McpHttp } from '../mcp/serve-http.ts'
 import { createCors } from './cors.ts'
 import { addMcp } from './mcp-route.ts'
@@ -18,7 +19,11 @@ function open(http: McpHttp, bounds: { maxInFlight?: number; requestMs?: number 
     http,
     ...bounds,
     gate: { admit: async () => 'svc_test_key' },
-    endpointGate: { handle: () => assert.fail('nothing is read here'), view: () => assert.fail() },
+    endpointGate: {
+      handle: () => assert.fail('nothing is read here'),
+      view: () => assert.fail(),
+      unread: new UnreadAnswers(),
+    },
     routes: [],
     cors: createCors([]),
     nextId: () => `req_${ids++}`,

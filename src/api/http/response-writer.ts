@@ -5,6 +5,10 @@ import type { HeaderList } from '../../gate/request.ts'
 /** What we use of Node's `ServerResponse`. */
 export interface ResponseWriter {
   readonly destroyed: boolean
+  /** Bytes that the socket has not taken yet. */
+  readonly writableLength: number
+  /** Null while earlier answers of the connection are sent. */
+  readonly socket?: object | null
   writeHead(status: number, headers: HeaderList): unknown
   /** False: wait for `drain` before writing more. */
   write(part: Buffer): boolean
@@ -38,6 +42,10 @@ export class SocketResponseWriter implements ResponseWriter {
 
   get destroyed(): boolean {
     return this.#socket.destroyed
+  }
+
+  get writableLength(): number {
+    return this.#socket.writableLength
   }
 
   get hasBegun(): boolean {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 import { test } from 'node:test'
 import type { Gate } from '../../gate/gate.ts'
+import { UnreadAnswers } from '../../gate/unread-answers.ts'
 import { createLogger } from '../../kit/log.ts'
 import type { PublishedRoute } from '../publish/router.ts'
 import { createCors } from './cors.ts'
@@ -43,5 +45,81 @@ for (const [what, handle] of Object.entries<Gate<unknown>['handle']>({
     serve(REQUEST, response)
     await new Promise(setImmediate)
     assert.equal(destroyed, 1)
+  })
+}
+
+/** A client that takes nothing until it is told to. */
+class StalledResponse extends EventEmitter {
+  destroyed = false
+  writableLength = 0
+  writeHead() {}
+  cork() {}
+  uncork() {}
+  write(part: Buffer): boolean {
+    this.writableLength += part.length
+    return false
+  }
+  end(body: string | Buffer = ''): void {
+    this.writableLength += body.length
+  }
+  destroy(): void {
+    this.destroyed = true
+    this.emit('close')
+  }
+  read(): void {
+    this.writableLength = 0
+    this.emit('drain')
+  }
+}
+
+const PAGES = {
+  'in one piece': 'x'.repeat(3_000_000),
+  'in parts': Array.from({ length: 3 }, () => Buffer.alloc(1_000_000)),
+}
+for (const [what, body] of Object.entries(PAGES)) {
+  const unread = new UnreadAnswers()
+  const serve = routeServer({ endpoint: { access: { auth: 'key' } } } as PublishedRoute<unknown>, {
+    gate: {
+      handle: () => ({ status: 200, headers: [], body, readBy: 'acc' }),
+      unread,
+    } as unknown as Gate<unknown>,
+    nextId: () => 'req_1',
+    cors: createCors([]),
+    log: createLogger({ level: 'silent' }),
+    observe: () => {},
+  })
+  const send = () => {
+    const response = new StalledResponse()
+    serve(REQUEST, response as unknown as ResponseWriter)
+    return response
+  }
+
+  test(`pages ${what} that nobody reads are counted until they are read or cut off`, async () => {
+    const sent = Array.from({ length: 45 }, send)
+    assert.throws(() => unread.check('acc'), /MiB of answers to this account wait to be read/)
+    unread.check('another')
+    sent[0]?.destroy()
+    sent[1]?.destroy()
+    await new Promise(setImmediate)
+    unread.check('acc')
+    for (const response of sent.slice(2)) response.destroy()
+    await new Promise(setImmediate)
+    unread.hold('acc', 128 * 1024 * 1024)
+    unread.check('acc')
+  })
+
+  test(`a client that reads a page ${what} at less than 8 kB a second is cut off, one that is faster is not`, async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const slow = send()
+    const fast = send()
+    t.mock.timers.tick(60_000)
+    for (let part = 0; part < 4; part++) {
+      fast.read()
+      await Promise.resolve()
+    }
+    assert.equal(slow.destroyed, false)
+    t.mock.timers.tick(3_000_000 / 8)
+    assert.equal(slow.destroyed, true)
+    assert.equal(fast.destroyed, false)
   })
 }

@@ -6,9 +6,13 @@ import type { Logger } from '../../kit/log.ts'
 import type { PublishedRoute } from '../publish/router.ts'
 import type { Cors } from './cors.ts'
 import type { ResponseWriter } from './response-writer.ts'
-import { sendReply } from './send.ts'
+import { lengthOf, sendReply } from './send.ts'
 import { splitTarget } from './target.ts'
 import { VARY } from './vary.ts'
+import { whenRead } from './when-read.ts'
+
+/** What a socket holds below this is not counted: it announces nothing when that was sent. */
+const MIN_HELD_BYTES = 65_536
 
 /** A request to a route, from either HTTP path. */
 export interface RoutedRequest {
@@ -55,10 +59,25 @@ export function routeServer<Services>(
       answer.onSent?.()
       observe(answer.status, (performance.now() - startedMs) / 1000)
     }
+    const holdRest = ({ readBy }: GateReply) => {
+      const bytes = response.writableLength
+      if (readBy === undefined || bytes <= MIN_HELD_BYTES || response.destroyed) return
+      whenRead(response, bytes, performance.now(), gate.unread.hold(readBy, bytes))
+    }
     const send = (answer: GateReply): void | Promise<void> => {
       const sent = sendReply(request, response, answer, { requestId: id, cors, vary })
-      if (sent === undefined) finish(answer)
-      else return sent.finally(() => finish(answer))
+      if (sent === undefined) {
+        holdRest(answer)
+        finish(answer)
+        return
+      }
+      const { readBy } = answer
+      const release = readBy === undefined ? undefined : gate.unread.hold(readBy, lengthOf(answer.body))
+      return sent.finally(() => {
+        release?.()
+        holdRest(answer)
+        finish(answer)
+      })
     }
     const broken = (error: unknown) => {
       log.error({ err: error, request: id }, 'an answer could not be sent')

@@ -6,6 +6,7 @@ import { chooseEncoding, compress, compressor, type Encoding } from './compress.
 import type { Cors } from './cors.ts'
 import type { ResponseWriter } from './response-writer.ts'
 import { VARY, type Vary } from './vary.ts'
+import { whenRead } from './when-read.ts'
 
 /** Larger bodies are written in parts: a client that disconnects early costs no more than what it read. */
 const PART_BYTES = 1_048_576
@@ -61,7 +62,7 @@ function wholeOf(body: Body): Buffer {
   return isParts(body) ? Buffer.concat(body) : body
 }
 
-function lengthOf(body: Body): number {
+export function lengthOf(body: Body): number {
   if (typeof body === 'string') return Buffer.byteLength(body)
   return isParts(body) ? body.reduce((sum, part) => sum + part.length, 0) : body.length
 }
@@ -126,22 +127,17 @@ async function writeParts(
   response: ResponseWriter,
   parts: Iterable<Buffer> | AsyncIterable<Buffer>,
 ): Promise<void> {
+  const startedMs = performance.now()
+  let written = 0
   for await (const part of parts) {
     if (response.destroyed) break
+    written += part.length
     if (response.write(part)) {
       // A fast reader would take all of it in one turn of the loop: let other requests run in between.
       await new Promise(setImmediate)
       continue
     }
-    await new Promise<void>((resolve) => {
-      const go = () => {
-        response.off('drain', go)
-        response.off('close', go)
-        resolve()
-      }
-      response.once('drain', go)
-      response.once('close', go)
-    })
+    await new Promise<void>((resolve) => whenRead(response, written, startedMs, resolve))
   }
   response.end()
 }
