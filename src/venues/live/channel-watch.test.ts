@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BTC } from '../../../test/venues/toy-feed.ts'
+import { mapFundingRows } from '../binance-futures/mapper.ts'
 import type { TradeObservation } from '../observation.ts'
 import { createChannelWatch } from './channel-watch.ts'
 
@@ -28,4 +29,21 @@ test('an old trade that is sent again, as to a new subscriber, is a repeat and n
   watch.admit('trades:BTC', trade('a', NOW, NOW))
   watch.admit('trades:BTC', trade('b', NOW + 60_000, NOW + 60_000))
   assert.equal(watch.admit('trades:BTC', trade('a', NOW, NOW + 60_010)), 'repeat')
+})
+
+test('a funding rate whose next settlement turns out to be another is sent again, and then is a repeat', () => {
+  const watch = createChannelWatch({ silenceOf: () => null, keysRemembered: 100, nowMs: () => NOW })
+  watch.add({ topic: 'funding', symbol: 'BTC' }, () => true)
+  const HOUR = 3_600_000
+  const about = { source: 'cexa_futures', symbol: 'BTC', instrument: 'BTCUSDT', receivedMs: NOW } as const
+  const poll = (...hours: number[]) => {
+    const times = hours.map((hour) => NOW - 24 * HOUR + hour * HOUR)
+    const rows = times.map((fundingTime) => ({ symbol: 'BTCUSDT', fundingTime, fundingRate: '0.1' }))
+    return mapFundingRows(rows, about).map((each) => watch.admit('funding:BTC', each))
+  }
+  assert.deepEqual(poll(0, 8), ['new', 'new'])
+  assert.deepEqual(poll(0, 8), ['repeat', 'repeat'])
+  // The period is four hours from now on.
+  assert.deepEqual(poll(8, 12), ['new', 'new'])
+  assert.deepEqual([poll(8, 12), poll(0, 8)].flat(), ['repeat', 'repeat', 'repeat', 'repeat'])
 })

@@ -100,10 +100,16 @@ export function createChannelWatch(options: {
 
 function isRepeat({ seen, numbers }: State, observation: DataObservation): boolean {
   if (observation.kind === 'aggregate_trade') return numbers.has(observation.id)
-  return REPEATED_KINDS.has(observation.kind) && seen.has(observation.key ?? '')
+  return REPEATED_KINDS.has(observation.kind) && seen.has(repeatKeyOf(observation))
 }
 
 function remember({ seen, numbers }: State, observation: DataObservation): void {
   if (observation.kind === 'aggregate_trade') numbers.isNew(observation.id)
-  else if (REPEATED_KINDS.has(observation.kind)) seen.isNew(observation.key ?? '')
+  else if (REPEATED_KINDS.has(observation.kind)) seen.isNew(repeatKeyOf(observation))
+}
+
+/** The next settlement of the newest rate is a guess until that is there: with another one the rate is sent anew. */
+function repeatKeyOf(observation: DataObservation): string {
+  const key = observation.key ?? ''
+  return observation.kind === 'funding' ? `${key}:${observation.nextFundingTimeMs}` : key
 }
