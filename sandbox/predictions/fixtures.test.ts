@@ -348,7 +348,8 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
     ]
     const rules: Record<string, ShapeRules> = {
       ticker: { mayAdd: ['dollar_volume', 'dollar_open_interest', 'time'] }, // absent in real demo frames
-      trade: { mayAdd: ['taker_outcome_side', 'taker_book_side'] }, // the documented example is older
+      // The documented example is older, and without the number that recorded frames have (ws_trades_2026-02-12.jsonl).
+      trade: { mayAdd: ['taker_outcome_side', 'taker_book_side', 'seq'] },
       orderbook_snapshot: { mayAdd: ['yes_dollars_fp', 'no_dollars_fp'] }, // absent for an empty side
       orderbook_delta: { mayAdd: ['ts_ms'] }, // not yet there in April 2026
     }

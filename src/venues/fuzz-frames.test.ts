@@ -72,7 +72,7 @@ const READERS: Readonly<Record<string, Reader>> = {
   contracts: {
     ...{ folder: 'kalshi', files: /^ws_.*\.jsonl$/, describe: kalshiDescription },
     open(texts) {
-      const feed = createContractFeed('BTC', { send: () => {}, cut: () => {} })
+      const feed = createContractFeed('BTC', { send: () => {}, cut: () => {}, lostTrades: () => {} })
       feed.follow(namesIn(texts, 'market_ticker'), 0)
       return feed.openReader()
     },

@@ -8,7 +8,7 @@ import type { VenueSocket } from '../../server/sockets.ts'
 import type { Ticks } from '../../server/ticks.ts'
 import type { PredictionVenue } from '../venue.ts'
 import { BookChanges } from '../world/book-changes.ts'
-import { LEVELS, type Life, type MarketTrade } from '../world/life.ts'
+import { LEVELS, type Life } from '../world/life.ts'
 import type { StrikeMarket } from '../world/strikes.ts'
 import {
   deltaOf,
@@ -125,7 +125,7 @@ export class Publisher {
     if (this.#faults.hit('frozen-book', 'kalshi', about)) return toMs
     if (subscription.channel === 'orderbook_delta')
       return life.timeOf(this.#sendBook(subscription, sent, target))
-    if (subscription.channel === 'trade') sendTrades(subscription, sent, target)
+    if (subscription.channel === 'trade') this.#sendTrades(subscription, sent, target)
     else sendTicker(subscription, sent, target)
     const nextTrade = life.nextTrade(target)
     return life.timeOf(
@@ -170,14 +170,32 @@ export class Publisher {
     return changes.nextSlot
   }
 
+  #sendTrades(subscription: KalshiSubscription, sent: SentMarket, target: number): void {
+    const { market, life } = sent
+    const from = sent.slot ?? target
+    sent.slot = target
+    for (const trade of life.trades(life.tradesUntil(from), life.tradesUntil(target))) {
+      const msg = tradeMessage(market, trade)
+      const zeroFill = () =>
+        textOf(subscription, 'trade', { ...msg, trade_id: reversed(msg.trade_id), count_fp: contracts(0) })
+      this.#sendNumbered(subscription, 'trade', market, JSON.stringify(msg), { zeroFill })
+    }
+  }
+
   /** Frames with a number: a lost one leaves a gap. */
-  #sendNumbered(subscription: KalshiSubscription, type: string, market: StrikeMarket, msg: string): void {
+  #sendNumbered(
+    subscription: KalshiSubscription,
+    type: string,
+    market: StrikeMarket,
+    msg: string,
+    more: Partial<VenueFrame> = {},
+  ): void {
     const seq = ++subscription.seq
     const about = { channel: type, symbol: market.event.series.symbol }
     if (this.#faults.hit('sequence-gap', 'kalshi', about)) return
     const isWrong = type === 'orderbook_delta' && this.#faults.hit('wrong-shape', 'kalshi', about)
     const text = `{"type":"${type}","sid":${subscription.sid},"seq":${seq},"msg":${msg}}`
-    sendText(subscription, type, market, isWrong ? text.replace('"price_dollars":', '"price":') : text)
+    sendText(subscription, type, market, isWrong ? text.replace('"price_dollars":', '"price":') : text, more)
   }
 }
 
@@ -202,22 +220,6 @@ const textOf = ({ sid }: KalshiSubscription, type: string, msg: object): string 
 
 function send(subscription: KalshiSubscription, type: string, market: StrikeMarket, msg: object): void {
   sendText(subscription, type, market, textOf(subscription, type, msg))
-}
-
-function sendTrades(subscription: KalshiSubscription, sent: SentMarket, target: number): void {
-  const { market, life } = sent
-  const from = sent.slot ?? target
-  sent.slot = target
-  for (const trade of life.trades(life.tradesUntil(from), life.tradesUntil(target)))
-    sendTrade(subscription, market, trade)
-}
-
-function sendTrade(subscription: KalshiSubscription, market: StrikeMarket, trade: MarketTrade): void {
-  const msg = tradeMessage(market, trade)
-  sendText(subscription, 'trade', market, textOf(subscription, 'trade', msg), {
-    zeroFill: () =>
-      textOf(subscription, 'trade', { ...msg, trade_id: reversed(msg.trade_id), count_fp: contracts(0) }),
-  })
 }
 
 /** Another id of the same shape. */

@@ -1,4 +1,7 @@
-/** A gap in the numbers of a subscription: every book of it is suspect until the venue has sent it again. */
+/**
+ * A gap in the numbers of a subscription: every book of it is suspect until the venue has sent it again, and trades are
+ * requested.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -14,21 +17,26 @@ import { feedOf } from '../shared/feeds.ts'
 const START_MS = Date.parse('2026-11-15T10:01:00Z')
 const RECEIVED_MS = START_MS + 30_000
 const ONE_GAP_MS = START_MS + 50_000
+const LOST_TRADE_MS = START_MS + 90_000
 /** Two within a minute cost the socket. */
 const TWO_GAPS_MS = START_MS + 130_000
 const END_MS = START_MS + 190_000
 
 let running: TrueMarket[]
+let lostTrades: number
 
 const made: RecordedOnce = recordOnce(
   { startMs: START_MS, stepMs: 200, slotMs: 1_000, ...FEW_STRIKES, venues: ['kalshi'] },
   async ({ clock, sandbox }) => {
     await clock.runUntil(ONE_GAP_MS)
-    sandbox.faults.set({ kind: 'sequence-gap', venue: 'kalshi' })
+    sandbox.faults.set({ kind: 'sequence-gap', venue: 'kalshi', channel: 'orderbook_delta' })
+    await clock.runUntil(LOST_TRADE_MS)
+    const lost = sandbox.faults.set({ kind: 'sequence-gap', venue: 'kalshi', channel: 'trade' })
     await clock.runUntil(TWO_GAPS_MS)
-    sandbox.faults.set({ kind: 'sequence-gap', venue: 'kalshi' })
+    lostTrades = lost.hits
+    sandbox.faults.set({ kind: 'sequence-gap', venue: 'kalshi', channel: 'orderbook_delta' })
     await clock.runUntil(TWO_GAPS_MS + 15_000)
-    sandbox.faults.set({ kind: 'sequence-gap', venue: 'kalshi' })
+    sandbox.faults.set({ kind: 'sequence-gap', venue: 'kalshi', channel: 'orderbook_delta' })
     await clock.runUntil(END_MS)
     running = sandbox.truth
       .markets('kalshi', END_MS, END_MS + 86_400_000)
@@ -68,7 +76,8 @@ test('a second gap within a minute costs the socket, and that time is a gap', as
   assert.ok(gaps.every(({ from, to }) => to - from < 30_000))
 })
 
-test('trades do not suffer: they have no numbers', async () => {
+test('a trade that was lost is there soon: the next number shows it', async () => {
+  assert.equal(lostTrades, 1)
   const wrong: string[] = []
   for (const market of running)
     wrong.push(

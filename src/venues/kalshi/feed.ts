@@ -39,6 +39,7 @@ export function createContractFeed(
     subscriptions: new ContractSubscriptions({ useYesPrice }),
     sequence: createBookSequence(),
     lateness: createLateness(),
+    trades: new Map(),
   })
   const feed: FeedState = {
     symbol,

@@ -30,6 +30,7 @@ function feedOf(tickers: readonly string[]): { feed: ContractFeed; sent: string[
   const feed = createContractFeed('BTC', {
     send: (frame) => sent.push(frame),
     cut: (reason) => cuts.push(reason),
+    lostTrades: () => {},
   })
   feed.follow(tickers, 0)
   feed.openReader()

@@ -8,7 +8,8 @@ const TICKER = 'KXBTC-X'
 
 function openDesk() {
   const cuts: string[] = []
-  const feed = createContractFeed('BTC', { send: () => {}, cut: (reason) => cuts.push(reason) })
+  const cut = (reason: string) => cuts.push(reason)
+  const feed = createContractFeed('BTC', { send: () => {}, cut, lostTrades: () => {} })
   return { feed, cuts }
 }
 

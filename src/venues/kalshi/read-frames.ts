@@ -1,6 +1,7 @@
 /**
  * The reading of a Kalshi socket's frames, one function per kind. A frame changes the feed's state and becomes
- * observations; a book frame that cannot be read, or that is missing, costs the books that it may have changed.
+ * observations; a book frame that cannot be read, or that is missing, costs the books that it may have changed, and a
+ * trade frame that is missing the time since the one before it.
  */
 import type { AssetSymbol } from '../../core/symbol.ts'
 import {
@@ -13,7 +14,7 @@ import {
   type TimeCheck,
 } from '../live/frame.ts'
 import type { DataObservation } from '../observation.ts'
-import { afterGap, type BookSequence } from './book-sequence.ts'
+import { afterGap, type BookSequence, type Continuity } from './book-sequence.ts'
 import type { ContractBooks } from './contract-books.ts'
 import { KALSHI_TIMES as TIMES } from './describe.ts'
 import type { Lateness } from './lateness.ts'
@@ -36,7 +37,12 @@ import {
 export interface ContractFeedActions {
   send(frame: string): void
   cut(reason: string): void
+  /** Trades since an instant may be missing. */
+  lostTrades(sinceMs: number): void
 }
+
+/** Trades of several contracts are in the order of their times but for this. */
+const TRADES_APART_MS = 5_000
 
 export interface FeedState {
   readonly symbol: AssetSymbol
@@ -47,6 +53,8 @@ export interface FeedState {
   subscriptions: ContractSubscriptions
   sequence: BookSequence
   lateness: Lateness
+  /** By sid: whether its trades have numbers, and the time of the newest one: all before it were received. */
+  trades: Map<number, { isNumbered: boolean; toMs: number }>
   lastGapMs: number
   /** Sockets given up since the last book: a venue that is slow to answer gets slower when it is asked again. */
   cutsInVain: number
@@ -76,9 +84,23 @@ const item = (feed: FeedState, topic: string, observation: DataObservation): Fra
 const bookItems = (feed: FeedState, lost: readonly DataObservation[]) =>
   lost.map((each) => item(feed, 'book', each))
 
+/**
+ * What a frame's number shows. Those of replies count the frames of their sid too: where these have no numbers of their
+ * own (figures never have), what replies skip is not missing.
+ */
+function continuityOf(feed: FeedState, type: string, sid: number, seq: number): Continuity {
+  const continuity = feed.sequence(sid, seq)
+  if (continuity === 'gap') feed.counts.gaps += 1
+  if (type.startsWith('orderbook_')) return continuity
+  const channel = feed.subscriptions.channelOf(sid)
+  const isCounted = channel !== 'trade' || feed.trades.get(sid)?.isNumbered === true
+  return channel !== 'ticker' && isCounted ? continuity : 'next'
+}
+
 /** Every book of the sid is suspect: all are asked for again, and a second gap costs the socket. */
 function onGap(feed: FeedState, sid: number, nowMs: number): FrameItem[] {
-  feed.counts.gaps += 1
+  const trades = feed.trades.get(sid)
+  if (trades?.isNumbered === true) feed.actions.lostTrades(trades.toMs - TRADES_APART_MS)
   const tickers = feed.subscriptions.tickersOf(sid)
   if (tickers.length === 0) return []
   const lost = feed.books.lose(tickers, 'sequence_gap', nowMs, { provenMs: feed.provenMs })
@@ -100,8 +122,11 @@ export function readFrame(
   if (NOT_RECORDED.has(frame.type)) return ignored('kind not recorded')
   const { sid, seq } = frame
   const isNumbered = sid !== undefined && seq !== undefined
-  const continuity = isNumbered ? feed.sequence(sid, seq) : 'next'
-  if (continuity === 'old') return ignored('seen before')
+  const isTrade = frame.type === 'trade'
+  if (isNumbered && isTrade) tradesOf(feed, sid, receivedMs).isNumbered = true
+  const continuity = isNumbered ? continuityOf(feed, frame.type, sid, seq) : 'next'
+  // A trade that was overtaken is one all the same, and known by its id where it was seen before.
+  if (continuity === 'old' && !isTrade) return ignored('seen before')
   if (continuity === 'implausible') {
     // Whatever follows it would count as seen before: only another socket, with numbers from 1 on, can be read.
     feed.actions.cut('a sequence number that cannot be right')
@@ -109,6 +134,10 @@ export function readFrame(
   }
   const lost = isNumbered && continuity === 'gap' ? onGap(feed, sid, receivedMs) : []
   const timeMs = timeOf(frame.msg)
+  if (isNumbered && isTrade) {
+    const trades = tradesOf(feed, sid, receivedMs)
+    trades.toMs = Math.max(trades.toMs, Math.min(timeMs ?? 0, receivedMs))
+  }
   // A change that says it is a day late would take a day of its book back.
   const isChange = frame.type === 'orderbook_delta'
   const isWrongTime = timeMs !== undefined && isTime?.(timeMs, receivedMs, isChange) === false
@@ -116,6 +145,12 @@ export function readFrame(
   const outcome = onUnreadable(feed, frame, read, receivedMs)
   if (isNumbered && isChange && !isWrongTime) feed.provenMs = Math.max(feed.provenMs, timeMs ?? receivedMs)
   return withLost(lost, outcome)
+}
+
+function tradesOf(feed: FeedState, sid: number, receivedMs: number) {
+  const trades = feed.trades.get(sid) ?? { isNumbered: false, toMs: receivedMs }
+  feed.trades.set(sid, trades)
+  return trades
 }
 
 /** What a book frame that cannot be read has changed is not known, though its number is not missing. */
@@ -152,6 +187,7 @@ function readKind(feed: FeedState, frame: Frame, receivedMs: number): FrameOutco
       return readTrade(feed, frame, receivedMs)
     case 'subscribed':
       if (!SubscribedMsg.is(frame.msg)) return refused('wrong_shape')
+      if (frame.msg.channel === 'trade') tradesOf(feed, frame.msg.sid, receivedMs)
       sendAll(feed, feed.subscriptions.opened(frame.id ?? -1, frame.msg.channel, frame.msg.sid, receivedMs))
       return ignored('subscribed')
     case 'ok':

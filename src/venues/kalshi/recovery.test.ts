@@ -32,7 +32,13 @@ function openFeed(tickers: readonly string[], options: { useYesPrice?: boolean }
   const seqs = new Map<number, number>()
   let nowMs = START
   const take = (frame: string) => sent.push(JSON.parse(frame))
-  const feed = createContractFeed('BTC', { send: take, cut: (reason) => cuts.push(reason) }, options)
+  const lostTrades: number[] = []
+  const actions = {
+    send: take,
+    cut: (reason: string) => cuts.push(reason),
+    lostTrades: (sinceMs: number) => lostTrades.push(sinceMs - START),
+  }
+  const feed = createContractFeed('BTC', actions, options)
   feed.follow(tickers, nowMs)
   const protocol = feed.openReader()
   feed.greeting(nowMs).forEach(take)
@@ -55,6 +61,7 @@ function openFeed(tickers: readonly string[], options: { useYesPrice?: boolean }
     feed,
     sent,
     cuts,
+    lostTrades,
     emitted,
     dead,
     receive,
@@ -280,6 +287,33 @@ test('a gap in the numbers of replies loses no book and does not count towards t
   answer()
   delta({}, 1)
   assert.deepEqual([cuts.length, feed.stats().gaps], [1, 4])
+})
+
+test('a number that trades skip is a trade that is missing since the one before; one that comes late is taken', () => {
+  const { answer, numbered, receive, pass, lostTrades, emitted, lost, cuts, now } = openFeed([A, B])
+  const trade = (id: string) => ({
+    type: 'trade',
+    msg: {
+      ...{ trade_id: id, market_ticker: A, yes_price_dollars: '0.4000', no_price_dollars: '0.6000' },
+      ...{ count_fp: '3.00', taker_side: 'yes', ts_ms: now() },
+    },
+  })
+  answer()
+  pass(10)
+  numbered(3, trade('one'))
+  assert.deepEqual(lostTrades, [])
+  pass(20)
+  numbered(3, trade('three'), 1)
+  assert.deepEqual(lostTrades, [5_000], 'and some seconds before it, since contracts overtake each other')
+  receive({ ...trade('two'), sid: 3, seq: 2 })
+  // A venue that does not number them, and replies that count what has no numbers.
+  receive({ ...trade('four'), sid: 3 })
+  numbered(2, { type: 'ok', id: 900 }, 200_000)
+  assert.deepEqual(
+    emitted.flatMap((each) => (each.kind === 'trade' ? [each.id] : [])),
+    ['one', 'three', 'two', 'four'],
+  )
+  assert.deepEqual([lostTrades.length, lost(), cuts], [1, [], []])
 })
 
 test('a top that lastingly contradicts the figures loses the book; a race does not', () => {

@@ -48,6 +48,13 @@ export class ContractSubscriptions {
     return [...(this.#groups.find((group) => group.sids.orderbook_delta === sid)?.tickers ?? [])]
   }
 
+  /** Undefined for a sid that we did not ask for, or have given up. */
+  channelOf(sid: number): KalshiChannel | undefined {
+    for (const { sids } of this.#groups)
+      for (const channel of CHANNELS) if (sids[channel] === sid) return channel
+    return undefined
+  }
+
   /** Makes the subscribed set equal to the wanted one. */
   follow(wanted: ReadonlySet<string>, nowMs: number): string[] {
     const known = new Set(this.#groups.flatMap((group) => [...group.tickers]))

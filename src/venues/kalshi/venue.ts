@@ -110,11 +110,21 @@ export function createKalshi(dependencies: KalshiDependencies): Venue {
           const actions = {
             send: (frame: string) => void io?.send(route, frame),
             cut: (reason: string) => io?.cut(route, reason),
+            lostTrades: (sinceMs: number) => reportLost(route, symbol, sinceMs),
           }
           const useYesPrice = dependencies.kalshi?.useYesPrice ?? false
           return [symbol, createContractFeed(symbol, actions, { useYesPrice })] as const
         }),
       )
+      /** A frame of the socket is missing; it goes on sending. */
+      function reportLost(route: string, symbol: AssetSymbol, sinceMs: number): void {
+        const channel = streamed.find((each) => each.topic === 'trades' && each.symbol === symbol)
+        if (channel === undefined) return
+        const about = { source: 'predmkt_b', receivedMs: clock.now() } as const
+        const reason = 'a trade is missing'
+        io?.report({ kind: 'disconnected', ...about, route, channels: [channel], reason, sinceMs })
+        io?.report({ kind: 'subscribed', ...about, channel })
+      }
       const isKeyless = signer === undefined
       const isPolled = (channel: Channel) => isKeyless || channel.topic === 'markets'
       const streamed = wanted.filter((channel) => !isPolled(channel))
