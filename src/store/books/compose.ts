@@ -2,6 +2,7 @@ import { type MicroSide, NO_SIDE } from '../../core/micro-book.ts'
 import { BOOK_FIELDS } from '../../core/rows/snapshot.ts'
 import type { Source } from '../../core/source.ts'
 import { stepEnd } from '../order/sample.ts'
+import type { RestingWork } from '../rows/work-in-turns.ts'
 import type { BookRequest } from '../series.ts'
 import { allSides, type BookRow, imbalanceOf, levelsOf, levelText } from './book-row.ts'
 import { type GroupReader, type GroupView, lastBefore } from './group.ts'
@@ -12,17 +13,17 @@ const IMBALANCE = /"imbalance":[^,}]+/
 type Place = Pick<BookRef, 'view' | 'index'>
 
 /**
- * Reads the rows of one state of the file; their texts, with books and diffs composed into them where asked, are made
+ * Reads the rows of one state of the file, and rests after each group; their texts, with books and diffs composed into them where asked, are made
  * one by one when they are asked for, whatever the file holds by then.
  */
-export function readTexts(
+export function* readTexts(
   groups: GroupReader,
   refs: readonly BookRef[],
   request: BookRequest | undefined,
   stepMs: number | undefined,
-): (at: number) => string {
-  const before = request?.diffs ? rowsBefore(groups, refs, stepMs) : []
-  const rowAt = readAll([...refs, ...before.filter((place) => place !== undefined)])
+): RestingWork<(at: number) => string> {
+  const before = request?.diffs ? yield* rowsBefore(groups, refs, stepMs) : []
+  const rowAt = yield* readAll([...refs, ...before.filter((place) => place !== undefined)])
   return (at) => {
     const ref = refs[at]
     if (ref === undefined) throw new RangeError(`no row ${at}`)
@@ -94,11 +95,11 @@ function diffOf(
 }
 
 /** Per row the one before it in the same series: the page's own, or the last one in front of the page. */
-function rowsBefore(
+function* rowsBefore(
   groups: GroupReader,
   refs: readonly BookRef[],
   stepMs: number | undefined,
-): (Place | undefined)[] {
+): RestingWork<(Place | undefined)[]> {
   const ascending = (refs[0]?.position.ts ?? 0) <= (refs.at(-1)?.position.ts ?? 0)
   const places = new Array<Place | undefined>(refs.length)
   const last = new Map<string, BookRef>()
@@ -113,12 +114,13 @@ function rowsBefore(
       stepMs === undefined ? { ts: border, seq: seq - 1 } : { ts: border, seq: Number.MAX_SAFE_INTEGER }
     places[at] = last.get(key) ?? lastBefore(groups, ref.feed, instrument, edge, 0)
     last.set(key, ref)
+    yield
   }
   return places
 }
 
 /** Reads all rows of a page at once: each group is replayed a single time. */
-function readAll(places: readonly Place[]): (place: Place) => BookRow {
+function* readAll(places: readonly Place[]): RestingWork<(place: Place) => BookRow> {
   const wanted = new Map<GroupView, Set<number>>()
   for (const { view, index } of places) {
     const indexes = wanted.get(view)
@@ -130,6 +132,7 @@ function readAll(places: readonly Place[]): (place: Place) => BookRow {
     const sorted = [...indexes].sort((a, b) => a - b)
     const read = view.rows(sorted)
     rows.set(view, new Map(sorted.map((index, i) => [index, read[i] as BookRow])))
+    yield
   }
   return ({ view, index }) => {
     const row = rows.get(view)?.get(index)

@@ -1,5 +1,6 @@
 /** A group is one instrument over one span of ten minutes: a compressed block, and a tail of rows not in it yet. */
 import type { Feed } from '../../core/feed.ts'
+import type { RestingWork } from '../rows/work-in-turns.ts'
 import { type BookBlock, spanOf } from './block.ts'
 import { type BookRow, compareKeys } from './book-row.ts'
 import { unpackSides } from './pack-sides.ts'
@@ -46,6 +47,8 @@ export interface GroupReader {
   ): number | undefined
   /** All groups of a feed in a span. */
   views(feed: number, span: number): GroupView[]
+  /** The same; unpacking many takes long. */
+  viewsInTurns(feed: number, span: number): RestingWork<GroupView[]>
   view(feed: number, span: number, instrument: string): GroupView | undefined
   instruments(feed: number, fromSpan: number, toSpan: number): string[]
 }

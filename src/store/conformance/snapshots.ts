@@ -14,6 +14,7 @@ const SEED = drawnSeed()
 const SAMPLES = process.env.TAPELINE_SOAK ? 400 : 110
 /** A walk of one row a page is not followed by new ones until all possible rows are there. */
 const MAX_LATE_PAGES = 20
+const MARKETS = 90
 const RANGE = { from: START, to: START + 3_600_000, toInclusive: true }
 
 type Level = [number, number]
@@ -194,6 +195,45 @@ export function snapshotSuite(engine: Engine, rounds: number): void {
           })
           assert.deepEqual(got, expected, `step ${stepMs} ${order} ${only}`)
         }
+      }
+    }
+  })
+
+  it('samples of many markets are the last rows of their steps, however long the steps are', async (store) => {
+    const random = seeded(47)
+    const empty = { bids: [], asks: [] }
+    const ids = Array.from({ length: MARKETS }, (_, i) => `0x${i}`)
+    // Some have rows all the time, others in some minutes only; the middle hour is empty.
+    const rows = ids.flatMap((id, i) => {
+      const begin = i % 3 === 0 ? 0 : random.below(9_000)
+      const count = i % 3 === 0 ? 60 : 8
+      const times = Array.from({ length: count }, () =>
+        i % 3 === 0 ? random.below(10_800) : begin + random.below(120),
+      )
+      const kept = times.filter((second) => second <= 3_600 || second > 7_200)
+      return [...new Set(kept)].map((second) => snapshot(id, START + second * 1_000, empty, empty))
+    })
+    await store.write({ rows: [{ feed, rows: random.shuffle(rows) }] })
+    for (const stepMs of [1_000, 300_000, 600_000, 3_600_000, 86_400_000]) {
+      for (const order of ['asc', 'desc'] as const) {
+        const range = { from: START + 500_000, to: START + 10_000_000, toInclusive: true }
+        const lasts = new Map<string, GivenSnapshot>()
+        for (const row of rows) {
+          const key = `${Math.ceil(row.time / stepMs)}/${row.marketId}`
+          const isInside = row.time >= range.from && row.time <= range.to
+          if (isInside && row.time > (lasts.get(key)?.time ?? 0)) lasts.set(key, row)
+        }
+        const sign = order === 'asc' ? 1 : -1
+        const expected = [...lasts.values()]
+          .sort((a, b) => (a.time - b.time || (a.marketId < b.marketId ? -1 : 1)) * sign)
+          .map((row) => `${row.time}/${row.marketId}`)
+        const query = { feeds: [feed], range, order, stepMs }
+        const got = (await walk(store, { ...query, limit: 29 + random.below(400) })).map((text) => {
+          const row = JSON.parse(text)
+          return `${Date.parse(row.timestamp)}/${row.market_id}`
+        })
+        assert.deepEqual(got, expected, `step ${stepMs} ${order}`)
+        assert.equal(await store.series.count({ ...query, limit: 10_000 }), expected.length)
       }
     }
   })

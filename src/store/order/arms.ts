@@ -69,9 +69,18 @@ export function seqBeside(edge: Edge, instrument: string): number {
   return order > 0 ? -1 : Number.MAX_SAFE_INTEGER
 }
 
+const FIRST_HALF = 0xd800
+
 /** By bytes of UTF-8, which is by code point, as databases compare text without a locale. */
 export function compareText(a: string, b: string): number {
-  return a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b))
+  const length = Math.min(a.length, b.length)
+  for (let i = 0; i < length; i++) {
+    const [x, y] = [a.charCodeAt(i), b.charCodeAt(i)]
+    if (x === y) continue
+    // Only halves of pairs are in another order than their code points.
+    return x < FIRST_HALF && y < FIRST_HALF ? x - y : Buffer.compare(Buffer.from(a), Buffer.from(b))
+  }
+  return a.length - b.length
 }
 
 function rankOf(source: Source): number {

@@ -13,6 +13,7 @@ import { type BookBlock, decodeBlocks } from '../books/block.ts'
 import type { BookRow } from '../books/book-row.ts'
 import { type GroupReader, type GroupView, mergedView, tailRowOf } from '../books/group.ts'
 import type { Arm } from '../order/arms.ts'
+import { type RestingWork, workAtOnce, workInTurns } from '../rows/work-in-turns.ts'
 import { arrayOf, lines, linesOf } from './columns.ts'
 import { type Queries, type Statement, statement } from './database.ts'
 
@@ -114,6 +115,7 @@ export class LoadedGroups implements GroupReader {
   readonly #arms: readonly Arm[]
   readonly #order: Order
   readonly #cache: BlockCache
+  readonly #holdMs: number
   readonly #listings = new Map<string, Listing>()
   readonly #blocks = new Map<string, BookBlock>()
   readonly #tailRows = new Map<string, Map<string, BookRow>>()
@@ -125,10 +127,19 @@ export class LoadedGroups implements GroupReader {
   #spansAhead = 1
   #isWalking = true
 
-  constructor(arms: readonly Arm[], order: Order, startSpan: number, cache: BlockCache) {
+  constructor(
+    arms: readonly Arm[],
+    {
+      order,
+      startSpan,
+      cache,
+      holdMs,
+    }: { order: Order; startSpan: number; cache: BlockCache; holdMs: number },
+  ) {
     this.#arms = arms
     this.#order = order
     this.#cache = cache
+    this.#holdMs = holdMs
     for (const { feed, instrument } of arms) this.#list({ feed, instrument, order, span: startSpan })
   }
 
@@ -141,15 +152,15 @@ export class LoadedGroups implements GroupReader {
    * Runs `walk` and then `read` until neither needs more. `walk` stops at the first thing that is missing; `read`, which
    * looks for single rows, goes on, so that all that it needs is loaded together.
    */
-  async run<W, R>(tx: Queries, walk: () => W, read: (found: W) => R): Promise<R> {
+  async run<W, R>(tx: Queries, walk: () => RestingWork<W>, read: (found: W) => RestingWork<R>): Promise<R> {
     for (;;) {
       if (this.#needsMore()) await this.#load(tx)
       try {
         this.#isWalking = true
-        const found = walk()
+        const found = await workInTurns(walk(), this.#holdMs)
         if (this.#needsMore()) continue
         this.#isWalking = false
-        const result = read(found)
+        const result = await workInTurns(read(found), this.#holdMs)
         if (!this.#needsMore()) return result
       } catch (error) {
         if (!(error instanceof MissingGroups)) throw error
@@ -174,12 +185,21 @@ export class LoadedGroups implements GroupReader {
   }
 
   views(feed: number, span: number): GroupView[] {
+    return workAtOnce(this.viewsInTurns(feed, span))
+  }
+
+  *viewsInTurns(feed: number, span: number): RestingWork<GroupView[]> {
     const listing = this.#listings.get(listingName(feed))
     if (listing === undefined || !listing.contains(span)) {
       this.#list({ feed, instrument: undefined, order: 'asc', span })
       throw new MissingGroups()
     }
-    return listing.inSpan(span).map((group) => this.#viewOf(group))
+    const views: GroupView[] = []
+    for (const group of listing.inSpan(span)) {
+      views.push(this.#viewOf(group))
+      yield
+    }
+    return views
   }
 
   view(feed: number, span: number, instrument: string): GroupView | undefined {
@@ -313,7 +333,13 @@ export class LoadedGroups implements GroupReader {
       ...groupKeys(groups),
       ...spanBounds(groups),
     ])
-    const parts = Map.groupBy(rows, nameOfGroup)
+    await workInTurns(this.#unpack(groups, Map.groupBy(rows, nameOfGroup)), this.#holdMs)
+  }
+
+  *#unpack(
+    groups: readonly Group[],
+    parts: ReadonlyMap<string, readonly { data: Buffer }[]>,
+  ): RestingWork<undefined> {
     for (const group of groups) {
       const name = nameOfGroup(group)
       const data = parts.get(name)?.map((row) => row.data) ?? []
@@ -322,7 +348,9 @@ export class LoadedGroups implements GroupReader {
         throw new Error(`the blocks of ${group.instrument} in span ${group.span} are missing`)
       this.#blocks.set(name, block)
       this.#cache.set(name, { version: group.version, block })
+      yield
     }
+    return undefined
   }
 
   async #loadTailRows(

@@ -7,6 +7,7 @@ import { type BookRef, bookRows } from '../books/walk.ts'
 import { armsOf, comparePositions, endOf } from '../order/arms.ts'
 import { sampledRows, stepEnd } from '../order/sample.ts'
 import { takeInTurns } from '../rows/take-in-turns.ts'
+import type { RestingWork } from '../rows/work-in-turns.ts'
 import type { AtQuery, BookRequest, FoundRow, Page, PageQuery, SeriesQuery } from '../series.ts'
 import { type BlockCache, LoadedGroups } from './books-groups.ts'
 import type { Database, Queries } from './database.ts'
@@ -73,31 +74,37 @@ export function seriesReader(parts: {
       throw new RangeError('only snapshots are sampled')
     if (limit < 1) return { rows: [], texts: () => [].values() }
     const arms = armsOf({ ...query, feeds: query.feeds.filter(isGrouped) }, lookup.id)
-    const groups = new LoadedGroups(arms, query.order, startSpan(query), blocks)
+    const groups = new LoadedGroups(arms, {
+      order: query.order,
+      startSpan: startSpan(query),
+      cache: blocks,
+      holdMs,
+    })
     const [others] = await Promise.all([plainRows(tx, query, limit), groups.begin(tx)])
     const { stepMs } = query
-    const walk = (): (StoredRow | BookRef)[] => {
+    function* walk(): RestingWork<(StoredRow | BookRef)[]> {
       const refs =
         arms.length === 0
           ? []
           : stepMs === undefined
             ? bookRows(groups, arms, query, limit)
-            : sampledRows(bookSamples(groups), arms, { ...query, stepMs }, limit)
+            : yield* sampledRows(bookSamples(groups), arms, { ...query, stepMs }, limit)
       if (others.length === 0) return refs
       const sign = query.order === 'asc' ? 1 : -1
       return [...refs, ...others]
         .sort((a, b) => comparePositions(a.position, b.position) * sign)
         .slice(0, limit)
     }
-    return groups.run(tx, walk, (rows) => {
+    function* read(rows: readonly (StoredRow | BookRef)[]): RestingWork<RowsOfPage> {
       const shown = rows.slice(0, taken)
-      const textOf = readTexts(groups, shown.filter(isRef), request, stepMs)
+      const textOf = yield* readTexts(groups, shown.filter(isRef), request, stepMs)
       const texts = () => {
         let refs = 0
         return shown.values().map((row) => (isRef(row) ? textOf(refs++) : row.text))
       }
       return { rows, texts }
-    })
+    }
+    return groups.run(tx, walk, read)
   }
 
   const composedPage: SeriesReader['composedPage'] = async (tx, query) => {

@@ -4,6 +4,7 @@ import { Lru } from '../../kit/lru.ts'
 import { type BookBlock, decodeBlocks } from '../books/block.ts'
 import type { BookRow } from '../books/book-row.ts'
 import { type GroupReader, type GroupView, mergedView, tailRowOf } from '../books/group.ts'
+import { workAtOnce } from '../rows/work-in-turns.ts'
 
 interface Found {
   id: number
@@ -11,11 +12,18 @@ interface Found {
   waiting: boolean
 }
 
+/** By group; connections may share them, whatever state each of them sees. */
+type UnpackedBlocks = Lru<number, { version: number; block: BookBlock }>
+
+export function unpackedBlocks(maxBytes: number): UnpackedBlocks {
+  return new Lru({ maxEntries: 10_000, maxWeight: maxBytes, weigh: ({ block }) => block.bytes })
+}
+
 /** Views that a reader may hold to be used for the next page. */
 const MAX_KEPT_VIEWS = 1_000
 
 /** Gives the reader of the state that the current transaction sees; pages of one state share one. */
-export function groupReaders(database: DatabaseSync, maxBytes: number): () => GroupReader {
+export function groupReaders(database: DatabaseSync, blocks: UnpackedBlocks): () => GroupReader {
   const committed = database.prepare('PRAGMA data_version')
   const own = database.prepare('SELECT total_changes() AS n')
   let last: { state: string; reader: GroupReader; views: Map<string, unknown> } | undefined
@@ -47,11 +55,6 @@ export function groupReaders(database: DatabaseSync, maxBytes: number): () => Gr
   const tail = database.prepare(
     'SELECT ts, seq, recorded_at, text, sides FROM book_tail WHERE book_group = ?',
   )
-  const blocks = new Lru<number, { version: number; block: BookBlock }>({
-    maxEntries: 10_000,
-    maxWeight: maxBytes,
-    weigh: ({ block }) => block.bytes,
-  })
 
   const readBlock = (id: number, version: number, span: number): BookBlock | undefined => {
     const hit = blocks.get(id)
@@ -109,16 +112,18 @@ export function groupReaders(database: DatabaseSync, maxBytes: number): () => Gr
             : nearest[order].one.get(feed, span, instrument)
         return typeof found?.span === 'number' ? found.span : undefined
       },
-      views(feed, span) {
+      views: (feed, span) => workAtOnce(reader.viewsInTurns(feed, span)),
+      *viewsInTurns(feed, span) {
         const key = `${feed}/${span}`
-        let list = spans.get(key)
-        if (list === undefined) {
-          list = inSpan
-            .all(feed, span)
-            .map((row) => remember(feed, span, row, String(row.instrument)))
-            .filter((view) => view !== undefined)
-          spans.set(key, list)
+        const known = spans.get(key)
+        if (known !== undefined) return known
+        const list: GroupView[] = []
+        for (const row of inSpan.all(feed, span)) {
+          const view = remember(feed, span, row, String(row.instrument))
+          if (view !== undefined) list.push(view)
+          yield
         }
+        spans.set(key, list)
         return list
       },
       view(feed, span, instrument) {

@@ -5,7 +5,7 @@ import { spanOf } from '../books/block.ts'
 import { NO_BOOKS, packSides } from '../books/pack-sides.ts'
 import { START, seeded } from '../conformance/engine.ts'
 import { drifting } from '../conformance/snapshots.ts'
-import { groupReaders } from './books-groups.ts'
+import { groupReaders, unpackedBlocks } from './books-groups.ts'
 import { BookWriter } from './books-write.ts'
 import { ENVIRONMENT_MIGRATIONS } from './environment-schema.ts'
 import { migrate } from './migrate.ts'
@@ -38,7 +38,7 @@ function opened() {
     tailRows: () => count('book_tail'),
     waiting: () => count('book_groups WHERE waiting = 1'),
     texts() {
-      const view = groupReaders(database, 1e6)().view(FEED, spanOf(START), NAME)
+      const view = groupReaders(database, unpackedBlocks(1e6))().view(FEED, spanOf(START), NAME)
       return view?.rows([...view.ts.keys()]).map(({ text }) => text) ?? []
     },
   }

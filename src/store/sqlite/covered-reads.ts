@@ -8,6 +8,7 @@ import { pageSpan } from '../order/page-span.ts'
 import type { Finality } from '../series.ts'
 import { observedSpans } from '../spans/observed-spans.ts'
 import type { CoverageReader } from './coverage-read.ts'
+import type { SampledReads } from './sampled-reads.ts'
 import type { FeedLookup } from './series-lookup.ts'
 import type { SeriesReader } from './series-read.ts'
 
@@ -15,16 +16,36 @@ export function coveredReads(parts: {
   reader: SeriesReader
   lookup: FeedLookup
   coverage: CoverageReader
+  /** Left out: samples are read at once. */
+  sampled: SampledReads | undefined
 }): Pick<EnvironmentStore, 'coveredPage' | 'coveredRow'> {
-  const { reader, lookup, coverage } = parts
+  const { reader, lookup, coverage, sampled } = parts
   const observed = observedSpans()
 
-  const coverageOf = (finality: readonly Finality[], { from, to }: Span, end: number) =>
-    observed.read(finality, from, Math.max(from, Math.min(to, end)), coverage.read)
+  const coverageOf = (
+    finality: readonly Finality[],
+    { from, to }: Span,
+    end: number,
+    { read }: CoverageReader = coverage,
+  ) => observed.read(finality, from, Math.max(from, Math.min(to, end)), read)
 
   return {
     async coveredPage(query) {
       const { feeds, coverageTo, maxAgeMs } = query
+      if (sampled !== undefined && query.stepMs !== undefined) {
+        const { page, ...rest } = await sampled.inOneState(async (own) => {
+          const finality = own.lookup.finality(feeds)
+          const page = await own.reader.pageInTurns(query)
+          const covered = pageSpan(query, page)
+          return {
+            page,
+            finality,
+            covered,
+            coverage: coverageOf(finality, covered, coverageTo, own.coverage),
+          }
+        })
+        return { ...rest, page: await page.finish() }
+      }
       const known = lookup.finality(feeds, maxAgeMs)
       const inMemory = reader.finalPage(query, known, 'give up')
       if (inMemory !== undefined) {

@@ -1,7 +1,8 @@
+import type { DatabaseSync } from 'node:sqlite'
 import type { Clock } from '../../kit/clock.ts'
 import { type EnvironmentStore, StoreClosedError } from '../environment.ts'
 import { blockFormOf } from '../rows/block-form.ts'
-import type { PageQuery } from '../series.ts'
+import type { PageQuery, SeriesQuery } from '../series.ts'
 import { cacheBytesFor } from './cache-sizes.ts'
 import { coverageReader } from './coverage-read.ts'
 import { coveredReads } from './covered-reads.ts'
@@ -10,8 +11,10 @@ import { ENVIRONMENT_MIGRATIONS, PAGE_BYTES } from './environment-schema.ts'
 import { environmentWrite } from './environment-write.ts'
 import type { Writer } from './group-commit.ts'
 import { marketReader } from './markets-read.ts'
+import { openDatabase } from './open.ts'
+import { type Readers, sampledReads } from './sampled-reads.ts'
 import { feedLookup } from './series-lookup.ts'
-import { seriesReader } from './series-read.ts'
+import { blockCaches, seriesReader } from './series-read.ts'
 import { openStoreFile, type StoreFileOptions } from './store-file.ts'
 
 export interface SqliteEnvironmentOptions extends StoreFileOptions {
@@ -42,23 +45,38 @@ export function openEnvironmentFile({ use = 'api', ...options }: Omit<SqliteEnvi
 }
 
 export async function openSqliteEnvironment(options: SqliteEnvironmentOptions): Promise<EnvironmentStore> {
-  const { clock, holdMs = HOLD_MS } = options
-  const { database, functions, isClosed, close, ...file } = openEnvironmentFile(options)
-  const { writer, count } = countedWriter(file.writer)
-  const lookup = feedLookup(database, clock, count)
-  const coverage = coverageReader(database, lookup.id)
-  const blockBytes = cacheBytesFor('blocks', options.cacheMb)
-  const reader = seriesReader({ database, lookup, blockBytes, holdMs })
-  const { count: countRows, at } = reader
+  const { clock, file, cacheMb, holdMs = HOLD_MS } = options
+  const { database, functions, isClosed, close, writer: fileWriter } = openEnvironmentFile(options)
+  const { writer, count } = countedWriter(fileWriter)
+  const caches = blockCaches(cacheBytesFor('blocks', cacheMb))
+  const cacheBytes = cacheBytesFor('samples', cacheMb)
+  const readersOf = (own: DatabaseSync): Readers => {
+    const lookup = feedLookup(own, clock, count)
+    const reader = seriesReader({ database: own, lookup, caches, holdMs })
+    return { database: own, lookup, reader, coverage: coverageReader(own, lookup.id) }
+  }
+  const { lookup, reader, coverage } = readersOf(database)
+  // A database in memory has one connection, which also writes.
+  const sampled =
+    file === ':memory:'
+      ? undefined
+      : sampledReads(() => readersOf(openDatabase({ file, readOnly: true, cacheBytes })))
   const { earliest, feeds, revisions } = lookup
   return {
     series: {
-      ...functions({ count: countRows, at, earliest, feeds, revisions }),
+      ...functions({ at: reader.at, earliest, feeds, revisions }),
       ...functions({
-        page(query: PageQuery) {
-          const page = reader.page(query)
+        async page(query: PageQuery) {
+          const isSampled = sampled !== undefined && query.stepMs !== undefined
+          const page = isSampled
+            ? await sampled.inOneState((own) => own.reader.pageInTurns(query))
+            : reader.page(query)
           return 'finish' in page ? page.finish() : page
         },
+        count: (query: SeriesQuery) =>
+          sampled !== undefined && query.stepMs !== undefined
+            ? sampled.inOneState((own) => own.reader.countInTurns(query))
+            : reader.count(query),
       }),
       finality: (wanted, maxAgeMs) =>
         isClosed() ? Promise.reject(new StoreClosedError()) : lookup.finality(wanted, maxAgeMs),
@@ -78,7 +96,7 @@ export async function openSqliteEnvironment(options: SqliteEnvironmentOptions): 
     },
     coverage: functions(coverage),
     markets: functions(marketReader(database)),
-    ...functions(coveredReads({ reader, lookup, coverage })),
+    ...functions(coveredReads({ reader, lookup, coverage, sampled })),
     ...functions({ write: environmentWrite({ writer, clock, holdMs }) }),
     async compact(maxAgeMs, { betweenSteps = async () => true, blockRows, withUnfinal = false } = {}) {
       const before = clock.now() - maxAgeMs
@@ -105,7 +123,7 @@ export async function openSqliteEnvironment(options: SqliteEnvironmentOptions): 
       }
       return bytes
     },
-    close,
+    close: () => close(sampled?.close()),
   }
 }
 

@@ -47,7 +47,18 @@ interface Run {
 /** What the columns of a row take beside its text. */
 const ROW_WEIGHT = 40
 
-export function packedReader(database: DatabaseSync, maxBytes: number): PackedReader {
+/** Blocks are never changed, and their ids never used again: connections may share what is opened of them. */
+type OpenBlocks = Lru<number, OpenBlock>
+
+export function openBlocks(maxBytes: number): OpenBlocks {
+  return new Lru({
+    maxEntries: Math.max(1, maxBytes / 1024),
+    maxWeight: maxBytes,
+    weigh: ({ text, count }) => text.length + count * ROW_WEIGHT,
+  })
+}
+
+export function packedReader(database: DatabaseSync, opened: OpenBlocks): PackedReader {
   const place = (condition: string, order: string) =>
     database.prepare(
       `SELECT id, first_ts, last_ts FROM packed_rows WHERE feed = ? AND ${condition} ORDER BY first_ts ${order} LIMIT 1`,
@@ -60,12 +71,6 @@ export function packedReader(database: DatabaseSync, maxBytes: number): PackedRe
   }
   const data = database.prepare('SELECT data FROM packed_rows WHERE id = ?')
   const beside = database.prepare('SELECT 1 FROM series_rows WHERE feed = ? AND ts >= ? AND ts < ? LIMIT 1')
-  // Blocks are never changed, and their ids never used again.
-  const opened = new Lru<number, OpenBlock>({
-    maxEntries: Math.max(1, maxBytes / 1024),
-    maxWeight: maxBytes,
-    weigh: ({ text, count }) => text.length + count * ROW_WEIGHT,
-  })
 
   const find = (which: keyof typeof statements, feed: number, ts: number): Place | undefined => {
     const row = statements[which].get(feed, ts) as unknown as [number, number, number] | undefined

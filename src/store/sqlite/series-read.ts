@@ -9,10 +9,11 @@ import { sampledRows } from '../order/sample.ts'
 import { blockFormOf } from '../rows/block-form.ts'
 import { finalBlocks } from '../rows/final-blocks.ts'
 import { takeInTurns } from '../rows/take-in-turns.ts'
+import { type RestingWork, workAtOnce, workInTurns } from '../rows/work-in-turns.ts'
 import type { AtQuery, BookRequest, Finality, FoundRow, Page, PageQuery, SeriesQuery } from '../series.ts'
-import { groupReaders } from './books-groups.ts'
+import { groupReaders, unpackedBlocks } from './books-groups.ts'
 import { type OneState, oneStateOf } from './open.ts'
-import { packedReader } from './packed-read.ts'
+import { openBlocks, packedReader } from './packed-read.ts'
 import type { FeedLookup } from './series-lookup.ts'
 import { EMPTY_PAGE, joinedReader, pageReader, type StoredRow, statementCache } from './series-page.ts'
 import { packedSamples, plainSamples } from './series-sample.ts'
@@ -24,6 +25,9 @@ export interface SeriesReader {
   /** From blocks of final candles; undefined when the page is not made of them. See `FinalBlocks.page`. */
   finalPage(query: PageQuery, finality: readonly Finality[], missing: 'read' | 'give up'): Page | undefined
   count(query: SeriesQuery): number
+  /** For pages of samples, inside of one state that the caller holds. */
+  pageInTurns(query: PageQuery): Promise<UnfinishedPage>
+  countInTurns(query: SeriesQuery): Promise<number>
   at(query: AtQuery): FoundRow | undefined
 }
 
@@ -32,28 +36,36 @@ interface UnfinishedPage extends Omit<Page, 'text' | 'parts'> {
   finish(): Promise<Page>
 }
 
+/** Memory for final candles, and as much again for books: readers of several connections share it. */
+export function blockCaches(maxBytes: number) {
+  return { finalBytes: maxBytes, packed: openBlocks(maxBytes), books: unpackedBlocks(maxBytes) }
+}
+
 export function seriesReader(parts: {
   database: DatabaseSync
   lookup: FeedLookup
-  /** Memory for final candles, and as much again for books. */
-  blockBytes: number
+  caches: ReturnType<typeof blockCaches>
   holdMs: number
 }): SeriesReader {
-  const { database, lookup, blockBytes, holdMs } = parts
+  const { database, lookup, caches, holdMs } = parts
   const oneState = oneStateOf(database)
   const prepare = statementCache(database)
   const pages = pageReader(prepare, oneState)
-  const packed = packedReader(database, blockBytes)
-  const blocks = finalBlocks(joinedReader(prepare, packed), blockBytes)
+  const packed = packedReader(database, caches.packed)
+  const blocks = finalBlocks(joinedReader(prepare, packed), caches.finalBytes)
   const samples = plainSamples(database, packed)
-  const groups = groupReaders(database, blockBytes)
+  const groups = groupReaders(database, caches.books)
+  function* plainSampled(
+    arms: readonly Arm[],
+    query: SeriesQuery & { stepMs: number },
+    limit: number,
+  ): RestingWork<StoredRow[]> {
+    if (arms.length === 0) return []
+    const inBlocks = yield* packedSamples(packed, arms, query, limit)
+    return inBlocks ?? (yield* sampledRows(samples(), arms, query, limit))
+  }
   const plainRows = (arms: readonly Arm[], query: SeriesQuery, limit: number): StoredRow[] => {
     if (arms.length === 0) return []
-    const { stepMs } = query
-    if (stepMs !== undefined) {
-      const sampled = { ...query, stepMs }
-      return packedSamples(packed, arms, sampled, limit) ?? sampledRows(samples(), arms, sampled, limit)
-    }
     const rows = pages.rows(arms, query, limit)
     const inBlocks = packed.rows(arms, query, limit)
     if (inBlocks.length === 0) return rows
@@ -62,7 +74,7 @@ export function seriesReader(parts: {
   }
 
   /** Rows with their texts to come: plain ones and grouped ones, merged. */
-  const rowsOf = (query: SeriesQuery, limit: number): RowsOfPage => {
+  function* rowsOf(query: SeriesQuery, limit: number): RestingWork<RowsOfPage> {
     if (query.stepMs !== undefined && query.feeds.some((feed) => feed.dataset !== 'snapshots'))
       throw new RangeError('only snapshots are sampled')
     const armsFor = (feeds: readonly Feed[]) => armsOf({ ...query, feeds }, lookup.id)
@@ -71,33 +83,35 @@ export function seriesReader(parts: {
     const reader = groups()
     if (limit < 1) return { rows: [], reader }
     const { stepMs } = query
+    const sampled = stepMs === undefined ? undefined : { ...query, stepMs }
     const refs =
       grouped.length === 0
         ? []
-        : stepMs === undefined
+        : sampled === undefined
           ? bookRows(reader, grouped, query, limit)
-          : sampledRows(bookSamples(reader), grouped, { ...query, stepMs }, limit)
-    const others = plainRows(plain, query, limit)
+          : yield* sampledRows(bookSamples(reader), grouped, sampled, limit)
+    const others =
+      sampled === undefined ? plainRows(plain, query, limit) : yield* plainSampled(plain, sampled, limit)
     if (others.length === 0) return { rows: refs, reader }
     const merged = refs.length === 0 ? others : [...refs, ...others].sort(inOrder(query))
     return { rows: merged.slice(0, limit), reader }
   }
 
   /** The texts of the rows, in their order: made one by one as they are taken. */
-  const textsOf = (
+  function* textsOf(
     { rows, reader }: RowsOfPage,
     request: BookRequest | undefined,
     stepMs: number | undefined,
-  ): Iterator<string> => {
-    const textOf = readTexts(reader, rows.filter(isRef), request, stepMs)
+  ): RestingWork<Iterator<string>> {
+    const textOf = yield* readTexts(reader, rows.filter(isRef), request, stepMs)
     let refs = 0
     return rows.values().map((row) => (isRef(row) ? textOf(refs++) : row.text))
   }
 
-  const composed = (query: PageQuery): UnfinishedPage => {
-    const found = rowsOf(query, query.limit + 1)
+  function* composed(query: PageQuery): RestingWork<UnfinishedPage> {
+    const found = yield* rowsOf(query, query.limit + 1)
     const rows = found.rows.slice(0, query.limit)
-    const texts = textsOf({ ...found, rows }, query.books, query.stepMs)
+    const texts = yield* textsOf({ ...found, rows }, query.books, query.stepMs)
     const head = {
       count: rows.length,
       hasMore: found.rows.length > query.limit,
@@ -152,25 +166,29 @@ export function seriesReader(parts: {
   const rowAt = ({ feeds, time, notBefore, instrument, books: request }: AtQuery): FoundRow | undefined => {
     const range = { from: notBefore ?? 0, to: time, toInclusive: true }
     const filters = instrument === undefined ? {} : { instruments: [instrument] }
-    const found = rowsOf({ feeds, range, order: 'desc', limit: 1, filters }, 1)
+    const found = workAtOnce(rowsOf({ feeds, range, order: 'desc', limit: 1, filters }, 1))
     const [row] = found.rows
     if (row === undefined) return undefined
-    return { position: row.position, text: textsOf(found, request, undefined).next().value ?? '' }
+    return { position: row.position, text: workAtOnce(textsOf(found, request, undefined)).next().value ?? '' }
   }
 
   return {
     oneState,
     page: (query) =>
       oneState(() =>
-        isComposed(query) ? (newestPage(query) ?? packedPage(query) ?? composed(query)) : plain(query),
+        isComposed(query)
+          ? (newestPage(query) ?? packedPage(query) ?? workAtOnce(composed(query)))
+          : plain(query),
       ),
     finalPage,
     count: (query) =>
       oneState(() => {
-        if (isComposed(query)) return rowsOf(query, query.limit).rows.length
+        if (isComposed(query)) return workAtOnce(rowsOf(query, query.limit)).rows.length
         const arms = armsOf(query, lookup.id)
         return arms.length === 0 || query.limit < 1 ? 0 : pages.count(arms, query)
       }),
+    pageInTurns: (query) => workInTurns(composed(query), holdMs),
+    countInTurns: async (query) => (await workInTurns(rowsOf(query, query.limit), holdMs)).rows.length,
     at: (query) => oneState(() => rowAt(query)),
   }
 }

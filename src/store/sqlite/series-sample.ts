@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { SOURCES, type Source } from '../../core/source.ts'
 import type { Arm } from '../order/arms.ts'
 import { type Samples, sampledRows } from '../order/sample.ts'
+import type { RestingWork } from '../rows/work-in-turns.ts'
 import type { SeriesQuery } from '../series.ts'
 import type { PackedReader } from './packed-read.ts'
 import { HOUR_MS } from './series-append.ts'
@@ -20,61 +21,74 @@ export function plainSamples(database: DatabaseSync, packed: PackedReader): () =
     `SELECT ts, seq, text FROM series_rows WHERE feed = ? AND ts BETWEEN ? AND ? AND instrument = ?
       ORDER BY ts DESC, seq DESC LIMIT 1`,
   )
+  const activeIn = (feed: number, from: number, to: number) =>
+    active
+      .all(feed, Math.floor(from / HOUR_MS), Math.floor(to / HOUR_MS))
+      .map((row) => String(row.instrument))
+  const lastOf = (arm: Arm, instrument: string, from: number, to: number): StoredRow | undefined => {
+    const row = last.get(arm.feed, from, to, instrument)
+    // What lies in no block may be later than all of them, or between two.
+    const inBlocks = packed.last(arm, instrument, row === undefined ? from : Number(row.ts) + 1, to + 1)
+    if (row === undefined || inBlocks !== undefined) return inBlocks
+    const position = {
+      ts: Number(row.ts),
+      source: SOURCES[arm.rank] as Source,
+      instrument,
+      seq: Number(row.seq),
+    }
+    return { feed: arm.feed, position, text: String(row.text) }
+  }
   return () => ({
-    nearest(arm, order, from, to) {
+    *nearest(arm, order, from, to) {
       const ts = nearest[order].get(arm.feed, from, to)?.ts
       const inBlocks = packed.nearest(arm.feed, order, from, to + 1)
+      yield
       if (typeof ts !== 'number') return inBlocks
       if (inBlocks === undefined) return ts
       return order === 'asc' ? Math.min(ts, inBlocks) : Math.max(ts, inBlocks)
     },
-    instruments: (feed, from, to) =>
-      active
-        .all(feed, Math.floor(from / HOUR_MS), Math.floor(to / HOUR_MS))
-        .map((row) => String(row.instrument)),
-    last(arm, instrument, from, to) {
-      const row = last.get(arm.feed, from, to, instrument)
-      // What lies in no block may be later than all of them, or between two.
-      const inBlocks = packed.last(arm, instrument, row === undefined ? from : Number(row.ts) + 1, to + 1)
-      if (row === undefined || inBlocks !== undefined) return inBlocks
-      const position = {
-        ts: Number(row.ts),
-        source: SOURCES[arm.rank] as Source,
-        instrument,
-        seq: Number(row.seq),
+    *lasts(arm, from, to) {
+      const instruments = arm.instrument === undefined ? activeIn(arm.feed, from, to) : [arm.instrument]
+      const found: StoredRow[] = []
+      for (const instrument of instruments) {
+        const row = lastOf(arm, instrument, from, to)
+        if (row !== undefined) found.push(row)
+        yield
       }
-      return { feed: arm.feed, position, text: String(row.text) }
+      return found
     },
   })
 }
 
 /** Samples of a feed of which no row of this time lies outside of blocks; undefined where one does. */
-export function packedSamples(
+export function* packedSamples(
   packed: PackedReader,
   arms: readonly Arm[],
   query: SeriesQuery & { stepMs: number },
   limit: number,
-): StoredRow[] | undefined {
+): RestingWork<StoredRow[] | undefined> {
   const [arm] = arms
   if (arm === undefined || arms.length > 1 || arm.instrument !== undefined) return undefined
   // What is looked at; the newest days lie in no block, which is seen at the first step.
   let [low, high] = [Number.POSITIVE_INFINITY, 0]
   const isAlone = () => packed.isAlone(arm.feed, low, high + 1)
   const samples: Samples<StoredRow> = {
-    nearest({ feed }, order, from, to) {
+    *nearest({ feed }, order, from, to) {
       const ts = packed.nearest(feed, order, from, to + 1)
+      yield
       const isFirst = low > high
       low = Math.min(low, order === 'asc' ? from : (ts ?? from))
       high = Math.max(high, order === 'asc' ? (ts ?? to) : to)
       return isFirst && !isAlone() ? undefined : ts
     },
-    instruments: () => [''],
-    last(of, instrument, from, to) {
+    *lasts(of, from, to) {
       low = Math.min(low, from)
       high = Math.max(high, to)
-      return packed.last(of, instrument, from, to + 1)
+      const row = packed.last(of, '', from, to + 1)
+      yield
+      return row === undefined ? [] : [row]
     },
   }
-  const rows = sampledRows(samples, arms, query, limit)
+  const rows = yield* sampledRows(samples, arms, query, limit)
   return isAlone() ? rows : undefined
 }

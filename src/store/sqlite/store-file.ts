@@ -118,8 +118,9 @@ export function openStoreFile<Ops extends Operations>(
       ])
       return Object.fromEntries(wrapped) as Pick<Async<Ops>, N>
     },
-    close(): Promise<void> {
-      closing ??= calls.close().then(() => database.close())
+    /** `others`: what else reads the file; this connection is closed after them, because it leaves the file in order. */
+    close(others: Promise<unknown> = Promise.resolve()): Promise<void> {
+      closing ??= Promise.all([calls.close(), others]).then(() => database.close())
       return closing
     },
   }

@@ -1,0 +1,51 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { StoreClosedError } from '../environment.ts'
+import type { CoverageReader } from './coverage-read.ts'
+import type { FeedLookup } from './series-lookup.ts'
+import type { SeriesReader } from './series-read.ts'
+
+/** The readers of one connection. */
+export interface Readers {
+  readonly database: DatabaseSync
+  readonly reader: SeriesReader
+  readonly lookup: FeedLookup
+  readonly coverage: CoverageReader
+}
+
+/**
+ * Samples of many markets take long, so they are read in turns with other work of the thread. All of a page is of one
+ * state of the file: they have a connection of their own, whose transaction stays open in between, and take it one after
+ * another. It is opened by the first of them.
+ */
+export function sampledReads(open: () => Readers) {
+  let readers: Readers | undefined
+  let closed: Promise<void> | undefined
+  let last: Promise<unknown> = Promise.resolve()
+
+  const run = async <T>(read: (readers: Readers) => Promise<T>): Promise<T> => {
+    if (closed !== undefined) throw new StoreClosedError()
+    readers ??= open()
+    const { database } = readers
+    database.exec('BEGIN')
+    try {
+      return await read(readers)
+    } finally {
+      if (database.isTransaction) database.exec('COMMIT')
+    }
+  }
+
+  return {
+    inOneState<T>(read: (readers: Readers) => Promise<T>): Promise<T> {
+      const result = last.then(() => run(read))
+      last = result.catch(() => {})
+      return result
+    },
+    /** After the read that is under way. */
+    close(): Promise<void> {
+      closed ??= last.then(() => readers?.database.close())
+      return closed
+    },
+  }
+}
+
+export type SampledReads = ReturnType<typeof sampledReads>
