@@ -50,6 +50,10 @@ export class OracleCandleCloser {
     return this.parts.feed
   }
 
+  get interval(): OracleInterval {
+    return this.parts.interval
+  }
+
   /** A candle that has no answer yet will be one, or a gap: until that is known nothing is claimed from it on. */
   get claimedToMs(): number {
     return Math.min(...this.lacking)

@@ -141,11 +141,13 @@ export class OracleSymbolRecorder implements LiveRecorder {
     const { startedMs } = this
     const firstCandleMs = candleStart(startedMs - (this.parts.backMs ?? DAY_MS), '15m')
     const beginnings: number[] = []
-    for (const { feed } of this.closers) {
+    for (const { feed, interval } of this.closers) {
       const [known] = await this.parts.store.series.finality([feed])
       const before = known?.before ?? 0
       if (before !== 0) this.firstMs = 0
-      beginnings.push(before === 0 ? firstCandleMs : Math.max(before, startedMs - MAX_OUTAGE_MS))
+      // On the grid of every interval: a candle from anywhere else is none.
+      const oldestMs = candleStart(startedMs - MAX_OUTAGE_MS, '15m')
+      beginnings.push(before === 0 ? firstCandleMs : Math.max(candleStart(before, interval), oldestMs))
     }
     this.hasResumed = true
     this.closers.forEach((closer, i) => {
@@ -188,8 +190,7 @@ export class OracleSymbolRecorder implements LiveRecorder {
       await rows.ready()
       if (this.updates.size >= MAX_GATHERED && this.gaps.firstMs < rest.fromMs) return
     }
-    // What is newer than the newest round is settled by the next one.
-    this.gaps.replace(rest, [{ ...rest, requests }])
+    // What is newer than the newest round is settled by the next one: it waits, and is in no dispute.
   }
 
   /** What lies between two answers of the venue is in dispute, which may last for ever. */

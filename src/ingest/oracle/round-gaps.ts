@@ -5,7 +5,7 @@
 import type { HistoryRange } from '../../venues/venue.ts'
 
 export interface RoundGap extends HistoryRange {
-  /** How often it was requested in vain. */
+  /** How often it was requested, and was in dispute. */
   readonly requests?: number
 }
 
