@@ -112,6 +112,13 @@ test('candles: minutes that may still be published are not settled', async () =>
   assert.ok(walked.observations.every((candle) => candle.kind === 'candle' && candle.closed))
 })
 
+test('candles: a range that ends inside a candle is read to its end', async () => {
+  const { venue } = await hyperliquid()
+  const range = { fromMs: Date.parse('2026-03-14T11:50:00Z'), toMs: Date.parse('2026-03-14T11:55:30Z') }
+  const walked = await walkAll(venue, { topic: 'candles', symbol: 'BTC', interval: '1m', range })
+  assert.deepEqual([walked.observations.length, walked.settledMs], [6, range.toMs])
+})
+
 test('candles: one without a later candle in the same answer may have been forming in it, and is not read', async () => {
   const closeMs = Math.floor(NOW / MINUTE) * MINUTE
   const candle = (t: number) => ({

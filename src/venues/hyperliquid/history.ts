@@ -118,7 +118,8 @@ async function* walkCandles(
     const isProven = rows.at(-1) !== last
     const quietMs = Math.min(toMs, floorTo(venueNowMs - CANDLE_SETTLE_MS, lengthMs))
     const readMs = last === undefined ? fromMs : last.t + (isProven ? lengthMs : 0)
-    const settledMs = Math.max(readMs, quietMs)
+    // The range may end inside a candle.
+    const settledMs = Math.min(toMs, Math.max(readMs, quietMs))
     const settled = { fromMs: startTime, toMs: settledMs }
     const again = rangeToConfirm(rows, settled, { oldestMs, venueNowMs, lengthMs })
     if (again !== undefined) {
