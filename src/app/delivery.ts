@@ -53,7 +53,7 @@ export async function startDelivery(parts: EnvironmentParts, deps: DeliveryDeps)
     store,
     events,
     tail,
-    credits: createCredits({ ledger, accounts, plans, environment, clock }),
+    credits: createCredits({ ledger, accounts, plans, webhooks: store, environment, clock }),
     box: deps.box,
     network,
     watch,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { testAddress } from '../../test/fakes/event-writer.ts'
 import { startRig } from '../../test/fakes/webhook-rig.ts'
 import { systemClock } from '../kit/clock.ts'
 import { createCredits } from './credits.ts'
@@ -21,6 +22,44 @@ test('what was delivered is owed, also where others have spent the credits meanw
     rig.ledger.reload([accountId])
     await reservation.charge(['whd_1', 'whd_2'])
     assert.equal(await rig.creditsUsed(accountId), 2)
+  } finally {
+    await rig.close()
+  }
+})
+
+test('webhooks of a larger plan wait: the oldest go on, as many as the plan allows, with as many addresses', async () => {
+  const rig = await startRig()
+  try {
+    const owner = await rig.createOwner()
+    const { plan } = owner
+    const create = async (count: number) => {
+      // The order is that of their milliseconds.
+      await systemClock.sleep(3)
+      const addresses = Array.from({ length: count }, (_, n) => testAddress(n))
+      const asked = { url: 'http://127.0.0.1:65535/', kinds: ['utxos_changed'], addresses, batch: false }
+      return (await rig.webhooks.subscriptions.create(owner, asked)).subscription
+    }
+    const made = [await create(1), await create(3), await create(1), await create(1)]
+    const pauses = () => Promise.all(made.map((each) => rig.webhooks.pauseOf(each)))
+    assert.deepEqual(await pauses(), [undefined, undefined, undefined, undefined])
+
+    const smaller = { ...plan, webhookSubscriptions: 3, webhookAddresses: 2 }
+    const plans = { ...rig.plans, get: () => smaller }
+    const credits = createCredits({
+      ...{ ledger: rig.ledger, accounts: rig.accountsStore, plans, clock: systemClock },
+      ...{ webhooks: rig.jobs, environment: 'test' },
+    })
+    const now = await Promise.all(made.map((each) => credits.pauseOf(each)))
+    assert.deepEqual(now, [undefined, 'plan', undefined, 'plan'])
+    const [first, , , last] = made
+    assert.ok(first && last)
+    const refused = await credits.reserve(last, 1)
+    assert.deepEqual(refused, { ok: false, reason: 'plan' })
+    assert.equal((await credits.reserve(first, 1)).ok, true)
+
+    await rig.jobs.deleteSubscription(first.id)
+    credits.forget([owner.accountId])
+    assert.equal(await credits.pauseOf(last), undefined, 'the next one has its place')
   } finally {
     await rig.close()
   }

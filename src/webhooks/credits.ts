@@ -3,11 +3,11 @@ import { accountBudgetId } from '../accounts/key-ring.ts'
 import type { Ledger } from '../accounts/ledger.ts'
 import type { PlanBook } from '../accounts/plans.ts'
 import type { Environment } from '../core/environment.ts'
-import { reaches } from '../core/plan.ts'
+import { type Plan, reaches } from '../core/plan.ts'
 import { StoreUnavailableError } from '../core/store-unavailable.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { AccountsStore, KeyRecord } from '../store/accounts.ts'
-import type { SubscriptionRecord } from '../store/jobs.ts'
+import type { JobsStore, SubscriptionPlace, SubscriptionRecord } from '../store/jobs.ts'
 
 /**
  * Deliveries cost one credit per event, on success only. Credits are reserved before an attempt, so that attempts
@@ -26,7 +26,9 @@ export interface Credits {
   forget(accountIds: readonly string[]): void
 }
 
-type Owner = Pick<SubscriptionRecord, 'accountId' | 'keyId'>
+/** With the rest of a webhook, its plan's limits are checked too: it may have been made under a larger one. */
+type Owner = Pick<SubscriptionRecord, 'accountId' | 'keyId'> &
+  Partial<Pick<SubscriptionRecord, 'id' | 'createdAtMs' | 'addresses'>>
 
 interface Reservation {
   readonly ok: true
@@ -54,13 +56,25 @@ export type EndReason = NonNullable<ReturnType<typeof keyEnd>>
 export const CREDITS_PER_EVENT = 1
 export const CHARGE_NAME = 'webhook delivery'
 const PAYER_FRESH_MS = 1_000
+/** How soon a webhook goes on when older ones than it were deleted; a change of the plan is noticed at once. */
+const PLACE_FRESH_MS = 30_000
 /** Where accounts change all the time, a payer is read without being kept. */
 const READ_TRIES = 3
 
 interface KnownPayer {
   readonly payer: Payer
+  readonly plan: Plan
   readonly pause: DeliveryPauseReason | undefined
   readonly key: KeyRecord | undefined
+  /** The oldest webhook of the account that its plan has no room for. */
+  readonly firstBeyond: SubscriptionPlace | undefined
+  readonly readAtMs: number
+}
+
+interface KnownPlace {
+  readonly place: SubscriptionPlace | undefined
+  /** What the plan allows. */
+  readonly most: number
   readonly readAtMs: number
 }
 
@@ -68,14 +82,27 @@ export function createCredits(deps: {
   ledger: Ledger
   accounts: Pick<AccountsStore, 'getAccount' | 'getKey'>
   plans: PlanBook
+  /** Left out, the number of webhooks is not checked. */
+  webhooks?: Pick<JobsStore, 'subscriptionPlaces'>
   environment: Environment
   clock: Clock
 }): Credits {
   const { ledger, accounts, plans, environment, clock } = deps
   const known = new Map<string, KnownPayer>()
+  const places = new Map<string, KnownPlace>()
   const reserved = new Map<string, number>()
   /** Counts the calls of `forget`. */
   let forgotten = 0
+
+  async function firstBeyond(accountId: string, most: number): Promise<SubscriptionPlace | undefined> {
+    const found = places.get(accountId)
+    const nowMs = clock.now()
+    if (found?.most === most && nowMs - found.readAtMs < PLACE_FRESH_MS) return found.place
+    const all = await deps.webhooks?.subscriptionPlaces({ accountId, limit: most + 1 })
+    const place = all?.[most]
+    places.set(accountId, { place, most, readAtMs: nowMs })
+    return place
+  }
 
   async function readPayer({ accountId, keyId }: Owner): Promise<KnownPayer | undefined> {
     const account = await accounts.getAccount(accountId)
@@ -96,7 +123,8 @@ export function createCredits(deps: {
     }
     const pause = account.pausedReason !== null ? 'account_paused' : reaches(plan, 'pro') ? undefined : 'plan'
     const payer = { accountId, environment, keyId: key?.id ?? keyId, budgets }
-    return { payer, pause, key, readAtMs: clock.now() }
+    const beyond = await firstBeyond(accountId, plan.webhookSubscriptions)
+    return { payer, plan, pause, key, firstBeyond: beyond, readAtMs: clock.now() }
   }
 
   async function payerOf(owner: Owner): Promise<KnownPayer | undefined> {
@@ -148,19 +176,22 @@ export function createCredits(deps: {
     async pauseOf(owner) {
       const found = await payerOf(owner)
       if (found === undefined) return 'account_missing'
-      if (found.pause !== undefined) return found.pause
+      const pause = pauseFor(found, owner)
+      if (pause !== undefined) return pause
       return (await availableTo(found.payer)) < 1 ? 'credits_exhausted' : undefined
     },
     forget(accountIds) {
       forgotten += 1
       for (const [name, { payer }] of known) if (accountIds.includes(payer.accountId)) known.delete(name)
+      for (const accountId of accountIds) places.delete(accountId)
     },
     async reserve(owner, count) {
       const found = await payerOf(owner)
       if (found === undefined) return { ok: false, reason: 'account_missing' }
       const end = keyEnd(found.key, clock.now())
       if (end !== undefined) return { ok: false, reason: end }
-      if (found.pause !== undefined) return { ok: false, reason: found.pause }
+      const pause = pauseFor(found, owner)
+      if (pause !== undefined) return { ok: false, reason: pause }
       const { payer } = found
       await refresh(payer)
       const granted = Math.min(count, freeOf(payer))
@@ -198,6 +229,19 @@ export function createCredits(deps: {
       }
     },
   }
+}
+
+/** As many webhooks go on as the plan allows, the oldest ones, and none with more addresses than it allows. */
+function pauseFor(
+  { pause, plan, firstBeyond }: KnownPayer,
+  { id, createdAtMs, addresses = [] }: Owner,
+): DeliveryPauseReason | undefined {
+  if (pause !== undefined) return pause
+  if (addresses.length > plan.webhookAddresses) return 'plan'
+  if (firstBeyond === undefined || id === undefined || createdAtMs === undefined) return undefined
+  const isOlder =
+    createdAtMs < firstBeyond.createdAtMs || (createdAtMs === firstBeyond.createdAtMs && id < firstBeyond.id)
+  return isOlder ? undefined : 'plan'
 }
 
 /** Follows a chain of rotations up to this length; no key is rotated so often. */

@@ -47,7 +47,9 @@ export async function startRig(options: RigOptions = {}) {
   const chain = storesIn(folder).chain('test')
   const jobs = storesIn(folder, options.webhooks?.clock ?? clock).jobs('test')
   const tail = await createEventTail({ clock, store: chain.events })
-  const credits = createCredits({ ledger, accounts: accountsStore, plans, environment: 'test', clock })
+  const credits = createCredits({
+    ...{ ledger, accounts: accountsStore, plans, webhooks: jobs, environment: 'test', clock },
+  })
   const webhooks = await startWebhooks({
     store: jobs,
     events: chain.events,
