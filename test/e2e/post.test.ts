@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { WritesRefusedError } from '../../src/core/store-unavailable.ts'
 import { ask, assertError } from '../fakes/client.ts'
 import { TEST_ENDPOINTS, testServices } from '../fakes/endpoints.ts'
 import { setClock } from '../fakes/set-clock.ts'
@@ -297,6 +298,33 @@ test('what was carried out and charged is answered, also when its answer cannot 
     assert.equal(answer.headers.get('x-credits-charged'), '10')
     assert.equal((await things()).status, 409, 'the claim stays for a while')
     assert.equal(services.runs, runs + 1)
+  } finally {
+    await small.stop()
+  }
+})
+
+test('what was carried out while the store refuses writes is answered, and charged when it takes them', async () => {
+  let isFull = true
+  const small = await startSmallService({
+    endpoints: TEST_ENDPOINTS,
+    services,
+    clock,
+    wrapStore: (store) => ({
+      ...store,
+      settle: (batch) => (isFull ? Promise.reject(new WritesRefusedError('full')) : store.settle(batch)),
+    }),
+  })
+  try {
+    const key = await small.key({ credits: 1_000 })
+    const headers = { 'Content-Type': 'application/json' }
+    const answer = await ask(`${small.url}/v1/things`, { method: 'POST', key, headers, body: GOOD })
+    assert.equal(answer.status, 201, answer.text)
+    assert.equal(answer.headers.get('x-credits-charged'), '10')
+    isFull = false
+    await small.ledger.flush()
+    const [account] = await small.accounts.list()
+    assert.ok(account)
+    assert.equal((await small.accounts.balance(account, 'test')).used, 10)
   } finally {
     await small.stop()
   }
