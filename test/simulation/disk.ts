@@ -45,8 +45,16 @@ export type Disk = ReturnType<typeof createDisk>
 export function createDisk(time: VirtualTime, random: Random) {
   const faults = new Set<DiskFault>()
   const strikes = new Set<Strike>()
+  /** When writes failed, in this order. */
+  const failedMs: number[] = []
   const isHit = (kind: DiskFault['kind']) =>
     [...faults].some((fault) => fault.kind === kind && random.chance(fault.share))
+
+  /** As a caller of the store sees it. */
+  function writeFailed(kind: keyof typeof ERRORS): unknown {
+    failedMs.push(time.nowMs)
+    return writeFailure(failure(kind), 'simulated')
+  }
 
   function waitMs(): number {
     let ms = random() < 0.9 ? random() * 4 : random() * 60
@@ -127,6 +135,8 @@ export function createDisk(time: VirtualTime, random: Random) {
 
   return {
     behind,
+    hasFailed: (fromMs: number, toMs: number) =>
+      (failedMs.findLast((atMs) => atMs <= toMs) ?? Number.NEGATIVE_INFINITY) >= fromMs,
     /** The returned function calls it off. */
     arm(strike: Strike): () => void {
       strikes.add(strike)
@@ -143,6 +153,3 @@ function failure(kind: keyof typeof ERRORS): Error {
   const { errcode, errstr } = ERRORS[kind]
   return Object.assign(new Error(errstr), { code: 'ERR_SQLITE_ERROR', errcode, errstr })
 }
-
-/** As a caller of the store sees it. */
-const writeFailed = (kind: keyof typeof ERRORS) => writeFailure(failure(kind), 'simulated')

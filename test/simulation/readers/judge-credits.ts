@@ -35,17 +35,40 @@ export interface CreditFacts {
 const open = (folder: string) =>
   new DatabaseSync(join(folder, 'accounts.db'), { readOnly: true, timeout: 5_000 })
 
-/** At any time. */
-export function overdrawn(folder: string): string[] {
+/**
+ * At any time.
+ *
+ * @param mayBeOwed whether a charge is of what was carried out while the store failed: it is written whatever is left by
+ * then, also where another process has spent that
+ */
+export function overdrawn(folder: string, mayBeOwed: (chargeId: string) => boolean = () => false): string[] {
   const database = open(folder)
   try {
-    return database
-      .prepare('SELECT id, used, credit_limit FROM budgets WHERE used > credit_limit')
-      .all()
+    const budgets = database.prepare('SELECT * FROM budgets WHERE used > credit_limit').all() as unknown as {
+      id: string
+      period_start: number
+      used: number
+      credit_limit: number
+    }[]
+    if (budgets.length === 0) return []
+    const ledger = database.prepare('SELECT * FROM ledger').all() as unknown as LedgerRow[]
+    return budgets
+      .filter(({ id, period_start, used, credit_limit }) => {
+        const owed = ledger
+          .filter((row) => paysFor(id, row) && row.at >= period_start)
+          .flatMap(chargesOf)
+          .filter((charge) => mayBeOwed(charge.id))
+        return used - credit_limit > owed.reduce((sum, { credits }) => sum + credits, 0)
+      })
       .map(({ id, used, credit_limit }) => `9 the budget ${id} paid ${used} of ${credit_limit} credits`)
   } finally {
     database.close()
   }
+}
+
+/** Whether an entry is of that budget. */
+function paysFor(budgetId: string, row: LedgerRow): boolean {
+  return budgetId === row.key_id || budgetId === `${row.account_id}/test`
 }
 
 /** When everything was written. */
@@ -123,7 +146,7 @@ function judgeSums(database: DatabaseSync, ledger: readonly LedgerRow[]): string
       ),
     )
     const charged = ledger
-      .filter((row) => id === row.key_id || id === `${row.account_id}/test`)
+      .filter((row) => paysFor(id, row))
       .filter(({ at }) => at >= period_start && at < nextMs)
       .reduce((sum, { credits }) => sum + credits, 0)
     if (charged !== used) wrong.push(`9 the budget ${id} counts ${used} credits, its charges are ${charged}`)

@@ -47,6 +47,8 @@ const STREAM = 'stream'
 const NOWHERE = 'ws://127.0.0.1:1/'
 /** Charges are at most 250 ms behind; writing them takes a few operations of the disk. */
 const CHARGED_WITHIN_MS = 1_500
+/** So long the service waits for a store that leases no credits. */
+const OWED_AFTER_MS = 4 * SECOND_MS
 /** What a disk that is slow adds to an answer: the service waits 10 s for each of four calls, and reads in between. */
 const SLOW_ANSWER_MS = 45 * SECOND_MS
 /** So soon every reader has what was written, when nothing is broken. */
@@ -297,6 +299,13 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
           )),
     )
 
+  const mayBeOwed = (chargeId: string) => {
+    const receipt = callers.receipts.find(({ id }) => id === chargeId)
+    if (receipt === undefined || !receipt.route.startsWith('POST')) return false
+    const { askedMs, answeredMs = time.nowMs } = receipt
+    return answeredMs - askedMs >= OWED_AFTER_MS || disk.hasFailed(askedMs, answeredMs)
+  }
+
   async function lawsNow(isComplete: boolean): Promise<string[]> {
     await truth.readOn()
     const upTo =
@@ -305,7 +314,7 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
       ...receivers.found.splice(0),
       ...callers.found.splice(0),
       ...clients.flatMap((client) => client.compare(truth, upTo, isComplete)),
-      ...overdrawn(folder),
+      ...overdrawn(folder, mayBeOwed),
     ]
   }
 
