@@ -49,6 +49,35 @@ test('minutes wait for open interest while its requests fail, unless only these 
   await assert.rejects(progress.request(nextMs, nextMs), no, 'from its last answer on it is waited for again')
 })
 
+test('minutes go on without rates that fail for ten minutes, and are a gap from the first unknown one on', async () => {
+  const failing = new Set<string>(['candles', 'funding'])
+  async function* history({ topic, range }: HistoryRequest): AsyncGenerator<HistoryPage> {
+    if (failing.has(topic)) throw new Error(`no ${topic}`)
+    yield { observations: [], covered: range, missing: [] }
+  }
+  const hourMs = Date.parse('2026-03-14T12:00:00Z')
+  const parts = partsOf(history)
+  const clock = parts.clock as ReturnType<typeof manualClock>
+  const progress = new DerivativesProgress(parts, hourMs)
+  const request = (toMs: number) => {
+    clock.set(toMs + 31_000)
+    return progress.request(toMs, clock.now())
+  }
+  const fromMs = hourMs + 10 * MINUTE_MS
+  await assert.rejects(request(fromMs), { message: 'no funding' })
+  const longMs = fromMs + 10 * MINUTE_MS
+  await assert.rejects(request(longMs), { message: 'no candles' }, 'the venue is down')
+  failing.delete('candles')
+  assert.equal(await request(longMs + MINUTE_MS), longMs + MINUTE_MS, 'only rates fail')
+  const lateMs = fromMs + 120 * MINUTE_MS
+  assert.equal(await request(lateMs), lateMs)
+  // No answer has said that the hours since have no rate.
+  assert.equal(progress.unknownFrom(MINUTE_MS), hourMs - 24 * 60 * MINUTE_MS)
+  failing.delete('funding')
+  await request(lateMs + MINUTE_MS)
+  assert.ok(progress.unknownFrom(MINUTE_MS) > lateMs)
+})
+
 test('requested open interest is observed up to the last sample, and minutes wait for the next for ten minutes', async () => {
   const newestMs = NOW - 2 * MINUTE_MS
   const limits: [channel: string, toMs: number][] = []

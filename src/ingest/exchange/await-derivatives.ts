@@ -23,6 +23,10 @@ const FUNDING_SETTLED_MS = 62_000
 /** Between two requests for one that is not published yet, growing. */
 const MAX_ASK_RATE_AGAIN_MS = 8_000
 
+type JoinedTopic = 'funding' | 'open_interest'
+
+const REQUESTS = { funding: requestFunding, open_interest: requestOpenInterest } as const
+
 export class DerivativesProgress {
   private readonly parts: SymbolParts
   private readonly startedMs: number
@@ -33,7 +37,8 @@ export class DerivativesProgress {
   private interestToMs: number
   private interestAskedMs = 0
   private interestPauseMs = ASK_AGAIN_MS
-  private interestFailsSinceMs: number | undefined
+  /** Since when requests of a topic fail. */
+  private readonly failsSinceMs = new Map<JoinedTopic, number>()
 
   constructor(parts: SymbolParts, fromMs: number) {
     this.parts = parts
@@ -69,7 +74,9 @@ export class DerivativesProgress {
   unknownFrom(lengthMs: number): number {
     const { plan, derivatives, clock } = this.parts
     if (derivatives === undefined) return Number.POSITIVE_INFINITY
-    const awaitedMs = Math.max(this.fundingToMs, clock.now() - FUNDING_LATE_MS)
+    // Nobody has said that there is none while requests fail.
+    const noneBeforeMs = this.failsSinceMs.has('funding') ? 0 : clock.now() - FUNDING_LATE_MS
+    const awaitedMs = Math.max(this.fundingToMs, noneBeforeMs)
     const rateMs = plan.hasFunding ? Math.ceil(awaitedMs / HOUR_MS) * HOUR_MS : Number.POSITIVE_INFINITY
     // A candle has the sample of its very end too.
     return plan.openInterest === 'requested' ? Math.min(rateMs, this.awaitedMs - lengthMs) : rateMs
@@ -95,7 +102,7 @@ export class DerivativesProgress {
   private async requestRate(nowMs: number): Promise<void> {
     if (Math.abs(nowMs - this.fundingAskedMs) < this.fundingPauseMs) return
     const beforeMs = this.fundingToMs
-    this.fundingToMs = await requestFunding(this.parts, { fromMs: beforeMs, toMs: nowMs }, true)
+    this.fundingToMs = await this.ask('funding', { fromMs: beforeMs, toMs: nowMs })
     this.fundingAskedMs = nowMs
     this.fundingPauseMs =
       this.fundingToMs > beforeMs ? ASK_AGAIN_MS : Math.min(2 * this.fundingPauseMs, MAX_ASK_RATE_AGAIN_MS)
@@ -116,7 +123,7 @@ export class DerivativesProgress {
     if (this.interestToMs > Math.floor(toMs / OPEN_INTEREST_GRID_MS) * OPEN_INTEREST_GRID_MS) return
     if (Math.abs(nowMs - this.interestAskedMs) < this.interestPauseMs) return
     const beforeMs = this.interestToMs
-    this.interestToMs = await this.askInterest({ fromMs: beforeMs, toMs: nowMs })
+    this.interestToMs = await this.ask('open_interest', { fromMs: beforeMs, toMs: nowMs })
     this.interestAskedMs = nowMs
     this.interestPauseMs =
       this.interestToMs > beforeMs ? ASK_AGAIN_MS : Math.min(2 * this.interestPauseMs, MAX_ASK_AGAIN_MS)
@@ -128,23 +135,27 @@ export class DerivativesProgress {
   }
 
   /**
-   * A failed request says nothing about a sample, so minutes wait. If it goes on failing while the venue answers other
-   * requests, they go on without.
+   * A failed request says nothing about a rate or a sample, so minutes wait. If it goes on failing while the venue answers
+   * other requests, they go on without.
    */
-  private async askInterest(range: HistoryRange): Promise<number> {
-    try {
-      const settledMs = await requestOpenInterest(this.parts, range, true)
-      this.interestFailsSinceMs = undefined
-      return settledMs
-    } catch (error) {
-      this.interestFailsSinceMs ??= range.toMs
-      if (range.toMs - this.interestFailsSinceMs < REQUESTED_LATE_MS) throw error
-    }
+  private async ask(topic: JoinedTopic, range: HistoryRange): Promise<number> {
     const { venue, symbol, signal } = this.parts
+    const request = async () => {
+      const settledMs = await REQUESTS[topic](this.parts, range, true)
+      this.failsSinceMs.delete(topic)
+      return settledMs
+    }
+    try {
+      return await request()
+    } catch (error) {
+      const sinceMs = this.failsSinceMs.get(topic) ?? range.toMs
+      this.failsSinceMs.set(topic, sinceMs)
+      if (range.toMs - sinceMs < REQUESTED_LATE_MS) throw error
+    }
     const minute = { fromMs: range.toMs - 2 * MINUTE_MS, toMs: range.toMs - MINUTE_MS }
-    const request = { topic: 'candles', symbol, interval: '1m', range: minute, isUrgent: true } as const
-    for await (const _ of venue.history(request, { signal }));
-    return requestOpenInterest(this.parts, range, true).catch(() => range.fromMs)
+    const other = { topic: 'candles', symbol, interval: '1m', range: minute, isUrgent: true } as const
+    for await (const _ of venue.history(other, { signal }));
+    return request().catch(() => range.fromMs)
   }
 
   private put(sample: OpenInterestInput | undefined): void {
