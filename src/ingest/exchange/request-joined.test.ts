@@ -12,9 +12,15 @@ const NOW = Date.parse('2026-03-14T12:07:30Z')
 const at = (text: string) => Date.parse(`2026-03-14T${text}Z`)
 
 /** A venue whose newest sample is of `newestMs`, and a store that lacks `gaps` of open interest. */
-function setUp(gaps: readonly Pick<Gap, 'from' | 'to' | 'reason'>[], newestMs: number, nowMs = NOW) {
+function setUp(
+  gaps: readonly Pick<Gap, 'from' | 'to' | 'reason'>[],
+  newestMs: number,
+  nowMs = NOW,
+  failing?: HistoryRequest['topic'],
+) {
   const asked: string[] = []
   async function* history({ topic, range }: HistoryRequest): AsyncGenerator<HistoryPage> {
+    if (topic === failing) throw new Error(`no ${topic}`)
     asked.push(`${topic} ${new Date(range.fromMs).toISOString().slice(11, 19)}`)
     yield {
       observations: [],
@@ -57,6 +63,13 @@ test('seconds of the past that lack their open interest wait for it, and it is r
 
   const late = setUp([gap], at('12:00:00'), at('12:30:00'))
   assert.equal(await late.run(at('12:01:00'), at('12:07:00')), at('12:04:59'), 'however late the venue is')
+})
+
+test('a sample that cannot be had leaves the candles before it complete', async () => {
+  const gap = { from: at('11:55:00'), to: at('12:00:00'), reason: 'not_observed' } as const
+  const { run } = setUp([gap], NOW, at('12:40:00'), 'open_interest')
+  assert.equal(await run(at('10:00:00'), at('12:00:00')), at('11:54:59'))
+  await assert.rejects(run(at('11:55:00'), at('12:00:00')), /no open_interest/, 'there is none before it')
 })
 
 test('candles of an hour whose rate may still come wait for it, whatever is covered', async () => {

@@ -45,7 +45,11 @@ export async function requestJoined(
   async function settleInterest(): Promise<number> {
     for (const { from, to } of await missingOf(feedOf('open_interest', plan.source, symbol, '5m'), GRID_MS)) {
       const fromMs = Math.floor(from / GRID_MS) * GRID_MS
-      const settledMs = await requestOpenInterest(parts, { fromMs, toMs: to })
+      const settledMs = await requestOpenInterest(parts, { fromMs, toMs: to }).catch((error: unknown) => {
+        // Candles before the sample that cannot be had are complete.
+        if (fromMs <= range.fromMs) throw error
+        return fromMs
+      })
       if (settledMs < to) return Math.ceil(settledMs / GRID_MS) * GRID_MS
     }
     return Number.POSITIVE_INFINITY

@@ -188,6 +188,33 @@ test('funding and open interest: an old or a cut answer settles nothing that it 
   await assert.rejects(walkAll(venue, { topic: 'open_interest', symbol: 'BTC', range }), /no sample at all/)
 })
 
+test('open interest: a sample that is missing at the end is none, if there are some on both sides of it', async () => {
+  const range = { fromMs: Date.parse('2026-03-13T00:00Z'), toMs: Date.parse('2026-03-14T00:00Z') }
+  const lostMs = range.toMs - 5 * MINUTE
+  const walk = (isThere: (at: number) => boolean) =>
+    restStandIn((asked) => {
+      if (asked.path === '/fapi/v1/time') return { serverTime: NOW }
+      return grid(asked, 5 * MINUTE)
+        .filter(isThere)
+        .map((timestamp) => ({
+          ...{ symbol: 'BTCUSDT', sumOpenInterest: '1', sumOpenInterestValue: '1', timestamp },
+        }))
+    }).then((rest) => {
+      const venue = createBinanceFutures({ clock: manualClock(NOW), hosts: { rest: rest.url } })
+      return walkAll(venue, { topic: 'open_interest', symbol: 'BTC', range })
+    })
+  const { observations, settledMs } = await walk((at) => at !== lostMs)
+  assert.deepEqual([observations.length, settledMs], [287, range.toMs])
+  await assert.rejects(
+    walk((at) => at < lostMs),
+    /no sample at all/,
+  )
+  await assert.rejects(
+    walk((at) => at >= range.toMs),
+    /no sample at all/,
+  )
+})
+
 for (const days of [30, 31]) {
   test(`open interest: the ${days} days that the venue means by a month, near the present what has been published`, async () => {
     statisticsKeptMs = days * DAY

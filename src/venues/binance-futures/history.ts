@@ -18,7 +18,13 @@ import type { VenueTime } from '../rest/venue-time.ts'
 import type { HistoryPage, HistoryRange, HistoryRequest, Witness } from '../venue.ts'
 import { binanceFuturesDescription } from './describe.ts'
 import { mapFundingRows, mapOpenInterestRow } from './mapper.ts'
-import { FundingRows, type FundingRowWire, OpenInterestRows, PremiumIndexReply } from './wire.ts'
+import {
+  FundingRows,
+  type FundingRowWire,
+  OpenInterestRows,
+  type OpenInterestRowWire,
+  PremiumIndexReply,
+} from './wire.ts'
 
 export const FUTURES_API = '/fapi/v1'
 const WEIGHTS: WitnessWeights = { trades: 20, candles: 1, book: 2 }
@@ -26,6 +32,8 @@ const OPEN_INTEREST_PATH = '/futures/data/openInterestHist'
 const FUNDING_PATH = `${FUTURES_API}/fundingRate`
 const FUNDING_PER_PAGE = 1_000
 const OPEN_INTEREST_PER_PAGE = 500
+/** Requested before and after a time without a sample. */
+const SAMPLES_AROUND = 12
 /** Of the month of statistics so much is certain; what is older may be refused. */
 const CERTAIN_STATISTICS_MS = 30 * 86_400_000
 /** The oldest instant moves while we ask: stay this much inside. */
@@ -188,21 +196,7 @@ async function* walkOpenInterest(walk: HistoryWalk, interval: CandleInterval): A
     if (startTime >= range.toMs)
       return yield { observations: [], covered: rangeOrNull(fromMs, range.toMs), missing: [] }
     if (startTime >= venueNowMs) return
-    const query = {
-      symbol: about.instrument,
-      period: interval,
-      limit: OPEN_INTEREST_PER_PAGE,
-      startTime,
-      endTime: toMs - 1,
-    }
-    const question = {
-      path: OPEN_INTEREST_PATH,
-      query,
-      weight: 1,
-      pool: 'statistics',
-      isBackground: !walk.isUrgent,
-    }
-    const asked = requestTyped(walk, question, OpenInterestRows, walk.signal)
+    const asked = askOpenInterest(walk, interval, { fromMs: startTime, toMs })
     const page = await asked.catch((error: unknown) => {
       if (isCertain || !isTooOld(error)) throw error
       return undefined
@@ -212,38 +206,73 @@ async function* walkOpenInterest(walk: HistoryWalk, interval: CandleInterval): A
       fromMs = toMs
       continue
     }
-    const { value: rows, answer } = page
-    expectFit(
-      rows,
-      {
-        origin: OPEN_INTEREST_PATH,
-        range: { fromMs: startTime, toMs },
-        timeOf: (row) => Number(row.timestamp),
-        order: 'rising',
-        maxRows: OPEN_INTEREST_PER_PAGE,
-        fault: (row) =>
-          symbolFault(row, about.instrument) ??
-          (Number(row.timestamp) % stepMs === 0 ? undefined : `a sample off the grid of ${interval}`),
-      },
-      answer,
-      walk.deadLetters,
-    )
+    const { rows, answer } = page
     const observations = rows.map((row) =>
       mapOpenInterestRow(row, { ...about, receivedMs: answer.receivedMs }),
     )
     // A sample is published some minutes late: near the present only what has come is settled.
     const newestMs = observations.at(-1)?.venueTimeMs
     const isPast = toMs <= venueNowMs - 2 * stepMs
-    // The venue samples without a pause.
-    if (isPast && isCertain && newestMs === undefined)
-      throw misfit('no sample at all', OPEN_INTEREST_PATH, answer, walk.deadLetters)
+    const isEmpty = isPast && isCertain && newestMs === undefined
+    if (isEmpty) await expectNoSample(walk, interval, { fromMs: startTime, toMs }, certainMs)
     const readMs = newestMs === undefined ? fromMs : Math.min(toMs, newestMs + stepMs)
     // What the answer lacks at its end may have been cut off, and is requested again.
-    const settledMs = isPast && !isCertain ? toMs : readMs
+    const settledMs = isEmpty || (isPast && !isCertain) ? toMs : readMs
     yield { observations, covered: rangeOrNull(fromMs, settledMs), missing: [] }
     if (!isPast) return
     fromMs = settledMs
   }
+}
+
+async function askOpenInterest(
+  walk: HistoryWalk,
+  interval: CandleInterval,
+  range: HistoryRange,
+): Promise<{ rows: OpenInterestRowWire[]; answer: RestResponse }> {
+  const symbol = walk.about.instrument
+  const query = {
+    symbol,
+    period: interval,
+    limit: OPEN_INTEREST_PER_PAGE,
+    startTime: range.fromMs,
+    endTime: range.toMs - 1,
+  }
+  const isBackground = !walk.isUrgent
+  const question = { path: OPEN_INTEREST_PATH, query, weight: 1, pool: 'statistics', isBackground }
+  const { value: rows, answer } = await requestTyped(walk, question, OpenInterestRows, walk.signal)
+  const fit: Fit<OpenInterestRowWire> = {
+    origin: OPEN_INTEREST_PATH,
+    range,
+    timeOf: (row) => Number(row.timestamp),
+    order: 'rising',
+    maxRows: OPEN_INTEREST_PER_PAGE,
+    fault: (row) =>
+      symbolFault(row, symbol) ??
+      (Number(row.timestamp) % INTERVAL_MS[interval] === 0
+        ? undefined
+        : `a sample off the grid of ${interval}`),
+  }
+  expectFit(rows, fit, answer, walk.deadLetters)
+  return { rows, answer }
+}
+
+/**
+ * The venue samples without a pause, so an empty answer alone proves nothing. One for a longer time, with samples before
+ * and after the range and none in it, does.
+ */
+async function expectNoSample(
+  walk: HistoryWalk,
+  interval: CandleInterval,
+  range: HistoryRange,
+  oldestMs: number,
+): Promise<void> {
+  const aroundMs = SAMPLES_AROUND * INTERVAL_MS[interval]
+  const wider = { fromMs: Math.max(oldestMs, range.fromMs - aroundMs), toMs: range.toMs + aroundMs }
+  const { rows, answer } = await askOpenInterest(walk, interval, wider)
+  const times = rows.map(({ timestamp }) => Number(timestamp))
+  const isAround = times.some((at) => at < range.fromMs) && times.some((at) => at >= range.toMs)
+  if (!isAround || times.some((at) => at >= range.fromMs && at < range.toMs))
+    throw misfit('no sample at all', OPEN_INTEREST_PATH, answer, walk.deadLetters)
 }
 
 /** "parameter 'startTime' is invalid". */
