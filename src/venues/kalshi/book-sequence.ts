@@ -1,11 +1,12 @@
 /**
- * Sequence numbers of the order books, and what happens when one is lost. The venue numbers the frames of a
+ * Sequence numbers of order books and trades, and what happens when one is lost. The venue numbers the frames of a
  * subscription (sid) 1, 2, 3 and so on, over all of its contracts.
  *
  *   next number ──▶ next
  *   a number is missing ──▶ gap: every book of the sid is lost and requested again
  *                            ╰── the second gap within a minute ──▶ the socket is dropped
- *   the same or a lower number ──▶ old: the frame was seen before, or it belongs to a gap that was found already
+ *                            of trades: the time since the last one is lost, and requested
+ *   the same or a lower number ──▶ old: the frame was seen before, or it belongs to a gap that was found already; a trade is read all the same
  *   a number far ahead, or more subscriptions than we make ──▶ implausible: the socket is dropped
  *
  * The numbers begin again with every socket.
