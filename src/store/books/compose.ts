@@ -5,7 +5,7 @@ import { stepEnd } from '../order/sample.ts'
 import type { RestingWork } from '../rows/work-in-turns.ts'
 import type { BookRequest } from '../series.ts'
 import { allSides, type BookRow, imbalanceOf, levelsOf, levelText } from './book-row.ts'
-import { type GroupReader, type GroupView, lastBefore } from './group.ts'
+import { type GroupReader, type GroupView, lastBefore, lowerBound } from './group.ts'
 import type { BookRef } from './walk.ts'
 
 const IMBALANCE = /"imbalance":[^,}]+/
@@ -13,8 +13,8 @@ const IMBALANCE = /"imbalance":[^,}]+/
 type Place = Pick<BookRef, 'view' | 'index'>
 
 /**
- * Reads the rows of one state of the file, and rests after each group; their texts, with books and diffs composed into them where asked, are made
- * one by one when they are asked for, whatever the file holds by then.
+ * Loads what the rows of one state of the file are made of, and rests after each group; their texts, with books and
+ * diffs composed into them where asked, are made one by one when they are asked for, whatever the file holds by then.
  */
 export function* readTexts(
   groups: GroupReader,
@@ -23,7 +23,7 @@ export function* readTexts(
   stepMs: number | undefined,
 ): RestingWork<(at: number) => string> {
   const before = request?.diffs ? yield* rowsBefore(groups, refs, stepMs) : []
-  const rowAt = yield* readAll([...refs, ...before.filter((place) => place !== undefined)])
+  const rowAt = yield* loadAll([...refs, ...before.filter((place) => place !== undefined)])
   return (at) => {
     const ref = refs[at]
     if (ref === undefined) throw new RangeError(`no row ${at}`)
@@ -119,23 +119,32 @@ function* rowsBefore(
   return places
 }
 
-/** Reads all rows of a page at once: each group is replayed a single time. */
-function* readAll(places: readonly Place[]): RestingWork<(place: Place) => BookRow> {
+/** Rows of a group that are read together: a walk over its books begins at every hundredth. */
+const ROWS_AT_ONCE = 100
+
+/** Loads what the rows are read from. They are read when the first of their neighbours is asked for. */
+function* loadAll(places: readonly Place[]): RestingWork<(place: Place) => BookRow> {
   const wanted = new Map<GroupView, Set<number>>()
   for (const { view, index } of places) {
     const indexes = wanted.get(view)
     if (indexes === undefined) wanted.set(view, new Set([index]))
     else indexes.add(index)
   }
-  const rows = new Map<GroupView, Map<number, BookRow>>()
-  for (const [view, indexes] of wanted) {
-    const sorted = [...indexes].sort((a, b) => a - b)
-    const read = view.rows(sorted)
-    rows.set(view, new Map(sorted.map((index, i) => [index, read[i] as BookRow])))
+  const loaded = new Map<GroupView, { indexes: readonly number[]; rows: Map<number, BookRow> }>()
+  for (const [view, own] of wanted) {
+    const indexes = [...own].sort((a, b) => a - b)
+    view.load(indexes)
+    loaded.set(view, { indexes, rows: new Map() })
     yield
   }
   return ({ view, index }) => {
-    const row = rows.get(view)?.get(index)
+    const { indexes, rows } = loaded.get(view) ?? { indexes: [], rows: new Map<number, BookRow>() }
+    if (!rows.has(index)) {
+      const first = Math.floor(lowerBound(indexes, index) / ROWS_AT_ONCE) * ROWS_AT_ONCE
+      const near = indexes.slice(first, first + ROWS_AT_ONCE)
+      for (const [at, row] of view.rows(near).entries()) rows.set(near[at] ?? 0, row)
+    }
+    const row = rows.get(index)
     if (row === undefined) throw new Error(`the books of ${view.instrument} at ${view.ts[index]} are missing`)
     return row
   }

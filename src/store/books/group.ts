@@ -21,6 +21,8 @@ export interface GroupView {
   readonly instrument: string
   readonly ts: readonly number[]
   readonly seq: readonly number[]
+  /** Reads what `rows` needs of the store for these indexes: it may be called later, whatever the store holds by then. */
+  load(indexes: readonly number[]): void
   /** The rows at these indexes, which ascend. */
   rows(indexes: readonly number[]): BookRow[]
 }
@@ -45,9 +47,7 @@ export interface GroupReader {
     order: 'asc' | 'desc',
     span: number,
   ): number | undefined
-  /** All groups of a feed in a span. */
-  views(feed: number, span: number): GroupView[]
-  /** The same; unpacking many takes long. */
+  /** All groups of a feed in a span; unpacking many takes long. */
   viewsInTurns(feed: number, span: number): RestingWork<GroupView[]>
   view(feed: number, span: number, instrument: string): GroupView | undefined
   instruments(feed: number, fromSpan: number, toSpan: number): string[]
@@ -117,6 +117,9 @@ export function mergedView(
     instrument,
     ts,
     seq,
+    load(indexes) {
+      for (const index of indexes) if ((places[index] ?? -1) < 0) readTail(ts[index] ?? 0, seq[index] ?? 0)
+    },
     rows(indexes) {
       const inBlock = indexes.map((index) => places[index] ?? -1).filter((place) => place >= 0)
       const blockRows = inBlock.length === 0 ? [] : (block?.rows(inBlock) ?? [])
@@ -127,6 +130,12 @@ export function mergedView(
       })
     },
   }
+}
+
+/** The view of a group without a tail. */
+export function blockView(feed: number, instrument: string, block: BookBlock): GroupView {
+  const { ts, seq } = block
+  return { feed, instrument, ts, seq, load: () => undefined, rows: (indexes) => block.rows(indexes) }
 }
 
 const END: [number, number] = [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]

@@ -1,9 +1,11 @@
 /**
  * Pages over groups of rows: span by span in the direction of the walk, the rows of all markets of a span merged
- * by their keys. A page unpacks the groups of the spans it passes through and no others.
+ * by their keys. A page unpacks the groups of the spans it passes through and no others. It rests between groups, and
+ * between rows.
  */
 import { SOURCES, type Source } from '../../core/source.ts'
 import { type Arm, compareText, endOf, isAfter } from '../order/arms.ts'
+import type { RestingWork } from '../rows/work-in-turns.ts'
 import type { Position, SeriesQuery } from '../series.ts'
 import { spanOf } from './block.ts'
 import { type GroupReader, type GroupView, lowerBound, ofSide } from './group.ts'
@@ -26,12 +28,15 @@ export function refOf(view: GroupView, index: number, rank: number): BookRef {
   return { feed: view.feed, position, view, index }
 }
 
-export function bookRows(
+/** Rows that are merged without a rest. */
+const ROWS_PER_REST = 64
+
+export function* bookRows(
   groups: GroupReader,
   arms: readonly Arm[],
   query: SeriesQuery,
   limit: number,
-): BookRef[] {
+): RestingWork<BookRef[]> {
   // No row of a prediction market has a value in dollars, and grouped ones are never open.
   if (query.filters?.minUsd !== undefined || query.filters?.open === true) return []
   const ascending = query.order === 'asc'
@@ -46,11 +51,13 @@ export function bookRows(
   while (found.length < limit && from <= to) {
     span = nearestSpan(groups, arms, query.order, span)
     if (span === undefined || (ascending ? span > spanOf(to) : span < spanOf(from))) break
-    const heads = headsOf(groups, arms, query, span, from, to)
+    const heads = yield* headsOf(groups, arms, query, span, from, to)
+    let passed = 0
     for (let head = next(heads, ascending); head !== undefined; head = next(heads, ascending)) {
       if (head.isWanted(head.at)) found.push(refOf(head.view, head.at, head.rank))
       if (found.length === limit) return found
       head.at += ascending ? 1 : -1
+      if (++passed % ROWS_PER_REST === 0) yield
     }
     span += ascending ? 1 : -1
   }
@@ -73,6 +80,7 @@ function nearestSpan(
 /** A list of rows that a page takes from, at its next one. */
 interface Head {
   readonly view: GroupView
+  readonly ts: readonly number[]
   readonly rank: number
   readonly isWanted: (index: number) => boolean
   at: number
@@ -81,27 +89,32 @@ interface Head {
 }
 
 /** The lists of a span, in the order of ties: by source, then instrument. */
-function headsOf(
+function* headsOf(
   groups: GroupReader,
   arms: readonly Arm[],
   query: SeriesQuery,
   span: number,
   from: number,
   to: number,
-): Head[] {
+): RestingWork<Head[]> {
   const ascending = query.order === 'asc'
   const side = query.filters?.side
   const heads: Head[] = []
   for (const { feed, instrument, rank } of arms) {
-    const views = instrument === undefined ? groups.views(feed, span) : [groups.view(feed, span, instrument)]
+    const views =
+      instrument === undefined
+        ? yield* groups.viewsInTurns(feed, span)
+        : [groups.view(feed, span, instrument)]
     for (const view of views) {
       if (view === undefined) continue
-      const low = lowerBound(view.ts, from)
-      const high = lowerBound(view.ts, to + 1)
+      yield
+      const { ts } = view
+      const low = lowerBound(ts, from)
+      const high = lowerBound(ts, to + 1)
       if (low >= high) continue
       const isWanted = side === undefined ? () => true : ofSide(view, side)
       const walk = ascending ? { at: low, end: high } : { at: high - 1, end: low - 1 }
-      const head = { view, rank, isWanted, ...walk }
+      const head = { view, ts, rank, isWanted, ...walk }
       while (head.at !== head.end && !isAfter(refOf(view, head.at, rank).position, query))
         head.at += ascending ? 1 : -1
       if (head.at !== head.end) heads.push(head)
@@ -116,7 +129,7 @@ function next(heads: readonly Head[], ascending: boolean): Head | undefined {
   let bestTs = 0
   for (const head of heads) {
     if (head.at === head.end) continue
-    const ts = head.view.ts[head.at] ?? 0
+    const ts = head.ts[head.at] ?? 0
     if (best === undefined || (ascending ? ts < bestTs : ts >= bestTs)) {
       best = head
       bestTs = ts

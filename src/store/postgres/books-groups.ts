@@ -11,9 +11,9 @@
 import { Lru } from '../../kit/lru.ts'
 import { type BookBlock, decodeBlocks } from '../books/block.ts'
 import type { BookRow } from '../books/book-row.ts'
-import { type GroupReader, type GroupView, mergedView, tailRowOf } from '../books/group.ts'
+import { blockView, type GroupReader, type GroupView, mergedView, tailRowOf } from '../books/group.ts'
 import type { Arm } from '../order/arms.ts'
-import { type RestingWork, workAtOnce, workInTurns } from '../rows/work-in-turns.ts'
+import { type RestingWork, workInTurns } from '../rows/work-in-turns.ts'
 import { arrayOf, lines, linesOf } from './columns.ts'
 import { type Queries, type Statement, statement } from './database.ts'
 
@@ -184,10 +184,6 @@ export class LoadedGroups implements GroupReader {
     return undefined
   }
 
-  views(feed: number, span: number): GroupView[] {
-    return workAtOnce(this.viewsInTurns(feed, span))
-  }
-
   *viewsInTurns(feed: number, span: number): RestingWork<GroupView[]> {
     const listing = this.#listings.get(listingName(feed))
     if (listing === undefined || !listing.contains(span)) {
@@ -240,7 +236,7 @@ export class LoadedGroups implements GroupReader {
     const keys: [number, number][] = group.keys === null ? [] : JSON.parse(group.keys)
     const view =
       block !== undefined && keys.length === 0
-        ? { feed, instrument, ts: block.ts, seq: block.seq, rows: (at: readonly number[]) => block.rows(at) }
+        ? blockView(feed, instrument, block)
         : mergedView(feed, instrument, block, keys, (ts, seq) => this.#tailRow(group, ts, seq))
     this.#views.set(name, view)
     return view
@@ -381,7 +377,8 @@ const NO_ROW: BookRow = { ts: 0, seq: 0, recordedAt: 0, text: '{}', sides: [] }
 
 /** In place of a group that is not loaded: its one row ends the search, whose result is not used. */
 function standIn({ feed, instrument }: Group): GroupView {
-  return { feed, instrument, ts: [0], seq: [0], rows: (indexes) => indexes.map(() => NO_ROW) }
+  const rows: GroupView['rows'] = (indexes) => indexes.map(() => NO_ROW)
+  return { feed, instrument, ts: [0], seq: [0], load: () => undefined, rows }
 }
 
 /** What is known of the groups of a feed, or of one instrument: all that are in its interval of spans. */

@@ -87,7 +87,7 @@ export function seriesReader(parts: {
         arms.length === 0
           ? []
           : stepMs === undefined
-            ? bookRows(groups, arms, query, limit)
+            ? yield* bookRows(groups, arms, query, limit)
             : yield* sampledRows(bookSamples(groups), arms, { ...query, stepMs }, limit)
       if (others.length === 0) return refs
       const sign = query.order === 'asc' ? 1 : -1

@@ -22,3 +22,13 @@ export function workAtOnce<T>(work: RestingWork<T>): T {
     if (next.done) return next.value
   }
 }
+
+/** As far as it gets in one turn; undefined where it would take longer. */
+export function workForOneTurn<T>(work: RestingWork<T>, turnMs: number): T | undefined {
+  const endsAt = turnTimeMs() + turnMs
+  for (;;) {
+    const next = work.next()
+    if (next.done) return next.value
+    if (turnTimeMs() >= endsAt) return undefined
+  }
+}

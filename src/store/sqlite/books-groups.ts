@@ -3,8 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { Lru } from '../../kit/lru.ts'
 import { type BookBlock, decodeBlocks } from '../books/block.ts'
 import type { BookRow } from '../books/book-row.ts'
-import { type GroupReader, type GroupView, mergedView, tailRowOf } from '../books/group.ts'
-import { workAtOnce } from '../rows/work-in-turns.ts'
+import { blockView, type GroupReader, type GroupView, mergedView, tailRowOf } from '../books/group.ts'
 
 interface Found {
   id: number
@@ -71,8 +70,7 @@ export function groupReaders(database: DatabaseSync, blocks: UnpackedBlocks): ()
     const keys: readonly [number, number][] = found.waiting
       ? tailKeys.all(found.id).map(({ ts, seq }) => [Number(ts), Number(seq)])
       : []
-    if (block !== undefined && keys.length === 0)
-      return { feed, instrument, ts: block.ts, seq: block.seq, rows: (indexes) => block.rows(indexes) }
+    if (block !== undefined && keys.length === 0) return blockView(feed, instrument, block)
     let rows: Map<string, BookRow> | undefined
     return mergedView(feed, instrument, block, keys, (ts, seq) => {
       rows ??= new Map(tail.all(found.id).map((row) => [`${row.ts}/${row.seq}`, tailRowOf(row)]))
@@ -112,7 +110,6 @@ export function groupReaders(database: DatabaseSync, blocks: UnpackedBlocks): ()
             : nearest[order].one.get(feed, span, instrument)
         return typeof found?.span === 'number' ? found.span : undefined
       },
-      views: (feed, span) => workAtOnce(reader.viewsInTurns(feed, span)),
       *viewsInTurns(feed, span) {
         const key = `${feed}/${span}`
         const known = spans.get(key)

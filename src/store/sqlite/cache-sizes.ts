@@ -6,8 +6,8 @@
 const SHARES = {
   /** Pages that the API reads. */
   api: 1 / 4,
-  /** Pages that samples are read from, beside the unpacked blocks. */
-  samples: 1 / 32,
+  /** Pages that long reads need, beside the unpacked blocks. */
+  longReads: 1 / 32,
   /** Pages that a recorder reads back: the newest. */
   recorder: 1 / 32,
   /** Pages that a writer thread appends to. */

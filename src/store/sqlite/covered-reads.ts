@@ -8,7 +8,7 @@ import { pageSpan } from '../order/page-span.ts'
 import type { Finality } from '../series.ts'
 import { observedSpans } from '../spans/observed-spans.ts'
 import type { CoverageReader } from './coverage-read.ts'
-import type { SampledReads } from './sampled-reads.ts'
+import type { LongReads } from './long-reads.ts'
 import type { FeedLookup } from './series-lookup.ts'
 import type { SeriesReader } from './series-read.ts'
 
@@ -16,10 +16,9 @@ export function coveredReads(parts: {
   reader: SeriesReader
   lookup: FeedLookup
   coverage: CoverageReader
-  /** Left out: samples are read at once. */
-  sampled: SampledReads | undefined
+  long: LongReads
 }): Pick<EnvironmentStore, 'coveredPage' | 'coveredRow'> {
-  const { reader, lookup, coverage, sampled } = parts
+  const { reader, lookup, coverage, long } = parts
   const observed = observedSpans()
 
   const coverageOf = (
@@ -29,23 +28,26 @@ export function coveredReads(parts: {
     { read }: CoverageReader = coverage,
   ) => observed.read(finality, from, Math.max(from, Math.min(to, end)), read)
 
+  const pageInTurns: EnvironmentStore['coveredPage'] = async (query) => {
+    const { feeds, coverageTo } = query
+    const { page, ...rest } = await long.inOneState(async (own) => {
+      const finality = own.lookup.finality(feeds)
+      const page = await own.reader.pageInTurns(query)
+      const covered = pageSpan(query, page)
+      return {
+        page,
+        finality,
+        covered,
+        coverage: coverageOf(finality, covered, coverageTo, own.coverage),
+      }
+    })
+    return { ...rest, page: await page.finish() }
+  }
+
   return {
     async coveredPage(query) {
       const { feeds, coverageTo, maxAgeMs } = query
-      if (sampled !== undefined && query.stepMs !== undefined) {
-        const { page, ...rest } = await sampled.inOneState(async (own) => {
-          const finality = own.lookup.finality(feeds)
-          const page = await own.reader.pageInTurns(query)
-          const covered = pageSpan(query, page)
-          return {
-            page,
-            finality,
-            covered,
-            coverage: coverageOf(finality, covered, coverageTo, own.coverage),
-          }
-        })
-        return { ...rest, page: await page.finish() }
-      }
+      if (long.isFor(query)) return pageInTurns(query)
       const known = lookup.finality(feeds, maxAgeMs)
       const inMemory = reader.finalPage(query, known, 'give up')
       if (inMemory !== undefined) {
@@ -53,12 +55,15 @@ export function coveredReads(parts: {
         const found = observed.find(known, covered.from, Math.min(covered.to, coverageTo))
         if (found !== undefined) return { page: inMemory, finality: known, covered, coverage: found }
       }
-      const { page, ...rest } = reader.oneState(() => {
+      const found = reader.oneState(() => {
         const finality = lookup.finality(feeds)
         const page = reader.finalPage(query, finality, 'read') ?? reader.page(query)
+        if (page === undefined) return undefined
         const covered = pageSpan(query, page)
         return { page, finality, covered, coverage: coverageOf(finality, covered, coverageTo) }
       })
+      if (found === undefined) return pageInTurns(query)
+      const { page, ...rest } = found
       return { ...rest, page: 'finish' in page ? await page.finish() : page }
     },
     coveredRow: async (query) =>

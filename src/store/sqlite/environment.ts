@@ -10,9 +10,9 @@ import { type EnvironmentOperations, environmentWrites } from './environment-ope
 import { ENVIRONMENT_MIGRATIONS, PAGE_BYTES } from './environment-schema.ts'
 import { environmentWrite } from './environment-write.ts'
 import type { Writer } from './group-commit.ts'
+import { longReads, type Readers } from './long-reads.ts'
 import { marketReader } from './markets-read.ts'
 import { openDatabase } from './open.ts'
-import { type Readers, sampledReads } from './sampled-reads.ts'
 import { feedLookup } from './series-lookup.ts'
 import { blockCaches, seriesReader } from './series-read.ts'
 import { openStoreFile, type StoreFileOptions } from './store-file.ts'
@@ -49,34 +49,30 @@ export async function openSqliteEnvironment(options: SqliteEnvironmentOptions): 
   const { database, functions, isClosed, close, writer: fileWriter } = openEnvironmentFile(options)
   const { writer, count } = countedWriter(fileWriter)
   const caches = blockCaches(cacheBytesFor('blocks', cacheMb))
-  const cacheBytes = cacheBytesFor('samples', cacheMb)
+  const cacheBytes = cacheBytesFor('longReads', cacheMb)
   const readersOf = (own: DatabaseSync): Readers => {
     const lookup = feedLookup(own, clock, count)
-    const reader = seriesReader({ database: own, lookup, caches, holdMs })
+    const reader = seriesReader({ database: own, lookup, caches, holdMs, turnMs: long.turnMs })
     return { database: own, lookup, reader, coverage: coverageReader(own, lookup.id) }
   }
+  const long = longReads(
+    file === ':memory:' ? undefined : () => readersOf(openDatabase({ file, readOnly: true, cacheBytes })),
+  )
   const { lookup, reader, coverage } = readersOf(database)
-  // A database in memory has one connection, which also writes.
-  const sampled =
-    file === ':memory:'
-      ? undefined
-      : sampledReads(() => readersOf(openDatabase({ file, readOnly: true, cacheBytes })))
   const { earliest, feeds, revisions } = lookup
   return {
     series: {
       ...functions({ at: reader.at, earliest, feeds, revisions }),
       ...functions({
         async page(query: PageQuery) {
-          const isSampled = sampled !== undefined && query.stepMs !== undefined
-          const page = isSampled
-            ? await sampled.inOneState((own) => own.reader.pageInTurns(query))
-            : reader.page(query)
+          const page =
+            (long.isFor(query) ? undefined : reader.page(query)) ??
+            (await long.inOneState((own) => own.reader.pageInTurns(query)))
           return 'finish' in page ? page.finish() : page
         },
         count: (query: SeriesQuery) =>
-          sampled !== undefined && query.stepMs !== undefined
-            ? sampled.inOneState((own) => own.reader.countInTurns(query))
-            : reader.count(query),
+          (long.isFor(query) ? undefined : reader.count(query)) ??
+          long.inOneState((own) => own.reader.countInTurns(query)),
       }),
       finality: (wanted, maxAgeMs) =>
         isClosed() ? Promise.reject(new StoreClosedError()) : lookup.finality(wanted, maxAgeMs),
@@ -96,7 +92,7 @@ export async function openSqliteEnvironment(options: SqliteEnvironmentOptions): 
     },
     coverage: functions(coverage),
     markets: functions(marketReader(database)),
-    ...functions(coveredReads({ reader, lookup, coverage, sampled })),
+    ...functions(coveredReads({ reader, lookup, coverage, long })),
     ...functions({ write: environmentWrite({ writer, clock, holdMs }) }),
     async compact(maxAgeMs, { betweenSteps = async () => true, blockRows, withUnfinal = false } = {}) {
       const before = clock.now() - maxAgeMs
@@ -123,7 +119,7 @@ export async function openSqliteEnvironment(options: SqliteEnvironmentOptions): 
       }
       return bytes
     },
-    close: () => close(sampled?.close()),
+    close: () => close(long.close()),
   }
 }
 

@@ -9,7 +9,7 @@ import { sampledRows } from '../order/sample.ts'
 import { blockFormOf } from '../rows/block-form.ts'
 import { finalBlocks } from '../rows/final-blocks.ts'
 import { takeInTurns } from '../rows/take-in-turns.ts'
-import { type RestingWork, workAtOnce, workInTurns } from '../rows/work-in-turns.ts'
+import { type RestingWork, workAtOnce, workForOneTurn, workInTurns } from '../rows/work-in-turns.ts'
 import type { AtQuery, BookRequest, Finality, FoundRow, Page, PageQuery, SeriesQuery } from '../series.ts'
 import { groupReaders, unpackedBlocks } from './books-groups.ts'
 import { type OneState, oneStateOf } from './open.ts'
@@ -21,11 +21,13 @@ import { packedSamples, plainSamples } from './series-sample.ts'
 /** Reads rows on the calling thread. */
 export interface SeriesReader {
   readonly oneState: OneState
-  page(query: PageQuery): Page | UnfinishedPage
+  /** Undefined where it takes longer than a turn: then it is read in turns. */
+  page(query: PageQuery): Page | UnfinishedPage | undefined
   /** From blocks of final candles; undefined when the page is not made of them. See `FinalBlocks.page`. */
   finalPage(query: PageQuery, finality: readonly Finality[], missing: 'read' | 'give up'): Page | undefined
-  count(query: SeriesQuery): number
-  /** For pages of samples, inside of one state that the caller holds. */
+  /** As `page`. */
+  count(query: SeriesQuery): number | undefined
+  /** For pages of samples, and of very many groups, inside of one state that the caller holds. */
   pageInTurns(query: PageQuery): Promise<UnfinishedPage>
   countInTurns(query: SeriesQuery): Promise<number>
   at(query: AtQuery): FoundRow | undefined
@@ -46,8 +48,10 @@ export function seriesReader(parts: {
   lookup: FeedLookup
   caches: ReturnType<typeof blockCaches>
   holdMs: number
+  /** How long a page may take that is read at once. */
+  turnMs: number
 }): SeriesReader {
-  const { database, lookup, caches, holdMs } = parts
+  const { database, lookup, caches, holdMs, turnMs } = parts
   const oneState = oneStateOf(database)
   const prepare = statementCache(database)
   const pages = pageReader(prepare, oneState)
@@ -88,7 +92,7 @@ export function seriesReader(parts: {
       grouped.length === 0
         ? []
         : sampled === undefined
-          ? bookRows(reader, grouped, query, limit)
+          ? yield* bookRows(reader, grouped, query, limit)
           : yield* sampledRows(bookSamples(reader), grouped, sampled, limit)
     const others =
       sampled === undefined ? plainRows(plain, query, limit) : yield* plainSampled(plain, sampled, limit)
@@ -177,13 +181,13 @@ export function seriesReader(parts: {
     page: (query) =>
       oneState(() =>
         isComposed(query)
-          ? (newestPage(query) ?? packedPage(query) ?? workAtOnce(composed(query)))
+          ? (newestPage(query) ?? packedPage(query) ?? workForOneTurn(composed(query), turnMs))
           : plain(query),
       ),
     finalPage,
     count: (query) =>
       oneState(() => {
-        if (isComposed(query)) return workAtOnce(rowsOf(query, query.limit)).rows.length
+        if (isComposed(query)) return workForOneTurn(rowsOf(query, query.limit), turnMs)?.rows.length
         const arms = armsOf(query, lookup.id)
         return arms.length === 0 || query.limit < 1 ? 0 : pages.count(arms, query)
       }),

@@ -1,8 +1,11 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { StoreClosedError } from '../environment.ts'
+import type { SeriesQuery } from '../series.ts'
 import type { CoverageReader } from './coverage-read.ts'
 import type { FeedLookup } from './series-lookup.ts'
 import type { SeriesReader } from './series-read.ts'
+
+const TURN_MS = 4
 
 /** The readers of one connection. */
 export interface Readers {
@@ -13,17 +16,20 @@ export interface Readers {
 }
 
 /**
- * Samples of many markets take long, so they are read in turns with other work of the thread. All of a page is of one
- * state of the file: they have a connection of their own, whose transaction stays open in between, and take it one after
- * another. It is opened by the first of them.
+ * Samples of many markets, and pages that cannot be read in one turn, are read in turns with other work of the thread.
+ * All of a page is of one state of the file: they have a connection of their own, whose transaction stays open in
+ * between, and take it one after another. It is opened by the first of them.
+ *
+ * @param open left out for a database in memory, which has one connection that also writes: all is read at once
  */
-export function sampledReads(open: () => Readers) {
+export function longReads(open: (() => Readers) | undefined) {
   let readers: Readers | undefined
   let closed: Promise<void> | undefined
   let last: Promise<unknown> = Promise.resolve()
 
   const run = async <T>(read: (readers: Readers) => Promise<T>): Promise<T> => {
     if (closed !== undefined) throw new StoreClosedError()
+    if (open === undefined) throw new Error('a database in memory is read at once')
     readers ??= open()
     const { database } = readers
     database.exec('BEGIN')
@@ -35,6 +41,10 @@ export function sampledReads(open: () => Readers) {
   }
 
   return {
+    /** Whether a page takes long in most cases. */
+    isFor: ({ stepMs }: SeriesQuery) => open !== undefined && stepMs !== undefined,
+    /** How long a page may take before it is read here. */
+    turnMs: open === undefined ? Number.POSITIVE_INFINITY : TURN_MS,
     inOneState<T>(read: (readers: Readers) => Promise<T>): Promise<T> {
       const result = last.then(() => run(read))
       last = result.catch(() => {})
@@ -48,4 +58,4 @@ export function sampledReads(open: () => Readers) {
   }
 }
 
-export type SampledReads = ReturnType<typeof sampledReads>
+export type LongReads = ReturnType<typeof longReads>
