@@ -123,6 +123,29 @@ async function withPlaces(run: (places: Record<'full' | 'server' | 'empty', Stor
 }
 
 test(
+  'a row that was corrected before it was packed is copied like any other',
+  { skip: withoutPostgres },
+  () =>
+    withPlaces(async ({ full, server, empty }) => {
+      await copy(full, server)
+      const store = await openStores(server, systemClock).environment('test')
+      const feed = { dataset: 'trades', source: 'predmkt_b', symbol: 'BTC', interval: '' } as const
+      const trade = {
+        time: START_MS,
+        seq: 1,
+        tradeId: 't',
+        side: 'buy',
+        price: 0.5,
+        marketId: 'KXBTC',
+        outcome: 'yes',
+      } as const
+      for (const size of [1, 2]) await store.write({ rows: [{ feed, rows: [{ ...trade, size }] }] })
+      await store.close()
+      assert.deepEqual((await copy(server, empty)).differences, [])
+    }),
+)
+
+test(
   'an unfinished copy cannot be used, and only the same copy goes on with it',
   {
     skip: withoutPostgres,

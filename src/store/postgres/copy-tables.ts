@@ -47,7 +47,15 @@ const RULES: Record<string, TableRule> = {
     served: { epoch: servedNumber('t.epoch'), version: servedNumber('t.version') },
   },
   [SERIES_ROWS]: { own: ['writes'], written: { writes: '1' } },
-  book_groups: { own: ['waiting'], written: { waiting: 'tail_rows > 0' } },
+  book_groups: {
+    own: ['waiting'],
+    written: { waiting: 'tail_rows > 0' },
+    // What is stored counts a row again that was corrected in the tail.
+    served: {
+      tail_rows: `(SELECT count(*)::int FROM book_tail b
+        WHERE b.feed_id = t.feed_id AND b.span = t.span AND b.instrument = t.instrument)`,
+    },
+  },
   coverage_spans: {
     from: `(SELECT feed_id, from_ts, to_ts, state FROM coverage_spans UNION ALL
       SELECT id, open_from, open_to, 'observed' FROM feeds WHERE open_from IS NOT NULL AND open_to IS NOT NULL) t`,

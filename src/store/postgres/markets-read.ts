@@ -54,6 +54,7 @@ const PLAN_ANEW = statement('markets_plan', "SELECT set_config('plan_cache_mode'
 const LISTS = { asc: listOf('asc'), desc: listOf('desc') }
 const LISTS_BY_WINDOW = { asc: listByWindow('asc'), desc: listByWindow('desc') }
 const COUNTS = { asc: countOf('asc'), desc: countOf('desc') }
+const COUNTS_BY_WINDOW = { asc: countByWindow('asc'), desc: countByWindow('desc') }
 
 function listOf(order: 'asc' | 'desc'): Statement {
   return statement(
@@ -87,6 +88,17 @@ function listByWindow(order: 'asc' | 'desc'): Statement {
   )
 }
 
+function countByWindow(order: 'asc' | 'desc'): Statement {
+  return statement(
+    `markets_count_window_${order}`,
+    `SELECT count(*) AS count FROM (SELECT 1
+      FROM unnest($11::int[]) AS s (source) CROSS JOIN unnest($12::text[]) AS y (asset) CROSS JOIN LATERAL (
+        SELECT 1 FROM markets
+          WHERE source_rank = s.source AND symbol = y.asset AND market_type = $3 AND ${whereOf(order)} LIMIT $7) m
+      LIMIT $7) c`,
+  )
+}
+
 interface ListedMarket {
   text: string
   end_ms: number
@@ -111,19 +123,24 @@ export function marketReader(database: Database): MarketStore {
       return row && toMarket(row.text)
     },
     async list(query) {
-      const { source, symbol, marketType, state, order = 'desc' } = query
+      const { order = 'desc' } = query
       const values = valuesOf(query, query.limit + 1)
-      // Few markets wait for their result, and they have an index of their own.
-      if (marketType === undefined || state?.status === 'closed')
-        return toPage(await plannedRows<ListedMarket>(LISTS[order], values), query)
-      const sources = (source === undefined ? SOURCES : [source]).map((name) => SOURCES.indexOf(name))
-      const parts = [arrayOf(sources), symbol === undefined ? [...SYMBOLS] : [symbol]]
-      return toPage(await plannedRows<ListedMarket>(LISTS_BY_WINDOW[order], [...values, ...parts]), query)
+      const parts = partsOf(query)
+      const rows =
+        parts === undefined
+          ? plannedRows<ListedMarket>(LISTS[order], values)
+          : plannedRows<ListedMarket>(LISTS_BY_WINDOW[order], [...values, ...parts])
+      return toPage(await rows, query)
     },
     async count(query) {
+      const { order = 'desc' } = query
       const values = valuesOf(query, query.limit)
-      const [row] = await plannedRows<{ count: number }>(COUNTS[query.order ?? 'desc'], values)
-      return row?.count ?? 0
+      const parts = partsOf(query)
+      const rows =
+        parts === undefined
+          ? plannedRows<{ count: number }>(COUNTS[order], values)
+          : plannedRows<{ count: number }>(COUNTS_BY_WINDOW[order], [...values, ...parts])
+      return (await rows)[0]?.count ?? 0
     },
     async holding({ source, symbol, marketType, time, limit }) {
       const types = marketType === undefined ? ([...MARKET_TYPES, ''] as const) : [marketType]
@@ -132,6 +149,13 @@ export function marketReader(database: Database): MarketStore {
       return (await database.rows<{ text: string }>(HOLDING, values)).map(({ text }) => toMarket(text))
     },
   }
+}
+
+/** The sources and symbols of a list of one duration. Few markets wait for their result; they have an index of their own. */
+function partsOf({ source, symbol, marketType, state }: MarketFilter): unknown[] | undefined {
+  if (marketType === undefined || state?.status === 'closed') return undefined
+  const sources = (source === undefined ? SOURCES : [source]).map((name) => SOURCES.indexOf(name))
+  return [arrayOf(sources), symbol === undefined ? [...SYMBOLS] : [symbol]]
 }
 
 function valuesOf(query: MarketFilter & Pick<MarketQuery, 'position'>, limit: number): unknown[] {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, statSync, truncateSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -26,6 +26,8 @@ test('room that the engine gives back is no damage; a file that is cut is', asyn
     clock.advance(1_000)
     return nextTurn()
   }
+  const locksBefore = locksOn(file)
+  assert.ok(locksBefore > 0)
   database.exec('DELETE FROM rows WHERE rowid <= 400')
   const before = statSync(file).size
   for (let more = true; more; ) {
@@ -39,6 +41,7 @@ test('room that the engine gives back is no damage; a file that is cut is', asyn
   await look()
   assert.ok(statSync(file).size < 0.1 * before, 'all of it at once')
   assert.deepEqual(found, [])
+  assert.deepEqual(locksOn(file), locksBefore, 'the engine has its lock as before')
   // By one page only.
   truncateSync(file, statSync(file).size - 4_096)
   await look()
@@ -46,3 +49,10 @@ test('room that the engine gives back is no damage; a file that is cut is', asyn
   database.close()
   watch.close()
 })
+
+/** How many locks this process holds on a file. */
+function locksOn(file: string): number {
+  const { ino } = statSync(file)
+  const locks = readFileSync('/proc/locks', 'utf8').split('\n')
+  return locks.filter((line) => line.includes(` ${process.pid} `) && line.includes(`:${ino} `)).length
+}

@@ -2,7 +2,7 @@
  * Detects database files that were truncated, deleted or replaced under the running service. Reads from such a file
  * are wrong and writes to it are lost, so the service logs it once and stops.
  */
-import { closeSync, openSync, readSync, statSync } from 'node:fs'
+import { openSync, readSync, statSync } from 'node:fs'
 import { type Clock, runEvery } from '../../kit/clock.ts'
 
 const LOOK_EVERY_MS = 1_000
@@ -10,6 +10,11 @@ const LOOK_EVERY_MS = 1_000
 interface WatchedFile {
   readonly file: string
   readonly inode: number
+  /**
+   * It is closed by the end of the process only: with any descriptor that a process closes, it loses the locks that its engine
+   * holds on the file, and another program could remove the log of writes under it.
+   */
+  readonly descriptor: number
   bytes: number
 }
 
@@ -31,7 +36,7 @@ export function watchFiles(clock: Clock, onDamage: (what: string) => void): File
   return {
     add(file) {
       const { ino, size } = statSync(file)
-      watched.push({ file, inode: ino, bytes: size })
+      watched.push({ file, inode: ino, descriptor: openSync(file, 'r'), bytes: size })
     },
     close: stop,
   }
@@ -45,14 +50,9 @@ const AT_PAGES = 28
  * The engine gives back room of deleted rows. It writes into the file's header how many pages are left before it
  * shortens it: a file with fewer was cut by somebody else.
  */
-function lacksPages(file: string, bytes: number): boolean {
+function lacksPages(descriptor: number, bytes: number): boolean {
   const header = Buffer.alloc(HEADER_BYTES)
-  const opened = openSync(file, 'r')
-  try {
-    if (readSync(opened, header, 0, HEADER_BYTES, 0) < HEADER_BYTES) return true
-  } finally {
-    closeSync(opened)
-  }
+  if (readSync(descriptor, header, 0, HEADER_BYTES, 0) < HEADER_BYTES) return true
   // The largest size does not fit into its two bytes, and is written as 1.
   const pageSize = header.readUInt16BE(AT_PAGE_SIZE)
   return header.readUInt32BE(AT_PAGES) * (pageSize === 1 ? 65_536 : pageSize) > bytes
@@ -71,7 +71,7 @@ function differenceOf(seen: WatchedFile): string | undefined {
   const now = statSync(seen.file, { throwIfNoEntry: false })
   if (now === undefined) return `${seen.file} was deleted`
   if (now.ino !== seen.inode) return `${seen.file} was replaced by another file`
-  if (now.size < seen.bytes && lacksPages(seen.file, now.size))
+  if (now.size < seen.bytes && lacksPages(seen.descriptor, now.size))
     return `${seen.file} was cut from ${seen.bytes} to ${now.size} bytes`
   seen.bytes = now.size
   return undefined
