@@ -290,11 +290,6 @@ test('identifiers: an unknown one is 404, one that cannot be any is 422', async 
     404,
     'market_not_found',
   )
-  // One of another duration, too.
-  const ofType = (type: string) =>
-    service.get(`/v1/snapshots?symbol=BTC&source=predmkt_a&market_id=${CONDITION}&market_type=${type}`)
-  assertError(await ofType('1h'), 404, 'market_not_found')
-  assert.equal((await ofType('5m')).status, 200)
   assertError(
     await service.get(`/v1/candles?symbol=BTC&market_id=${CONDITION}&token_id=${TOKENS.up15}`),
     404,

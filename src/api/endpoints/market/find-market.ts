@@ -1,5 +1,4 @@
 import { ApiError } from '../../../core/errors.ts'
-import type { MarketType } from '../../../core/rows/market.ts'
 import type { MarketRow } from '../../../core/rows/schemas.ts'
 import { resolveSource, type Source, type SourceName } from '../../../core/source.ts'
 import { type AssetSymbol, parseSymbol } from '../../../core/symbol.ts'
@@ -8,8 +7,8 @@ import type { FoundMarket } from '../../../store/markets.ts'
 import type { Services } from '../services.ts'
 
 /**
- * Finds a market by any of its identifiers, in the first of the sources that has it. A market of another symbol or
- * duration counts as unknown.
+ * Finds a market by any of its identifiers, in the first of the sources that has it. A market of another symbol counts
+ * as unknown.
  */
 export async function findMarket(
   store: EnvironmentStore,
@@ -18,19 +17,16 @@ export async function findMarket(
     param: string
     sources: readonly (Source | undefined)[]
     symbol?: AssetSymbol | undefined
-    type?: MarketType | undefined
   },
 ): Promise<FoundMarket> {
-  const { param, sources, symbol, type } = asked
+  const { param, sources, symbol } = asked
   for (const source of sources) {
     const filter = { ...(source ? { source } : {}), ...(symbol ? { symbol } : {}) }
     const found = await store.markets.get(identifier, filter)
-    if (found !== undefined && (type === undefined || found.market.market_type === type)) return found
+    if (found !== undefined) return found
   }
   const named = sources.filter((source) => source !== undefined).join(' or ')
-  const where = [named && ` of ${named}`, symbol && ` for ${symbol}`, type && ` over ${type}`]
-    .filter(Boolean)
-    .join('')
+  const where = [named && ` of ${named}`, symbol && ` for ${symbol}`].filter(Boolean).join('')
   throw new ApiError('market_not_found', `No market${where} is known as ${identifier.slice(0, 100)}.`, {
     param,
   })

@@ -93,7 +93,7 @@ export const snapshots = endpoint({
     const isPrediction = input.source === 'predmkt_a' || input.source === 'predmkt_b'
     const marketId = isPrediction ? input.market_id : undefined
     const type = isPrediction ? input.market_type : undefined
-    const asked = { param: 'market_id', sources: [input.source], symbol: asset, type }
+    const asked = { param: 'market_id', sources: [input.source], symbol: asset }
     const market = marketId === undefined ? undefined : (await findMarket(store, marketId, asked)).market
     // A market is in the feed of its duration only; gaps of other durations do not concern it.
     const duration = (market?.market_type ?? undefined) as MarketType | undefined
