@@ -310,7 +310,10 @@ export class Meter<Services> {
   async #runCharged(task: Task<Services>, left: ViewAllowance): Promise<GateReply> {
     if (task.freeOnly) {
       const text = "The day's allowance for views does not pay for this one."
-      throw new ApiError('credits_exhausted', text, { reason: 'allowance' })
+      throw new ApiError('credits_exhausted', text, { reason: 'allowance' }, [
+        ['X-View-Allowance', String(left.limit)],
+        ['X-View-Allowance-Remaining', String(left.remaining)],
+      ])
     }
     const isPost = task.route.endpoint.method === 'POST'
     const reply = await (isPost ? this.#runReserved(task) : this.runAndCharge(task))

@@ -1,6 +1,7 @@
 /** What the dashboard shows for nothing has an end, each day and for each account; beyond it the API's prices hold. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import type { Page } from 'playwright-core'
 import type { StartView, UsageView } from '../../src/dashboard/wire.ts'
 import { type MarketService, startMarketService } from '../fakes/market-service.ts'
 import { DAY, FINAL, fillWorld, iso, NOW } from '../fakes/market-world.ts'
@@ -179,14 +180,66 @@ test('what changes something is charged as everywhere, whatever is left of the a
   assert.equal((await fay.call('GET', 'view/test/v1/webhooks')).status, 200)
 })
 
+test('a view that must be free is refused where the allowance does not pay for it, whatever smaller ones cost', async () => {
+  const ida = await signedUp(service.url, 'ida@example.com')
+  await useUp(ida)
+  await balanceBecomes(ida, PRICE)
+  const free = { 'X-View-Free-Only': 'true' }
+  const cheap = await ida.call('GET', 'view/test/v1/sources', undefined, free)
+  assert.equal(cheap.status, 200, 'what is left pays for it')
+  const refused = await ida.call<{ error: string; reason: string }>('GET', PAGE, undefined, free)
+  assert.equal(refused.status, 402)
+  assert.equal(refused.json.reason, 'allowance')
+  assert.equal(number(refused, 'x-view-allowance'), LIMIT)
+  assert.ok(number(refused, 'x-view-allowance-remaining') < PRICE)
+  assert.equal(await balanceOf(ida), PRICE)
+})
+
+async function signIn(page: Page, email: string): Promise<void> {
+  await page.getByLabel('E-mail').fill(email)
+  await page.getByLabel('Password').fill(PASSWORD)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('link', { name: 'Keys' }).waitFor()
+}
+
+/** Chromium notes every refusal in the console. */
+function takeRefusals(): void {
+  const others = chromium.faults.splice(0).filter((fault) => !fault.includes('status of 402'))
+  chromium.faults.push(...others)
+}
+
+test('signing in spends nothing, and the consent of one account is not that of the next', { skip }, async () => {
+  const [jo, kim] = [
+    await signedUp(service.url, 'jo@example.com'),
+    await signedUp(service.url, 'kim@example.com'),
+  ]
+  for (const session of [jo, kim]) {
+    await useUp(session)
+    await balanceBecomes(session, PRICE)
+  }
+  const { page } = await chromium.open(service.url)
+  const agree = page.getByRole('button', { name: 'Go on and pay' })
+  await page.goto('/#/explorer')
+  await signIn(page, 'jo@example.com')
+  await agree.waitFor()
+  assert.equal(await balanceOf(jo), PRICE, 'nothing is charged before somebody agrees')
+  await agree.click()
+  await page.getByText('Views cost credits now').waitFor()
+
+  await page.goto('/#/account')
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await signIn(page, 'kim@example.com')
+  await agree.waitFor()
+  await new Promise((resolve) => setTimeout(resolve, 400))
+  assert.equal(await balanceOf(kim), PRICE)
+  takeRefusals()
+})
+
 test('the page shows what is left, and asks for consent before it spends credits', { skip }, async () => {
   const gus = await signedUp(service.url, 'gus@example.com')
   const { page } = await chromium.open(service.url)
   await page.goto('/#/sign-in')
-  await page.getByLabel('E-mail').fill('gus@example.com')
-  await page.getByLabel('Password').fill(PASSWORD)
-  await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByRole('link', { name: 'Keys' }).waitFor()
+  await signIn(page, 'gus@example.com')
   await page.goto('/#/explorer')
   await page.getByText(/Looking is free: [\d,]+ of 33,333 credits/).waitFor()
 

@@ -47,10 +47,9 @@ export function viewRoutes(deps: { view: View }): DashboardRoute[] {
     const isRead = request.method === 'GET' || request.method === 'HEAD'
     const maxRows = isRead ? rowsShown(path) : WRITABLE.test(path) ? 1 : undefined
     if (environment !== undefined && maxRows !== undefined) {
-      const reply = await deps.view(
-        { ...request, path },
-        { accountId, environment, maxRows, freeOnly: false },
-      )
+      // Without its user's consent to pay, the page asks for what is free.
+      const freeOnly = isRead && request.headers['x-view-free-only'] === 'true'
+      const reply = await deps.view({ ...request, path }, { accountId, environment, maxRows, freeOnly })
       if (reply !== undefined) return reply
     }
     throw new DashboardError(404, 'not_found', 'There is no such view.')

@@ -15,6 +15,7 @@ export class CallError extends Error {
 let csrf = ''
 /** Whose page this is; null for a visitor. */
 let owner: string | null = null
+let account: SessionView['account'] = null
 let onOtherSession: () => void = () => {}
 /** Notifies the other tabs of this browser of a sign-in or sign-out: they share the cookie. */
 const tabs = new BroadcastChannel('tapeline-session')
@@ -28,29 +29,55 @@ export function whenSessionChanges(handler: () => void): void {
 function take(session: SessionView): SessionView {
   csrf = session.csrf
   owner = session.user?.email ?? null
+  const before = account
+  account = session.account
+  if (before?.id !== account?.id) {
+    ahead.clear()
+    // The consent of one account is not that of the next one in this tab. A page that loads has none before it.
+    if (before !== null) sessionStorage.removeItem(PAYS_KEY)
+  }
+  if (before?.id !== account?.id || before?.plan !== account?.plan) {
+    left = null
+    usedUpOn = undefined
+    announceAllowance()
+  }
   return session
 }
 
-async function send(method: string, path: string, body?: unknown, isAgain = false): Promise<Response> {
+async function send(
+  method: string,
+  path: string,
+  body?: unknown,
+  { isFreeOnly = false, isAgain = false } = {},
+): Promise<Response> {
   const response = await fetch(`/dashboard/api/${path}`, {
     method,
     credentials: 'same-origin',
     headers: {
       ...(method === 'GET' ? {} : { 'X-CSRF-Token': csrf }),
       ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      ...(isFreeOnly ? { 'X-View-Free-Only': 'true' } : {}),
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   }).catch(() => {
     throw new CallError(0, 'offline', 'The service cannot be reached.')
   })
   if (response.ok) return response
-  const problem = (await response.json().catch(() => ({}))) as { error?: string; message?: string }
+  const problem = (await response.json().catch(() => ({}))) as {
+    error?: string
+    message?: string
+    reason?: string
+  }
+  if (isFreeOnly && problem.reason === 'allowance') {
+    noteAllowance(response, true)
+    throw usedUpError()
+  }
   if (response.status === 401 && problem.error === 'signed_out') onOtherSession()
   if (problem.error === 'csrf' && !isAgain) {
     // The cookie was renewed in another tab, or has expired: its token is requested again.
     const before = owner
     await callSession('GET', 'session')
-    if (owner === before) return send(method, path, body, true)
+    if (owner === before) return send(method, path, body, { isFreeOnly, isAgain: true })
     onOtherSession()
     throw new CallError(403, 'other_session', 'Somebody else is signed in now. Nothing was changed.')
   }
@@ -81,15 +108,20 @@ const PAYS_KEY = 'tapeline-pay-for-views'
 const today = () => new Date().toISOString().slice(0, 10)
 
 let left: AllowanceView | null = null
-let isUsedUp = false
+/** The day on which the free views did not suffice; the next one has new ones. */
+let usedUpOn: string | undefined
 let onAllowance: () => void = () => {}
+let announced = ''
 
-/** Whether the user has agreed, in this tab and today, to pay for views. */
-const isPaying = () => sessionStorage.getItem(PAYS_KEY) === today()
+const isUsedUp = () => usedUpOn === today()
+const consent = () => `${today()} ${account?.id}`
+/** Whether the user has agreed, in this tab and today, to pay for views of this account. */
+const isPaying = () => sessionStorage.getItem(PAYS_KEY) === consent()
+const usedUpError = () => new CallError(402, 'allowance_used', 'Today’s free views are used up.')
 
 /** What is left of the day's free views; null before the first. */
 export function allowance(): (AllowanceView & { isUsedUp: boolean; isPaying: boolean }) | null {
-  return left && { ...left, isUsedUp: isUsedUp && !isPaying(), isPaying: isUsedUp && isPaying() }
+  return left && { ...left, isUsedUp: isUsedUp() && !isPaying(), isPaying: isUsedUp() && isPaying() }
 }
 
 export function whenAllowanceChanges(handler: () => void): () => void {
@@ -100,26 +132,33 @@ export function whenAllowanceChanges(handler: () => void): () => void {
 }
 
 export function payForViews(): void {
-  sessionStorage.setItem(PAYS_KEY, today())
+  sessionStorage.setItem(PAYS_KEY, consent())
   location.reload()
 }
 
-/** A page that refreshes by itself must not spend credits without consent. */
+/** What is known to cost credits is not even requested; the server refuses the rest (`X-View-Free-Only`). */
 function mustAgree(path: string): boolean {
-  return isUsedUp && !isPaying() && PRICED.test(path)
+  return isUsedUp() && !isPaying() && PRICED.test(path)
 }
 
-function noteAllowance({ headers }: Response): void {
+/** @param isRefused the answer is that the allowance does not suffice */
+function noteAllowance({ headers }: Response, isRefused = false): void {
   const limit = headers.get('X-View-Allowance')
   if (limit === null) return
-  const before = JSON.stringify(allowance())
   left = { limit: Number(limit), remaining: Number(headers.get('X-View-Allowance-Remaining')) }
   const charged = Number(headers.get('X-Credits-Charged'))
   const price = Number(headers.get('X-Credits-Price'))
   // One that is charged has found the allowance too small; one that is free and priced has not.
-  if (charged > 0) isUsedUp = true
-  else if (price > 0) isUsedUp = left.remaining < price
-  if (JSON.stringify(allowance()) !== before) onAllowance()
+  if (isRefused || charged > 0) usedUpOn = today()
+  else if (price > 0) usedUpOn = left.remaining < price ? today() : undefined
+  announceAllowance()
+}
+
+function announceAllowance(): void {
+  const now = JSON.stringify(allowance())
+  if (now === announced) return
+  announced = now
+  onAllowance()
 }
 
 /** Answers that came before the view that shows them was there; each is used once. */
@@ -138,9 +177,11 @@ export async function view<T>(
     return early as Promise<Viewed<T>>
   }
   if (change === undefined && mustAgree(path)) {
-    throw new CallError(402, 'allowance_used', 'Today’s free views are used up.')
+    throw usedUpError()
   }
-  const response = await send(change?.method ?? 'GET', name, change?.body)
+  // A page that refreshes by itself must not spend credits without consent.
+  const isFreeOnly = change === undefined && !isPaying()
+  const response = await send(change?.method ?? 'GET', name, change?.body, { isFreeOnly })
   if (change === undefined) noteAllowance(response)
   return { value: (await response.json()) as T, price: Number(response.headers.get('X-Credits-Price') ?? 0) }
 }
@@ -150,7 +191,8 @@ export async function callStart(): Promise<SessionView> {
   const { session, environment, views, allowance: given } = await call<StartView>('GET', START_CALL)
   take(session)
   left = given
-  isUsedUp = given?.used_up ?? false
+  usedUpOn = given?.used_up ? today() : undefined
+  announceAllowance()
   for (const { path, price, value } of views) {
     const early = { value: JSON.parse(value) as unknown, price }
     ahead.set(`view/${environment}${path}`, Promise.resolve(early))
