@@ -253,4 +253,25 @@ describe('the explorer and its address', { skip }, () => {
     forgive(501)
     assert.deepEqual([wide.size, narrow.size], [1, 1], `${[...wide]}; on a phone ${[...narrow]}`)
   })
+
+  test('a live book that nobody sees requests nothing', async () => {
+    await fillBooks(store, Date.now(), { bids: 2, asks: 2 })
+    await page.goto('/#/explorer/books?symbol=BTC&source=perpdex')
+    await page.getByText('of 2 bids, 2 asks', { exact: true }).waitFor()
+    let books = 0
+    page.on('request', (request) => {
+      if (request.url().includes('/snapshots/at')) books++
+    })
+    await until('a book of each second', () => books >= 2)
+    await page.evaluate(
+      "Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true })",
+    )
+    await page.waitForTimeout(500)
+    books = 0
+    await page.waitForTimeout(2_500)
+    assert.equal(books, 0)
+    await page.evaluate('delete document.visibilityState')
+    await until('books again', () => books > 0)
+    forgive(501)
+  })
 })

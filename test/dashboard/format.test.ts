@@ -3,6 +3,8 @@ import { test } from 'node:test'
 import { clampRange, priceLabels } from '../../src/dashboard/web/explorer/axis.ts'
 import { placePath, readPlace } from '../../src/dashboard/web/explorer/place.ts'
 import { bytes, candleTime, planName, plural } from '../../src/dashboard/web/format.ts'
+import { olderRows } from '../../src/dashboard/web/older-rows.ts'
+import { replayNote } from '../../src/dashboard/web/views/replay-note.ts'
 
 test('one thing is singular, any other number of them plural, thousands are separated', () => {
   assert.deepEqual(
@@ -71,5 +73,24 @@ test('a place survives being written to and read from the address; unknown value
   assert.deepEqual(
     Object.values(rest).filter((value) => value !== undefined),
     [],
+  )
+})
+
+test('earlier pages follow the newest one as long as it reaches back to them', () => {
+  const after = (newest: number[], earlier: number[]) => olderRows(newest, earlier, (row) => row)
+  assert.deepEqual(after([9, 8, 7], [8, 7, 6, 5]), [6, 5])
+  assert.deepEqual(after([9, 8, 7], [7, 6]), [6])
+  assert.equal(after([9, 8, 7], [5, 4]), undefined, 'the row between them is missing')
+  assert.equal(after([9, 8, 7], []), undefined)
+})
+
+test('a replay says what is sent, what waits already, and what there is none of', () => {
+  const note = (change: object) =>
+    replayNote({ events: 0, already_pending: 0, next_after_seq: null, gap: false, ...change })
+  assert.equal(note({}), 'There is no event of these kinds in the range.')
+  assert.equal(note({ already_pending: 3 }), '3 events wait to be delivered already.')
+  assert.equal(
+    note({ events: 1, already_pending: 1, next_after_seq: 7 }),
+    '1 event is delivered again. 1 event waits to be delivered already. The range has more.',
   )
 })

@@ -145,4 +145,22 @@ describe('in the browser', { skip }, () => {
     await other.page.reload()
     await other.page.getByText(/This link was used, replaced by a newer one or is too old/).waitFor()
   })
+
+  test('a link that could not be checked is not called used, and is checked again', async () => {
+    const { page } = await chromium.open(service.url)
+    await page.route('**/reset-link', (route) => route.abort(), { times: 1 })
+    await page.goto(`/#/reset/${await issue()}`)
+    await page.getByText('This link could not be checked. The service cannot be reached.').waitFor()
+    assert.equal(await page.getByText(/This link was used/).count(), 0)
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByText(`For ${EMAIL}.`).waitFor()
+    await page.getByText('This link could not be checked.').waitFor({ state: 'detached' })
+
+    await page.route('**/invitation', (route) => route.abort(), { times: 1 })
+    await page.goto('/#/welcome/unknown')
+    await page.getByText('This link could not be checked.').waitFor()
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByText('This link was used already or replaced by a newer one.').waitFor()
+    for (const fault of chromium.faults.splice(0)) assert.match(fault, /ERR_FAILED/)
+  })
 })

@@ -7,7 +7,7 @@ import { startTestService, type TestService } from '../fakes/service.ts'
 import { until } from '../until.ts'
 import { createKey, createWebhook, signUp } from './acts.ts'
 import { skip, useChromium } from './browser.ts'
-import { PASSWORD } from './session.ts'
+import { operator, PASSWORD } from './session.ts'
 
 const LONG = 'x'.repeat(100)
 
@@ -192,6 +192,33 @@ describe('a person with the dashboard', { skip }, () => {
     await heading('Usage')
     // What was asked for while nobody was signed in.
     await refused(401, async () => {})
+  })
+
+  test('a page that stays open notices that the account was paused, changed its plan and was resumed', async () => {
+    const { page: open } = await chromium.open(service.url)
+    await open.clock.install()
+    await signUp(open, 'patient@example.com')
+    const boss = await operator(service.url, service.service.operatorToken ?? '')
+    const { accounts } = (
+      await boss.call<{ accounts: { id: string; email: string }[] }>('GET', 'operator/accounts')
+    ).json
+    const account = accounts.find(({ email }) => email === 'patient@example.com')?.id
+    const act = async (name: string, body: object) => {
+      const answer = await boss.call('POST', `operator/accounts/${account}/${name}`, body)
+      assert.equal(answer.status, 200, answer.text)
+    }
+    const paused = open.getByText('Your keys are paused by the operator of this service.')
+    const becomes = (what: string, isSo: () => Promise<boolean>) =>
+      until(what, async () => {
+        await open.clock.fastForward(121_000)
+        return isSo()
+      })
+    await act('pause', {})
+    await act('plan', { plan: 'free' })
+    await becomes('the pause', () => paused.isVisible())
+    await becomes('the plan', () => open.locator('.badge.plan', { hasText: 'free' }).isVisible())
+    await act('resume', {})
+    await becomes('no pause', async () => !(await paused.isVisible()))
   })
 
   test('two tabs: signing out or in as another user in one is seen in the other at once', async () => {

@@ -208,7 +208,9 @@ function takeRefusals(): void {
   chromium.faults.push(...others)
 }
 
-test('signing in spends nothing, and the consent of one account is not that of the next', { skip }, async () => {
+test('signing in spends nothing, and the consent of one account is not that of the next', {
+  skip,
+}, async () => {
   const [jo, kim] = [
     await signedUp(service.url, 'jo@example.com'),
     await signedUp(service.url, 'kim@example.com'),

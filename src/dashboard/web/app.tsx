@@ -45,9 +45,11 @@ export function App({ first }: { first: Promise<SessionView> }) {
     void take(first)
   }, [first])
 
+  const account = session?.account?.id
+  // Not whenever the session is read again: the user may have chosen another one than the address names.
   useEffect(() => {
     if (session !== undefined) setEnvironment((shown) => environmentIn(session, path, shown))
-  }, [session, path])
+  }, [account, path])
 
   const context = useMemo(
     () => (session === undefined ? null : { session, setSession, environment, setEnvironment }),

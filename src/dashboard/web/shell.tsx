@@ -1,7 +1,7 @@
 import type { ComponentChildren, ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import type { NoticeView } from '../wire.ts'
-import { call } from './api.ts'
+import type { NoticeView, SessionView } from '../wire.ts'
+import { callSession } from './api.ts'
 import { dateTime, planName } from './format.ts'
 import { Icon } from './icons.tsx'
 import { useSession } from './session.ts'
@@ -33,7 +33,8 @@ const VIEWS: Record<string, ComponentType> = {
 }
 
 export function Shell({ path }: { path: string }) {
-  const { session, environment, setEnvironment } = useSession()
+  const { session, setSession, environment, setEnvironment } = useSession()
+  useCurrentSession(setSession)
   const isOperator = session.user?.role === 'operator'
   const [first = ''] = path.split(/[/?]/)
   const active = first in VIEWS && (first !== 'operator' || isOperator) ? first : 'explorer'
@@ -91,7 +92,7 @@ export function Shell({ path }: { path: string }) {
         </div>
       </aside>
       <main id="main" tabIndex={-1}>
-        <Notices first={session.notices} />
+        <Notices notices={session.notices} />
         {session.account?.paused_reason !== null && <PausedNote reason={session.account?.paused_reason} />}
         {View === undefined ? <LazyExplorer path={path} /> : <View key={environment} />}
       </main>
@@ -126,23 +127,29 @@ function ThemeButton() {
   )
 }
 
-const NOTICES_EVERY_MS = 120_000
+const SESSION_EVERY_MS = 120_000
 
-/** What the operator announces: a page that stays open notices it too. */
-function Notices({ first }: { first: NoticeView[] }) {
-  const [loaded, setLoaded] = useState(first)
+/** Plan, pause and what the operator announces: a page that stays open notices their changes too. */
+function useCurrentSession(setSession: (session: SessionView) => void): void {
   useEffect(() => {
+    let isShown = true
     const timer = setInterval(() => {
-      call<{ notices: NoticeView[] }>('GET', 'notices').then(
-        ({ notices }) => setLoaded(notices),
+      callSession('GET', 'session').then(
+        (session) => isShown && setSession(session),
         () => {},
       )
-    }, NOTICES_EVERY_MS)
-    return () => clearInterval(timer)
-  }, [])
+    }, SESSION_EVERY_MS)
+    return () => {
+      isShown = false
+      clearInterval(timer)
+    }
+  }, [setSession])
+}
+
+function Notices({ notices }: { notices: NoticeView[] }) {
   return (
     <>
-      {loaded.map(({ id, kind, title, text, starts_at, ends_at }) => (
+      {notices.map(({ id, kind, title, text, starts_at, ends_at }) => (
         <section key={id} class="notice" aria-label={kind}>
           <strong>{title}</strong>{' '}
           <span class="muted tiny">

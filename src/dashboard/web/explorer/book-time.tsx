@@ -66,7 +66,10 @@ export function useBookTime(
     EARLIEST_EVERY_MS,
   )
   useEffect(() => {
-    const timer = setInterval(() => setNow(grid(Date.now() - BEHIND_MS)), 1_000)
+    // Each step of the clock is a request: nobody pays for a book that is not seen.
+    const timer = setInterval(() => {
+      if (document.visibilityState === 'visible') setNow(grid(Date.now() - BEHIND_MS))
+    }, 1_000)
     return () => clearInterval(timer)
   }, [])
   useEffect(() => {

@@ -1,6 +1,7 @@
 import { useMemo, useRef, useState } from 'preact/hooks'
 import type { EnvironmentName } from '../../wire.ts'
 import { view } from '../api.ts'
+import { olderRows } from '../older-rows.ts'
 import { useView } from '../use-view.ts'
 
 export interface ChartCandle {
@@ -50,17 +51,17 @@ export function useCandles(environment: EnvironmentName, path: string | undefine
   const { value: newest, price, error } = useView<CandlePage>(path, isNewest ? EVERY_MS : 0)
   const [older, setOlder] = useState<Older>()
   const busy = useRef(false)
-  const past = older?.path === path && older?.environment === environment ? older : undefined
+  const known = older?.path === path && older?.environment === environment ? older : undefined
 
   const joined = useMemo(() => {
     if (newest === undefined) return undefined
-    if (past === undefined) return { rows: newest.data, gaps: newest.meta.coverage.gaps }
-    const first = newest.data.at(-1)?.timestamp ?? ''
-    return {
-      rows: newest.data.concat(past.rows.filter((row) => row.timestamp < first)),
-      gaps: newest.meta.coverage.gaps.concat(past.gaps),
-    }
-  }, [newest, past])
+    const { gaps } = newest.meta.coverage
+    const rest = known && olderRows(newest.data, known.rows, ({ timestamp }) => timestamp)
+    return known === undefined || rest === undefined
+      ? { rows: newest.data, gaps, past: undefined }
+      : { rows: newest.data.concat(rest), gaps: gaps.concat(known.gaps), past: known }
+  }, [newest, known])
+  const past = joined?.past
 
   async function loadOlder(): Promise<void> {
     const cursor = past === undefined ? newest?.meta.next_cursor : past.cursor

@@ -3,6 +3,7 @@ import type { AuditView, OperatorAccountView, PlanView } from '../../wire.ts'
 import { call } from '../api.ts'
 import { compact, count, dateTime } from '../format.ts'
 import { useLoad } from '../load.ts'
+import { olderRows } from '../older-rows.ts'
 import { Button, Card, PageFrame, Problem, useAction } from '../ui/parts.tsx'
 import { type Column, Table } from '../ui/table.tsx'
 import { NewAccount, planNamed } from './invite.tsx'
@@ -116,17 +117,18 @@ function AuditCard({ changed }: { changed: readonly unknown[] }) {
   const [older, setOlder] = useState<AuditView[]>([])
   const [isOver, setOver] = useState(false)
   const first = newest.value?.entries ?? []
-  const entries = [...first, ...older.filter(({ seq }) => seq < (first.at(-1)?.seq ?? 0))]
+  const rest = olderRows(first, older, ({ seq }) => seq)
+  const entries = [...first, ...(rest ?? [])]
   const more = useAction(async () => {
     const page = await call<AuditPage>('GET', `operator/audit?before=${entries.at(-1)?.seq}`)
-    setOlder([...(older.length === 0 ? first : older), ...page.entries])
+    setOlder([...(rest === undefined ? first : older), ...page.entries])
     setOver(page.entries.length === 0)
   })
   return (
     <Card title="Audit log" class="flush">
       <Problem text={newest.error ?? more.problem} />
       <Table columns={AUDIT_COLUMNS} rows={entries} idOf={({ seq }) => seq} />
-      {entries.length >= AUDIT_PAGE && !isOver && (
+      {entries.length >= AUDIT_PAGE && !(isOver && rest !== undefined) && (
         <footer>
           <Button look="small" onClick={more.run} disabled={more.busy}>
             Older entries

@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks'
 import { view } from '../api.ts'
-import { plural } from '../format.ts'
 import { useSession } from '../session.ts'
 import { ApiCall } from '../ui/api-call.tsx'
 import { Button, ChoiceButtons, Problem, TextField, useAction } from '../ui/parts.tsx'
+import { type Replayed, replayNote } from './replay-note.ts'
 
 type By = 'time' | 'event number'
 
@@ -12,12 +12,6 @@ interface ReplayRange {
   since?: string
   up_to_seq?: number
   until?: string
-}
-
-interface Replayed {
-  events: number
-  next_after_seq: number | null
-  gap: boolean
 }
 
 const HOUR_MS = 3_600_000
@@ -40,7 +34,7 @@ export function ReplayForm(props: { webhookId: string; onDone: (note: string) =>
     const { value } = await view<Replayed>(environment, path, { method: 'POST', body: asked })
     const { after_seq: _from, since: _since, ...end } = asked
     setRest(value.next_after_seq === null ? undefined : { after_seq: value.next_after_seq, ...end })
-    props.onDone(noteOf(value))
+    props.onDone(replayNote(value))
   }
   const first = useAction(() => replay(range))
   const more = useAction(async () => rest && replay(rest))
@@ -125,18 +119,4 @@ function rangeOfTimes({ from, to }: { from: string; to: string }): ReplayRange {
 
 function rangeOfNumbers({ from, to }: { from: string; to: string }): ReplayRange {
   return { after_seq: Math.max(0, Number(from) - 1), ...(to === '' ? {} : { up_to_seq: Number(to) }) }
-}
-
-function noteOf({ events, next_after_seq: next, gap }: Replayed): string {
-  const done =
-    events === 0
-      ? 'There is no event of these kinds in the range.'
-      : `${plural(events, 'event is', 'events are')} delivered again.`
-  return [
-    done,
-    gap ? 'The log no longer reaches back to the beginning of the range.' : '',
-    next === null ? '' : 'The range has more.',
-  ]
-    .filter((part) => part !== '')
-    .join(' ')
 }

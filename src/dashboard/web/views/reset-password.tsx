@@ -1,19 +1,17 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { LinkView } from '../../wire.ts'
 import { call, callSession } from '../api.ts'
+import { useLoad } from '../load.ts'
 import { useSession } from '../session.ts'
 import { Button, PasswordField, Problem, useAction } from '../ui/parts.tsx'
+import { LinkProblem } from './link-problem.tsx'
 
 /** The operator's one-time link: the user chooses the first or a new password and is signed in. */
 export function ResetPassword({ token }: { token: string }) {
   const { setSession } = useSession()
-  const [link, setLink] = useState<LinkView>()
+  const checked = useLoad(() => call<LinkView>('POST', 'reset-link', { token }), [token])
+  const link = checked.value
   const [password, setPassword] = useState('')
-  useEffect(() => {
-    call<LinkView>('POST', 'reset-link', { token }).then(setLink, () =>
-      setLink({ valid: false, email: null, first: false }),
-    )
-  }, [token])
   const { run, busy, problem } = useAction(async () => {
     const session = await callSession('POST', 'reset', { token, password })
     location.hash = '#/explorer'
@@ -34,6 +32,7 @@ export function ResetPassword({ token }: { token: string }) {
         {link?.valid === false && (
           <Problem text="This link was used, replaced by a newer one or is too old. Ask the operator for another." />
         )}
+        <LinkProblem link={checked} />
         <input type="hidden" name="username" autocomplete="username" value={link?.email ?? ''} />
         <PasswordField
           label={link?.first ? 'Password' : 'New password'}

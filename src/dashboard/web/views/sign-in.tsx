@@ -1,7 +1,9 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { call, callSession } from '../api.ts'
+import { useLoad } from '../load.ts'
 import { useSession } from '../session.ts'
 import { Button, PasswordField, Problem, TextField, useAction } from '../ui/parts.tsx'
+import { LinkProblem } from './link-problem.tsx'
 
 type SignInForm = 'sign-in' | 'sign-up' | 'welcome'
 /** Places that a user leaves by signing in. */
@@ -16,7 +18,8 @@ export function SignIn({ path }: { path: string }) {
   const isSignedOutPlace = SIGNED_OUT_PLACES.includes(place)
   const [email, setEmail] = useState('')
   const [password, setPassword] = useState('')
-  const isValid = useInvitation(form === 'welcome' ? token : undefined)
+  const link = useInvitation(form === 'welcome' ? token : undefined)
+  const isDead = link.value?.valid === false
   const { run, busy, problem } = useAction(async () => {
     const body = form === 'welcome' ? { token, email, password } : { email, password }
     setSession(await callSession('POST', form, body))
@@ -33,7 +36,8 @@ export function SignIn({ path }: { path: string }) {
         <p class="muted">
           {isSignedOutPlace ? texts.lead : `You are signed out. Sign in to go on to “${place}”.`}
         </p>
-        {isValid === false && <Problem text="This link was used already or replaced by a newer one." />}
+        {isDead && <Problem text="This link was used already or replaced by a newer one." />}
+        <LinkProblem link={link} />
         <TextField
           label="E-mail"
           type="email"
@@ -51,7 +55,7 @@ export function SignIn({ path }: { path: string }) {
           onText={setPassword}
         />
         <Problem text={problem} />
-        <Button type="submit" look="primary" disabled={busy || isValid === false}>
+        <Button type="submit" look="primary" disabled={busy || isDead}>
           {busy ? 'One moment…' : texts.action}
         </Button>
         <p class="muted switch">
@@ -98,14 +102,9 @@ const TEXTS: Record<SignInForm, { title: string; lead: string; action: string }>
   },
 }
 
-function useInvitation(token: string | undefined): boolean | undefined {
-  const [valid, setValid] = useState<boolean>()
-  useEffect(() => {
-    if (token === undefined) return
-    call<{ valid: boolean }>('POST', 'invitation', { token }).then(
-      (answer) => setValid(answer.valid),
-      () => setValid(false),
-    )
-  }, [token])
-  return valid
+function useInvitation(token: string | undefined) {
+  return useLoad(
+    async () => (token === undefined ? undefined : call<{ valid: boolean }>('POST', 'invitation', { token })),
+    [token],
+  )
 }
