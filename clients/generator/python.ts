@@ -72,6 +72,7 @@ function wire({ method, path, result }: Operation, definitions: readonly Definit
     quoted(path),
     `rows_field=${quoted(result.rowsField)}`,
     `cursor_param=${result.cursorParam === undefined ? 'None' : quoted(result.cursorParam)}`,
+    `has_limit=${result.hasLimit ? 'True' : 'False'}`,
     `times=${tuple('time')}`,
     `floats=${tuple('float')}`,
     `integers=${tuple('integer')}`,

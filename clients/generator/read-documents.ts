@@ -35,6 +35,8 @@ export interface Operation {
         readonly meta: TypeNode
         readonly rowsField: string
         readonly cursorParam: string | undefined
+        /** Whether the rows of a page can be limited. */
+        readonly hasLimit: boolean
       }
 }
 
@@ -165,6 +167,7 @@ export function readDocuments(openapiJson: object, asyncapiJson: object): Client
           : book.typeOf(properties.meta, `${hint}Meta`),
       rowsField,
       cursorParam: params.find(({ name }) => CURSOR_PARAMS.includes(name))?.name,
+      hasLimit: params.some(({ name }) => name === 'limit'),
     }
   }
 

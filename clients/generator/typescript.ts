@@ -33,6 +33,7 @@ export function renderTypeScript(model: ClientModel): string {
     '  readonly path: string',
     '  readonly rowsField?: string',
     '  readonly cursorParam?: string',
+    '  readonly hasLimit?: boolean',
     '}',
     '',
     'export const OPERATIONS = {',
@@ -86,7 +87,7 @@ function paramsInterface(operation: Operation): string {
 function wire({ method, path, result }: Operation): string {
   const rows =
     result.kind === 'rows'
-      ? `, rowsField: ${quoted(result.rowsField)}${result.cursorParam === undefined ? '' : `, cursorParam: ${quoted(result.cursorParam)}`}`
+      ? `, rowsField: ${quoted(result.rowsField)}${result.cursorParam === undefined ? '' : `, cursorParam: ${quoted(result.cursorParam)}`}${result.hasLimit ? ', hasLimit: true' : ''}`
       : ''
   return `{ method: ${quoted(method)}, path: ${quoted(path)}${rows} }`
 }

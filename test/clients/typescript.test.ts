@@ -380,3 +380,15 @@ test('webhooks: anything else is refused', async () => {
   for (const each of cases) await assert.rejects(verifyWebhook(...each), WebhookSignatureError)
   await assert.rejects(verifyWebhook(headers, body, 'whsec_', { nowMs }), TypeError)
 })
+
+test('a budget limits the rows of a list only where it has such a parameter', async (t) => {
+  const { asked, client } = await stub(t, (_, { url }) => ({
+    body: url.includes('dry_run') ? { dry_run: true, credits: 25, rows: 1 } : PAGE,
+  }))
+  assert.equal((await client.cexaSpot().all({ maxCredits: 30 })).length, 1)
+  assert.equal((await client.candles({ symbol: 'BTC' }).all({ maxCredits: 30 })).length, 1)
+  assert.deepEqual(
+    asked.map(({ url }) => url).filter((url) => !url.includes('dry_run')),
+    ['/v1/cexa/spot', '/v1/candles?symbol=BTC&limit=1'],
+  )
+})

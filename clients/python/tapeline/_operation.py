@@ -10,6 +10,7 @@ class Operation(NamedTuple):
     path: str
     rows_field: Optional[str] = None
     cursor_param: Optional[str] = None
+    has_limit: bool = False
     times: Tuple[str, ...] = ()
     floats: Tuple[str, ...] = ()
     integers: Tuple[str, ...] = ()

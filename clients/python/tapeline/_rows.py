@@ -157,7 +157,7 @@ class Rows(Generic[Row, Meta]):
         if price > left:
             raise refusal(price, 0)
         # Rows that arrive between price and page cannot make it dearer.
-        more = {"limit": preview["rows"]} if preview["rows"] > 0 else {}
+        more = {"limit": preview["rows"]} if self._operation.has_limit and preview["rows"] > 0 else {}
         # Not repeated when a lost answer and another attempt together would cost more than is left.
         max_lost = left // price - 1 if price > 0 else None
         try:

@@ -147,6 +147,18 @@ class Budgets(unittest.TestCase):
                 asyncio.run(walk())
             self.assertEqual(found, [53, 53, 53])
 
+    def test_rows_are_limited_only_where_the_list_has_such_a_parameter(self) -> None:
+        def answer(_: int, asked: Any) -> tuple:
+            if "dry_run" in asked.path:
+                return (200, {}, {"dry_run": True, "credits": 25, "rows": 1})
+            return (200, {"X-Credits-Used": "25"}, PAGE)
+
+        with StubService(answer) as stub:
+            client(stub).cexa_spot().rows(max_credits=30)
+            client(stub).candles("BTC").rows(max_credits=30)
+            paths = [asked.path for asked in stub.asked if "dry_run" not in asked.path]
+            self.assertEqual(paths, ["/v1/cexa/spot", "/v1/candles?symbol=BTC&limit=1"])
+
 
 class Requests(unittest.TestCase):
     def test_the_price_of_a_method_that_does_not_exist(self) -> None:

@@ -89,7 +89,7 @@ export class Rows<Row, Meta> implements AsyncIterable<Row> {
   ) {
     if (price === undefined) return this.#page(cursor)
     // Rows that arrive between price and page cannot make it dearer.
-    const limit = price.rows === 0 ? {} : { limit: price.rows }
+    const limit = this.#operation.hasLimit && price.rows > 0 ? { limit: price.rows } : {}
     const maxLost = price.credits === 0 ? Number.POSITIVE_INFINITY : Math.floor(left / price.credits) - 1
     try {
       return await this.#page(cursor, limit, maxLost)
