@@ -168,6 +168,7 @@ export function chainCalls({ address, txId, covenantId }: OnChain): readonly Too
     good('get_chain_status', { dry_run: true }, [0, 0], /"dry_run":\{"credits":3\}/),
     good('get_chain_status', {}, [3, 3], /"network":"testnet-10"/),
     bad('get_chain_status', { network: 'mainnet' }, 'invalid_argument', /no argument/),
+    good('get_chain_status', { max_credits: 3 }, [3, 3], /"virtualDaaScore"/),
     most('get_chain_status', { max_credits: 1 }, [1, 1], /max_credits/),
     dear('get_chain_status', {}, 1),
   ]

@@ -121,7 +121,7 @@ export function chainStatusTool(endpoints: readonly ToolEndpoint[]): McpTool | u
     },
     async run(args, context) {
       const spending = spendingOf(args)
-      const credits = fees.cost.least() + NODE_METHODS.length * rpc.cost.charge({ 'light call': 1 })
+      const credits = fees.cost.least() + NODE_METHODS.length * lightCallPrice(rpc)
       if (isDryRun(args)) return { dry_run: { credits }, price: spending.price }
       const reading = { ...context, spending, maxRows: MAX_ROWS }
       const estimate = await readEndpoint(fees, {}, reading)
@@ -140,13 +140,14 @@ export function chainStatusTool(endpoints: readonly ToolEndpoint[]): McpTool | u
 
 /** The only methods of the node that a tool calls: they read, and take no parameters. */
 const NODE_METHODS = ['getServerInfo', 'getBlockDagInfo'] as const
+const lightCallPrice = ({ cost }: ToolEndpoint) => cost.charge({ 'light call': 1 })
 
 async function callNode(
   rpc: ToolEndpoint,
   method: (typeof NODE_METHODS)[number],
   { call, spending }: { call: Parameters<McpTool['run']>[1]['call']; spending: Spending },
 ): Promise<unknown> {
-  spending.affordableRows(rpc, {})
+  spending.ensure(rpc, lightCallPrice(rpc))
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: {} })
   const reply = await call({ endpoint: rpc, pathParams: {}, query: '', body })
   spending.note(rpc, reply.header)

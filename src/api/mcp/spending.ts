@@ -22,15 +22,19 @@ export class Spending {
     const possible = Object.fromEntries(units.map((unit) => [unit, 1]))
     const extra = cost.charge(possible, input) - cost.charge({}, input)
     const least = cost.least(input) + extra
-    if (least > rest) {
-      const spent = this.charged === 0 ? '' : ` after ${this.charged} were used`
-      throw new ToolFailure(
-        `This can cost ${least} credits (${cost.describe()}), but max_credits is ${this.max}${spent}. Nothing more was charged.`,
-        `Set max_credits to ${least + this.charged} or more, or ask for less.`,
-        { error: 'max_credits', needed: least + this.charged },
-      )
-    }
+    this.ensure(endpoint, least)
     return cost.affordableRows(rest - extra, input)
+  }
+
+  /** Throws where the rest does not pay for a call of this price. */
+  ensure({ cost }: ToolEndpoint, credits: number): void {
+    if (credits <= this.max - this.charged) return
+    const spent = this.charged === 0 ? '' : ` after ${this.charged} were used`
+    throw new ToolFailure(
+      `This can cost ${credits} credits (${cost.describe()}), but max_credits is ${this.max}${spent}. Nothing more was charged.`,
+      `Set max_credits to ${credits + this.charged} or more, or ask for less.`,
+      { error: 'max_credits', needed: credits + this.charged },
+    )
   }
 
   note(endpoint: ToolEndpoint, header: EndpointReply['header']): void {

@@ -211,3 +211,15 @@ test('a summary that is too long has fewer steps, not fewer of them', async () =
   const sum = shared === undefined ? counts.reduce((all, each) => all + each, 0) : shared * counts.length
   assert.equal(sum, 5_000)
 })
+
+test('what dry_run names for the chain is enough for it', async () => {
+  const tool = toolOf(ENDPOINTS, 'get_chain_status')
+  const { asked, context } = contextOf(() => ({ result: {} }), { 'x-credits-charged': '1' })
+  const { dry_run: price } = await tool.run({ dry_run: true }, context)
+  const { credits } = price as { credits: number }
+  await tool.run({ max_credits: credits }, context)
+  assert.equal(asked.length, 3)
+  const tooLittle = await tool.run({ max_credits: credits - 1 }, context)
+  assert.equal(asked.length, 5, 'the last call is not made')
+  assert.match(JSON.stringify(tooLittle), new RegExp(`"needed":${credits}`))
+})
