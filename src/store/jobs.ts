@@ -196,7 +196,7 @@ export interface SubscriptionPageQuery {
 }
 
 /** What a subscription has to have before a change. */
-export type OnlyIf = Partial<Pick<SubscriptionRecord, 'secret'>>
+export type OnlyIf = Partial<Pick<SubscriptionRecord, 'secret' | 'keyId'>>
 
 /** Pending jobs of a deleted subscription are deleted in steps of so many rows, and at most so many steps at once. */
 export const DELETE_ROWS = 5_000

@@ -73,6 +73,21 @@ export async function deliver(
   }
 }
 
+/** An attempt that ended before anything was sent: the target is no longer allowed, for example. */
+export function notSent(error: unknown, atMs: number): DeliveryAttempt {
+  return {
+    delivered: false,
+    status: null,
+    error: error instanceof Error ? error.message : String(error),
+    retryAfterMs: undefined,
+    atMs,
+    durationMs: 0,
+    requestHead: null,
+    responseHead: null,
+    response: null,
+  }
+}
+
 function headerLines(headers: Record<string, string>): string {
   let lines = ''
   for (const [name, value] of Object.entries(headers)) lines += `${name}: ${value}\r\n`

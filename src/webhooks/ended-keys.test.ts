@@ -110,6 +110,26 @@ test('whoever re-activates an ended webhook takes it over', async (t) => {
   assert.deepEqual(await stateOf(id), { active: true, reason: null })
 })
 
+test('one that was handed to a good key while the end of the old one was being noted goes on', async (t) => {
+  const { rig, owner, subscribe, stateOf, arrives } = await setUp(t)
+  const { id } = await subscribe()
+  const { record } = await rig.accounts.createKey({
+    ...{ accountId: owner.accountId, environment: 'test', name: 'next' },
+  })
+  const update = rig.jobs.updateSubscription
+  let ends = 0
+  t.mock.method(rig.jobs, 'updateSubscription', async (...args: Parameters<typeof update>) => {
+    // Between the check and the write.
+    if (args[1].disabledReason === 'key_revoked' && ends++ === 0) await update(id, { keyId: record.id })
+    return update(...args)
+  })
+  await rig.accounts.revokeKey(owner.keyId)
+  rig.webhooks.accountsChanged([owner.accountId])
+  await until('the end', () => ends > 0)
+  await arrives()
+  assert.deepEqual(await stateOf(id), { active: true, reason: null })
+})
+
 test('also one that its owner had switched off before the key ended', async (t) => {
   const { rig, owner, subscribe, stateOf, arrives } = await setUp(t)
   const { id } = await subscribe()

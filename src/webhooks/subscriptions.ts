@@ -17,7 +17,7 @@ import type {
   SubscriptionRecord,
 } from '../store/jobs.ts'
 import type { Credits } from './credits.ts'
-import { type DeliveryAttempt, deliver, signerOf } from './deliver.ts'
+import { type DeliveryAttempt, deliver, notSent, signerOf } from './deliver.ts'
 import { isKeyEnd } from './disable.ts'
 import { ownSubscription, type SubscriptionPage, subscriptionPage } from './find-subscriptions.ts'
 import { type Guard, TargetError } from './guard.ts'
@@ -256,8 +256,15 @@ export function createWebhookSubscriptions(deps: WebhookSubscriptionsDeps): Webh
       const deliveryId = `dlv_test_${newId().slice(3)}`
       const body = found.batch ? `[${event.text}]` : event.text
       const parcel = { id: deliveryId, kind: found.batch ? 'batch' : event.kind, body }
-      const target = { url: guard.checkForm(found.url), signer: signerOf(found, box, clock.now()) }
-      const attempt = await deliver({ poster, clock }, target, parcel)
+      const send = async () => {
+        const target = { url: guard.checkForm(found.url), signer: signerOf(found, box, clock.now()) }
+        return deliver({ poster, clock }, target, parcel)
+      }
+      const attempt = await send().catch((error: unknown) => {
+        // One that was allowed when the webhook was created need not be any more.
+        if (error instanceof TargetError) return notSent(error, clock.now())
+        throw error
+      })
       return { ...attempt, id: deliveryId, eventId: event.id }
     },
     async replay(accountId, id, range) {

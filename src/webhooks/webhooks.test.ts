@@ -450,6 +450,21 @@ test('a test event is sent at once, signed, and costs nothing', async (t) => {
   assert.equal(await rig.creditsUsed(owner.accountId), 0)
 })
 
+test('a test event to a target that is no longer allowed is an attempt that failed, with its reason', async (t) => {
+  const receiver = await startReceiver()
+  t.after(() => receiver.close())
+  const before = await startRig()
+  const owner = await before.createOwner()
+  const asked = { url: receiver.url, kinds: ['block_added'], addresses: [], batch: false }
+  const { subscription } = await before.webhooks.subscriptions.create(owner, asked)
+  await before.close({ keepFiles: true })
+  const rig = await startRig({ folder: before.folder, webhooks: { allowPrivate: false } })
+  t.after(() => rig.close())
+  const attempt = await rig.webhooks.subscriptions.test(owner.accountId, subscription.id)
+  assert.deepEqual([attempt.delivered, attempt.status, attempt.error], [false, null, 'url must be https'])
+  assert.equal(receiver.received.length, 0)
+})
+
 test('a webhook whose end could not be written goes on', async (t) => {
   const { rig, subscribe } = await setUp(t)
   const receiver = await startReceiver(status(410))

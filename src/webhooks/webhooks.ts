@@ -104,7 +104,7 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
         clock,
         random: deps.random,
         log,
-        onKeyEnd: (id, reason) => void endWebhook(id, reason).catch(onEndFailed),
+        onKeyEnd: (ended, reason) => void endWebhook(ended, reason).catch(onEndFailed),
         onDisabled: (id) => {
           const report = () => {
             // Not where another process has delivered to it meanwhile.
@@ -116,14 +116,13 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
         ...(deps.retryDelaysMs ? { retryDelaysMs: deps.retryDelaysMs } : {}),
       })
     : undefined
-  const endWebhook = async (id: string, reason: EndReason) => {
-    await store.updateSubscription(id, {
-      active: false,
-      disabledReason: reason,
-      disabledAtMs: clock.now(),
-    })
-    log.warn({ subscription: id, reason }, 'a webhook was switched off because its key has ended')
-    await reload()
+  const endWebhook = async ({ id, keyId }: SubscriptionRecord, reason: EndReason) => {
+    const patch = { active: false, disabledReason: reason, disabledAtMs: clock.now() }
+    // Not where it belongs to another key by now, which has switched it on: it goes on then.
+    const ended = await store.updateSubscription(id, patch, { keyId })
+    if (ended !== undefined)
+      log.warn({ subscription: id, reason }, 'a webhook was switched off because its key has ended')
+    await reloadStopped()
   }
   const onEndFailed = (err: unknown) => log.error({ err }, 'a webhook could not be switched off')
   /** Of some accounts, or of all. */
@@ -131,9 +130,11 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
     const due = [...book.all.values()].filter(
       ({ active, accountId }) => active && (accountIds === undefined || accountIds.includes(accountId)),
     )
-    for (const [index, subscription] of due.entries()) {
-      const reason = await credits.endOf(subscription)
-      if (reason !== undefined) await endWebhook(subscription.id, reason)
+    for (const [index, { id }] of due.entries()) {
+      // It may have been changed while others were checked.
+      const subscription = book.all.get(id)
+      const reason = subscription?.active ? await credits.endOf(subscription) : undefined
+      if (subscription !== undefined && reason !== undefined) await endWebhook(subscription, reason)
       if (index % KEY_CHECK_SLICE === KEY_CHECK_SLICE - 1) await nextTurn()
     }
   }

@@ -3,7 +3,7 @@ import type { Logger } from '../kit/log.ts'
 import type { SecretBox } from '../kit/secret-box.ts'
 import type { Job, JobsStore, SubscriptionRecord } from '../store/jobs.ts'
 import type { Credits, DeliveryPauseReason, EndReason } from './credits.ts'
-import { BATCH_EVENTS, type DeliveryAttempt, deliver, deliveryBody, signerOf } from './deliver.ts'
+import { BATCH_EVENTS, type DeliveryAttempt, deliver, deliveryBody, notSent, signerOf } from './deliver.ts'
 import { disabling, isKeyEnd, pausedTooLong } from './disable.ts'
 import type { Guard } from './guard.ts'
 import { InFlight } from './in-flight.ts'
@@ -33,7 +33,7 @@ export interface WorkerDeps {
   /** The service switched a subscription off. */
   readonly onDisabled: (subscriptionId: string) => void
   /** A subscription is to be switched off because its key has ended. */
-  readonly onKeyEnd: (subscriptionId: string, reason: EndReason) => void
+  readonly onKeyEnd: (subscription: SubscriptionRecord, reason: EndReason) => void
   readonly retryDelaysMs?: readonly number[]
 }
 
@@ -284,17 +284,7 @@ export class DeliveryWorker {
       const body = deliveryBody(jobs, queue.subscription.batch)
       return await deliver({ poster, clock }, this.#targetOf(queue), body)
     } catch (error) {
-      return {
-        delivered: false,
-        status: null,
-        error: error instanceof Error ? error.message : String(error),
-        retryAfterMs: undefined,
-        atMs: clock.now(),
-        durationMs: 0,
-        requestHead: null,
-        responseHead: null,
-        response: null,
-      }
+      return notSent(error, clock.now())
     }
   }
 
@@ -351,7 +341,7 @@ export class DeliveryWorker {
   /** The key that pays for the webhook has ended, and so does the webhook. */
   #endWithKey(queue: ReceiverQueue, reason: EndReason, jobs: readonly Job[]): void {
     this.#stop(queue, jobs)
-    this.#deps.onKeyEnd(queue.id, reason)
+    this.#deps.onKeyEnd(queue.subscription, reason)
   }
 
   #stop(queue: ReceiverQueue, jobs: readonly Job[] = []): void {

@@ -228,6 +228,16 @@ for (const engine of ENGINES) {
       assert.equal((await change('three', found?.secret ?? ''))?.secret, 'three')
     }))
 
+  test(`${engine.name}: a change that is meant for a key is made only while the subscription belongs to it`, () =>
+    withJobs(engine, async (store) => {
+      await store.createSubscription(subscription('wh_a'), 10)
+      const { keyId = '' } = (await store.getSubscription('wh_a')) ?? {}
+      assert.equal(await store.updateSubscription('wh_a', { active: false }, { keyId: 'other' }), undefined)
+      assert.equal((await store.getSubscription('wh_a'))?.active, true)
+      assert.equal((await store.updateSubscription('wh_a', { active: false }, { keyId }))?.active, false)
+      assert.equal(await store.updateSubscription('wh_z', { active: false }, { keyId }), undefined)
+    }))
+
   test(`${engine.name}: when two logs give the same number to two events, each job keeps the text it was planned with`, () =>
     withJobs(engine, async (store, claimAt) => {
       await store.createSubscription(subscription('wh_a'), 10)

@@ -136,14 +136,17 @@ export function subscriptionRecords(db: Database): Subscriptions {
     async subscriptionsVersion() {
       return (await db.rows<{ value: number }>(VERSION))[0]?.value ?? 0
     },
-    updateSubscription: (id, patch, { secret } = {}) =>
+    updateSubscription: (id, patch, onlyIf = {}) =>
       db.write(async (tx) => {
         const [, [row]] = await Promise.all([
           tx.rows(LOCK_VERSION),
           tx.rows<SubscriptionRow>(LOCK, [storable(id)]),
         ])
-        if (row === undefined || (secret !== undefined && row.secret !== secret)) return undefined
-        const changed = { ...toSubscription(row), ...patch }
+        if (row === undefined) return undefined
+        const found = toSubscription(row)
+        const { secret = found.secret, keyId = found.keyId } = onlyIf
+        if (found.secret !== secret || found.keyId !== keyId) return undefined
+        const changed = { ...found, ...patch }
         if (Object.keys(patch).length > 0)
           await Promise.all([tx.run(UPDATE, valuesOf(changed)), tx.run(RAISE_VERSION)])
         return changed

@@ -91,8 +91,9 @@ export function subscriptionWriters(db: DatabaseSync) {
       patch: SubscriptionPatch,
       onlyIf: OnlyIf = {},
     ): SubscriptionRecord | undefined {
-      const { secret } = onlyIf
-      if (secret !== undefined && read.getSubscription(id)?.secret !== secret) return undefined
+      const found = read.getSubscription(id)
+      const { secret = found?.secret, keyId = found?.keyId } = onlyIf
+      if (found?.secret !== secret || found?.keyId !== keyId) return undefined
       const entries = Object.entries(patch) as [keyof SubscriptionPatch, unknown][]
       if (entries.length > 0) {
         const sets = entries.map(([name]) => `${SUBSCRIPTION_COLUMNS[name]} = ?`).join(', ')
