@@ -106,3 +106,39 @@ test('without listeners the log is not read; a later listener gets the events fr
   await tail.close()
   await database.close()
 })
+
+test('what the log drops is missed only where it was not read before', async () => {
+  const database = storesIn(':memory:').chain('test')
+  let oldestSeq = 1
+  let firstSeq = 1
+  const tail = await createEventTail({
+    clock: systemClock,
+    store: {
+      after: async (query) => {
+        const page = await database.events.after(query)
+        return { ...page, events: page.events.filter(({ seq }) => seq >= firstSeq) }
+      },
+      bounds: async () => ({ ...(await database.events.bounds()), oldestSeq }),
+    },
+  })
+  const got: number[] = []
+  const missed: [number, number][] = []
+  tail.listen((events) => got.push(...events.map(({ seq }) => seq)), {
+    onMissed: (afterSeq, upToSeq) => missed.push([afterSeq, upToSeq]),
+  })
+  const grow = async () => {
+    const newest = await appendEvents(database.chain, [event('a'), event('b'), event('c')])
+    tail.announce(newest)
+    while (tail.seq < newest) await new Promise((resolve) => setImmediate(resolve))
+  }
+  // After the read, then before it.
+  oldestSeq = 3
+  await grow()
+  assert.deepEqual([got, missed], [[1, 2, 3], []])
+  oldestSeq = 6
+  firstSeq = 6
+  await grow()
+  assert.deepEqual([got, missed], [[1, 2, 3, 6], [[3, 5]]])
+  await tail.close()
+  await database.close()
+})

@@ -68,8 +68,11 @@ export async function createEventTail(options: EventTailOptions): Promise<EventT
       // Checked after the read, so that what the log dropped meanwhile is noticed.
       const { oldestSeq } = await store.bounds()
       if (closed) return
-      if (oldestSeq > seq + 1) {
-        for (const { onMissed } of listeners.values()) onMissed?.(seq, Math.min(oldestSeq - 1, until))
+      // What it dropped after the read is passed on all the same, and was not missed.
+      const firstSeq = page.events[0]?.seq ?? Number.POSITIVE_INFINITY
+      const missedSeq = Math.min(oldestSeq - 1, until, firstSeq - 1)
+      if (missedSeq > seq) {
+        for (const { onMissed } of listeners.values()) onMissed?.(seq, missedSeq)
       }
       seq = Math.max(page.upToSeq, seq)
       if (page.events.length > 0) for (const listener of listeners.keys()) listener(page.events)

@@ -195,3 +195,41 @@ test('pongs that nobody asked for count as messages', async (t) => {
   for (let index = 0; index < 200 && log.closedWith === 0; index++) member?.pong()
   assert.equal(log.closedWith, 4429)
 })
+
+test('what the log drops after it was read is sent, and is in no gap', async (t) => {
+  const { client } = await setUp(t, 60_000)
+  const stored = (seq: number) => ({ seq, kind: 'block_added', id: `evt_${seq}`, text: `{"seq":${seq}}` })
+  const hub = createStreamHub({
+    events: {
+      after: async () => ({
+        events: [6, 7, 8].map((seq) => ({ ...stored(seq), createdAtMs: 0, addresses: [] })),
+        upToSeq: 8,
+        more: false,
+      }),
+      bounds: async () => ({ oldestSeq: 8, newestSeq: 8, bytes: 0 }),
+    },
+    tail: { seq: 8, listen: () => () => {} },
+    network: NETWORK,
+    watch: () => () => {},
+    random: Math.random,
+    clock: systemClock,
+    log: createLogger({ level: 'silent' }),
+  })
+  t.after(() => hub.close())
+  const framesAfter = async (seq: number) => {
+    const { connection, log } = recordingConnection()
+    const order = { op: 'subscribe', kinds: ['block_added'], resume_after: seq }
+    hub.open(connection, client)?.receive(JSON.stringify(order))
+    await until('live', () => /"type":"live"/.test(log.sent.join()))
+    return log.sent.map(
+      (text) => JSON.parse(text) as { type: string; after_seq?: number; up_to_seq?: number },
+    )
+  }
+  const typesOf = (frames: { type: string }[]) => frames.map(({ type }) => type).slice(-5)
+  assert.deepEqual(typesOf(await framesAfter(5)).slice(-4), ['event', 'event', 'event', 'live'])
+  assert.ok(!(await framesAfter(5)).some(({ type }) => type === 'gap'))
+  const later = await framesAfter(3)
+  assert.deepEqual(typesOf(later), ['gap', 'event', 'event', 'event', 'live'])
+  const gap = later.find(({ type }) => type === 'gap')
+  assert.deepEqual([gap?.after_seq, gap?.up_to_seq], [3, 5], 'it ends before the first event')
+})

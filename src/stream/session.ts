@@ -296,9 +296,11 @@ export class StreamSession {
     // Checked after the read, so that what the log dropped meanwhile is noticed.
     const { oldestSeq } = await events.bounds()
     if (this.#ended || sub.ended) return 'over'
-    if (oldestSeq > sub.sentSeq + 1 && sub.sentSeq < untilSeq) {
-      this.#sendMissedTo(sub, sub.sentSeq, oldestSeq - 1)
-    }
+    const reachedSeq = page.more ? page.upToSeq : Math.max(untilSeq, page.upToSeq)
+    // What it dropped after the read is sent all the same: a client skips events of a time that a gap has covered.
+    const firstSeq = page.events[0]?.seq ?? Number.POSITIVE_INFINITY
+    const missedSeq = Math.min(oldestSeq - 1, reachedSeq, firstSeq - 1)
+    if (missedSeq > sub.sentSeq && sub.sentSeq < untilSeq) this.#sendMissedTo(sub, sub.sentSeq, missedSeq)
     this.#connection.hold()
     for (const event of page.events) {
       if (event.kind === GAP_KIND) this.#sendGapTo(sub, event)
@@ -307,7 +309,7 @@ export class StreamSession {
       }
     }
     this.#connection.flush()
-    sub.sentSeq = page.more ? page.upToSeq : Math.max(untilSeq, page.upToSeq)
+    sub.sentSeq = reachedSeq
     if (sub.sentSeq < this.#host.seq) return 'more'
     this.#goLive(sub)
     return 'over'
