@@ -79,7 +79,8 @@ export async function runBackfill(options: BackfillOptions): Promise<BackfillPro
     await Promise.all(
       options.targets.map(async (target) => {
         for (const chunk of chunks.filter((each) => each.target === target)) {
-          await pace(target.parts.signal).catch(() => {})
+          // No flow is written before the counts of the last hours are there (close-flow.ts).
+          await pace(target.parts.signal, step.kind === 'counts').catch(() => {})
           if (target.parts.signal.aborted) return
           if (await fillPatiently(chunk, options)) progress.done += 1
           else progress.failed += 1

@@ -28,7 +28,7 @@ test('however busy the machine is, the backfill goes on in the end', async () =>
   assert.equal(await restOf(60_000), 2_000)
 })
 
-test('while the disk is nearly full the backfill waits, and goes on when there is room', async () => {
+test('while the disk is nearly full the backfill waits, what live data waits for apart, and goes on when there is room', async () => {
   const clock = manualClock(0)
   let isLow = true
   let isOn = false
@@ -39,6 +39,7 @@ test('while the disk is nearly full the backfill waits, and goes on when there i
   clock.advance(60_000)
   await new Promise((resolve) => setImmediate(resolve))
   assert.equal(isOn, false)
+  await pace(new AbortController().signal, true)
   isLow = false
   clock.advance(5_000)
   await going

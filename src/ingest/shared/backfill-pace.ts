@@ -11,17 +11,17 @@ const LATE_MS = 40
 const REST_PER_LATE = 5
 const MAX_REST_MS = 2_000
 
-/** Rests before the next chunk of a backfill, if the machine is busy. */
-export type BackfillPace = (signal: AbortSignal) => Promise<void>
+/** Rests before the next chunk of a backfill, if the machine is busy. `isAwaited`: live data waits for this chunk. */
+export type BackfillPace = (signal: AbortSignal, isAwaited?: boolean) => Promise<void>
 
 /** While there is no room for it, it is looked so often whether there is some. */
 const ROOM_MS = 5_000
 
 /** The past can be requested later, what happens now cannot: the backfill waits while the disk is nearly full. */
 export function whileThereIsRoom(pace: BackfillPace, clock: Clock, isDiskLow: () => boolean): BackfillPace {
-  return async (signal) => {
-    while (isDiskLow()) await clock.sleep(ROOM_MS, signal)
-    await pace(signal)
+  return async (signal, isAwaited = false) => {
+    while (!isAwaited && isDiskLow()) await clock.sleep(ROOM_MS, signal)
+    await pace(signal, isAwaited)
   }
 }
 
