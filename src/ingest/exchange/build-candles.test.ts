@@ -183,3 +183,13 @@ test('a roll-up that begins in the middle of a candle does not publish that cand
   const rollUp = createRollUp({ intervals: ['5m'], fromMs: 2 * MINUTE_MS })
   assert.deepEqual(rollUp.advance([], 5 * MINUTE_MS), [])
 })
+
+test('candles are taken in the order of their time, whatever the order in which they began', () => {
+  const builder = createCandleBuilder({ lengthMs: MINUTE_MS })
+  for (const minute of [5, 2, 9, 3, 7]) builder.add(trade(minute * MINUTE_MS, '1', '1'))
+  const take = (minute: number) => builder.take(minute * MINUTE_MS).map(({ openMs }) => openMs / MINUTE_MS)
+  assert.equal(builder.oldestMs, 2 * MINUTE_MS)
+  assert.deepEqual([take(4), builder.oldestMs], [[2, 3], 5 * MINUTE_MS])
+  builder.add(trade(4 * MINUTE_MS, '1', '1'))
+  assert.deepEqual([take(6), take(20), builder.size], [[4, 5], [7, 9], 0])
+})

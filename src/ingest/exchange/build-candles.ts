@@ -26,9 +26,20 @@ type Building = { -readonly [K in keyof Candle]: Candle[K] } & {
 
 export function createCandleBuilder(options: { lengthMs: number; fromMs?: number }) {
   const { lengthMs } = options
+  /** Mostly in the order of their time. */
   const candles = new Map<number, Building>()
+  let isSorted = true
+  let oldestMs = Number.POSITIVE_INFINITY
+  let newestMs = Number.NEGATIVE_INFINITY
   const touched = new Set<number>()
   let takenBeforeMs = options.fromMs ?? Number.NEGATIVE_INFINITY
+
+  function sort(): void {
+    const sorted = [...candles].sort(([a], [b]) => a - b)
+    candles.clear()
+    for (const [openMs, candle] of sorted) candles.set(openMs, candle)
+    isSorted = true
+  }
 
   return {
     /** False for a trade that comes after its candle was taken. */
@@ -37,8 +48,12 @@ export function createCandleBuilder(options: { lengthMs: number; fromMs?: number
       if (openMs < takenBeforeMs) return false
       touched.add(openMs)
       const candle = candles.get(openMs)
-      if (candle === undefined) candles.set(openMs, begin(openMs, trade))
-      else extend(candle, trade)
+      if (candle === undefined) {
+        candles.set(openMs, begin(openMs, trade))
+        if (openMs < newestMs) isSorted = false
+        oldestMs = Math.min(oldestMs, openMs)
+        newestMs = Math.max(newestMs, openMs)
+      } else extend(candle, trade)
       return true
     },
     /** The candle as it is now. */
@@ -49,13 +64,29 @@ export function createCandleBuilder(options: { lengthMs: number; fromMs?: number
       touched.clear()
       return list
     },
-    /** Removes and returns the candles that open before an instant, in order. */
+    /** Candles that open before this are taken. */
+    get takenBeforeMs() {
+      return takenBeforeMs
+    },
+    get size() {
+      return candles.size
+    },
+    /** Where the oldest candle opens; infinite without one. */
+    get oldestMs() {
+      return oldestMs
+    },
+    /** Removes and returns the candles that open before an instant, in order; the others are not looked at. */
     take(beforeMs: number): Candle[] {
       takenBeforeMs = Math.max(takenBeforeMs, beforeMs)
-      const taken = [...candles.values()]
-        .filter((candle) => candle.openMs < beforeMs)
-        .sort((a, b) => a.openMs - b.openMs)
-      for (const { openMs } of taken) {
+      if (!isSorted) sort()
+      const taken: Candle[] = []
+      oldestMs = Number.POSITIVE_INFINITY
+      for (const [openMs, candle] of candles) {
+        if (openMs >= beforeMs) {
+          oldestMs = openMs
+          break
+        }
+        taken.push(candle)
         candles.delete(openMs)
         touched.delete(openMs)
       }

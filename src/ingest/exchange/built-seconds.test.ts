@@ -60,3 +60,26 @@ test('a minute that the venue leaves out counts no trade, one of which nothing i
     ],
   )
 })
+
+test('of seconds that nothing closes twelve hours are held: the oldest hour is let go, and is a gap', () => {
+  const hourMs = 3_600_000
+  const seconds = new BuiltSeconds()
+  const beganMs = START_MS + 10 * 60_000
+  seconds.begin(beganMs)
+  for (let at = beganMs; at < beganMs + 12 * hourMs; at += 1_000) seconds.add(trade(at))
+  assert.equal(seconds.dropOldest(), undefined)
+  seconds.add(trade(beganMs + 12 * hourMs))
+  assert.deepEqual(seconds.dropOldest(), { fromMs: beganMs, toMs: hourMs })
+  assert.deepEqual(
+    [seconds.inGap(hourMs - 1_000, hourMs), seconds.inGap(hourMs, hourMs + 1_000)],
+    [true, false],
+  )
+  assert.equal(seconds.at(hourMs - 1_000), undefined)
+  assert.equal(seconds.dropOldest(), undefined)
+  const known = { fromMs: beganMs, toMs: hourMs + 60_000 }
+  assert.deepEqual(
+    seconds.minutesOf([], [], known, 7).map(({ openMs }) => openMs),
+    [hourMs],
+    'its minutes are not waited for',
+  )
+})

@@ -9,6 +9,9 @@ import type { UnclosedTrades } from './resume.ts'
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
 const MAX_GAPS = 100
+/** So many seconds wait for their minutes while the venue answers no request: twelve hours, if each has a trade. */
+const MAX_HELD = 12 * 3_600
+const DROPPED_MS = 3_600_000
 
 export class BuiltSeconds {
   private readonly builder = createCandleBuilder({ lengthMs: SECOND_MS })
@@ -78,6 +81,17 @@ export class BuiltSeconds {
   /** Removes and returns the seconds that open before an instant. */
   take(beforeMs: number): Candle[] {
     return this.builder.take(beforeMs)
+  }
+
+  /** Lets go of the oldest seconds if there are too many; gives the range that is not known any more. */
+  dropOldest(): HistoryRange | undefined {
+    const { beganMs, builder } = this
+    if (beganMs === undefined || builder.size <= MAX_HELD) return undefined
+    const fromMs = Math.max(beganMs, builder.takenBeforeMs)
+    const toMs = (Math.floor(builder.oldestMs / DROPPED_MS) + 1) * DROPPED_MS
+    builder.take(toMs)
+    this.beganMs = Math.max(beganMs, toMs)
+    return fromMs < toMs ? { fromMs, toMs } : undefined
   }
 
   /** The minutes of a range from our beginning on; one without a candle of the venue counts no trade. */

@@ -14,7 +14,7 @@ import type { Feed } from '../../core/feed.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
 import { BuiltSeconds } from './built-seconds.ts'
 import type { Candle } from './candle.ts'
-import { putSeconds, type SecondCloser, type WaitingMinute } from './close-seconds.ts'
+import { MAX_MINUTES_AT_ONCE, putSeconds, type SecondCloser, type WaitingMinute } from './close-seconds.ts'
 import { MinuteParts } from './prove-parts.ts'
 import type { UnclosedTrades } from './resume.ts'
 import type { SymbolParts } from './symbol-parts.ts'
@@ -74,6 +74,15 @@ export function closeCountedSeconds(parts: SymbolParts, left?: UnclosedTrades): 
     if (plan.hasTrades) tracker.unproven(trades, unproven.fromMs, unproven.toMs)
   }
 
+  /** Nothing proves any more that none of their trades is missing. */
+  function dropOldest(): void {
+    const lost = built.dropOldest()
+    if (lost === undefined) return
+    proof.forget(lost.toMs)
+    for (const minuteMs of empties.keys()) if (minuteMs < lost.toMs) empties.delete(minuteMs)
+    for (const each of feeds) tracker.lost(each, lost.fromMs, lost.toMs, 'not_observed')
+  }
+
   return {
     receive() {},
     trade(trade) {
@@ -88,13 +97,18 @@ export function closeCountedSeconds(parts: SymbolParts, left?: UnclosedTrades): 
     },
     gap: (fromMs, toMs) => built.gap(fromMs, toMs),
     begin: (atMs) => built.begin(atMs),
-    show: () => putSeconds(parts, built.changed(), false),
+    show() {
+      dropOldest()
+      putSeconds(parts, built.changed(), false)
+    },
     minutes(candles, unknown, range) {
       waiting.push(...built.minutesOf(candles, unknown, range, clock.now()))
     },
     async close(nowMs) {
-      while (waiting[0] !== undefined && closeMinute(waiting[0], nowMs)) {
-        for (const minuteMs of empties.keys()) if (minuteMs <= waiting[0].openMs) empties.delete(minuteMs)
+      for (let closed = 0; closed < MAX_MINUTES_AT_ONCE; closed++) {
+        const [next] = waiting
+        if (next === undefined || !closeMinute(next, nowMs)) return
+        for (const minuteMs of empties.keys()) if (minuteMs <= next.openMs) empties.delete(minuteMs)
         waiting = waiting.slice(1)
       }
     },

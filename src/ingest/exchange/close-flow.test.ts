@@ -114,7 +114,7 @@ test('a bar that is shown has the minutes whose trades are not proven yet', asyn
   flow.minutes({ good: [0, 1, 2].map(candleOf), refused: [] }, [], START_MS, at(3))
   flow.minutes({ good: [3, 4, 5, 6].map(candleOf), refused: [] }, [lost], at(3), at(8))
   flow.close(clock.now())
-  flow.show([candleOf(8)])
+  flow.show([candleOf(8)], at(8))
   await writer.flush()
   const rows = await readRows(store, feed, { fromMs: START_MS, toMs: at(10) })
   assert.deepEqual(

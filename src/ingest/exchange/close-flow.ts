@@ -70,6 +70,11 @@ export function closeFlow(
   let closedToMs = fromMs
   let beganMs = Number.POSITIVE_INFINITY
   let isWritten = false
+  /** The first minute that changed since rows were shown; infinite if none did. */
+  let changedMs = Number.NEGATIVE_INFINITY
+  const changed = (openMs: number) => {
+    changedMs = Math.min(changedMs, openMs)
+  }
   const askedFromMs = clock.now() - ASKED_BEFORE_MS
   const limitCoverage = (toMs: number) => {
     for (const interval of COARSE_INTERVALS) tracker.limit(feedOf('flow', source, symbol, interval), toMs)
@@ -105,8 +110,11 @@ export function closeFlow(
   function drain(nowMs: number): void {
     for (let step = queue[0]; step !== undefined; step = queue[0]) {
       for (const candle of step.candles.good) {
-        const judged = step.counted.get(candle.openMs) ?? counted(candle, step.knownMs, nowMs)
-        if (judged !== undefined) step.counted.set(candle.openMs, judged)
+        if (step.counted.has(candle.openMs)) continue
+        const judged = counted(candle, step.knownMs, nowMs)
+        if (judged === undefined) continue
+        step.counted.set(candle.openMs, judged)
+        changed(candle.openMs)
       }
       const { good, refused } = step.candles
       const candles = good.flatMap((candle) => step.counted.get(candle.openMs) ?? [])
@@ -123,6 +131,7 @@ export function closeFlow(
       builder.take(step.toMs)
       prover.forget(step.toMs)
       closedToMs = step.toMs
+      changed(closedToMs)
       gaps = gaps.filter(({ toMs }) => toMs >= closedToMs)
       for (const interval of COARSE_INTERVALS) {
         const feed = feedOf('flow', source, symbol, interval)
@@ -139,14 +148,20 @@ export function closeFlow(
 
   return {
     trade(trade: TradeFact) {
-      if (builder.add(trade)) prover.trade(trade)
-      else counts.lateTrades += 1
+      if (builder.add(trade)) {
+        prover.trade(trade)
+        changed(Math.floor(trade.timeMs / MINUTE_MS) * MINUTE_MS)
+      } else counts.lateTrades += 1
     },
     /** Trades are whole from here on, gaps apart. */
     begin(atMs: number) {
+      changed(Math.floor(atMs / MINUTE_MS) * MINUTE_MS)
       beganMs = Math.min(beganMs, atMs)
     },
-    gap: (from: number, to: number) => void gaps.push({ fromMs: from, toMs: to }),
+    gap(from: number, to: number) {
+      changed(Math.floor(from / MINUTE_MS) * MINUTE_MS)
+      gaps.push({ fromMs: from, toMs: to })
+    },
     /** The counts of the past are in the store (or cannot be had): rows may be written. */
     async start() {
       await writer.flush()
@@ -159,6 +174,7 @@ export function closeFlow(
       // At once: until the step is closed, no bar is shown without what is missing either.
       for (const { range } of missing) rollUp.spoil(range.fromMs, range.toMs)
       for (const { openMs } of checked.refused) rollUp.spoil(openMs, openMs + MINUTE_MS)
+      changed(from)
       queue.push({
         ...{ candles: checked, missing, fromMs: from, toMs: to },
         ...{ knownMs: clock.now(), counted: new Map() },
@@ -168,8 +184,12 @@ export function closeFlow(
     close(nowMs: number) {
       if (known !== undefined) drain(nowMs)
     },
-    show(openCandles: readonly Candle[]) {
-      if (known === undefined) return
+    /** Shows the rows that changed; of the open candles, those from `openChangedMs` on did. */
+    show(openCandles: readonly Candle[], openChangedMs: number) {
+      changed(openChangedMs)
+      if (known === undefined || changedMs === Number.POSITIVE_INFINITY) return
+      const fromMs = changedMs
+      changedMs = Number.POSITIVE_INFINITY
       // Minutes that wait for the proof of their trades are part of the bar: it would be shown without them.
       const waiting = queue.flatMap((step) =>
         step.candles.good.map((candle) => step.counted.get(candle.openMs) ?? candle),
@@ -181,7 +201,7 @@ export function closeFlow(
         if (own === undefined || own.count < candle.count) return candle
         return { ...candle, buys: own.buys, sells: own.sells }
       })
-      putFlow(parts, rollUp.open(candles), false)
+      putFlow(parts, rollUp.open(candles, fromMs), false)
     },
     /** Every bucket before this has all the counts that it will have. */
     get closedToMs() {

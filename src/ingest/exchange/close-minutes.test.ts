@@ -74,3 +74,30 @@ test('minutes that are closed without the open interest of their time are shown,
     ...['gap 1m 4 5 venue_down', 'gap 5m 0 5 venue_down'],
   ])
 })
+
+test('while no minute can be closed, only what changed is shown again', () => {
+  let rows: string[] = []
+  const parts = {
+    ...{ plan: hyperliquidPlan, symbol: 'BTC', clock: manualClock(at(20)), derivatives: undefined },
+    writer: {
+      put({ interval }: { interval: string }, [row]: readonly { time: number; volume: number }[]) {
+        if (interval !== '4h' && interval !== '1d')
+          rows.push(`${interval} ${((row?.time ?? 0) - START_MS) / MINUTE_MS}: ${row?.volume}`)
+      },
+    },
+  } as unknown as SymbolParts
+  const minutes = closeMinutes(parts, START_MS)
+  const shown = () => {
+    rows = []
+    minutes.show()
+    return rows
+  }
+  for (const minute of [0, 1, 5, 6]) minutes.receive(kline(minute, '2'))
+  assert.deepEqual(shown(), [
+    ...['1m 0: 1', '1m 1: 1', '1m 5: 1', '1m 6: 1'],
+    ...['5m 0: 2', '5m 5: 2', '15m 0: 4', '1h 0: 4'],
+  ])
+  assert.deepEqual(shown(), [])
+  minutes.receive({ ...kline(6, '2'), volume: '3' })
+  assert.deepEqual(shown(), ['1m 6: 3', '5m 5: 4', '15m 0: 6', '1h 0: 6'])
+})

@@ -26,7 +26,8 @@ export function closeMinutes(parts: SymbolParts, fromMs: number) {
   const rollUp = createRollUp({ intervals: COARSE_INTERVALS, fromMs })
   const received = new Map<number, Candle & { isLast?: boolean }>()
   let closedToMs = fromMs
-  let hasNews = false
+  /** The first minute that changed since it was shown; infinite if none did. */
+  let changedMs = Number.POSITIVE_INFINITY
   /** Since when a minute that cannot be served is, or was last, waited for. */
   let heldSinceMs = Number.NEGATIVE_INFINITY
 
@@ -63,18 +64,20 @@ export function closeMinutes(parts: SymbolParts, fromMs: number) {
     receive(kline: CandleObservation) {
       if (kline.openTimeMs < closedToMs) return
       received.set(kline.openTimeMs, { ...candleOfKline(kline), isLast: kline.closed })
-      hasNews = true
+      changedMs = Math.min(changedMs, kline.openTimeMs)
     },
-    /** Shows the open candles that changed. */
-    show() {
-      if (!hasNews) return
-      hasNews = false
+    /** Shows the open candles that changed; gives the first minute that did, infinite if none. */
+    show(): number {
+      const fromMs = changedMs
+      if (fromMs === Number.POSITIVE_INFINITY) return fromMs
+      changedMs = Number.POSITIVE_INFINITY
       const candles = openCandles()
       put(
-        candles.map((candle) => ({ interval: '1m', candle })),
+        candles.filter(({ openMs }) => openMs >= fromMs).map((candle) => ({ interval: '1m', candle })),
         false,
       )
-      put(rollUp.open(candles), false)
+      put(rollUp.open(candles, fromMs), false)
+      return fromMs
     },
     /** What of a page of the venue's own candles is to be taken. */
     held,
@@ -102,7 +105,7 @@ export function closeMinutes(parts: SymbolParts, fromMs: number) {
       put(advanceAround(rollUp, checked, '1m', toMs), true)
       closedToMs = toMs
       for (const openMs of received.keys()) if (openMs < toMs) received.delete(openMs)
-      hasNews = true
+      changedMs = Math.min(changedMs, toMs)
       settleCandles(parts, page, unknownMs)
       return checked
     },

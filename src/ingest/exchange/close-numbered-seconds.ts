@@ -6,7 +6,7 @@ import { candleFeed } from '../shared/feeds.ts'
 import type { DerivativesProgress } from './await-derivatives.ts'
 import { BuiltSeconds } from './built-seconds.ts'
 import type { Candle } from './candle.ts'
-import { putSeconds, type SecondCloser, type WaitingMinute } from './close-seconds.ts'
+import { MAX_MINUTES_AT_ONCE, putSeconds, type SecondCloser, type WaitingMinute } from './close-seconds.ts'
 import type { MinuteProver } from './prove-minutes.ts'
 import type { SymbolParts } from './symbol-parts.ts'
 
@@ -43,7 +43,7 @@ export function closeNumberedSeconds(
 
   function isOver(openMs: number): boolean {
     const endMs = openMs + SECOND_MS
-    return newestMs >= endMs + CLOSE_AFTER_MS && !built.inGap(openMs, endMs) && joined.isKnown(endMs)
+    return newestMs >= endMs + CLOSE_AFTER_MS && joined.isKnown(endMs) && !built.inGap(openMs, endMs)
   }
 
   /** False while the minute is not proven yet. */
@@ -76,6 +76,15 @@ export function closeNumberedSeconds(
     tracker.unproven(feed, lostMs, endMs)
   }
 
+  /** They are left to the backfill. */
+  function dropOldest(): void {
+    const lost = built.dropOldest()
+    if (lost === undefined) return
+    for (const openMs of open) if (openMs < lost.toMs) open.delete(openMs)
+    prover.forget(lost.toMs)
+    tracker.lost(feed, lost.fromMs, lost.toMs, 'not_observed')
+  }
+
   function rememberWhole(openMs: number): void {
     whole.add(openMs)
     const [oldest] = whole
@@ -106,6 +115,7 @@ export function closeNumberedSeconds(
       early = []
     },
     show() {
+      dropOldest()
       putSeconds(parts, built.changed(), false)
       const over = [...open].filter(isOver)
       putSeconds(
@@ -124,7 +134,11 @@ export function closeNumberedSeconds(
       waiting.push(...built.minutesOf(candles, unknown, range, clock.now()))
     },
     async close(nowMs) {
-      while (waiting[0] !== undefined && closeMinute(waiting[0], nowMs)) waiting = waiting.slice(1)
+      for (let closed = 0; closed < MAX_MINUTES_AT_ONCE; closed++) {
+        const [next] = waiting
+        if (next === undefined || !closeMinute(next, nowMs)) return
+        waiting = waiting.slice(1)
+      }
     },
     get closedToMs() {
       return closedToMs

@@ -7,7 +7,7 @@ import { readRows } from '../../../test/ingest/compare.ts'
 import { createLogger } from '../../kit/log.ts'
 import { VENUES } from '../../venues/list.ts'
 import type { Venue } from '../../venues/venue.ts'
-import { candleFeed } from '../shared/feeds.ts'
+import { candleFeed, feedOf } from '../shared/feeds.ts'
 import { createCoverageTracker } from '../shared/track-coverage.ts'
 import { createRowWriter } from '../shared/write-rows.ts'
 import { closeCountedSeconds, judgeCount } from './close-counted-seconds.ts'
@@ -37,6 +37,7 @@ async function start(
   const counts = noCounts()
   const signal = new AbortController().signal
   const feed = candleFeed(plan.source, 'BTC', '1s')
+  const feeds = plan.hasTrades ? [feed, feedOf('trades', plan.source, 'BTC')] : [feed]
   const parts: SymbolParts = {
     // No test here sends a request to a venue.
     ...{ plan, venue: {} as Venue, symbol: 'BTC', series, writer, tracker, derivatives: undefined },
@@ -64,6 +65,17 @@ async function start(
       await writer.flush()
       const rows = await readRows({ series, coverage } as never, feed, RANGE)
       return rows.filter((row) => row.closed).map((row) => (Date.parse(row.timestamp) - START_MS) / 1_000)
+    },
+    /** Thirteen hours count as observed. */
+    cover() {
+      for (const each of feeds) tracker.confirm(each, START_MS, START_MS + 13 * 3_600_000)
+    },
+    /** What is not, in hours after the start. */
+    async lost() {
+      await writer.flush()
+      const read = feeds.map((each) => coverage.read([each], START_MS, START_MS + 13 * 3_600_000))
+      const hours = (timeMs: number) => (timeMs - START_MS) / 3_600_000
+      return (await Promise.all(read)).map(({ gaps }) => gaps.map(({ from, to }) => [hours(from), hours(to)]))
     },
     async end() {
       await writer.close()
@@ -97,6 +109,44 @@ test('a minute whose candle comes before its first trade is known to be the firs
   seconds.begin(START_MS)
   await seconds.close(START_MS + 90_000)
   assert.deepEqual([await closed(), seconds.closedToMs], [[0, 9], MINUTE.toMs])
+  await end()
+})
+
+for (const [name, feeds] of [
+  ['binance-futures', 1],
+  ['hyperliquid', 2],
+] as const)
+  test(`${name}: of more than twelve hours without an answer the oldest is a gap, and minutes go on after it`, async () => {
+    const { trade, seconds, cover, lost, end } = await start(name, () => false, {
+      beginsMs: START_MS,
+      judge: (_minute, own) => ({ kind: 'whole', candles: own }),
+    })
+    cover()
+    for (let second = 0; second <= 12 * 3_600; second++) trade(second * 1_000)
+    seconds.show()
+    assert.deepEqual(await lost(), Array(feeds).fill([[0, 1]]))
+    const hourMs = START_MS + 3_600_000
+    seconds.minutes([{ ...minuteCandle(60), openMs: hourMs }], [], {
+      fromMs: START_MS,
+      toMs: hourMs + 60_000,
+    })
+    await seconds.close(hourMs + 100_000)
+    if (feeds === 1) assert.equal(seconds.closedToMs, hourMs + 60_000)
+    assert.deepEqual(await lost(), Array(feeds).fill([[0, 1]]))
+    await end()
+  })
+
+test('after an outage twenty minutes are closed in one go', async () => {
+  const { trade, seconds, end } = await start('binance-futures', () => false, {
+    beginsMs: START_MS,
+    judge: (_minute, own) => ({ kind: 'whole', candles: own }),
+  })
+  for (let minute = 0; minute < 30; minute++) trade(minute * 60_000)
+  seconds.minutes([], [], { fromMs: START_MS, toMs: START_MS + 30 * 60_000 })
+  for (const minutes of [20, 30]) {
+    await seconds.close(START_MS + 31 * 60_000)
+    assert.equal(seconds.closedToMs, START_MS + minutes * 60_000)
+  }
   await end()
 })
 

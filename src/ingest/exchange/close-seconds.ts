@@ -40,6 +40,9 @@ export interface SecondCloser {
   readonly closedToMs: number | undefined
 }
 
+/** After an outage of the venue's answers many minutes are closed: so many in one go, and the next a second later. */
+export const MAX_MINUTES_AT_ONCE = 20
+
 /** A minute of the venue that waits for its seconds. */
 export interface WaitingMinute {
   readonly openMs: number

@@ -254,8 +254,8 @@ export class SymbolRecorder implements LiveRecorder {
   }
 
   private showMinutes(): void {
-    this.minutes.show()
-    this.flow?.show(this.minutes.open())
+    const changedMs = this.minutes.show()
+    this.flow?.show(this.minutes.open(), changedMs)
   }
 
   private showStreamed(): void {

@@ -71,24 +71,32 @@ export function createRollUp(options: { intervals: readonly CandleInterval[]; fr
       spoiled.push({ fromMs, toMs })
       for (const each of coarser) each.isSpoiled ||= isSpoiledAt(each.bucketMs, each.lengthMs)
     },
-    /** The candles of the present: what was confirmed, and newer candles on top of it. */
-    open(newer: readonly Candle[]): RolledCandle[] {
+    /**
+     * The candles of the present: what was confirmed, and newer candles on top of it. Only those that end after
+     * `changedMs`.
+     */
+    open(newer: readonly Candle[], changedMs = Number.NEGATIVE_INFINITY): RolledCandle[] {
       const rows: RolledCandle[] = []
       for (const each of coarser) {
         let bucketMs = each.bucketMs
         let candle = each.candle
         let isSpoiled = each.isSpoiled
+        const show = () => {
+          if (candle !== undefined && !isSpoiled && bucketMs + each.lengthMs > changedMs)
+            rows.push({ interval: each.interval, candle })
+        }
         for (const next of newer) {
           const start = candleStart(next.openMs, each.interval)
+          if (start + each.lengthMs <= changedMs) continue
           if (start !== bucketMs) {
-            if (candle !== undefined && !isSpoiled) rows.push({ interval: each.interval, candle })
+            show()
             bucketMs = start
             candle = undefined
             isSpoiled = isSpoiledAt(start, each.lengthMs)
           }
           candle = grow(candle, next, bucketMs)
         }
-        if (candle !== undefined && !isSpoiled) rows.push({ interval: each.interval, candle })
+        show()
       }
       return rows
     },
