@@ -22,14 +22,18 @@ export const PLANTS: readonly Plant[] = [
     edits: [
       edit(
         'src/ingest/exchange/close-minutes.ts',
-        "candles.map((candle) => ({ interval: '1m', candle })),\n        false,\n      )",
-        `candles.map((candle) => ({ interval: '1m', candle })),
+        "openMs >= fromMs).map((candle) => ({ interval: '1m', candle })),\n        false,\n      )",
+        `openMs >= fromMs).map((candle) => ({ interval: '1m', candle })),
         false,
       )
       for (const candle of candles)
         put([{ interval: '1m', candle }], candle.openMs + 60_000 < parts.clock.now())`,
       ),
-      edit('src/ingest/exchange/close-minutes.ts', '      if (!hasNews) return\n', ''),
+      edit(
+        'src/ingest/exchange/close-minutes.ts',
+        '      if (fromMs === Number.POSITIVE_INFINITY) return fromMs\n',
+        '',
+      ),
     ],
   },
   {
