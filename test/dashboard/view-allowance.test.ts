@@ -208,7 +208,7 @@ function takeRefusals(): void {
   chromium.faults.push(...others)
 }
 
-test('signing in spends nothing, and the consent of one account is not that of the next', {
+test('signing in spends nothing, the consent of one account is not that of the next, and a new day is free again', {
   skip,
 }, async () => {
   const [jo, kim] = [
@@ -221,6 +221,7 @@ test('signing in spends nothing, and the consent of one account is not that of t
   }
   const { page } = await chromium.open(service.url)
   const agree = page.getByRole('button', { name: 'Go on and pay' })
+  await page.clock.install()
   await page.goto('/#/explorer')
   await signIn(page, 'jo@example.com')
   await agree.waitFor()
@@ -235,6 +236,11 @@ test('signing in spends nothing, and the consent of one account is not that of t
   await new Promise((resolve) => setTimeout(resolve, 400))
   assert.equal(await balanceOf(kim), PRICE)
   takeRefusals()
+
+  service.clock.set(NOW + DAY)
+  await page.clock.fastForward(DAY)
+  await page.getByText(/Looking is free: /).waitFor()
+  service.clock.set(NOW)
 })
 
 test('the page shows what is left, and asks for consent before it spends credits', { skip }, async () => {
