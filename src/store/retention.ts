@@ -63,7 +63,9 @@ export function startRetention(
         const feeds = (lists[place] ?? []).map(({ feed }) => feed)
         for (const { days, ...filter } of expiries(rules, dataset, feeds)) {
           if (stopped.signal.aborted) return
-          const deleted = await store.series.retain(filter, days * DAY_MS + aheadMs, { betweenSteps })
+          const deleted = await store.series.retain(filter, days * DAY_MS + aheadMs, {
+            ...{ betweenSteps, nowMs: clock.now() },
+          })
           if (deleted > 0) log.info({ environment, ...filter, days, deleted }, 'old rows were deleted')
         }
       }

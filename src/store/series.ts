@@ -160,6 +160,11 @@ export interface SeriesStore {
 }
 
 export interface RetainOptions {
+  /**
+   * The caller's time, where the store has a clock of its own: the one that is behind counts. A clock that was set ahead by
+   * mistake must not delete history.
+   */
+  readonly nowMs?: number
   /** Between two steps, so that other writers get their turn; the rest is left for another time once it gives false. */
   betweenSteps?(): Promise<boolean>
 }

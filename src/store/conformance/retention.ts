@@ -52,6 +52,16 @@ export function retentionSuite(engine: Engine): void {
       assert.equal(counts.at(-1), 1_000)
     }))
 
+  test(`${engine.name}: of the clocks of store and caller the one that is behind decides what is old`, () =>
+    withStore(engine, async (store, _, clock) => {
+      const feed = candleFeed('cexa')
+      await store.write({ rows: [{ feed, rows: [candle(0), candle(10)] }] })
+      clock.set(START + 365 * DAY_MS)
+      const nowMs = START + 5 * 60_000
+      assert.equal(await store.series.retain({ dataset: 'candles' }, 1_000, { nowMs }), 1)
+      assert.equal(await store.series.retain({ dataset: 'candles' }, DAY_MS), 1)
+    }))
+
   test(`${engine.name}: retention deletes what is older of one dataset, with its coverage, and nothing else`, () =>
     withStore(engine, async (store, _, clock) => {
       const liquidations: Feed<'liquidations'> = {

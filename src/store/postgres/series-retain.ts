@@ -18,7 +18,7 @@ import type { FeedLookup } from './series-lookup.ts'
 const ROWS_AT_ONCE = 5_000
 const GROUPS_AT_ONCE = 200
 
-const OLDER_THAN = statement('older_than', 'SELECT now_ms() - $1::bigint AS ts')
+const OLDER_THAN = statement('older_than', 'SELECT least(now_ms(), $2::bigint) - $1::bigint AS ts')
 const LOCK_WAIT = statement('partition_lock_wait', `SELECT set_config('lock_timeout', '2s', true)`)
 const LOCK_NOT_AVAILABLE = '55P03'
 
@@ -129,10 +129,10 @@ export function retention(parts: { database: Database; lookup: FeedLookup; parti
   return async (
     filter: FeedFilter & { dataset: Dataset },
     maxAgeMs: number,
-    { betweenSteps = async () => true }: RetainOptions = {},
+    { betweenSteps = async () => true, nowMs }: RetainOptions = {},
   ): Promise<number> => {
     await partitions.ensureAhead()
-    const [row] = await database.rows<{ ts: number }>(OLDER_THAN, [maxAgeMs])
+    const [row] = await database.rows<{ ts: number }>(OLDER_THAN, [maxAgeMs, nowMs ?? null])
     const olderThan = row?.ts ?? 0
     const feeds = (await lookup.feeds(filter)).map(({ feed }) => feed)
     await lookup.findMissing(database, feeds)

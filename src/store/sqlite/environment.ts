@@ -76,8 +76,8 @@ export async function openSqliteEnvironment(options: SqliteEnvironmentOptions): 
       }),
       finality: (wanted, maxAgeMs) =>
         isClosed() ? Promise.reject(new StoreClosedError()) : lookup.finality(wanted, maxAgeMs),
-      async retain(filter, maxAgeMs, { betweenSteps = async () => true } = {}) {
-        const olderThan = clock.now() - maxAgeMs
+      async retain(filter, maxAgeMs, { betweenSteps = async () => true, nowMs } = {}) {
+        const olderThan = Math.min(clock.now(), nowMs ?? Number.POSITIVE_INFINITY) - maxAgeMs
         let deleted = 0
         for (const feed of lookup.named(filter)) {
           for (let more = true; more; ) {
