@@ -478,6 +478,25 @@ for (const engine of ENGINES) {
     })
   })
 
+  test(`${engine.name}: the keys of hundreds of rotations share a budget, and are listed at once`, async () => {
+    await withAccounts(engine, async (store) => {
+      await store.createAccount(ACCOUNT)
+      await store.createKey({ ...KEY, id: 'key_0', hash: 'h0' })
+      for (let n = 1; n <= 300; n++) {
+        const key = { ...KEY, id: `key_${n}`, hash: `h${n}` }
+        await store.rotateKey(`key_${n - 1}`, { key, oldExpiresAtMs: 9_000 })
+      }
+      const startedMs = performance.now()
+      const keys = await store.listKeys('acc_1')
+      const newest = await store.findKey('h300')
+      // It takes milliseconds: the rest is for a busy machine. A walk through the chain of each key takes longer.
+      assert.ok(performance.now() - startedMs < 5_000)
+      assert.equal(keys.length, 301)
+      assert.deepEqual(new Set(keys.map(({ capBudgetId }) => capBudgetId)), new Set(['key_0']))
+      assert.equal(newest?.key.capBudgetId, 'key_0')
+    })
+  })
+
   test(`${engine.name}: views per day are bounded, and start from zero the next day`, async () => {
     await withAccounts(engine, async (store) => {
       const view = { accountId: 'acc_1', day: '2026-03-14', credits: 6, limit: 10 }

@@ -1,4 +1,3 @@
-import { firstOfRotations } from '../accounts/first-of-rotations.ts'
 import { checkKeyLimits, type KeyCounts, keyCounts } from '../accounts/key-limits.ts'
 import type { AccountRecord, AccountsStore, KeyLimits, KeyRecord, NewAccount, NewKey } from '../accounts.ts'
 import { type Database, type Queries, statement } from './database.ts'
@@ -10,7 +9,7 @@ const ACCOUNT = `a.id, a.email, a.plan, a.billing_day AS "billingDay", a.paused_
 const KEY = `k.id, k.account_id AS "accountId", k.environment, k.name, k.hint, k.scopes,
   k.allowed_cidrs AS "allowedCidrs", k.credit_cap AS "creditCap", k.created_at AS "createdAtMs",
   k.last_used_at AS "lastUsedAtMs", k.expires_at AS "expiresAtMs", k.revoked_at AS "revokedAtMs",
-  k.replaced_by AS "replacedBy", ${firstOfRotations('k')} AS "capBudgetId"`
+  k.replaced_by AS "replacedBy", coalesce(k.first_key_id, k.id) AS "capBudgetId"`
 const OWNER = `a.email AS "ownerEmail", a.plan AS "ownerPlan", a.billing_day AS "ownerBillingDay",
   a.paused_reason AS "ownerPausedReason", a.created_at AS "ownerCreatedAtMs"`
 
@@ -35,7 +34,9 @@ const INSERT_ACCOUNT = statement(
 const INSERT_KEY = statement(
   'key_insert',
   `INSERT INTO keys AS k (id, account_id, environment, name, hash, hint, scopes, allowed_cidrs, credit_cap, created_at,
-     expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING ${KEY}`,
+     expires_at, first_key_id)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, (SELECT coalesce(first_key_id, id) FROM keys WHERE id = $12))
+   RETURNING ${KEY}`,
 )
 const COUNT_KEYS = statement('key_count', `SELECT ${keyCounts('$2::bigint')} FROM keys WHERE account_id = $1`)
 const NEXT_CHANGE = statement('account_next_change', 'UPDATE account_changes SET newest = newest + 1')
@@ -132,7 +133,7 @@ export function accountRecords(db: Database, channel: string): AccountRecords {
           tx.run(NOTE_CHANGE, [accountId]),
         ])
       }),
-    createKey: (key, limits) => change((tx) => insertKey(tx, key, limits)),
+    createKey: (key, limits) => change((tx) => insertKey(tx, key, { limits })),
     async findKey(hash) {
       const [row] = await db.rows<KeyRow & OwnerRow>(KEY_BY_HASH, [hash])
       if (row === undefined) return undefined
@@ -162,7 +163,7 @@ export function accountRecords(db: Database, channel: string): AccountRecords {
     rotateKey: (id, { key, limits, oldExpiresAtMs }) =>
       change(async (tx) => {
         const replaced = await tx.run(REPLACE_KEY, [storable(id), oldExpiresAtMs, key.id])
-        return replaced === 0 ? undefined : insertKey(tx, key, limits)
+        return replaced === 0 ? undefined : insertKey(tx, key, { limits, replacedId: id })
       }),
   }
 }
@@ -177,7 +178,11 @@ export async function insertAccount(tx: Queries, account: NewAccount): Promise<A
 }
 
 /** In a change: no other key is made meanwhile. */
-async function insertKey(tx: Queries, key: NewKey, limits?: KeyLimits): Promise<KeyRecord> {
+async function insertKey(
+  tx: Queries,
+  key: NewKey,
+  { limits, replacedId }: { limits?: KeyLimits | undefined; replacedId?: string },
+): Promise<KeyRecord> {
   if (limits !== undefined) {
     const [counts] = await tx.rows<KeyCounts>(COUNT_KEYS, [key.accountId, key.createdAtMs])
     checkKeyLimits(counts, limits)
@@ -194,6 +199,7 @@ async function insertKey(tx: Queries, key: NewKey, limits?: KeyLimits): Promise<
     key.creditCap,
     key.createdAtMs,
     key.expiresAtMs,
+    replacedId ?? null,
   ]
   const [rows] = await Promise.all([
     tx.rows<KeyRow>(INSERT_KEY, values),

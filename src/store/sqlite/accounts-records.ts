@@ -1,5 +1,4 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { firstOfRotations } from '../accounts/first-of-rotations.ts'
 import { checkKeyLimits, type KeyCounts, keyCounts } from '../accounts/key-limits.ts'
 import type { AccountRecord, AccountsStore, KeyLimits, KeyRecord, NewAccount, NewKey } from '../accounts.ts'
 import { asRecord, orConflict, type Row, recordOf } from './rows.ts'
@@ -8,7 +7,7 @@ import { asRecord, orConflict, type Row, recordOf } from './rows.ts'
 const ACCOUNT = `id, email, plan, billing_day AS billingDay, paused_reason AS pausedReason, created_at AS createdAtMs`
 const KEY = `id, account_id AS accountId, environment, name, hint, scopes, allowed_cidrs AS allowedCidrs,
   credit_cap AS creditCap, created_at AS createdAtMs, last_used_at AS lastUsedAtMs, expires_at AS expiresAtMs,
-  revoked_at AS revokedAtMs, replaced_by AS replacedBy, ${firstOfRotations('keys')} AS capBudgetId`
+  revoked_at AS revokedAtMs, replaced_by AS replacedBy, coalesce(first_key_id, id) AS capBudgetId`
 
 export function accountReaders(db: DatabaseSync) {
   const byId = db.prepare(`SELECT ${ACCOUNT} FROM accounts WHERE id = ?`)
@@ -36,7 +35,8 @@ export function accountWriters(db: DatabaseSync) {
   const insertAccount = accountInserter(db)
   const insertKey = db.prepare(
     `INSERT INTO keys (id, account_id, environment, name, hash, hint, scopes, allowed_cidrs, credit_cap,
-      created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      created_at, expires_at, first_key_id)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(first_key_id, id) FROM keys WHERE id = ?))`,
   )
   const countKeys = db.prepare(`SELECT ${keyCounts(':now')} FROM keys WHERE account_id = :account`)
   const setPlan = db.prepare('UPDATE accounts SET plan = ? WHERE id = ?')
@@ -66,7 +66,7 @@ export function accountWriters(db: DatabaseSync) {
     return true
   }
 
-  const createKey = (key: NewKey, limits?: KeyLimits): KeyRecord => {
+  const makeKey = (key: NewKey, limits?: KeyLimits, replacedId?: string): KeyRecord => {
     if (limits !== undefined)
       checkKeyLimits(
         countKeys.get({ account: key.accountId, now: key.createdAtMs }) as KeyCounts | undefined,
@@ -84,6 +84,7 @@ export function accountWriters(db: DatabaseSync) {
       key.creditCap,
       key.createdAtMs,
       key.expiresAtMs,
+      replacedId ?? null,
     )
     mark.run(key.accountId)
     return present(getKey(key.id))
@@ -94,7 +95,7 @@ export function accountWriters(db: DatabaseSync) {
       insertAccount(account)
       return present(getAccount(account.id))
     },
-    createKey,
+    createKey: (...[key, limits]: Parameters<AccountsStore['createKey']>) => makeKey(key, limits),
     setPlan: (...[id, plan, limits]: Parameters<AccountsStore['setPlan']>) => {
       if (setPlan.run(plan, id).changes === 0) return false
       for (const budget of limits) setLimit.run(budget.id, budget.periodStartMs, budget.limit)
@@ -112,7 +113,7 @@ export function accountWriters(db: DatabaseSync) {
     },
     revokeKey: (id: string, atMs: number) => onKey(id, () => revoke.run(atMs, id).changes),
     rotateKey: (...[id, { key, limits, oldExpiresAtMs }]: Parameters<AccountsStore['rotateKey']>) =>
-      onKey(id, () => replace.run(oldExpiresAtMs, key.id, id).changes) ? createKey(key, limits) : undefined,
+      onKey(id, () => replace.run(oldExpiresAtMs, key.id, id).changes) ? makeKey(key, limits, id) : undefined,
   }
 }
 

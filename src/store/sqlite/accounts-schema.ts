@@ -252,4 +252,21 @@ export const ACCOUNTS_MIGRATIONS: readonly Migration[] = [
       ALTER TABLE ledger ADD COLUMN charges TEXT NOT NULL DEFAULT '';
     `,
   },
+  {
+    version: 7,
+    name: 'first key of rotations',
+    sql: `
+      -- The key that a chain of rotations began with; null in that key itself.
+      ALTER TABLE keys ADD COLUMN first_key_id TEXT;
+      -- UNION, not UNION ALL: it ends also where a damaged chain leads back to itself.
+      WITH RECURSIVE chain (id, first_key_id, replaced_by) AS (
+        SELECT id, id, replaced_by FROM keys
+          WHERE replaced_by IS NOT NULL AND id NOT IN (SELECT replaced_by FROM keys WHERE replaced_by IS NOT NULL)
+        UNION
+        SELECT k.id, chain.first_key_id, k.replaced_by FROM chain JOIN keys k ON k.id = chain.replaced_by
+      )
+      UPDATE keys SET first_key_id = chain.first_key_id FROM chain
+        WHERE chain.id = keys.id AND chain.id <> chain.first_key_id;
+    `,
+  },
 ]
