@@ -237,6 +237,8 @@ export interface Endpoint<Services, P extends Params = Params> {
   readonly body?: Body<Services>
   /** Of a GET: how many heavy calls to a node it makes at once. The account may have a limited number in flight. */
   readonly heavyCalls?: (input: Readonly<Record<string, unknown>>) => number
+  /** Of a GET: whether the store reads for long. It takes a slot for heavy calls; with a plan that has none, the only one. */
+  readonly isLongRead?: (input: Readonly<Record<string, unknown>>) => boolean
   /** Where one body can count for several requests. */
   readonly demand?: (body: unknown) => Demand
   readonly cost: Cost

@@ -245,16 +245,19 @@ export class Meter<Services> {
     return reply instanceof Promise ? reply.then(finish, fail) : finish(reply)
   }
 
-  /** Whatever is charged for it: a HEAD and a preview make the same calls. */
+  /** Whatever is charged for it: a HEAD and a preview make the same calls, and read as long. */
   #inHeavySlot<T>(task: Task<Services>, run: () => T | Promise<T>): T | Promise<T> {
-    const calls = task.route.endpoint.heavyCalls?.(task.input) ?? 0
+    const { heavyCalls, isLongRead } = task.route.endpoint
+    const isLong = isLongRead?.(task.input) ?? false
+    const calls = isLong ? 1 : (heavyCalls?.(task.input) ?? 0)
     if (calls === 0) return run()
-    const { release } = this.#takeHeavySlots(task.credential, calls)
+    const { release } = this.#takeHeavySlots(task.credential, calls, isLong ? 1 : 0)
     return Promise.try(run).finally(release)
   }
 
-  #takeHeavySlots({ accountId, environment, plan }: Credential, wanted: number) {
-    return takeHeavySlots(this.#heavy, `${accountId}/${environment}`, wanted, plan.heavyCallsInFlight)
+  #takeHeavySlots({ accountId, environment, plan }: Credential, wanted: number, minLimit = 0) {
+    const limit = Math.max(minLimit, plan.heavyCallsInFlight)
+    return takeHeavySlots(this.#heavy, `${accountId}/${environment}`, wanted, limit)
   }
 
   async #runWithKey(task: Task<Services>, key: string): Promise<GateReply> {

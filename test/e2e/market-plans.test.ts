@@ -1,6 +1,7 @@
 /** Each plan against each gate: bars, history depth, row cap, min_usd and the ticker. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { useTurnTime } from '../../src/kit/turns.ts'
 import {
   CANDLE_INTERVALS,
   PLAN_INTERVALS,
@@ -342,4 +343,33 @@ test('where nothing was ever recorded the coverage shows it, on a plan without a
     assert.equal(coverage.complete, false)
     assert.equal(coverage.gaps.length, 1)
   }
+})
+
+test('sampled snapshots count as heavy calls in flight, also where they cost nothing', async () => {
+  const key = await service.key({ plan: 'free' })
+  const path = '/v1/snapshots?symbol=BTC&source=predmkt_b&interval=24h'
+  const requests = ['', '&dry_run=true'].flatMap((rest) => Array.from({ length: 10 }, () => path + rest))
+  // Every turn of the loop has one step of the reads, as on a machine that is very slow.
+  let nowMs = 0
+  const giveBack = useTurnTime(() => (nowMs += 1_000))
+  try {
+    const answers = await Promise.all(
+      requests.map((url, at) => service.get(`${url}&limit=${100 - at}`, { key })),
+    )
+    const refused = answers.filter(({ status }) => status !== 200)
+    assert.ok(refused.length > 0 && refused.length < answers.length, `${refused.length} refused`)
+    for (const answer of refused) {
+      assert.equal(assertError(answer, 429, 'rate_limited').reason, 'heavy_calls_in_flight')
+      assert.equal(answer.headers.get('retry-after'), '1')
+    }
+    const plain = await Promise.all(
+      Array.from({ length: 10 }, (_, at) =>
+        service.get(`${path.replace('24h', '500ms')}&limit=${100 - at}`, { key }),
+      ),
+    )
+    for (const { status } of plain) assert.equal(status, 200)
+  } finally {
+    giveBack()
+  }
+  assert.equal((await service.get(path, { key })).status, 200)
 })

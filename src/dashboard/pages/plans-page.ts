@@ -14,7 +14,7 @@ const LIMITS: Record<Exclude<keyof Plan, 'name' | 'tier' | 'historyDays'>, strin
   requestsPerMinute: 'Requests per minute',
   maxRowsPerRequest: 'Rows of one page',
   finestCandle: 'Finest candles',
-  heavyCallsInFlight: 'Heavy node calls at a time',
+  heavyCallsInFlight: 'Heavy calls at a time',
   streamConnections: 'Stream connections',
   streamAddresses: 'Addresses of a stream connection',
   webhookSubscriptions: 'Webhooks',

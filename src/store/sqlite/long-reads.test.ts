@@ -7,6 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { watchTurns } from '../../../test/fakes/loop-hold.ts'
 import { manualClock } from '../../../test/fakes/manual-clock.ts'
 import { encodeTrade, type TradeInput } from '../../core/rows/trade.ts'
+import { StoreUnavailableError } from '../../core/store-unavailable.ts'
 import { useTurnTime } from '../../kit/turns.ts'
 import { START } from '../conformance/engine.ts'
 import { observed } from '../coverage.ts'
@@ -123,6 +124,24 @@ test('what is read in many turns is of one state of the file, whatever is writte
       }
       await writing
       assert.ok(seen.size > 1, 'pages were read while rows were written')
+    })
+    await store.close()
+  }))
+
+test('of very many long reads at once some are refused, and all that wait are read', () =>
+  inFolder(async (open) => {
+    const store = await open()
+    await store.write({ rows: [{ feed, rows: spanOfTrades(0) }] })
+    await stepByStep(async () => {
+      const reads = Array.from({ length: 200 }, () =>
+        store.series.page({ ...query, order: 'asc', limit: 10_000 }),
+      )
+      const outcomes = await Promise.allSettled(reads)
+      const read = outcomes.filter(({ status }) => status === 'fulfilled')
+      const refused = outcomes.filter((outcome) => outcome.status === 'rejected')
+      assert.ok(read.length >= 50 && read.length <= 100, `${read.length} were read`)
+      for (const { reason } of refused) assert.ok(reason instanceof StoreUnavailableError)
+      assert.equal((await store.series.page({ ...query, order: 'asc', limit: 10_000 })).count, CONTRACTS)
     })
     await store.close()
   }))

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { StoreUnavailableError } from '../../core/store-unavailable.ts'
 import { StoreClosedError } from '../environment.ts'
 import type { SeriesQuery } from '../series.ts'
 import type { CoverageReader } from './coverage-read.ts'
@@ -6,6 +7,8 @@ import type { FeedLookup } from './series-lookup.ts'
 import type { SeriesReader } from './series-read.ts'
 
 const TURN_MS = 4
+/** Reads that may wait for the connection: each takes some hundredths of a second, some of them tenths. */
+const MAX_WAITING = 64
 
 /** The readers of one connection. */
 export interface Readers {
@@ -26,6 +29,7 @@ export function longReads(open: (() => Readers) | undefined) {
   let readers: Readers | undefined
   let closed: Promise<void> | undefined
   let last: Promise<unknown> = Promise.resolve()
+  let waiting = 0
 
   const run = async <T>(read: (readers: Readers) => Promise<T>): Promise<T> => {
     if (closed !== undefined) throw new StoreClosedError()
@@ -46,7 +50,13 @@ export function longReads(open: (() => Readers) | undefined) {
     /** How long a page may take before it is read here. */
     turnMs: open === undefined ? Number.POSITIVE_INFINITY : TURN_MS,
     inOneState<T>(read: (readers: Readers) => Promise<T>): Promise<T> {
-      const result = last.then(() => run(read))
+      if (waiting >= MAX_WAITING)
+        return Promise.reject(new StoreUnavailableError('Too many long reads wait for their turn.'))
+      waiting++
+      const result = last.then(() => {
+        waiting--
+        return run(read)
+      })
       last = result.catch(() => {})
       return result
     },

@@ -48,10 +48,11 @@ export function seriesReader(parts: {
   lookup: FeedLookup
   caches: ReturnType<typeof blockCaches>
   holdMs: number
-  /** How long a page may take that is read at once. */
+  /** How long a page may take that is read at once. One that is read in turns takes as long in each: others wait for it. */
   turnMs: number
 }): SeriesReader {
   const { database, lookup, caches, holdMs, turnMs } = parts
+  const longTurnMs = Math.max(holdMs, turnMs)
   const oneState = oneStateOf(database)
   const prepare = statementCache(database)
   const pages = pageReader(prepare, oneState)
@@ -191,8 +192,8 @@ export function seriesReader(parts: {
         const arms = armsOf(query, lookup.id)
         return arms.length === 0 || query.limit < 1 ? 0 : pages.count(arms, query)
       }),
-    pageInTurns: (query) => workInTurns(composed(query), holdMs),
-    countInTurns: async (query) => (await workInTurns(rowsOf(query, query.limit), holdMs)).rows.length,
+    pageInTurns: (query) => workInTurns(composed(query), longTurnMs),
+    countInTurns: async (query) => (await workInTurns(rowsOf(query, query.limit), longTurnMs)).rows.length,
     at: (query) => oneState(() => rowAt(query)),
   }
 }

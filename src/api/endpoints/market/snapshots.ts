@@ -24,6 +24,8 @@ import { checkAvailable, SNAPSHOT_SOURCES, snapshotFeeds } from './snapshot-feed
 
 const STEPS = ['500ms', '1s', '5m', '15m', '1h', '4h', '24h'] as const satisfies Interval[]
 const GRID = '500ms'
+/** Every step of every market is looked up. */
+const isSampled = <S>(step: S): step is Exclude<S, undefined> => step !== undefined && step !== GRID
 const ofA = { condition_id: conditionIdParam }
 const ofB = { series: seriesParam }
 
@@ -58,6 +60,7 @@ export const snapshots = endpoint({
     interval: optional(interval(STEPS, 'Sampling step; left out: every stored sample.')),
     ...rowsPage({ default: 100, max: 1_000 }, 'inclusive'),
   },
+  isLongRead: ({ interval }) => isSampled(interval),
   cost: base(50).perRow(4).perRowWhen('with include_orderbook on predmkt_a', 10, {
     source: 'predmkt_a',
     include_orderbook: true,
@@ -112,7 +115,7 @@ export const snapshots = endpoint({
     return listRows(context, {
       feeds: snapshotFeeds(input.source, asset, type ?? duration),
       ...(market ? { filters: { instruments: [market.market_id] } } : {}),
-      ...(step === undefined || step === GRID ? {} : { stepMs: INTERVAL_MS[step] }),
+      ...(isSampled(step) ? { stepMs: INTERVAL_MS[step] } : {}),
       ...(books.books || books.diffs ? { books } : {}),
       spell: step === undefined ? [] : [{ field: 'interval', stored: GRID, asked: step }],
       alsoIgnored: withoutEffect,
