@@ -253,6 +253,13 @@ interface SweptToObservation extends Observed {
   readonly toMs: number
 }
 
+/** The stream's numbers show that trades of the symbol between two instants may be missing. */
+interface TradesLostObservation extends Observed {
+  readonly kind: 'trades_lost'
+  readonly fromMs: number
+  readonly toMs: number
+}
+
 export type DataObservation =
   | TradeObservation
   | AggregateTradeObservation
@@ -273,6 +280,7 @@ export type DataObservation =
   | OracleRoundObservation
   | SweptObservation
   | SweptToObservation
+  | TradesLostObservation
 
 interface Control {
   readonly source: Source

@@ -12,7 +12,8 @@ import {
 } from '../../../test/predictions/compare.ts'
 import { FEW_STRIKES, type RecordedOnce, recordOnce } from '../../../test/predictions/recording.ts'
 import type { TrueMarket } from '../../../test/sandbox/prediction-truth.ts'
-import { feedOf } from '../shared/feeds.ts'
+import type { Gap } from '../../store/coverage.ts'
+import { candleFeed, feedOf } from '../shared/feeds.ts'
 
 const START_MS = Date.parse('2026-11-15T10:01:00Z')
 const RECEIVED_MS = START_MS + 30_000
@@ -24,6 +25,8 @@ const END_MS = START_MS + 190_000
 
 let running: TrueMarket[]
 let lostTrades: number
+/** Of the trades, before they were requested. */
+let lostGaps: readonly Gap[]
 
 const made: RecordedOnce = recordOnce(
   { startMs: START_MS, stepMs: 200, slotMs: 1_000, ...FEW_STRIKES, venues: ['kalshi'] },
@@ -34,6 +37,8 @@ const made: RecordedOnce = recordOnce(
     const lost = sandbox.faults.set({ kind: 'sequence-gap', venue: 'kalshi', channel: 'trade' })
     await clock.runUntil(TWO_GAPS_MS)
     lostTrades = lost.hits
+    const trades = feedOf('trades', 'predmkt_b', 'BTC')
+    lostGaps = (await made.recording.store.coverage.read([trades], ONE_GAP_MS, TWO_GAPS_MS - 5_000)).gaps
     sandbox.faults.set({ kind: 'sequence-gap', venue: 'kalshi', channel: 'orderbook_delta' })
     await clock.runUntil(TWO_GAPS_MS + 15_000)
     sandbox.faults.set({ kind: 'sequence-gap', venue: 'kalshi', channel: 'orderbook_delta' })
@@ -89,4 +94,13 @@ test('a trade that was lost is there soon: the next number shows it', async () =
       )),
     )
   assert.deepEqual(wrong.slice(0, 5), [])
+})
+
+test('its gap is one of the trades, and closed with them; candles have none', async () => {
+  const { coverage } = made.recording.store
+  for (const feed of [feedOf('trades', 'predmkt_b', 'BTC'), candleFeed('predmkt_b', 'BTC', '5m')]) {
+    const { gaps } = await coverage.read([feed], ONE_GAP_MS, TWO_GAPS_MS)
+    assert.deepEqual(gaps, [], feed.dataset)
+  }
+  assert.ok(lostGaps.length === 1 && lostGaps[0]?.reason === 'not_observed', JSON.stringify(lostGaps))
 })

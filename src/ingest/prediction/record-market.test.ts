@@ -259,6 +259,32 @@ test('a contract that closes later than it was listed with is sampled and counte
   assert.deepEqual(lost, ['snapshots 15m 600000 620000', 'open_interest 5m 600000 600001'])
 })
 
+test('lost trades are a gap of the trades alone, from the last sweep on', async (t) => {
+  const { clock, store, writer } = await setUp(t)
+  const stop = new AbortController()
+  t.after(() => stop.abort())
+  const unproven: string[] = []
+  const tracker = {
+    ...createCoverageTracker({ feeds: [], coverage: store.coverage, writer }),
+    unproven(feed: Feed, fromMs: number, toMs: number) {
+      unproven.push(`${feed.dataset} ${fromMs - START_MS} ${toMs - START_MS}`)
+    },
+  }
+  const catalogue = createMarketWriter({ store, log })
+  const venue = { history: async function* () {} } as unknown as Venue
+  const { plan } = VENUES.kalshi
+  const { signal } = stop
+  const recorder = recordMarkets({
+    ...{ plan, symbol: 'BTC', venue, store, writer, catalogue, tracker, clock, log, signal },
+  })
+  clock.set(START_MS + 400_000)
+  recorder.observe({ kind: 'swept_to', ...about('kalshi', '', clock.now()), toMs: START_MS + 300_000 })
+  await new Promise(setImmediate)
+  const range = { fromMs: START_MS + 100_000, toMs: clock.now() }
+  recorder.observe({ kind: 'trades_lost', ...about('kalshi', '', clock.now()), ...range })
+  assert.deepEqual(unproven, ['trades 300000 400000'])
+})
+
 test('candles are claimed no further than they were shown, nor beyond a market that is being restored', async (t) => {
   const { clock, store, writer } = await setUp(t)
   const stop = new AbortController()

@@ -168,6 +168,9 @@ class SymbolMarkets implements MarketsRecorder {
       case 'swept_to':
         void this.#receivedSweptTo(observation.toMs)
         break
+      case 'trades_lost':
+        this.#lostTrades(observation.fromMs, observation.toMs)
+        break
       case 'reference_price':
         this.#references.receive(observation)
         break
@@ -407,6 +410,16 @@ class SymbolMarkets implements MarketsRecorder {
   async #receivedSweptTo(toMs: number): Promise<void> {
     await Promise.all([...this.#markets.values()].map(({ ready }) => ready))
     this.#sweptToMs = Math.max(this.#sweptToMs, toMs)
+  }
+
+  /**
+   * The trades are a gap until they are requested. Their candles are not final before the next sweep, which corrects
+   * them: a gap of theirs would stay, since past midpoints cannot be requested.
+   */
+  #lostTrades(fromMs: number, toMs: number): void {
+    const { plan, symbol, tracker } = this.#parts
+    const sinceMs = Math.max(fromMs, this.#sweptToMs, this.#startedMs)
+    tracker.unproven(feedOf('trades', plan.source, symbol), sinceMs, toMs)
   }
 
   #openAt(timeMs: number): string[] {

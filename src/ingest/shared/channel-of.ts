@@ -21,6 +21,7 @@ const TOPIC_OF: Readonly<Record<Exclude<DataObservation['kind'], 'candle'>, Topi
   oracle_round: 'oracle_rounds',
   swept: 'trades',
   swept_to: 'trades',
+  trades_lost: 'trades',
 }
 
 export function channelOf(observation: DataObservation): Channel {
@@ -34,7 +35,7 @@ export function channelOf(observation: DataObservation): Channel {
 }
 
 /**
- * A lost book and the results of a sweep or a list come from us, so they do not prove that the channel is alive. Nor
+ * A loss and the results of a sweep or a list come from us, so they do not prove that the channel is alive. Nor
  * does one reference price while another is missing.
  */
 export function isSignOfLife(observation: DataObservation): boolean {
@@ -42,6 +43,7 @@ export function isSignOfLife(observation: DataObservation): boolean {
     case 'book_lost':
     case 'swept':
     case 'swept_to':
+    case 'trades_lost':
       return false
     case 'trade':
       return observation.isSwept !== true

@@ -14,6 +14,7 @@ import {
   type TimeCheck,
 } from '../live/frame.ts'
 import type { DataObservation } from '../observation.ts'
+import type { HistoryRange } from '../venue.ts'
 import { afterGap, type BookSequence, type Continuity } from './book-sequence.ts'
 import type { ContractBooks } from './contract-books.ts'
 import { KALSHI_TIMES as TIMES } from './describe.ts'
@@ -37,8 +38,8 @@ import {
 export interface ContractFeedActions {
   send(frame: string): void
   cut(reason: string): void
-  /** Trades since an instant may be missing. */
-  lostTrades(sinceMs: number): void
+  /** Trades of a range may be missing. */
+  lostTrades(range: HistoryRange): void
 }
 
 /** Trades of several contracts are in the order of their times but for this. */
@@ -98,9 +99,14 @@ function continuityOf(feed: FeedState, type: string, sid: number, seq: number): 
 }
 
 /** Every book of the sid is suspect: all are asked for again, and a second gap costs the socket. */
-function onGap(feed: FeedState, sid: number, nowMs: number): FrameItem[] {
+function onGap(feed: FeedState, sid: number, nowMs: number, timeMs: number | undefined): FrameItem[] {
   const trades = feed.trades.get(sid)
-  if (trades?.isNumbered === true) feed.actions.lostTrades(trades.toMs - TRADES_APART_MS)
+  if (trades?.isNumbered === true)
+    feed.actions.lostTrades({
+      fromMs: trades.toMs - TRADES_APART_MS,
+      // The venue's clock may be ahead of ours.
+      toMs: Math.max(nowMs, Math.min(timeMs ?? nowMs, nowMs + TRADES_APART_MS)) + 1,
+    })
   const tickers = feed.subscriptions.tickersOf(sid)
   if (tickers.length === 0) return []
   const lost = feed.books.lose(tickers, 'sequence_gap', nowMs, { provenMs: feed.provenMs })
@@ -132,8 +138,8 @@ export function readFrame(
     feed.actions.cut('a sequence number that cannot be right')
     return refused('implausible')
   }
-  const lost = isNumbered && continuity === 'gap' ? onGap(feed, sid, receivedMs) : []
   const timeMs = timeOf(frame.msg)
+  const lost = isNumbered && continuity === 'gap' ? onGap(feed, sid, receivedMs, timeMs) : []
   if (isNumbered && isTrade) {
     const trades = tradesOf(feed, sid, receivedMs)
     trades.toMs = Math.max(trades.toMs, Math.min(timeMs ?? 0, receivedMs))

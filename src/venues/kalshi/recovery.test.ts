@@ -32,11 +32,12 @@ function openFeed(tickers: readonly string[], options: { useYesPrice?: boolean }
   const seqs = new Map<number, number>()
   let nowMs = START
   const take = (frame: string) => sent.push(JSON.parse(frame))
-  const lostTrades: number[] = []
+  const lostTrades: { fromMs: number; toMs: number }[] = []
   const actions = {
     send: take,
     cut: (reason: string) => cuts.push(reason),
-    lostTrades: (sinceMs: number) => lostTrades.push(sinceMs - START),
+    lostTrades: ({ fromMs, toMs }: (typeof lostTrades)[number]) =>
+      lostTrades.push({ fromMs: fromMs - START, toMs: toMs - START }),
   }
   const feed = createContractFeed('BTC', actions, options)
   feed.follow(tickers, nowMs)
@@ -304,7 +305,8 @@ test('a number that trades skip is a trade that is missing since the one before;
   assert.deepEqual(lostTrades, [])
   pass(20)
   numbered(3, trade('three'), 1)
-  assert.deepEqual(lostTrades, [5_000], 'and some seconds before it, since contracts overtake each other')
+  const expected = { fromMs: 5_000, toMs: 30_001 }
+  assert.deepEqual(lostTrades, [expected], 'and some seconds before it, since contracts overtake each other')
   receive({ ...trade('two'), sid: 3, seq: 2 })
   // A venue that does not number them, and replies that count what has no numbers.
   receive({ ...trade('four'), sid: 3 })

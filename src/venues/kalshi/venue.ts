@@ -10,7 +10,7 @@ import type { SessionIo } from '../live/venue-tasks.ts'
 import { type RestClient, VenueError } from '../rest/rest-client.ts'
 import { headerTime, inBackground, requestTyped } from '../rest/typed-request.ts'
 import { createVenueTime } from '../rest/venue-time.ts'
-import type { Venue, VenueDependencies } from '../venue.ts'
+import type { HistoryRange, Venue, VenueDependencies } from '../venue.ts'
 import { createKalshiCatalogue } from './catalogue.ts'
 import {
   kalshiDescription as describe,
@@ -23,6 +23,7 @@ import {
 import { type ContractFeed, createContractFeed } from './feed.ts'
 import { followContracts } from './follow-contracts.ts'
 import { askTrades, rememberCutoff, walkHistory } from './history.ts'
+import { aboutOf } from './mapper.ts'
 import { type KalshiCredentials, REJECTED, signedWhereAsked, signerOrNotice } from './sign.ts'
 import { ExchangeStatus } from './wire.ts'
 
@@ -110,21 +111,15 @@ export function createKalshi(dependencies: KalshiDependencies): Venue {
           const actions = {
             send: (frame: string) => void io?.send(route, frame),
             cut: (reason: string) => io?.cut(route, reason),
-            lostTrades: (sinceMs: number) => reportLost(route, symbol, sinceMs),
+            lostTrades: (range: HistoryRange) => {
+              const about = { ...aboutOf(symbol, '', clock.now()), venueTimeMs: clock.now(), key: null }
+              io?.emit(`trades:${symbol}`, { kind: 'trades_lost', ...about, ...range })
+            },
           }
           const useYesPrice = dependencies.kalshi?.useYesPrice ?? false
           return [symbol, createContractFeed(symbol, actions, { useYesPrice })] as const
         }),
       )
-      /** A frame of the socket is missing; it goes on sending. */
-      function reportLost(route: string, symbol: AssetSymbol, sinceMs: number): void {
-        const channel = streamed.find((each) => each.topic === 'trades' && each.symbol === symbol)
-        if (channel === undefined) return
-        const about = { source: 'predmkt_b', receivedMs: clock.now() } as const
-        const reason = 'a trade is missing'
-        io?.report({ kind: 'disconnected', ...about, route, channels: [channel], reason, sinceMs })
-        io?.report({ kind: 'subscribed', ...about, channel })
-      }
       const isKeyless = signer === undefined
       const isPolled = (channel: Channel) => isKeyless || channel.topic === 'markets'
       const streamed = wanted.filter((channel) => !isPolled(channel))
