@@ -214,10 +214,11 @@ export interface JobsStore {
    * about `maxChars`, and has at least one as long as there are more.
    */
   subscriptionPage(query: SubscriptionPageQuery): Promise<SubscriptionRecord[]>
-  /** Those of an account that come after a place in that order. */
+  /** Those of an account, or only those that are switched on, in order of creation, after a place. */
   subscriptionPlaces(query: {
     accountId: string
     limit: number
+    activeOnly?: boolean
     after?: SubscriptionPlace
   }): Promise<SubscriptionPlace[]>
   /** Undefined where there is none, or where it is not as `onlyIf` says: then nothing was changed. */

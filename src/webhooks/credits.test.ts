@@ -57,6 +57,13 @@ test('webhooks of a larger plan wait: the oldest go on, as many as the plan allo
     assert.deepEqual(refused, { ok: false, reason: 'plan' })
     assert.equal((await credits.reserve(first, 1)).ok, true)
 
+    await rig.jobs.updateSubscription(first.id, { active: false })
+    credits.forget([owner.accountId])
+    assert.equal(await credits.pauseOf(last), undefined, 'one that is switched off takes no place')
+    await rig.jobs.updateSubscription(first.id, { active: true })
+    credits.forget([owner.accountId])
+    assert.equal(await credits.pauseOf(last), 'plan')
+
     await rig.jobs.deleteSubscription(first.id)
     credits.forget([owner.accountId])
     assert.equal(await credits.pauseOf(last), undefined, 'the next one has its place')

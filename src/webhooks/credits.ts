@@ -56,7 +56,7 @@ export type EndReason = NonNullable<ReturnType<typeof keyEnd>>
 export const CREDITS_PER_EVENT = 1
 export const CHARGE_NAME = 'webhook delivery'
 const PAYER_FRESH_MS = 1_000
-/** How soon a webhook goes on when older ones than it were deleted; a change of the plan is noticed at once. */
+/** How soon a webhook goes on when older ones than it were deleted or switched off; a change of the plan is noticed at once. */
 const PLACE_FRESH_MS = 30_000
 /** Where accounts change all the time, a payer is read without being kept. */
 const READ_TRIES = 3
@@ -66,7 +66,7 @@ interface KnownPayer {
   readonly plan: Plan
   readonly pause: DeliveryPauseReason | undefined
   readonly key: KeyRecord | undefined
-  /** The oldest webhook of the account that its plan has no room for. */
+  /** The oldest active webhook of the account that its plan has no room for. */
   readonly firstBeyond: SubscriptionPlace | undefined
   readonly readAtMs: number
 }
@@ -98,7 +98,7 @@ export function createCredits(deps: {
     const found = places.get(accountId)
     const nowMs = clock.now()
     if (found?.most === most && nowMs - found.readAtMs < PLACE_FRESH_MS) return found.place
-    const all = await deps.webhooks?.subscriptionPlaces({ accountId, limit: most + 1 })
+    const all = await deps.webhooks?.subscriptionPlaces({ accountId, limit: most + 1, activeOnly: true })
     const place = all?.[most]
     places.set(accountId, { place, most, readAtMs: nowMs })
     return place
@@ -231,7 +231,7 @@ export function createCredits(deps: {
   }
 }
 
-/** As many webhooks go on as the plan allows, the oldest ones, and none with more addresses than it allows. */
+/** As many webhooks go on as the plan allows, the oldest active ones, and none with more addresses than it allows. */
 function pauseFor(
   { pause, plan, firstBeyond }: KnownPayer,
   { id, createdAtMs, addresses = [] }: Owner,

@@ -16,7 +16,10 @@ export interface BufferedJob extends Job {
  */
 export interface ReceiverQueue {
   readonly id: string
+  /** `record`, or that switched off where the worker has stopped. */
   subscription: SubscriptionRecord
+  /** As it was read last. */
+  record: SubscriptionRecord
   /** Claimed and not yet tried. */
   buffer: BufferedJob[]
   inFlight: number
@@ -59,6 +62,7 @@ export function createReceiverQueue(subscription: SubscriptionRecord, clock: Clo
   return {
     id: subscription.id,
     subscription,
+    record: subscription,
     buffer: [],
     inFlight: 0,
     claiming: false,

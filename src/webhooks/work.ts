@@ -111,7 +111,9 @@ export class DeliveryWorker {
       }
       if (subscription.active && !queue.subscription.active) queue.hungry = true
       queue.subscription = subscription
-      queue.failingSinceMs = subscription.failingSinceMs
+      // Health is written without reading again: one that was seen before is older than what the queue has.
+      if (subscription !== queue.record) queue.failingSinceMs = subscription.failingSinceMs
+      queue.record = subscription
       this.#pump(queue)
     }
   }

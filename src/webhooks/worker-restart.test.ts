@@ -91,3 +91,35 @@ test('five days of a pause without a success switch a subscription off, and not 
   assert.equal((await read())?.disabledReason, 'paused')
   assert.equal(receiver.received.length, 0)
 })
+
+test('how long a receiver has been failing is not forgotten when another webhook goes on', async (t) => {
+  let shiftMs = 0
+  const clock: Clock = { now: () => Date.now() + shiftMs, sleep: systemClock.sleep }
+  const rig = await startRig({ webhooks: { clock, retryDelaysMs: Array(7).fill(3_600_000) } })
+  t.after(() => rig.close())
+  const owner = await rig.createOwner()
+  const receivers = [await startReceiver(status(500)), await startReceiver(status(500))] as const
+  for (const receiver of receivers) t.after(() => receiver.close())
+  const create = async ({ url }: { url: string }) =>
+    (await rig.webhooks.subscriptions.create(owner, selection(url))).subscription.id
+  const [failing, gone] = [await create(receivers[0]), await create(receivers[1])]
+  const read = (id: string) => rig.jobs.getSubscription(id)
+  await rig.emitBlocks(1)
+  for (const id of [failing, gone])
+    await until('a failure is written', async () => (await read(id))?.failingSinceMs != null)
+
+  // The end of the other one cannot be written, and it goes on.
+  const refused = t.mock.method(rig.jobs, 'settle', () => Promise.reject(new Error('refused')))
+  const version = t.mock.method(rig.jobs, 'subscriptionsVersion')
+  receivers[1].answer = status(410)
+  const [delivery] = await rig.jobs.deliveries({ subscriptionId: gone, limit: 1 })
+  await rig.jobs.retryNow(gone, delivery?.id ?? '')
+  await until('an end that is not written', () => refused.mock.callCount() > 0)
+  version.mock.resetCalls()
+  await until('the book was looked at', () => version.mock.callCount() > 2)
+  refused.mock.restore()
+
+  shiftMs = 5 * 24 * 3_600_000 + 60_000
+  await until('the first is switched off', async () => (await read(failing))?.active === false)
+  assert.equal((await read(failing))?.disabledReason, 'failing')
+})

@@ -461,6 +461,12 @@ for (const engine of ENGINES) {
         rest.map(({ id }) => id),
         ['wh_b'],
       )
+      await store.updateSubscription('wh_c', { active: false })
+      const active = await store.subscriptionPlaces({ accountId: 'acc', limit: 2, activeOnly: true })
+      assert.deepEqual(
+        active.map(({ id }) => id),
+        ['wh_a', 'wh_b'],
+      )
       const changed = await store.updateSubscription('wh_a', { kinds: ['x'], addresses: ['y'], batch: true })
       assert.deepEqual([changed?.kinds, changed?.addresses, changed?.batch], [['x'], ['y'], true])
       assert.equal(await store.updateSubscription('wh_z', { batch: true }), undefined)

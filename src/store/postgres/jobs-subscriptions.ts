@@ -36,7 +36,8 @@ const PAGE = statement(
 const PLACES = statement(
   'subscription_places',
   `SELECT created_at AS "createdAtMs", id FROM subscriptions
-   WHERE account_id = $1 AND (created_at, id) > ($2::bigint, $3::text) ORDER BY created_at, id LIMIT $4`,
+   WHERE account_id = $1 AND (created_at, id) > ($2::bigint, $3::text) AND (active OR NOT $5::boolean)
+   ORDER BY created_at, id LIMIT $4`,
 )
 const VERSION = statement('subscription_version', 'SELECT value FROM subscriptions_version')
 /** Whoever changes it locks it before anything else but the position: jobs, texts of events and subscriptions follow. */
@@ -131,8 +132,11 @@ export function subscriptionRecords(db: Database): Subscriptions {
     },
     subscriptionPage: async ({ afterId, limit, maxChars }) =>
       (await db.rows<SubscriptionRow>(PAGE, [afterId, limit, maxChars])).map(toSubscription),
-    subscriptionPlaces: ({ accountId, limit, after = BEFORE_ALL }) =>
-      db.rows<SubscriptionPlace>(PLACES, [accountId, after.createdAtMs, storable(after.id), limit]),
+    subscriptionPlaces: ({ accountId, limit, activeOnly = false, after = BEFORE_ALL }) =>
+      db.rows<SubscriptionPlace>(PLACES, [
+        ...[accountId, after.createdAtMs, storable(after.id), limit],
+        activeOnly,
+      ]),
     async subscriptionsVersion() {
       return (await db.rows<{ value: number }>(VERSION))[0]?.value ?? 0
     },

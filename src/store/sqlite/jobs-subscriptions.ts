@@ -27,7 +27,7 @@ export function subscriptionReaders(db: DatabaseSync) {
   const idsAfter = db.prepare('SELECT id FROM subscriptions WHERE id > ? ORDER BY id LIMIT ?')
   const places = db.prepare(
     `SELECT created_at AS createdAtMs, id FROM subscriptions WHERE account_id = ? AND (created_at, id) > (?, ?)
-     ORDER BY created_at, id LIMIT ?`,
+     AND active >= ? ORDER BY created_at, id LIMIT ?`,
   )
   const mark = db.prepare('SELECT value FROM marks WHERE name = ?')
   return {
@@ -44,8 +44,9 @@ export function subscriptionReaders(db: DatabaseSync) {
       return page
     },
     subscriptionPlaces: (query: Parameters<JobsStore['subscriptionPlaces']>[0]): SubscriptionPlace[] => {
-      const { accountId, limit, after = BEFORE_ALL } = query
-      return places.all(accountId, after.createdAtMs, after.id, limit).map(asRecord<SubscriptionPlace>)
+      const { accountId, limit, activeOnly = false, after = BEFORE_ALL } = query
+      const found = places.all(accountId, after.createdAtMs, after.id, activeOnly ? 1 : 0, limit)
+      return found.map(asRecord<SubscriptionPlace>)
     },
     subscriptionsVersion: (): number => Number(mark.get(SUBSCRIPTIONS_VERSION)?.value ?? 0),
   }

@@ -101,11 +101,14 @@ export function startReaderService(options: ReaderServiceOptions) {
     let webhooks: WebhookService | undefined
     if (options.log !== undefined) {
       const { tail, watch, receivers, listen } = options.log
+      const jobs = open('jobs', stores.jobs('test'))
       webhooks = await startWebhooks({
-        store: open('jobs', stores.jobs('test')),
+        store: jobs,
         events: options.events,
         tail,
-        credits: createCredits({ ledger, accounts, plans: PLANS, environment: 'test', clock }),
+        credits: createCredits({
+          ...{ ledger, accounts, plans: PLANS, webhooks: jobs, environment: 'test', clock },
+        }),
         ...{ box, network: READER_NETWORK, watch, allowPrivate: false, clock, random, randomBytes, log },
         openPoster: receivers.posterFor(process),
         resolve: async () => [{ address: '93.184.216.34', family: 4 }],
