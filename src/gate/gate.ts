@@ -112,7 +112,7 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
       known = credential
       const countFirst = endpoint.demand === undefined || credential.rate.state(nowMs).remaining <= 0
       if (countFirst) limitRate(credential.rate, nowMs, endpoint.rateLimitError)
-      if (isRead) unread.check(credential.accountId)
+      if (isRead) unread.check(credential.accountId, endpoint.rateLimitError)
       const keyed = { request, route, credential, nowMs }
       const reply = ledger.isFresh(credential.budgets, nowMs)
         ? serve(keyed, countFirst)

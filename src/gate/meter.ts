@@ -248,10 +248,10 @@ export class Meter<Services> {
   /** Whatever is charged for it: a HEAD and a preview make the same calls, and read as long. */
   #inHeavySlot<T>(task: Task<Services>, run: () => T | Promise<T>): T | Promise<T> {
     const { heavyCalls, isLongRead } = task.route.endpoint
-    const isLong = isLongRead?.(task.input) ?? false
-    const calls = isLong ? 1 : (heavyCalls?.(task.input) ?? 0)
+    const calls = isLongRead?.(task.input) ? 1 : (heavyCalls?.(task.input) ?? 0)
     if (calls === 0) return run()
-    const { release } = this.#takeHeavySlots(task.credential, calls, isLong ? 1 : 0)
+    // A plan without heavy calls has none of /rpc; what it may read is answered, one call at a time.
+    const { release } = this.#takeHeavySlots(task.credential, calls, 1)
     return Promise.try(run).finally(release)
   }
 

@@ -18,4 +18,6 @@ test('with too many bytes of all accounts, each that has some reads first, and t
   unread.check('acc_1')
   unread.hold('acc_1', 1)
   assert.throws(() => unread.check('acc_1'), /129 MiB of answers/)
+  const ownCode = { kind: 'rate_limit_exceeded' }
+  assert.throws(() => unread.check('acc_1', 'rate_limit_exceeded'), ownCode, 'that of the endpoint')
 })

@@ -1,4 +1,4 @@
-import { ApiError } from '../core/errors.ts'
+import { ApiError, type ErrorKind } from '../core/errors.ts'
 import { ActiveCounts } from '../kit/active-counts.ts'
 
 /** Of one account: dozens of the longest pages. */
@@ -26,13 +26,13 @@ export class UnreadAnswers {
   }
 
   /** Refuses an account that has to read first. */
-  check(accountId: string): void {
+  check(accountId: string, kind: ErrorKind = 'rate_limited'): void {
     if (this.#all === 0) return
     const bytes = this.#bytes.of(accountId)
     if (bytes <= (this.#all > MAX_OF_ALL ? 0 : MAX_OF_ACCOUNT)) return
     const megabytes = Math.ceil(bytes / 1_048_576).toLocaleString('en')
     throw new ApiError(
-      'rate_limited',
+      kind,
       `${megabytes} MiB of answers to this account wait to be read. Read them, or close their connections.`,
       { retry_after: RETRY_SECONDS, reason: 'unread_answers' },
       [['Retry-After', String(RETRY_SECONDS)]],

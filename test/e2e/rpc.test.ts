@@ -27,6 +27,7 @@ const UNKNOWN = ['', 'getsink', 'getSink ', '__proto__', 'constructor', 'getBloc
 const NARROW = { name: 'narrow', extends: 'free', requestsPerSecond: 5, requestsPerMinute: 5 }
 /** The heavy calls of the free plan without its rate. */
 const TWO_HEAVY = { ...WIDE_PLAN, name: 'two-heavy', heavyCallsInFlight: 2 }
+const NO_HEAVY = { ...WIDE_PLAN, name: 'no-heavy', heavyCallsInFlight: 0 }
 
 /** Long enough for another call meanwhile, on a machine that tests share. */
 const LATE_MS = 3_000
@@ -38,7 +39,7 @@ const received = (method: string) =>
 before(async () => {
   chain = await startChainService({
     chain: { transactionsPerSecond: 20, dwellBlocks: 30, fund: funds(1) },
-    plans: [WIDE_PLAN, NARROW, TWO_HEAVY],
+    plans: [WIDE_PLAN, NARROW, TWO_HEAVY, NO_HEAVY],
   })
   key = await chain.key()
   await chain.healthy(2)
@@ -318,6 +319,14 @@ test('what is asked of an address counts as a heavy call in flight, also where i
   for (const { status } of await Promise.all(flying)) assert.equal(status, 200)
   await quickAgain()
   assert.equal((await chain.get(`${path}/activity`, two)).status, 200)
+})
+
+test('a plan without heavy calls has none of /rpc, and the answers about an address', async () => {
+  const none = await chain.key({ accountId: await chain.service.account('no-heavy') })
+  const refused = assertError(await chain.post(calls('getMempoolEntries'), none), 429, 'rate_limited')
+  assert.equal(refused.reason, 'heavy_calls_in_flight')
+  for (const tail of ['activity', 'utxos', 'balance'])
+    assert.equal((await chain.get(`/v1/addresses/${ADDRESS}/${tail}`, none)).status, 200, tail)
 })
 
 /** As `src/upstreams/methods.ts` has it. */
