@@ -121,7 +121,7 @@ export function openConnections(address: PostgresAddress, searchPath: readonly s
  * Time in which the thread had no turn does not count: connections look busy to it while their answers lie unread. A timer is
  * looked at before what has arrived, so at the end that is read first.
  */
-function afterTurns(ms: number, run: () => void): () => void {
+export function afterTurns(ms: number, run: () => void): () => void {
   let leftMs = ms
   let isCancelled = false
   let cancel = () => {}

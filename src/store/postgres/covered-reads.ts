@@ -10,6 +10,7 @@ import type { AtQuery, Finality, Page, SeriesQuery } from '../series.ts'
 import { type CoverageColumns, feedsFor, ReadFeeds, readCoverage } from './coverage-read.ts'
 import type { Database } from './database.ts'
 import { ofOneMoment, ofOneState } from './one-moment.ts'
+import type { InReadSlot } from './read-slots.ts'
 import type { FeedLookup } from './series-lookup.ts'
 import { armsByDataset, EMPTY_PAGE, type PageRow, toPage } from './series-page.ts'
 import { rowQuery, type SeriesReader } from './series-read.ts'
@@ -32,8 +33,9 @@ export function coveredReads(parts: {
   database: Database
   lookup: FeedLookup
   reader: SeriesReader
+  inReadSlot: InReadSlot
 }): Pick<EnvironmentStore, 'coveredPage' | 'coveredRow'> {
-  const { database, lookup, reader } = parts
+  const { database, lookup, reader, inReadSlot } = parts
 
   const idsOf = (feeds: readonly Feed[]) => feeds.map(lookup.id).filter((id) => id !== undefined)
 
@@ -156,15 +158,17 @@ export function coveredReads(parts: {
             finish: undefined,
           }
         }
-        return ofOneMoment(
-          database,
-          () => idsOf(feeds),
-          async (tx) => {
-            const unfinished = await reader.composedPage(tx, query)
-            const { from, to } = pageSpan(query, unfinished)
-            const read = await coverageIn(tx, idsOf(feeds), from, Math.min(to, coverageTo))
-            return { page: unfinished, read, finish: unfinished.finish }
-          },
+        return inReadSlot(() =>
+          ofOneMoment(
+            database,
+            () => idsOf(feeds),
+            async (tx) => {
+              const unfinished = await reader.composedPage(tx, query)
+              const { from, to } = pageSpan(query, unfinished)
+              const read = await coverageIn(tx, idsOf(feeds), from, Math.min(to, coverageTo))
+              return { page: unfinished, read, finish: unfinished.finish }
+            },
+          ),
         )
       })()
       noteStates(read)

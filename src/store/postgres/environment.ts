@@ -12,6 +12,7 @@ import { marketReader } from './markets-read.ts'
 import { ofOneState } from './one-moment.ts'
 import { openDatabase, schemaOf } from './open-database.ts'
 import { partitions as partitionsOf } from './partitions.ts'
+import { readSlots } from './read-slots.ts'
 import { feedLookup } from './series-lookup.ts'
 import { seriesReader } from './series-read.ts'
 import { retention } from './series-retain.ts'
@@ -40,7 +41,8 @@ export async function openPostgresEnvironment(
   const lookup = feedLookup(database, clock)
   const partitions = partitionsOf(database)
   const blocks = blockCache(BLOCKS_SHARE * address.cacheMb * 1024 * 1024)
-  const reader = seriesReader({ database, lookup, blocks, holdMs })
+  const inReadSlot = readSlots(address.poolSize)
+  const reader = seriesReader({ database, lookup, blocks, holdMs, inReadSlot })
   const writer = environmentWriter({ database, lookup, partitions, holdMs })
   let isClosed = false
   return {
@@ -69,7 +71,7 @@ export async function openPostgresEnvironment(
       },
     },
     markets: marketReader(database),
-    ...coveredReads({ database, lookup, reader }),
+    ...coveredReads({ database, lookup, reader, inReadSlot }),
     write: writer.write,
     // The server compresses long values itself, and short rows not at all.
     compact: async () => 0,

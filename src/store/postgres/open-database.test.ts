@@ -39,6 +39,21 @@ test('a commit that the server answers with a rollback is a failure', { skip }, 
   }),
 )
 
+test('a reader may rest in its transaction for longer than a writer', { skip }, () =>
+  withNotes(async ({ database }) => {
+    const show = statement(
+      'idle_limit',
+      `SELECT current_setting('idle_in_transaction_session_timeout') AS idle`,
+    )
+    const isolation = statement('isolation', `SELECT current_setting('transaction_isolation') AS level`)
+    assert.deepEqual(await database.snapshot((tx) => Promise.all([tx.rows(show), tx.rows(isolation)])), [
+      [{ idle: '30s' }],
+      [{ level: 'repeatable read' }],
+    ])
+    assert.deepEqual(await database.write((tx) => tx.rows(show)), [{ idle: '4s' }])
+  }),
+)
+
 test('of two writes that wait for each other one is unavailable and can be repeated', { skip }, () =>
   withNotes(async (notes) => {
     await notes.put('a')

@@ -36,10 +36,15 @@ const MAX_WAIT_MS = 5_000
 /** Nobody waits for a leader's work, and a recorder that begins again has more of it: many reads on a busy machine. */
 const LEADER_WAIT_MS = 30_000
 
+/** A process that was stopped must not hold back vacuum and the dropping of old tables for longer. */
+const READER_IDLE_MS = 30_000
+
 const BEGIN = { text: 'BEGIN' }
-const BEGIN_SNAPSHOT = { text: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' }
+/** A reader may rest between its statements while the thread is busy: unlike a writer it keeps nobody waiting. */
+const READER_REST = `SET LOCAL idle_in_transaction_session_timeout = '${READER_IDLE_MS}ms'`
+const BEGIN_SNAPSHOT = { text: `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${READER_REST}` }
 /** A snapshot would be that of one of several servers. */
-const BEGIN_READ = { text: 'BEGIN READ ONLY' }
+const BEGIN_READ = { text: `BEGIN READ ONLY; ${READER_REST}` }
 const COMMIT = { text: 'COMMIT' }
 const ROLLBACK = { text: 'ROLLBACK' }
 /** Held to the end of the transaction: nobody else can take the lease before it has committed. */

@@ -12,6 +12,7 @@ import type { AtQuery, BookRequest, FoundRow, Page, PageQuery, SeriesQuery } fro
 import { type BlockCache, LoadedGroups } from './books-groups.ts'
 import type { Database, Queries } from './database.ts'
 import { ofOneMoment } from './one-moment.ts'
+import type { InReadSlot } from './read-slots.ts'
 import type { FeedLookup } from './series-lookup.ts'
 import {
   armsByDataset,
@@ -24,6 +25,9 @@ import {
 import { readSampledRows } from './series-sample.ts'
 import { firstWindow } from './series-window.ts'
 import { readPageByFeed } from './spread-reads.ts'
+
+/** Of a turn that a walk takes: it holds a connection meanwhile, and where tables are spread it is repeated if it lasts. */
+const WALK_MS = 4
 
 /** All of a page is read but for the texts of its rows: making them from books takes long. */
 interface UnfinishedPage extends Omit<Page, 'text' | 'parts'> {
@@ -52,8 +56,9 @@ export function seriesReader(parts: {
   lookup: FeedLookup
   blocks: BlockCache
   holdMs: number
+  inReadSlot: InReadSlot
 }): SeriesReader {
-  const { database, lookup, blocks, holdMs } = parts
+  const { database, lookup, blocks, holdMs, inReadSlot } = parts
 
   const plainRows = (tx: Queries, query: SeriesQuery, limit: number): Promise<StoredRow[]> => {
     const feeds = query.feeds.filter((feed) => !isGrouped(feed))
@@ -78,7 +83,7 @@ export function seriesReader(parts: {
       order: query.order,
       startSpan: startSpan(query),
       cache: blocks,
-      holdMs,
+      holdMs: Math.max(holdMs, WALK_MS),
     })
     const [others] = await Promise.all([plainRows(tx, query, limit), groups.begin(tx)])
     const { stepMs } = query
@@ -149,10 +154,12 @@ export function seriesReader(parts: {
       await find(query.feeds)
       if (isComposed(query))
         return (
-          await ofOneMoment(
-            database,
-            () => idsOf(query.feeds),
-            (tx) => composedPage(tx, query),
+          await inReadSlot(() =>
+            ofOneMoment(
+              database,
+              () => idsOf(query.feeds),
+              (tx) => composedPage(tx, query),
+            ),
           )
         ).finish()
       const [arms] = armsByDataset(query, lookup.id)
@@ -166,13 +173,15 @@ export function seriesReader(parts: {
       await find(query.feeds)
       const isCounted = !query.feeds.some(isGrouped) && query.stepMs === undefined
       if (isCounted && !isComposed(query)) return countRows(database, armsByDataset(query, lookup.id), query)
-      return ofOneMoment(
-        database,
-        () => idsOf(query.feeds),
-        async (tx) =>
-          isCounted
-            ? countRows(tx, armsByDataset(query, lookup.id), query)
-            : (await rowsOf(tx, query, query.limit, 0)).rows.length,
+      return inReadSlot(() =>
+        ofOneMoment(
+          database,
+          () => idsOf(query.feeds),
+          async (tx) =>
+            isCounted
+              ? countRows(tx, armsByDataset(query, lookup.id), query)
+              : (await rowsOf(tx, query, query.limit, 0)).rows.length,
+        ),
       )
     },
     async at(query) {

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { StoreUnavailableError } from '../../core/store-unavailable.ts'
+import { readSlots } from './read-slots.ts'
+
+test('a third of the connections is for long reads, others wait for it, and too many are refused', async () => {
+  const inSlot = readSlots(10)
+  const begun: number[] = []
+  const ends: (() => void)[] = []
+  const read = (n: number) =>
+    inSlot(async () => {
+      begun.push(n)
+      await new Promise<void>((resolve) => ends.push(resolve))
+      if (n === 0) throw new RangeError('a read that fails gives its slot back, too')
+      return n
+    })
+  const reads = Array.from({ length: 4 + 64 }, (_, n) => read(n))
+  const outcomes = Promise.allSettled(reads)
+  await assert.rejects(read(99), StoreUnavailableError)
+  assert.deepEqual(begun, [0, 1, 2, 3])
+  for (let ended = 0; ended < reads.length; ended++) {
+    ends[ended]?.()
+    // The next one begins some microtasks later.
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.equal(begun.length, Math.min(reads.length, ended + 5))
+  }
+  assert.deepEqual(
+    begun,
+    Array.from(reads, (_, n) => n),
+  )
+  assert.equal((await outcomes).filter(({ status }) => status === 'rejected').length, 1)
+})
