@@ -7,7 +7,7 @@ const MAX_OF_ALL = 1024 * 1024 * 1024
 const RETRY_SECONDS = 5
 
 /**
- * Bytes of answers that wait in memory for their readers. An account that has many of them reads first; where all
+ * Bytes of answers that wait in memory until their sockets take them. An account that has many of them reads first; where all
  * accounts together have too many, that goes for each that has some, and the others go on.
  */
 export class UnreadAnswers {
@@ -33,7 +33,7 @@ export class UnreadAnswers {
     const megabytes = Math.ceil(bytes / 1_048_576).toLocaleString('en')
     throw new ApiError(
       kind,
-      `${megabytes} MiB of answers to this account wait to be read. Read them, or close their connections.`,
+      `${megabytes} MiB of answers to this account wait to be sent or read. Read them, or close their connections.`,
       { retry_after: RETRY_SECONDS, reason: 'unread_answers' },
       [['Retry-After', String(RETRY_SECONDS)]],
     )

@@ -3,6 +3,7 @@ import { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 import { test } from 'node:test'
 import type { Gate } from '../../gate/gate.ts'
+import type { GateReply } from '../../gate/request.ts'
 import { UnreadAnswers } from '../../gate/unread-answers.ts'
 import { createLogger } from '../../kit/log.ts'
 import type { PublishedRoute } from '../publish/router.ts'
@@ -51,6 +52,7 @@ for (const [what, handle] of Object.entries<Gate<unknown>['handle']>({
 /** A client that takes nothing until it is told to. */
 class StalledResponse extends EventEmitter {
   destroyed = false
+  socket: object | null = {}
   writableLength = 0
   writeHead() {}
   cork() {}
@@ -72,13 +74,19 @@ class StalledResponse extends EventEmitter {
   }
 }
 
+/** A client that takes everything at once. */
+class FastResponse extends StalledResponse {
+  override write(): boolean {
+    return true
+  }
+}
+
 const PAGES = {
   'in one piece': 'x'.repeat(3_000_000),
   'in parts': Array.from({ length: 3 }, () => Buffer.alloc(1_000_000)),
 }
-for (const [what, body] of Object.entries(PAGES)) {
-  const unread = new UnreadAnswers()
-  const serve = routeServer({ endpoint: { access: { auth: 'key' } } } as PublishedRoute<unknown>, {
+const serverOf = (body: GateReply['body'], unread: UnreadAnswers) =>
+  routeServer({ endpoint: { access: { auth: 'key' } } } as PublishedRoute<unknown>, {
     gate: {
       handle: () => ({ status: 200, headers: [], body, readBy: 'acc' }),
       unread,
@@ -88,15 +96,19 @@ for (const [what, body] of Object.entries(PAGES)) {
     log: createLogger({ level: 'silent' }),
     observe: () => {},
   })
-  const send = () => {
-    const response = new StalledResponse()
+
+for (const [what, body] of Object.entries(PAGES)) {
+  const unread = new UnreadAnswers()
+  const serve = serverOf(body, unread)
+  const send = (response = new StalledResponse()) => {
     serve(REQUEST, response as unknown as ResponseWriter)
     return response
   }
 
   test(`pages ${what} that nobody reads are counted until they are read or cut off`, async () => {
-    const sent = Array.from({ length: 45 }, send)
-    assert.throws(() => unread.check('acc'), /MiB of answers to this account wait to be read/)
+    const sent = Array.from({ length: 45 }, () => send())
+    await new Promise(setImmediate)
+    assert.throws(() => unread.check('acc'), /MiB of answers to this account wait to be sent or read/)
     unread.check('another')
     sent[0]?.destroy()
     sent[1]?.destroy()
@@ -121,5 +133,49 @@ for (const [what, body] of Object.entries(PAGES)) {
     t.mock.timers.tick(3_000_000 / 8)
     assert.equal(slow.destroyed, true)
     assert.equal(fast.destroyed, false)
+  })
+
+  test(`a page ${what} behind other answers of its connection has all of its time when they were sent`, async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    let nowMs = 0
+    t.mock.method(performance, 'now', () => nowMs)
+    const tick = (ms: number) => {
+      nowMs += ms
+      t.mock.timers.tick(ms)
+    }
+    const waiting = new StalledResponse()
+    waiting.socket = null
+    send(waiting)
+    await new Promise(setImmediate)
+    for (let minute = 0; minute < 20; minute++) tick(60_000)
+    waiting.socket = {}
+    for (let minute = 0; minute < 2; minute++) tick(60_000)
+    assert.equal(waiting.destroyed, false)
+    waiting.read()
+    await new Promise(setImmediate)
+    tick(60_000)
+    assert.equal(waiting.destroyed, false)
+
+    const stuck = new StalledResponse()
+    stuck.socket = null
+    send(stuck)
+    await new Promise(setImmediate)
+    for (let minute = 0; minute < 20; minute++) tick(60_000)
+    stuck.socket = {}
+    for (let minute = 0; minute < 20; minute++) tick(60_000)
+    assert.equal(stuck.destroyed, true)
+  })
+}
+
+for (const encoding of ['identity', 'gzip']) {
+  test(`pages that are read as fast as they are sent are not counted (${encoding})`, async () => {
+    const unread = new UnreadAnswers()
+    const serve = serverOf(PAGES['in parts'], unread)
+    const headers = { 'accept-encoding': encoding }
+    for (let page = 0; page < 45; page++)
+      serve({ ...REQUEST, headers }, new FastResponse() as unknown as ResponseWriter)
+    unread.check('acc')
+    await new Promise(setImmediate)
+    unread.check('acc')
   })
 }

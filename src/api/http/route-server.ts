@@ -65,16 +65,15 @@ export function routeServer<Services>(
       whenRead(response, bytes, performance.now(), gate.unread.hold(readBy, bytes))
     }
     const send = (answer: GateReply): void | Promise<void> => {
-      const sent = sendReply(request, response, answer, { requestId: id, cors, vary })
+      const { readBy, body } = answer
+      const hold = readBy === undefined ? undefined : () => gate.unread.hold(readBy, lengthOf(body))
+      const sent = sendReply(request, response, answer, { requestId: id, cors, vary, hold })
       if (sent === undefined) {
         holdRest(answer)
         finish(answer)
         return
       }
-      const { readBy } = answer
-      const release = readBy === undefined ? undefined : gate.unread.hold(readBy, lengthOf(answer.body))
       return sent.finally(() => {
-        release?.()
         holdRest(answer)
         finish(answer)
       })

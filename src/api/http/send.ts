@@ -11,12 +11,15 @@ import { whenRead } from './when-read.ts'
 /** Larger bodies are written in parts: a client that disconnects early costs no more than what it read. */
 const PART_BYTES = 1_048_576
 
+/** An answer stays in memory because its socket takes no more for now; the returned function is called when it does. */
+type Hold = () => () => void
+
 /** Writes an answer of the gate to the socket. */
 export function sendReply(
   request: { readonly method: string; readonly headers: IncomingHttpHeaders },
   response: ResponseWriter,
   answer: GateReply,
-  context: { requestId: string; cors: Cors; vary?: Vary },
+  context: { requestId: string; cors: Cors; vary?: Vary; hold?: Hold | undefined },
 ): void | Promise<void> {
   const { headers } = answer
   headers.push('X-Request-Id', context.requestId, 'X-Content-Type-Options', 'nosniff')
@@ -31,11 +34,12 @@ export function sendReply(
   }
   const bytes = lengthOf(answer.body)
   const encoding = isHead ? undefined : chooseEncoding(request.headers['accept-encoding'], bytes)
-  if (encoding !== undefined) return sendCompressed(response, answer, encoding)
+  const { hold } = context
+  if (encoding !== undefined) return sendCompressed(response, answer, encoding, hold)
   headers.push('Content-Length', String(bytes))
   response.writeHead(answer.status, headers)
   if (isHead) response.end()
-  else return writeBody(response, answer.body, answer.lent)
+  else return writeBody(response, answer.body, hold, answer.lent)
 }
 
 /** The tag of a 304 is the one that the caller sent: that of the encoding it would get. */
@@ -71,6 +75,7 @@ async function sendCompressed(
   response: ResponseWriter,
   answer: GateReply,
   encoding: Encoding,
+  hold: Hold | undefined,
 ): Promise<void> {
   const { headers, body } = answer
   const etag = headers.indexOf('ETag')
@@ -78,12 +83,12 @@ async function sendCompressed(
   headers.push('Content-Encoding', encoding)
   if (isParts(body) && lengthOf(body) > PART_BYTES) {
     response.writeHead(answer.status, headers)
-    return streamCompressed(response, body, encoding)
+    return streamCompressed(response, body, encoding, hold)
   }
   const bytes = await compress(() => wholeOf(body), encoding, answer.encoded)
   headers.push('Content-Length', String(bytes.length))
   response.writeHead(answer.status, headers)
-  return writeBody(response, bytes)
+  return writeBody(response, bytes, hold)
 }
 
 /** Large bodies are compressed as a stream, without joining their parts. */
@@ -91,10 +96,11 @@ async function streamCompressed(
   response: ResponseWriter,
   parts: readonly Buffer[],
   encoding: Encoding,
+  hold: Hold | undefined,
 ): Promise<void> {
   try {
     const source = Readable.from(slicesOf(parts))
-    await pipeline(source, compressor(encoding), (output) => writeParts(response, output))
+    await pipeline(source, compressor(encoding), (output) => writeParts(response, output, hold))
   } catch {
     // The client disconnected.
     response.destroy()
@@ -102,7 +108,12 @@ async function streamCompressed(
 }
 
 /** A pooled body is short; it is released when the socket has sent every byte. */
-function writeBody(response: ResponseWriter, body: Body, lent?: LentBody): void | Promise<void> {
+function writeBody(
+  response: ResponseWriter,
+  body: Body,
+  hold: Hold | undefined,
+  lent?: LentBody,
+): void | Promise<void> {
   if (typeof body === 'string' || (Buffer.isBuffer(body) && body.length <= PART_BYTES)) {
     response.end(body, lent?.release, lent?.room)
     return
@@ -114,7 +125,7 @@ function writeBody(response: ResponseWriter, body: Body, lent?: LentBody): void 
     response.uncork()
     return
   }
-  return writeParts(response, slicesOf(Buffer.isBuffer(body) ? [body] : body))
+  return writeParts(response, slicesOf(Buffer.isBuffer(body) ? [body] : body), hold)
 }
 
 function* slicesOf(parts: readonly Buffer[]): Generator<Buffer> {
@@ -126,8 +137,9 @@ function* slicesOf(parts: readonly Buffer[]): Generator<Buffer> {
 async function writeParts(
   response: ResponseWriter,
   parts: Iterable<Buffer> | AsyncIterable<Buffer>,
+  hold: Hold | undefined,
 ): Promise<void> {
-  const startedMs = performance.now()
+  let startedMs = performance.now()
   let written = 0
   for await (const part of parts) {
     if (response.destroyed) break
@@ -137,7 +149,12 @@ async function writeParts(
       await new Promise(setImmediate)
       continue
     }
+    const isBehindOthers = response.socket === null
+    const release = hold?.()
     await new Promise<void>((resolve) => whenRead(response, written, startedMs, resolve))
+    release?.()
+    // Until now it could not be read.
+    if (isBehindOthers) startedMs = performance.now()
   }
   response.end()
 }

@@ -12,13 +12,18 @@ const MIN_BYTES_PER_MS = 8
  * @param startedMs when the answer began, as `performance.now()` has it
  */
 export function whenRead(response: ResponseWriter, bytes: number, startedMs: number, done: () => void): void {
-  const leftMs = PATIENCE_MS + bytes / MIN_BYTES_PER_MS - (performance.now() - startedMs)
+  const allMs = PATIENCE_MS + bytes / MIN_BYTES_PER_MS
+  /** An answer behind others of its connection cannot be read yet, and has all of its time afterwards. */
+  let isBehindOthers = response.socket === null
   const tooSlow = () => {
-    // An answer behind others of its connection cannot be read yet.
-    if (response.socket === null) timer = setTimeout(tooSlow, PATIENCE_MS).unref()
-    else response.destroy()
+    if (!isBehindOthers) {
+      response.destroy()
+      return
+    }
+    isBehindOthers = response.socket === null
+    timer = setTimeout(tooSlow, isBehindOthers ? PATIENCE_MS : allMs).unref()
   }
-  let timer = setTimeout(tooSlow, Math.max(1, leftMs)).unref()
+  let timer = setTimeout(tooSlow, Math.max(1, allMs - (performance.now() - startedMs))).unref()
   const end = () => {
     clearTimeout(timer)
     response.off('drain', end)
