@@ -1,6 +1,6 @@
 /** Merges a market that is sent again with what was known of it. */
 
-import type { MarketInput } from '../../core/rows/market.ts'
+import type { MarketInput, MarketType } from '../../core/rows/market.ts'
 import type { MarketRow } from '../../core/rows/schemas.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 
@@ -19,6 +19,8 @@ export function mergeKnown(seen: MarketInput, known: MarketInput): MarketInput {
   const tokens = base.tokens === undefined || base.tokens.length === 0 ? known.tokens : base.tokens
   return {
     ...base,
+    // A contract whose end moves lasts longer than it was listed with; its rows stay in the feed that they are in.
+    marketType: known.marketType ?? base.marketType ?? null,
     tokens: tokens ?? [],
     resolvedAt: base.resolvedAt ?? known.resolvedAt ?? null,
     // A volume from before the close is not the final one.
@@ -39,6 +41,7 @@ export function marketOfRow(row: MarketRow): MarketInput {
     marketId: row.market_id,
     source: row.source as MarketInput['source'],
     symbol: row.symbol as AssetSymbol,
+    marketType: (row.market_type ?? null) as MarketType | null,
     active: row.active,
     status: row.status as MarketInput['status'],
     winner: row.winner,

@@ -222,17 +222,18 @@ test('a contract that closes later than it was listed with is sampled and counte
   const venue = { history: async function* () {} } as unknown as Venue
   const { plan } = VENUES.kalshi
   const { signal } = stop
-  const recorder = recordMarkets({
-    ...{ plan, symbol: 'BTC', venue, store, writer, catalogue, tracker, clock, log, signal },
-  })
-  const list = (ms: number, endMs: number) => {
+  const parts = { plan, venue, store, writer, catalogue, tracker, clock, log, signal }
+  let recorder = recordMarkets({ ...parts, symbol: 'BTC' })
+  const list = (ms: number, endMs: number, marketType: MarketInput['marketType'] = '15m') => {
     clock.set(START_MS + ms)
-    const market = { ...MARKETS.kalshi, endTime: START_MS + endMs }
+    const market = { ...MARKETS.kalshi, marketType, endTime: START_MS + endMs }
     recorder.observe({ kind: 'market', ...about('kalshi', '', clock.now()), market })
   }
   list(1_000, 300_000)
   recorder.observe(book('kalshi', 'KXBTC15M-X', START_MS + 1_000, '0.4', '0.5'))
-  list(250_000, 600_000)
+  // By its length it is another duration now, in every list.
+  list(250_000, 600_000, '1h')
+  list(280_000, 600_000, '1h')
   const interest: DataObservation = {
     kind: 'open_interest',
     ...about('kalshi', 'KXBTC15M-X', START_MS + 290_000),
@@ -255,8 +256,25 @@ test('a contract that closes later than it was listed with is sampled and counte
   // The venue announces it only after the contract has ended.
   clock.set(START_MS + 606_000)
   recorder.show(clock.now(), clock.now())
-  list(620_000, 900_000)
+  list(620_000, 900_000, '1h')
   assert.deepEqual(lost, ['snapshots 15m 600000 620000', 'open_interest 5m 600000 600001'])
+  const typeNow = async () => {
+    await catalogue.flush()
+    return (await store.markets.get('KXBTC15M-X', { source: 'predmkt_b', symbol: 'BTC' }))?.market.market_type
+  }
+  assert.equal(await typeNow(), '15m')
+  await writer.flush()
+  clock.set(START_MS + 630_000)
+  recorder = recordMarkets({ ...parts, symbol: 'BTC' })
+  list(631_000, 900_000, '1h')
+  for (let turn = 0; turn < 100 && lost.length < 3; turn++) await new Promise(setImmediate)
+  list(640_000, 900_000, '1h')
+  assert.equal(await typeNow(), '15m')
+  assert.equal(lost[2], 'snapshots 15m 631000 631000')
+  recorder.observe(book('kalshi', 'KXBTC15M-X', START_MS + 650_000, '0.3', '0.5'))
+  recorder.sample(START_MS + 652_000, START_MS + 652_000)
+  const after = await rows<{ timestamp: string }>(feedOf('snapshots', 'predmkt_b', 'BTC', '15m'))
+  assert.equal(after.at(-1)?.timestamp, '2026-11-15T12:10:50.000Z')
 })
 
 test('lost trades are a gap of the trades alone, from the last sweep on', async (t) => {

@@ -297,15 +297,10 @@ class SymbolMarkets implements MarketsRecorder {
     const followed = before === undefined || this.#hasTokensNow(before, seen) ? this.#follow(seen) : before
     const { recorder } = followed
     if (before !== undefined) recorder.market = before.recorder.market
-    const { marketType = null } = recorder.market
     recorder.market = mergeKnown(seen, recorder.market)
     const { plan, clock, catalogue } = this.#parts
     const endMs = seen.endTime ?? recorder.endMs
-    if (!plan.hasTokens && endMs !== recorder.endMs) {
-      // Its rows stay in the feed that they are in.
-      recorder.market = { ...recorder.market, marketType }
-      this.#moveEnd(followed, endMs)
-    }
+    if (!plan.hasTokens && endMs !== recorder.endMs) this.#moveEnd(followed, endMs)
     if (isListedWithAll(plan, followed.window, clock.now()))
       this.#windows.knows(recorder.market.marketType ?? null, followed.firstEndMs)
     if (followed.isReady) catalogue.put(recorder.market)
@@ -365,8 +360,19 @@ class SymbolMarkets implements MarketsRecorder {
     }
     this.#markets.set(market.marketId, followed)
     this.#sampled.changed()
-    if (hasPast) followed.ready = this.#restorer.restore(followed)
+    if (hasPast)
+      followed.ready = this.#restorer
+        .restore(followed)
+        .then(() => this.#restoredType(followed, market.marketType))
     return followed
+  }
+
+  /** The end of a contract moved in an earlier run, so until now it was sampled as one of another duration. */
+  #restoredType({ recorder, followedMs }: FollowedMarket, before: MarketInput['marketType']): void {
+    const { plan, symbol, tracker, clock } = this.#parts
+    const type = recorder.market.marketType
+    if (type == null || before == null || type === before) return
+    tracker.lost(snapshotFeed(plan, symbol, type), followedMs, clock.now(), 'not_observed')
   }
 
   #receivedTrade(observation: TradeObservation): void {

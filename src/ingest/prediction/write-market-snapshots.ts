@@ -1,5 +1,4 @@
 /** Snapshots of one market: its books on the grid, with the figures that were known at each instant. */
-import type { Feed } from '../../core/feed.ts'
 import { anyMidOf, type MidSample, midOf } from '../../core/market-candles.ts'
 import { composeUpDown, composeYesNo } from '../../core/market-snapshot.ts'
 import { OrderBook } from '../../core/order-book.ts'
@@ -31,7 +30,6 @@ interface SnapshotWriterOptions {
 export class MarketSnapshotWriter {
   readonly sampler: MarketSampler
   readonly #options: SnapshotWriterOptions
-  readonly #feed: Feed<'snapshots'>
   readonly #figures = new LatestBefore<
     Pick<MarketTickerObservation, 'lastPrice' | 'volume' | 'openInterest'>
   >()
@@ -41,8 +39,6 @@ export class MarketSnapshotWriter {
 
   constructor(options: SnapshotWriterOptions) {
     this.#options = options
-    const { symbol, marketType } = options.market()
-    this.#feed = snapshotFeed(options.plan, symbol, marketType ?? '24h')
     this.sampler = new MarketSampler({
       instruments: options.instruments,
       fromMs: options.window.startMs - SAMPLE_BEFORE_MS,
@@ -70,13 +66,14 @@ export class MarketSnapshotWriter {
   }
 
   #write(gridMs: number, isCarried: boolean): boolean {
-    const { instruments, writer } = this.#options
+    const { plan, instruments, writer } = this.#options
     const { startMs, endMs } = this.#options.window
     if (gridMs < startMs - SAMPLE_BEFORE_MS || gridMs > endMs) return false
     if (!isCarried && this.#isAsWritten()) return false
     const row = this.#compose(gridMs)
     if (row === undefined) return false
-    writer.put(this.#feed, [row])
+    const { symbol, marketType } = this.#options.market()
+    writer.put(snapshotFeed(plan, symbol, marketType ?? '24h'), [row])
     for (const [place, instrument] of instruments.entries()) {
       const book = this.sampler.book(instrument)
       if (book === undefined) continue
