@@ -44,6 +44,12 @@ export interface ContractFeedActions {
 
 /** Trades of several contracts are in the order of their times but for this. */
 const TRADES_APART_MS = 5_000
+/**
+ * Streams hardly lose anything: numbers that skip more often than this count something else. Then losses are found by the
+ * rounds over all contracts alone.
+ */
+const MAX_TRADE_GAPS = 3
+const TRADE_GAPS_WITHIN_MS = 10 * 60_000
 
 export interface FeedState {
   readonly symbol: AssetSymbol
@@ -54,8 +60,8 @@ export interface FeedState {
   subscriptions: ContractSubscriptions
   sequence: BookSequence
   lateness: Lateness
-  /** By sid: whether its trades have numbers, and the time of the newest one: all before it were received. */
-  trades: Map<number, { isNumbered: boolean; toMs: number }>
+  /** By sid. */
+  trades: Map<number, NumberedTrades>
   lastGapMs: number
   /** Sockets given up since the last book: a venue that is slow to answer gets slower when it is asked again. */
   cutsInVain: number
@@ -64,6 +70,16 @@ export interface FeedState {
    * right until then. Replies and requested books prove nothing: they come even while changes do not.
    */
   provenMs: number
+}
+
+interface NumberedTrades {
+  isNumbered: boolean
+  /** The time of the newest one: all before it were received. */
+  toMs: number
+  /** When numbers were last found missing. */
+  gapsMs: readonly number[]
+  /** Whether they were missing too often, for as long as the socket lasts. */
+  isDoubted: boolean
 }
 
 interface Frame {
@@ -94,19 +110,23 @@ function continuityOf(feed: FeedState, type: string, sid: number, seq: number): 
   if (continuity === 'gap') feed.counts.gaps += 1
   if (type.startsWith('orderbook_')) return continuity
   const channel = feed.subscriptions.channelOf(sid)
-  const isCounted = channel !== 'trade' || feed.trades.get(sid)?.isNumbered === true
+  const trades = feed.trades.get(sid)
+  const isCounted = channel !== 'trade' || (trades?.isNumbered === true && !trades.isDoubted)
   return channel !== 'ticker' && isCounted ? continuity : 'next'
 }
 
 /** Every book of the sid is suspect: all are asked for again, and a second gap costs the socket. */
 function onGap(feed: FeedState, sid: number, nowMs: number, timeMs: number | undefined): FrameItem[] {
   const trades = feed.trades.get(sid)
-  if (trades?.isNumbered === true)
+  if (trades?.isNumbered === true) {
     feed.actions.lostTrades({
       fromMs: trades.toMs - TRADES_APART_MS,
       // The venue's clock may be ahead of ours.
       toMs: Math.max(nowMs, Math.min(timeMs ?? nowMs, nowMs + TRADES_APART_MS)) + 1,
     })
+    trades.gapsMs = [...trades.gapsMs.filter((ms) => ms > nowMs - TRADE_GAPS_WITHIN_MS), nowMs]
+    trades.isDoubted = trades.gapsMs.length >= MAX_TRADE_GAPS
+  }
   const tickers = feed.subscriptions.tickersOf(sid)
   if (tickers.length === 0) return []
   const lost = feed.books.lose(tickers, 'sequence_gap', nowMs, { provenMs: feed.provenMs })
@@ -154,7 +174,7 @@ export function readFrame(
 }
 
 function tradesOf(feed: FeedState, sid: number, receivedMs: number) {
-  const trades = feed.trades.get(sid) ?? { isNumbered: false, toMs: receivedMs }
+  const trades = feed.trades.get(sid) ?? { isNumbered: false, toMs: receivedMs, gapsMs: [], isDoubted: false }
   feed.trades.set(sid, trades)
   return trades
 }

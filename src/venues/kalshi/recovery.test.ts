@@ -318,6 +318,26 @@ test('a number that trades skip is a trade that is missing since the one before;
   assert.deepEqual([lostTrades.length, lost(), cuts], [1, [], []])
 })
 
+test('numbers of trades that skip again and again are not believed', () => {
+  const { answer, numbered, pass, lostTrades, emitted, cuts, now } = openFeed([A])
+  let id = 0
+  const trade = (skipped = 0) => {
+    pass(60)
+    id += 1
+    const msg = {
+      ...{ trade_id: `t${id}`, market_ticker: A, yes_price_dollars: '0.4000' },
+      ...{ no_price_dollars: '0.6000', count_fp: '3.00', taker_side: 'yes', ts_ms: now() },
+    }
+    numbered(3, { type: 'trade', msg }, skipped)
+  }
+  answer()
+  trade()
+  for (let count = 0; count < 6; count++) trade(1)
+  trade(200_000)
+  assert.deepEqual([lostTrades.length, cuts], [3, []])
+  assert.equal(emitted.filter(({ kind }) => kind === 'trade').length, 8)
+})
+
 test('a top that lastingly contradicts the figures loses the book; a race does not', () => {
   const { feed, answer, ticker, delta, pass, lost, dead, emitted, now } = openFeed([A])
   answer()
