@@ -162,6 +162,41 @@ test('a gap that only waited for a newer round is not given up with the first di
   assert.equal(await request(1), 0)
 })
 
+test('a gap that ends where two phases overlap is given up like any dispute, and candles go on', async (t) => {
+  const overlapMs = START_MS - 2 * MINUTE_MS
+  const before = { '5m': START_MS - 10 * MINUTE_MS, '15m': START_MS - 15 * MINUTE_MS }
+  const { clock, store, rows, recorder } = await openRecorder(
+    t,
+    START_MS,
+    // The first round that is surely of the new phase is behind the end of the gap.
+    ({ fromMs, toMs }) => [
+      ...pagesOf({ fromMs, toMs: Math.min(toMs, overlapMs) }),
+      { observations: [], covered: null, missing: [] },
+    ],
+    before,
+  )
+  recorder.begins('oracle_rounds', START_MS)
+  const feed = candleFeed('oracle', 'BTC', '5m')
+  const request = async (times: number) => {
+    for (let i = 0; i < times; i++) {
+      const fromMs = clock.now()
+      clock.set(fromMs + 16_000)
+      for (const round of roundsOf({ fromMs, toMs: clock.now() })) recorder.observe(round)
+      recorder.observedTo('oracle_rounds', clock.now())
+      await recorder.close(clock.now())
+    }
+    await rows.flush()
+    return (await store.series.finality([feed]))[0]?.before
+  }
+  assert.equal(await request(10), START_MS - 5 * MINUTE_MS)
+  assert.equal(await request(20), START_MS + 5 * MINUTE_MS)
+  const { gaps } = await store.coverage.read([feed], before['5m'], START_MS)
+  assert.deepEqual(
+    gaps.map(({ from, to, reason }) => [from, to, reason]),
+    [[overlapMs, START_MS, 'not_observed']],
+  )
+})
+
 test('nothing is claimed while no candle is shown; a connection lost meanwhile is requested from the start on', async (t) => {
   const clock = manualClock(START_MS)
   const store = await storesIn(':memory:', clock).environment('test')

@@ -190,10 +190,13 @@ export class OracleSymbolRecorder implements LiveRecorder {
       await rows.ready()
       if (this.updates.size >= MAX_GATHERED && this.gaps.firstMs < rest.fromMs) return
     }
-    // What is newer than the newest round is settled by the next one: it waits, and is in no dispute.
+    // What is newer than the newest round is settled by the next one: it waits, and is in no dispute. What is older and has
+    // no answer behind it is in one: the gap ends where two phases overlap.
+    if (rest.fromMs < rest.toMs && (this.updates.newestMs ?? 0) > rest.toMs)
+      this.gaps.replace(rest, this.disputed({ ...rest, requests }))
   }
 
-  /** What lies between two answers of the venue is in dispute, which may last for ever. */
+  /** A dispute may last for ever: it is given up after some requests. */
   private disputed(gap: RoundGap): RoundGap[] {
     if (gap.fromMs >= gap.toMs || (gap.requests ?? 0) <= MAX_REQUESTS) return [gap]
     for (const { feed } of this.closers)
