@@ -45,14 +45,14 @@ export type Disk = ReturnType<typeof createDisk>
 export function createDisk(time: VirtualTime, random: Random) {
   const faults = new Set<DiskFault>()
   const strikes = new Set<Strike>()
-  /** When writes failed, in this order. */
-  const failedMs: number[] = []
+  /** Writes that failed, in this order. */
+  const failures: { readonly store: string | undefined; readonly atMs: number }[] = []
   const isHit = (kind: DiskFault['kind']) =>
     [...faults].some((fault) => fault.kind === kind && random.chance(fault.share))
 
   /** As a caller of the store sees it. */
-  function writeFailed(kind: keyof typeof ERRORS): unknown {
-    failedMs.push(time.nowMs)
+  function writeFailed(kind: keyof typeof ERRORS, store: string | undefined): unknown {
+    failures.push({ store, atMs: time.nowMs })
     return writeFailure(failure(kind), 'simulated')
   }
 
@@ -73,8 +73,8 @@ export function createDisk(time: VirtualTime, random: Random) {
     return undefined
   }
 
-  async function hit(strike: Strike, process: SimulatedProcess): Promise<void> {
-    if (strike.what === 'fail') throw writeFailed(strike.when === 'before' ? 'io' : 'fsync')
+  async function hit(strike: Strike, process: SimulatedProcess, store: string | undefined): Promise<void> {
+    if (strike.what === 'fail') throw writeFailed(strike.when === 'before' ? 'io' : 'fsync', store)
     // Its own reaction to the death must not run inside of this write.
     time.turn(() => strike.kill(process))
     await new Promise(() => {})
@@ -97,13 +97,13 @@ export function createDisk(time: VirtualTime, random: Random) {
         await before
         await pause()
         if (process.isDead) return
-        for (const kind of ['full', 'io', 'away'] as const) if (isHit(kind)) throw writeFailed(kind)
+        for (const kind of ['full', 'io', 'away'] as const) if (isHit(kind)) throw writeFailed(kind, title)
         const strike = nextStrike(title)
-        if (strike?.when === 'before') await hit(strike, process)
+        if (strike?.when === 'before') await hit(strike, process, title)
         const value = await call()
-        if (strike !== undefined) await hit(strike, process)
+        if (strike !== undefined) await hit(strike, process, title)
         await pause()
-        if (isHit('fsync')) throw writeFailed('fsync')
+        if (isHit('fsync')) throw writeFailed('fsync', title)
         return value
       } finally {
         done.resolve()
@@ -135,8 +135,10 @@ export function createDisk(time: VirtualTime, random: Random) {
 
   return {
     behind,
-    hasFailed: (fromMs: number, toMs: number) =>
-      (failedMs.findLast((atMs) => atMs <= toMs) ?? Number.NEGATIVE_INFINITY) >= fromMs,
+    /** Whether a write of the store of that name failed between two instants. */
+    hasFailed: (store: string, fromMs: number, toMs: number) =>
+      (failures.findLast((each) => each.store === store && each.atMs <= toMs)?.atMs ??
+        Number.NEGATIVE_INFINITY) >= fromMs,
     /** The returned function calls it off. */
     arm(strike: Strike): () => void {
       strikes.add(strike)

@@ -12,6 +12,13 @@ interface LedgerRow {
   readonly charges: string
 }
 
+interface BudgetRow {
+  readonly id: string
+  readonly period_start: number
+  readonly used: number
+  readonly credit_limit: number
+}
+
 interface ChargeRow {
   readonly id: string
   readonly credits: number
@@ -44,18 +51,14 @@ const open = (folder: string) =>
 export function overdrawn(folder: string, mayBeOwed: (chargeId: string) => boolean = () => false): string[] {
   const database = open(folder)
   try {
-    const budgets = database.prepare('SELECT * FROM budgets WHERE used > credit_limit').all() as unknown as {
-      id: string
-      period_start: number
-      used: number
-      credit_limit: number
-    }[]
-    if (budgets.length === 0) return []
+    const budgets = budgetsOf(database)
+    const exceeded = budgets.filter(({ used, credit_limit }) => used > credit_limit)
+    if (exceeded.length === 0) return []
     const ledger = database.prepare('SELECT * FROM ledger').all() as unknown as LedgerRow[]
-    return budgets
-      .filter(({ id, period_start, used, credit_limit }) => {
-        const owed = ledger
-          .filter((row) => paysFor(id, row) && row.at >= period_start)
+    return exceeded
+      .filter((budget) => {
+        const { used, credit_limit } = budget
+        const owed = entriesOf(budget, budgets, ledger)
           .flatMap(chargesOf)
           .filter((charge) => mayBeOwed(charge.id))
         return used - credit_limit > owed.reduce((sum, { credits }) => sum + credits, 0)
@@ -66,9 +69,21 @@ export function overdrawn(folder: string, mayBeOwed: (chargeId: string) => boole
   }
 }
 
-/** Whether an entry is of that budget. */
-function paysFor(budgetId: string, row: LedgerRow): boolean {
-  return budgetId === row.key_id || budgetId === `${row.account_id}/test`
+const budgetsOf = (database: DatabaseSync) =>
+  database.prepare('SELECT id, period_start, used, credit_limit FROM budgets').all() as unknown as BudgetRow[]
+
+/** The entries that a budget pays for: those of its period, which ends where its next one begins. */
+function entriesOf(
+  { id, period_start }: BudgetRow,
+  budgets: readonly BudgetRow[],
+  ledger: readonly LedgerRow[],
+): LedgerRow[] {
+  const later = budgets.filter((each) => each.id === id && each.period_start > period_start)
+  const nextMs = Math.min(...later.map((each) => each.period_start))
+  return ledger.filter(
+    ({ at, key_id, account_id }) =>
+      (id === key_id || id === `${account_id}/test`) && at >= period_start && at < nextMs,
+  )
 }
 
 /** When everything was written. */
@@ -133,22 +148,10 @@ function chargesOf({ charges }: LedgerRow): ChargeRow[] {
 
 function judgeSums(database: DatabaseSync, ledger: readonly LedgerRow[]): string[] {
   const wrong: string[] = []
-  const budgets = database.prepare('SELECT id, period_start, used FROM budgets').all() as unknown as {
-    id: string
-    period_start: number
-    used: number
-  }[]
-  const startsOf = Map.groupBy(budgets, ({ id }) => id)
-  for (const { id, period_start, used } of budgets) {
-    const nextMs = Math.min(
-      ...(startsOf.get(id) ?? []).map((each) =>
-        each.period_start > period_start ? each.period_start : Number.POSITIVE_INFINITY,
-      ),
-    )
-    const charged = ledger
-      .filter((row) => paysFor(id, row))
-      .filter(({ at }) => at >= period_start && at < nextMs)
-      .reduce((sum, { credits }) => sum + credits, 0)
+  const budgets = budgetsOf(database)
+  for (const budget of budgets) {
+    const { id, used } = budget
+    const charged = entriesOf(budget, budgets, ledger).reduce((sum, { credits }) => sum + credits, 0)
     if (charged !== used) wrong.push(`9 the budget ${id} counts ${used} credits, its charges are ${charged}`)
   }
   const sumOf = (sql: string) => Number(database.prepare(sql).get()?.sum ?? 0)

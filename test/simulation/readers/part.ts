@@ -303,7 +303,7 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
     const receipt = callers.receipts.find(({ id }) => id === chargeId)
     if (receipt === undefined || !receipt.route.startsWith('POST')) return false
     const { askedMs, answeredMs = time.nowMs } = receipt
-    return answeredMs - askedMs >= OWED_AFTER_MS || disk.hasFailed(askedMs, answeredMs)
+    return answeredMs - askedMs >= OWED_AFTER_MS || disk.hasFailed('accounts', askedMs, answeredMs)
   }
 
   async function lawsNow(isComplete: boolean): Promise<string[]> {
