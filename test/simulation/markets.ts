@@ -117,7 +117,10 @@ function faultsOf(venue: MarketVenue): FaultKind[] {
   ]
   if (venue === 'kalshi')
     kinds.push(
-      venueFault('sequence-gap', 1, [0, 0], (random) => ({ count: random.int(1, 5) })),
+      venueFault('sequence-gap', 1, [0, 0], (random) => ({
+        channel: random.pick(['orderbook_delta', 'trade']),
+        count: random.int(1, 5),
+      })),
       venueFault('wrong-shape', 1, [0, 0], (random) => ({ count: random.int(1, 3) })),
       venueFault('rejected-key', 1, [SECOND_MS, 5 * MINUTE_MS]),
     )

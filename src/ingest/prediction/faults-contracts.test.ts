@@ -25,7 +25,11 @@ const CASES: readonly FaultCase[] = [
   { name: 'mute', faults: [{ kind: 'mute', venue, symbol, durationMs: 20_000 }], lastsMs: 75_000, gap: true },
   { name: 'hang', faults: [{ kind: 'hang', venue, durationMs: 40_000 }], lastsMs: 110_000, gap: true },
   { name: 'malformed', faults: [{ kind: 'malformed', venue, count: 2 }], lastsMs: 40_000 },
-  { name: 'sequence-gap', faults: [{ kind: 'sequence-gap', venue, count: 2 }], lastsMs: 75_000 },
+  {
+    name: 'sequence-gap',
+    faults: [{ kind: 'sequence-gap', venue, channel: 'orderbook_delta', count: 2 }],
+    lastsMs: 75_000,
+  },
   { name: 'wrong-shape', faults: [{ kind: 'wrong-shape', venue }], lastsMs: 40_000 },
   {
     name: 'frozen-book, too short for a silence',
