@@ -360,3 +360,27 @@ test('what is observed second by second in the time of a refused row is one rang
   undo()
   assert.deepEqual(refused.taken(feed, row), [{ fromMs: START_MS, toMs: START_MS + 600_000 }])
 })
+
+test('a repaired row closes its gap also where another row of its batch is refused', async () => {
+  const { store, writer, tracker: track, end } = await setUp()
+  const feed = candleFeed('cexa', 'BTC', '1m')
+  const tracker = track(feed)
+  const row = (minute: number, low = '9') => ({
+    ...candle(START_MS + minute * 60_000),
+    numTrades: 1,
+    low,
+  })
+  writer.put(feed, [row(0, '0'), row(1)])
+  tracker.up('all', START_MS)
+  tracker.coverTo(START_MS + 120_000)
+  await writer.flush()
+  writer.put(feed, [row(0), row(2, '0')])
+  tracker.coverTo(START_MS + 180_000)
+  await writer.flush()
+  const { gaps } = await store.coverage.read([feed], START_MS, START_MS + 180_000)
+  assert.deepEqual(
+    gaps.map(({ from, to }) => [from - START_MS, to - START_MS]),
+    [[120_000, 180_000]],
+  )
+  await end()
+})

@@ -231,3 +231,30 @@ test('a polled channel is observed up to its last answer, and a failure begins t
   assert.deepEqual(await gaps(trades, 1_000, 120_000), [[60_000, 120_000, 'venue_down']])
   await close()
 })
+
+test('a feed of several channels is observed up to the one that is furthest behind', async () => {
+  const { tracker, gaps, close } = await setUp()
+  tracker.up('liquidations:BTC', 0)
+  tracker.up('candles:BTC:1m', 0)
+  tracker.limitChannel('liquidations:BTC', 5_000)
+  tracker.limitChannel('candles:BTC:1m', 8_000)
+  tracker.coverTo(10_000)
+  assert.deepEqual(await gaps(liquidations, 0, 10_000), [[5_000, 10_000, 'not_observed']])
+  tracker.limitChannel('liquidations:BTC', 9_000)
+  tracker.coverTo(10_000)
+  assert.deepEqual(await gaps(liquidations, 0, 10_000), [[8_000, 10_000, 'not_observed']])
+  await close()
+})
+
+test('where the clock of the venue is ahead of ours, a channel that fails soon has observed that much less', async () => {
+  const { tracker, gaps, close } = await setUp()
+  tracker.coverTo(500, 300)
+  tracker.up('trades:BTC', 1_000)
+  tracker.failed('trades:BTC', 1_800, 'venue_down')
+  tracker.coverTo(2_000, 300)
+  assert.deepEqual(await gaps(trades, 1_000, 2_000), [
+    [1_000, 1_300, 'before_start'],
+    [1_800, 2_000, 'venue_down'],
+  ])
+  await close()
+})
