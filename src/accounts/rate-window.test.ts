@@ -58,6 +58,7 @@ test('a refused request is not counted', () => {
   window.take(START_MS)
   for (let i = 0; i < 10; i++) assert.equal(window.take(START_MS + i * 50).ok, false)
   assert.deepEqual(window.counts(START_MS + 999), { second: 2, minute: 2 })
+  assert.deepEqual(window.counts(START_MS + 1_000), { second: 0, minute: 2 })
   assert.equal(window.take(START_MS + 1_000).ok, true)
 })
 

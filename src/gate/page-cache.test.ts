@@ -8,7 +8,10 @@ import type { Task } from './task.ts'
 
 const ROW = `{"n":"${'x'.repeat(5_000)}"}`
 
-function taskFor(search: string, options: { method?: string; plan?: string; accept?: string } = {}) {
+function taskFor(
+  search: string,
+  options: { method?: string; plan?: string; accept?: string; environment?: string } = {},
+) {
   const request: GateRequest = {
     id: 'req_1',
     method: options.method ?? 'GET',
@@ -19,7 +22,8 @@ function taskFor(search: string, options: { method?: string; plan?: string; acce
     address: '127.0.0.1',
     body: undefined,
   }
-  const credential = { environment: 'test', plan: { name: options.plan ?? 'free' } } as unknown as Credential
+  const { environment = 'test', plan = 'free' } = options
+  const credential = { environment, plan: { name: plan } } as unknown as Credential
   const returns = { kind: 'list', name: 'Row', row: {} }
   const route = { endpoint: { returns } }
   return { request, credential, route, input: { limit: 1 }, format: 'json' } as unknown as Task<unknown>
@@ -41,7 +45,7 @@ function pageOf(options: { sealed?: boolean } = {}): ListAnswer {
   }
 }
 
-test('a sealed page is stored at its second request, as bytes, for the same text, plan and accepted type only', async () => {
+test('a sealed page is stored at its second request, as bytes, for the same text, environment, plan and accepted type only', async () => {
   const pages = createPageCache<unknown>(1_000_000)
   const task = taskFor('symbol=BTC')
   assert.equal(pages.store(task, pageOf()), undefined)
@@ -54,6 +58,7 @@ test('a sealed page is stored at its second request, as bytes, for the same text
   for (const other of [
     taskFor('symbol=ETH'),
     taskFor('symbol=BTC', { plan: 'developer' }),
+    taskFor('symbol=BTC', { environment: 'live' }),
     taskFor('symbol=BTC', { accept: 'text/csv' }),
     taskFor('symbol=BTC', { method: 'HEAD' }),
   ]) {

@@ -48,6 +48,8 @@ test('an open gap leaves out ranges that were lost for another reason', () => {
   feed.fail(10, 'not_observed', UNLIMITED)
   records()
   feed.lost({ fromMs: 20, toMs: 30 })
+  // One that lies within another.
+  feed.lost({ fromMs: 22, toMs: 25 })
   feed.begin(40)
   assert.deepEqual(records(), ['gap 10 20 not_observed', 'gap 30 40 not_observed'])
 })

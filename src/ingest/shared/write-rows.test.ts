@@ -6,6 +6,7 @@ import type { FundingInput } from '../../core/rows/funding.ts'
 import { systemClock } from '../../kit/clock.ts'
 import { createLogger } from '../../kit/log.ts'
 import type { EnvironmentStore } from '../../store/environment.ts'
+import { LeaseLostError } from '../../store/leases.ts'
 import { feedOf } from './feeds.ts'
 import { createRowWriter, MAX_WAITING_ROWS } from './write-rows.ts'
 
@@ -90,4 +91,22 @@ test('a row that cannot be served is counted and refused, the others are written
   assert.deepEqual([writer.stats().inserted, writer.stats().refused], [2, 1])
   await writer.close()
   await store.close()
+})
+
+test('a process that does not lead any more does not try to write again', async (t) => {
+  const store = await openStore()
+  let writes = 0
+  const write: EnvironmentStore['write'] = async (batch) => {
+    if (writes++ === 0) throw new LeaseLostError({ part: 'record:perpdex/test', term: 1 })
+    return store.write(batch)
+  }
+  const writer = createRowWriter({ store: { ...store, write }, random: Math.random, clock: systemClock, log })
+  t.after(async () => {
+    await writer.close()
+    await store.close()
+  })
+  writer.put(feed, [row(1_000)])
+  await assert.rejects(writer.flush(), LeaseLostError)
+  assert.deepEqual([writes, writer.stats().inserted], [1, 0])
+  assert.match(writer.stats().failure ?? '', /not ours any more/)
 })
