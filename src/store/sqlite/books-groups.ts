@@ -21,8 +21,14 @@ export function unpackedBlocks(maxBytes: number): UnpackedBlocks {
 /** Views that a reader may hold to be used for the next page. */
 const MAX_KEPT_VIEWS = 1_000
 
-/** Gives the reader of the state that the current transaction sees; pages of one state share one. */
-export function groupReaders(database: DatabaseSync, blocks: UnpackedBlocks): () => GroupReader {
+export interface GroupReaders {
+  /** The reader of the state that the current transaction sees; pages of one state share one. */
+  current(): GroupReader
+  /** After a long read: the next one may come much later. */
+  forgetLarge(): void
+}
+
+export function groupReaders(database: DatabaseSync, blocks: UnpackedBlocks): GroupReaders {
   const committed = database.prepare('PRAGMA data_version')
   const own = database.prepare('SELECT total_changes() AS n')
   let last: { state: string; reader: GroupReader; views: Map<string, unknown> } | undefined
@@ -80,7 +86,7 @@ export function groupReaders(database: DatabaseSync, blocks: UnpackedBlocks): ()
     })
   }
 
-  return () => {
+  const current = (): GroupReader => {
     const state = `${committed.get()?.data_version}/${own.get()?.n}`
     if (last?.state === state && last.views.size < MAX_KEPT_VIEWS) return last.reader
     const views = new Map<string, GroupView | undefined>()
@@ -133,5 +139,12 @@ export function groupReaders(database: DatabaseSync, blocks: UnpackedBlocks): ()
     }
     last = { state, reader, views }
     return reader
+  }
+
+  return {
+    current,
+    forgetLarge() {
+      if (last !== undefined && last.views.size >= MAX_KEPT_VIEWS) last = undefined
+    },
   }
 }

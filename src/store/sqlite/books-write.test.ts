@@ -38,7 +38,7 @@ function opened() {
     tailRows: () => count('book_tail'),
     waiting: () => count('book_groups WHERE waiting = 1'),
     texts() {
-      const view = groupReaders(database, unpackedBlocks(1e6))().view(FEED, spanOf(START), NAME)
+      const view = groupReaders(database, unpackedBlocks(1e6)).current().view(FEED, spanOf(START), NAME)
       return view?.rows([...view.ts.keys()]).map(({ text }) => text) ?? []
     },
   }

@@ -85,7 +85,7 @@ export function seriesReader(parts: {
     const armsFor = (feeds: readonly Feed[]) => armsOf({ ...query, feeds }, lookup.id)
     const plain = armsFor(query.feeds.filter((feed) => !isGrouped(feed)))
     const grouped = armsFor(query.feeds.filter(isGrouped))
-    const reader = groups()
+    const reader = groups.current()
     if (limit < 1) return { rows: [], reader }
     const { stepMs } = query
     const sampled = stepMs === undefined ? undefined : { ...query, stepMs }
@@ -129,6 +129,9 @@ export function seriesReader(parts: {
       finish: async () => ({ ...head, text: (await takeInTurns(texts, holdMs)).join(query.separator) }),
     }
   }
+
+  const inTurns = <T>(work: RestingWork<T>): Promise<T> =>
+    workInTurns(work, longTurnMs).finally(groups.forgetLarge)
 
   const isInBlocks = ({ feeds, range }: SeriesQuery) =>
     feeds.some((feed) => {
@@ -192,8 +195,8 @@ export function seriesReader(parts: {
         const arms = armsOf(query, lookup.id)
         return arms.length === 0 || query.limit < 1 ? 0 : pages.count(arms, query)
       }),
-    pageInTurns: (query) => workInTurns(composed(query), longTurnMs),
-    countInTurns: async (query) => (await workInTurns(rowsOf(query, query.limit), longTurnMs)).rows.length,
+    pageInTurns: (query) => inTurns(composed(query)),
+    countInTurns: async (query) => (await inTurns(rowsOf(query, query.limit))).rows.length,
     at: (query) => oneState(() => rowAt(query)),
   }
 }
