@@ -83,6 +83,7 @@ export function bookSamples(groups: GroupReader): Samples<BookRef> {
     *lasts(arm, from, to) {
       const [low, high] = [spanOf(from), spanOf(to)]
       if (low === high) return yield* lastsOfViews(arm, from, to)
+      // Also where the list itself is not used: on PostgreSQL it makes sure that the listing holds all spans of the step.
       const active = arm.instrument === undefined ? instruments(arm.feed, low, high) : [arm.instrument]
       if (high - low === 1) return yield* lastsOfViews(arm, from, to)
       // Most groups of a long step need not be opened: only the last one of each instrument.

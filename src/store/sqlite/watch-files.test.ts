@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -27,7 +27,7 @@ test('room that the engine gives back is no damage; a file that is cut is', asyn
     return nextTurn()
   }
   const locksBefore = locksOn(file)
-  assert.ok(locksBefore > 0)
+  assert.ok(locksBefore === undefined || locksBefore > 0)
   database.exec('DELETE FROM rows WHERE rowid <= 400')
   const before = statSync(file).size
   for (let more = true; more; ) {
@@ -50,8 +50,9 @@ test('room that the engine gives back is no damage; a file that is cut is', asyn
   watch.close()
 })
 
-/** How many locks this process holds on a file. */
-function locksOn(file: string): number {
+/** How many locks this process holds on a file; undefined where the system does not show them. */
+function locksOn(file: string): number | undefined {
+  if (!existsSync('/proc/locks')) return undefined
   const { ino } = statSync(file)
   const locks = readFileSync('/proc/locks', 'utf8').split('\n')
   return locks.filter((line) => line.includes(` ${process.pid} `) && line.includes(`:${ino} `)).length
