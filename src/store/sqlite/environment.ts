@@ -12,7 +12,7 @@ import { environmentWrite } from './environment-write.ts'
 import type { Writer } from './group-commit.ts'
 import { longReads, type Readers } from './long-reads.ts'
 import { marketReader } from './markets-read.ts'
-import { openDatabase } from './open.ts'
+import { isLogTooLong, openDatabase } from './open.ts'
 import { feedLookup } from './series-lookup.ts'
 import { blockCaches, seriesReader } from './series-read.ts'
 import { openStoreFile, type StoreFileOptions } from './store-file.ts'
@@ -57,6 +57,7 @@ export async function openSqliteEnvironment(options: SqliteEnvironmentOptions): 
   }
   const long = longReads(
     file === ':memory:' ? undefined : () => readersOf(openDatabase({ file, readOnly: true, cacheBytes })),
+    { clock, isLogTooLong: () => isLogTooLong(file) },
   )
   const { lookup, reader, coverage } = readersOf(database)
   const { earliest, feeds, revisions } = lookup

@@ -1,18 +1,21 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { watchTurns } from '../../../test/fakes/loop-hold.ts'
 import { manualClock } from '../../../test/fakes/manual-clock.ts'
 import { encodeTrade, type TradeInput } from '../../core/rows/trade.ts'
 import { StoreUnavailableError } from '../../core/store-unavailable.ts'
+import { systemClock } from '../../kit/clock.ts'
 import { useTurnTime } from '../../kit/turns.ts'
 import { START } from '../conformance/engine.ts'
 import { observed } from '../coverage.ts'
 import type { EnvironmentStore } from '../environment.ts'
 import { openSqliteEnvironment } from './environment.ts'
+import { longReads, type Readers } from './long-reads.ts'
 
 const feed = { dataset: 'trades', source: 'predmkt_b', symbol: 'BTC', interval: '' } as const
 const SPAN_MS = 600_000
@@ -145,3 +148,43 @@ test('of very many long reads at once some are refused, and all that wait are re
     })
     await store.close()
   }))
+
+test('the log of the writer does not grow while one long read follows another', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tapeline-'))
+  const file = join(folder, 'x.db')
+  const logBytes = () => statSync(`${file}-wal`).size
+  const limit = 400_000
+  const writer = new DatabaseSync(file)
+  writer.exec(`PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 10; PRAGMA journal_size_limit = 100000;
+    PRAGMA synchronous = OFF; CREATE TABLE rows (text TEXT)`)
+  const insert = writer.prepare('INSERT INTO rows VALUES (?)')
+  const long = longReads(() => ({ database: new DatabaseSync(file, { readOnly: true }) }) as Readers, {
+    clock: systemClock,
+    isLogTooLong: () => logBytes() > limit,
+  })
+  let isDone = false
+  const readAlways = async () => {
+    while (!isDone)
+      await long.inOneState(async ({ database }) => {
+        database.prepare('SELECT count(*) FROM rows').get()
+        for (let turn = 0; turn < 5; turn++) await nextTurn()
+      })
+  }
+  try {
+    const reading = [readAlways(), readAlways()]
+    let most = 0
+    for (let row = 0; row < 2_000; row++) {
+      insert.run('x'.repeat(4_000))
+      most = Math.max(most, logBytes())
+      await nextTurn()
+    }
+    isDone = true
+    await Promise.all(reading)
+    assert.ok(most > limit, 'reads kept the log for a while')
+    assert.ok(most < 5 * limit, `a log of ${most} bytes`)
+  } finally {
+    await long.close()
+    writer.close()
+    rmSync(folder, { recursive: true })
+  }
+})

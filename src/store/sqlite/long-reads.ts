@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { StoreUnavailableError } from '../../core/store-unavailable.ts'
+import { type Clock, elapsedMs } from '../../kit/clock.ts'
 import { StoreClosedError } from '../environment.ts'
 import type { SeriesQuery } from '../series.ts'
 import type { CoverageReader } from './coverage-read.ts'
@@ -9,6 +10,9 @@ import type { SeriesReader } from './series-read.ts'
 const TURN_MS = 4
 /** Reads that may wait for the connection: each takes some hundredths of a second, some of them tenths. */
 const MAX_WAITING = 64
+
+/** How long a read waits for the writer to begin its log anew, and how long after it waited in vain others do not. */
+const LOG_WAIT = { pollMs: 10, maxMs: 1_000, pauseMs: 10_000 }
 
 /** The readers of one connection. */
 export interface Readers {
@@ -23,18 +27,40 @@ export interface Readers {
  * All of a page is of one state of the file: they have a connection of their own, whose transaction stays open in
  * between, and take it one after another. It is opened by the first of them.
  *
+ * The writer begins its log anew when nobody reads from it. While one long read follows another that would never be, and
+ * the log would grow: once it is too long, the next of them waits until it was cut.
+ *
  * @param open left out for a database in memory, which has one connection that also writes: all is read at once
  */
-export function longReads(open: (() => Readers) | undefined) {
+export function longReads(
+  open: (() => Readers) | undefined,
+  { clock, isLogTooLong }: { clock: Clock; isLogTooLong: () => boolean },
+) {
   let readers: Readers | undefined
   let closed: Promise<void> | undefined
   let last: Promise<unknown> = Promise.resolve()
   let waiting = 0
+  let nextWaitMs = Number.NEGATIVE_INFINITY
+
+  /** Others may read from it, too, and a writer may have nothing to write: then it does not help to wait. */
+  const letLogEnd = async (): Promise<void> => {
+    const sinceMs = elapsedMs(clock)
+    if (sinceMs < nextWaitMs) return
+    while (isLogTooLong() && closed === undefined) {
+      const nowMs = elapsedMs(clock)
+      if (nowMs - sinceMs >= LOG_WAIT.maxMs) {
+        nextWaitMs = nowMs + LOG_WAIT.pauseMs
+        return
+      }
+      await clock.sleep(LOG_WAIT.pollMs)
+    }
+  }
 
   const run = async <T>(read: (readers: Readers) => Promise<T>): Promise<T> => {
     if (closed !== undefined) throw new StoreClosedError()
     if (open === undefined) throw new Error('a database in memory is read at once')
     readers ??= open()
+    await letLogEnd()
     const { database } = readers
     database.exec('BEGIN')
     try {

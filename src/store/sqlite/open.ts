@@ -1,4 +1,4 @@
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, openSync, statSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { assertWhole } from './damaged.ts'
 
@@ -58,6 +58,11 @@ export function openDatabase(options: OpenOptions): DatabaseSync {
     database.close()
     throw error
   }
+}
+
+/** Whether a burst, or who reads from it, has kept the log from being cut. */
+export function isLogTooLong(file: string): boolean {
+  return (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > JOURNAL_SIZE_LIMIT_BYTES
 }
 
 function isNew(database: DatabaseSync): boolean {
