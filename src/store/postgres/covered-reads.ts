@@ -158,7 +158,7 @@ export function coveredReads(parts: {
             finish: undefined,
           }
         }
-        return inReadSlot(() =>
+        return inReadSlot(query, () =>
           ofOneMoment(
             database,
             () => idsOf(feeds),

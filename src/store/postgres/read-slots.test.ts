@@ -3,12 +3,12 @@ import { test } from 'node:test'
 import { StoreUnavailableError } from '../../core/store-unavailable.ts'
 import { readSlots } from './read-slots.ts'
 
-test('a third of the connections is for long reads, others wait for it, and too many are refused', async () => {
+test('a third of the connections is for samples, others wait for it, too many are refused, and pages do not wait', async () => {
   const inSlot = readSlots(10)
   const begun: number[] = []
   const ends: (() => void)[] = []
   const read = (n: number) =>
-    inSlot(async () => {
+    inSlot({ stepMs: 60_000 }, async () => {
       begun.push(n)
       await new Promise<void>((resolve) => ends.push(resolve))
       if (n === 0) throw new RangeError('a read that fails gives its slot back, too')
@@ -18,6 +18,7 @@ test('a third of the connections is for long reads, others wait for it, and too 
   const outcomes = Promise.allSettled(reads)
   await assert.rejects(read(99), StoreUnavailableError)
   assert.deepEqual(begun, [0, 1, 2, 3])
+  assert.equal(await inSlot({}, async () => 'a page'), 'a page')
   for (let ended = 0; ended < reads.length; ended++) {
     ends[ended]?.()
     // The next one begins some microtasks later.

@@ -1,8 +1,10 @@
 /**
- * Few at a time of the reads that rest inside their transaction: all of them together go on one by one in the turns of the
- * thread, and would hold every connection meanwhile. A slot is taken before the connection.
+ * Few at a time of the samples, which rest inside their transaction: all of them together go on one by one in the turns of
+ * the thread, and would hold every connection meanwhile. A slot is taken before the connection. Other pages are
+ * mostly short, and would wait long for little: they take none.
  */
 import { StoreUnavailableError } from '../../core/store-unavailable.ts'
+import type { SeriesQuery } from '../series.ts'
 import { afterTurns } from './connections.ts'
 
 const MAX_WAITING = 64
@@ -10,7 +12,7 @@ const MAX_WAIT_MS = 5_000
 /** Of the connections, for such reads. */
 const SHARE = 1 / 3
 
-export type InReadSlot = <R>(read: () => Promise<R>) => Promise<R>
+export type InReadSlot = <R>(query: Pick<SeriesQuery, 'stepMs'>, read: () => Promise<R>) => Promise<R>
 
 export function readSlots(poolSize: number): InReadSlot {
   let free = Math.ceil(SHARE * poolSize)
@@ -37,7 +39,8 @@ export function readSlots(poolSize: number): InReadSlot {
     })
   }
 
-  return async (read) => {
+  return async ({ stepMs }, read) => {
+    if (stepMs === undefined) return read()
     await take()
     try {
       return await read()

@@ -154,7 +154,7 @@ export function seriesReader(parts: {
       await find(query.feeds)
       if (isComposed(query))
         return (
-          await inReadSlot(() =>
+          await inReadSlot(query, () =>
             ofOneMoment(
               database,
               () => idsOf(query.feeds),
@@ -173,7 +173,7 @@ export function seriesReader(parts: {
       await find(query.feeds)
       const isCounted = !query.feeds.some(isGrouped) && query.stepMs === undefined
       if (isCounted && !isComposed(query)) return countRows(database, armsByDataset(query, lookup.id), query)
-      return inReadSlot(() =>
+      return inReadSlot(query, () =>
         ofOneMoment(
           database,
           () => idsOf(query.feeds),
