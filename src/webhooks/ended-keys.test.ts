@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { startReceiver } from '../../test/fakes/receiver.ts'
-import { startRig } from '../../test/fakes/webhook-rig.ts'
+import { type RigOptions, startRig } from '../../test/fakes/webhook-rig.ts'
 import { until } from '../../test/until.ts'
 import { VIEWER_KEY } from '../accounts/key-ring.ts'
+import type { Credits } from './credits.ts'
 
-async function setUp(t: TestContext) {
-  const rig = await startRig()
+async function setUp(t: TestContext, options: RigOptions = {}) {
+  const rig = await startRig(options)
   t.after(() => rig.close())
   const receiver = await startReceiver()
   t.after(() => receiver.close())
@@ -127,6 +128,33 @@ test('one that was handed to a good key while the end of the old one was being n
   rig.webhooks.accountsChanged([owner.accountId])
   await until('the end', () => ends > 0)
   await arrives()
+  assert.deepEqual(await stateOf(id), { active: true, reason: null })
+})
+
+test('one that was handed to a good key while a delivery asked for credits of the old one goes on', async (t) => {
+  const asked = Promise.withResolvers<void>()
+  const handed = Promise.withResolvers<void>()
+  let hasEnded = false
+  const credits: Credits = {
+    async reserve({ keyId }, count) {
+      if (keyId === 'key_good') return { ok: true, count, charge: async () => {}, release: () => {} }
+      asked.resolve()
+      await handed.promise
+      return { ok: false, reason: 'key_revoked' }
+    },
+    endOf: async ({ keyId }) => (hasEnded && keyId !== 'key_good' ? 'key_revoked' : undefined),
+    available: async () => 1_000,
+    pauseOf: async () => undefined,
+    forget: () => {},
+  }
+  const { rig, receiver, owner, subscribe, stateOf } = await setUp(t, { webhooks: { credits } })
+  const { id } = await subscribe()
+  await rig.emitBlocks(1)
+  await asked.promise
+  hasEnded = true
+  await rig.webhooks.subscriptions.patch({ ...owner, keyId: 'key_good' }, id, { active: true })
+  handed.resolve()
+  await until('the event', () => receiver.accepted.size > 0)
   assert.deepEqual(await stateOf(id), { active: true, reason: null })
 })
 

@@ -249,17 +249,19 @@ export class DeliveryWorker {
       this.#writer.giveBack(taken)
       return
     }
-    const reserved = await credits.reserve(queue.subscription, taken.length).catch((error: unknown) => {
+    const { subscription } = queue
+    const reserved = await credits.reserve(subscription, taken.length).catch((error: unknown) => {
       // Nothing was sent: the jobs need not wait until their claim runs out.
       queue.pausedUntilMs = clock.now() + STORE_PAUSE_MS
       queue.hungry = true
       this.#writer.giveBack(taken)
       throw error
     })
-    // It was deleted or switched off meanwhile.
-    if (!queue.subscription.active) {
+    // It was deleted or switched off meanwhile, or was handed to another key: the answer is about the one before.
+    if (!queue.subscription.active || queue.subscription.keyId !== subscription.keyId) {
       if (reserved.ok) reserved.release()
       queue.breaker.release()
+      queue.hungry = true
       this.#writer.giveBack(taken)
       return
     }
