@@ -198,6 +198,8 @@ export interface AccountsStore {
   createKey(key: NewKey, limits?: KeyLimits): Promise<KeyRecord>
   findKey(hash: string): Promise<{ key: KeyRecord; account: AccountRecord } | undefined>
   getKey(id: string): Promise<KeyRecord | undefined>
+  /** The key that the rotations of this one have led to; the key itself where it was not rotated. */
+  newestKeyOf(id: string): Promise<KeyRecord | undefined>
   listKeys(accountId?: string): Promise<KeyRecord[]>
   revokeKey(id: string, atMs: number): Promise<boolean>
   /**

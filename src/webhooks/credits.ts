@@ -80,7 +80,7 @@ interface KnownPlace {
 
 export function createCredits(deps: {
   ledger: Ledger
-  accounts: Pick<AccountsStore, 'getAccount' | 'getKey'>
+  accounts: Pick<AccountsStore, 'getAccount' | 'newestKeyOf'>
   plans: PlanBook
   /** Left out, the number of webhooks is not checked. */
   webhooks?: Pick<JobsStore, 'subscriptionPlaces'>
@@ -108,7 +108,8 @@ export function createCredits(deps: {
     const account = await accounts.getAccount(accountId)
     if (account === undefined) return undefined
     const plan = plans.get(account.plan)
-    const key = await findOwnerKey(accounts, keyId)
+    // Undefined for a webhook created in the dashboard.
+    const key = await accounts.newestKeyOf(keyId)
     const { billingDay } = account
     const spec = { accountId, billingDay }
     const budgets = [
@@ -242,24 +243,6 @@ function pauseFor(
   const isOlder =
     createdAtMs < firstBeyond.createdAtMs || (createdAtMs === firstBeyond.createdAtMs && id < firstBeyond.id)
   return isOlder ? undefined : 'plan'
-}
-
-/** Follows a chain of rotations up to this length; no key is rotated so often. */
-const MAX_ROTATIONS = 1_000
-
-/**
- * The key that pays for a webhook: the one that created it, or the one that replaced it in a rotation.
- * Undefined for a webhook created in the dashboard.
- */
-async function findOwnerKey(
-  accounts: Pick<AccountsStore, 'getKey'>,
-  keyId: string,
-): Promise<KeyRecord | undefined> {
-  let key = await accounts.getKey(keyId)
-  for (let steps = 0; steps < MAX_ROTATIONS && key !== undefined && key.replacedBy !== null; steps++) {
-    key = (await accounts.getKey(key.replacedBy)) ?? key
-  }
-  return key
 }
 
 /** Why a webhook ends with its key; undefined while the key is valid. */

@@ -4,7 +4,7 @@ import { type Clock, runEvery } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { RandomBytes } from '../kit/random.ts'
 import type { SecretBox } from '../kit/secret-box.ts'
-import { nextTurn } from '../kit/time-slices.ts'
+import { Slice } from '../kit/time-slices.ts'
 import type { EventStore } from '../store/events.ts'
 import type { JobsStore, SubscriptionRecord } from '../store/jobs.ts'
 import type { Credits, DeliveryPauseReason, EndReason } from './credits.ts'
@@ -61,7 +61,6 @@ const PRUNE_MS = 600_000
 const HISTORY_MS = 7 * 24 * 3_600_000
 /** Expired keys are not announced. */
 const KEY_CHECK_MS = 30_000
-const KEY_CHECK_SLICE = 200
 /** A round of pruning removes a limited number of rows. */
 const MAX_PRUNE_ROUNDS = 200
 /** An embedded store counts in this thread: a count of so many is kept for a while. */
@@ -130,12 +129,14 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
     const due = [...book.all.values()].filter(
       ({ active, accountId }) => active && (accountIds === undefined || accountIds.includes(accountId)),
     )
-    for (const [index, { id }] of due.entries()) {
+    // The awaits of an embedded store never leave this turn of the loop.
+    const slice = new Slice()
+    for (const { id } of due) {
       // It may have been changed while others were checked.
       const subscription = book.all.get(id)
       const reason = subscription?.active ? await credits.endOf(subscription) : undefined
       if (subscription !== undefined && reason !== undefined) await endWebhook(subscription, reason)
-      if (index % KEY_CHECK_SLICE === KEY_CHECK_SLICE - 1) await nextTurn()
+      if (slice.isOver) await slice.next()
     }
   }
   await reload()

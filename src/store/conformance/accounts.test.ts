@@ -489,11 +489,18 @@ for (const engine of ENGINES) {
       const startedMs = performance.now()
       const keys = await store.listKeys('acc_1')
       const newest = await store.findKey('h300')
+      const ends = await Promise.all(['key_0', 'key_150', 'key_300'].map((id) => store.newestKeyOf(id)))
       // It takes milliseconds: the rest is for a busy machine. A walk through the chain of each key takes longer.
       assert.ok(performance.now() - startedMs < 5_000)
       assert.equal(keys.length, 301)
       assert.deepEqual(new Set(keys.map(({ capBudgetId }) => capBudgetId)), new Set(['key_0']))
       assert.equal(newest?.key.capBudgetId, 'key_0')
+      assert.deepEqual(ends, new Array(3).fill(newest?.key), 'each leads to the newest one')
+      await store.createKey({ ...KEY, id: 'key_other', hash: 'other' })
+      assert.equal((await store.newestKeyOf('key_other'))?.id, 'key_other')
+      assert.equal(await store.newestKeyOf('key_none'), undefined)
+      await store.revokeKey('key_300', 5_000)
+      assert.equal((await store.newestKeyOf('key_0'))?.revokedAtMs, 5_000, 'also where it has ended')
     })
   })
 

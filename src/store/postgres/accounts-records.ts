@@ -20,6 +20,10 @@ const KEY_BY_HASH = statement(
   `SELECT ${KEY}, ${OWNER} FROM keys k JOIN accounts a ON a.id = k.account_id WHERE k.hash = $1`,
 )
 const KEY_BY_ID = statement('key_by_id', `SELECT ${KEY} FROM keys k WHERE k.id = $1`)
+const NEWEST_KEY = statement(
+  'key_newest',
+  `SELECT ${KEY} FROM keys k WHERE k.first_key_id = $1 AND k.replaced_by IS NULL`,
+)
 const ALL_KEYS = statement('key_all', `SELECT ${KEY} FROM keys k ORDER BY k.created_at, k.id`)
 const KEYS_OF_ACCOUNT = statement(
   'key_of_account',
@@ -89,6 +93,7 @@ type AccountRecords = Pick<
   | 'createKey'
   | 'findKey'
   | 'getKey'
+  | 'newestKeyOf'
   | 'listKeys'
   | 'revokeKey'
   | 'rotateKey'
@@ -110,6 +115,11 @@ export function accountRecords(db: Database, channel: string): AccountRecords {
     })
   const changeOne = (...[query, values]: Parameters<Queries['run']>): Promise<boolean> =>
     change(async (tx) => (await tx.run(query, values)) > 0)
+
+  const getKey = async (id: string): Promise<KeyRecord | undefined> => {
+    const [row] = await db.rows<KeyRow>(KEY_BY_ID, [storable(id)])
+    return row && toKey(row)
+  }
 
   return {
     createAccount: (account) => db.write((tx) => insertAccount(tx, account)),
@@ -148,9 +158,12 @@ export function accountRecords(db: Database, channel: string): AccountRecords {
       }
       return { key: toKey(key), account }
     },
-    async getKey(id) {
-      const [row] = await db.rows<KeyRow>(KEY_BY_ID, [storable(id)])
-      return row && toKey(row)
+    getKey,
+    async newestKeyOf(id) {
+      const key = await getKey(id)
+      if (key === undefined || key.replacedBy === null) return key
+      const [row] = await db.rows<KeyRow>(NEWEST_KEY, [key.capBudgetId])
+      return row === undefined ? key : toKey(row)
     },
     async listKeys(accountId) {
       const rows =

@@ -213,6 +213,8 @@ export const ACCOUNTS_MIGRATIONS: readonly Migration[] = [
       )
       UPDATE keys SET first_key_id = chain.first_key_id FROM chain
         WHERE chain.id = keys.id AND chain.id <> chain.first_key_id;
+      -- Each chain has one key that was not replaced.
+      CREATE INDEX keys_newest ON keys (first_key_id) WHERE replaced_by IS NULL;
     `,
   },
 ]

@@ -14,9 +14,11 @@ export function accountReaders(db: DatabaseSync) {
   const all = db.prepare(`SELECT ${ACCOUNT} FROM accounts ORDER BY created_at, id`)
   const keyByHash = db.prepare(`SELECT ${KEY} FROM keys WHERE hash = ?`)
   const keyById = db.prepare(`SELECT ${KEY} FROM keys WHERE id = ?`)
+  const newestKey = db.prepare(`SELECT ${KEY} FROM keys WHERE first_key_id = ? AND replaced_by IS NULL`)
   const allKeys = db.prepare(`SELECT ${KEY} FROM keys ORDER BY created_at, id`)
   const accountKeys = db.prepare(`SELECT ${KEY} FROM keys WHERE account_id = ? ORDER BY created_at, id`)
   const getAccount = (id: string) => recordOf(byId.get(id), asRecord<AccountRecord>)
+  const getKey = (id: string) => recordOf(keyById.get(id), toKey)
   return {
     getAccount,
     listAccounts: () => all.all().map(asRecord<AccountRecord>),
@@ -25,7 +27,12 @@ export function accountReaders(db: DatabaseSync) {
       const account = key && getAccount(key.accountId)
       return key && account && { key, account }
     },
-    getKey: (id: string) => recordOf(keyById.get(id), toKey),
+    getKey,
+    newestKeyOf: (id: string) => {
+      const key = getKey(id)
+      if (key === undefined || key.replacedBy === null) return key
+      return recordOf(newestKey.get(key.capBudgetId), toKey) ?? key
+    },
     listKeys: (accountId?: string) =>
       (accountId === undefined ? allKeys.all() : accountKeys.all(accountId)).map(toKey),
   }

@@ -52,6 +52,9 @@ test('keys that were rotated before chains were stored share the budget of the f
       keys.filter((key) => !sharing.includes(key)).map(({ id, capBudgetId }) => [id, capBudgetId]),
       ['alone', 'circle_1', 'circle_2'].map((id) => [id, id]),
     )
+    assert.equal((await store.newestKeyOf(idOf(0)))?.id, idOf(CHAIN - 1))
+    assert.equal((await store.newestKeyOf(idOf(1_000)))?.id, idOf(CHAIN - 1))
+    assert.equal((await store.newestKeyOf('circle_1'))?.id, 'circle_1')
   } finally {
     await store.close()
     rmSync(folder, { recursive: true })
