@@ -361,6 +361,56 @@ test('a new billing period starts with the whole budget; late charges stay in th
   )
 })
 
+test('a balance that was asked for in the period before does not count in the new one', async () => {
+  const clock = manualClock(Date.UTC(2026, 2, 31, 23, 59, 59, 900))
+  const answer = Promise.withResolvers<void>()
+  const changed = (store: AccountsStore): Partial<AccountsStore> => ({
+    budget: async (budget) => {
+      if (budget.periodStartMs !== Date.UTC(2026, 2, 1)) return store.budget(budget)
+      await answer.promise
+      return { limit: 1_000, used: 990 }
+    },
+  })
+  await withLedger(
+    async ({ ledger, payer: { budgets } }) => {
+      const [budget] = budgets
+      const late = ledger.refresh(budgets, clock.now())
+      clock.set(Date.UTC(2026, 3, 1))
+      budget?.roll(clock.now())
+      answer.resolve()
+      await late
+      const { used } = budget ?? {}
+      await ledger.close()
+      assert.equal(used, 0)
+    },
+    { clock, changed },
+  )
+})
+
+test('a small charge does not overtake a large one that waits for the store', async () => {
+  let most = 10
+  const changed = (store: AccountsStore): Partial<AccountsStore> => ({
+    settle: async (batch) => {
+      const grants = await store.settle(batch)
+      return grants.map((grant) => ({ ...grant, granted: Math.min(grant.granted, most) }))
+    },
+  })
+  await withLedger(
+    async ({ ledger, payer }) => {
+      assert.equal(await ledger.charge(payer, chargeOf('first', 1)), true)
+      most = 1_000
+      const paid: string[] = []
+      const pay = async (id: string, credits: number) => {
+        if (await ledger.charge(payer, chargeOf(id, credits))) paid.push(id)
+      }
+      await Promise.all([pay('large', 50), pay('small', 5)])
+      await ledger.close()
+      assert.deepEqual(paid, ['large', 'small'])
+    },
+    { changed },
+  )
+})
+
 /** A small generator, so that a failing schedule can be run again. */
 function generator(seed: number): () => number {
   let state = seed >>> 0

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { WritesRefusedError } from '../../src/core/store-unavailable.ts'
+import { StoreUnavailableError, WritesRefusedError } from '../../src/core/store-unavailable.ts'
 import { ask, assertError } from '../fakes/client.ts'
 import { TEST_ENDPOINTS, testServices } from '../fakes/endpoints.ts'
 import { setClock } from '../fakes/set-clock.ts'
@@ -157,6 +157,53 @@ test('a failed request frees its Idempotency-Key', async () => {
   const second = await post(GOOD, headers)
   assert.equal(second.status, 201)
   assert.equal(second.headers.get('idempotent-replayed'), null)
+})
+
+test('an answer that only says that something is down frees its Idempotency-Key', async () => {
+  const headers = { 'Idempotency-Key': 'down-first' }
+  services.status = 503
+  const first = await post(GOOD, headers)
+  delete services.status
+  assert.deepEqual([first.status, first.headers.get('x-credits-charged')], [503, '0'])
+  const second = await post(GOOD, headers)
+  assert.equal(second.status, 201)
+  assert.equal(second.headers.get('idempotent-replayed'), null)
+})
+
+test('what may have been carried out keeps its Idempotency-Key, and does not run again at once', async () => {
+  for (const [mayBeDone, status] of [
+    [true, 409],
+    [false, 201],
+  ] as const) {
+    const headers = { 'Idempotency-Key': `cut-off-${mayBeDone}` }
+    const { runs } = services
+    services.wait = async () => {
+      throw new StoreUnavailableError('cut off', { mayBeDone })
+    }
+    const first = await post(GOOD, headers)
+    services.wait = async () => {}
+    assert.equal(first.status, 503)
+    assert.equal((await post(GOOD, headers)).status, status)
+    assert.equal(services.runs, runs + (mayBeDone ? 1 : 2))
+  }
+})
+
+test('what a POST has reserved is free again when it has failed', async () => {
+  const poor = await service.key({ credits: 10 })
+  const create = () =>
+    ask(`${service.url}/v1/things`, {
+      method: 'POST',
+      key: poor,
+      headers: { 'Content-Type': 'application/json' },
+      body: GOOD,
+    })
+  services.wait = async () => {
+    throw new Error('no')
+  }
+  const failed = await create()
+  services.wait = async () => {}
+  assert.equal(failed.status, 500)
+  assert.equal((await create()).status, 201)
 })
 
 test('two accounts may use the same Idempotency-Key, and it is forgotten after 24 hours', async () => {

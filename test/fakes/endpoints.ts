@@ -27,6 +27,8 @@ export interface TestServices {
   runs: number
   /** The POST waits for it. */
   wait: () => Promise<void>
+  /** Of the POST's answer; 201 where it is left out. */
+  status?: number
   /** How the page of the list is. */
   sealed: boolean
   /** Of the last call of a list. */
@@ -133,7 +135,8 @@ const create = endpoint({
     services.runs++
     const runs = services.runs
     await services.wait()
-    return { kind: 'object', value: { runs }, status: 201, headers: [['Location', `/v1/things/${runs}`]] }
+    const { status = 201 } = services
+    return { kind: 'object', value: { runs }, status, headers: [['Location', `/v1/things/${runs}`]] }
   },
 })
 
