@@ -188,3 +188,25 @@ test('what happened between a creation in another process and its discovery here
   await until('the plan', () => state.position === 15)
   assert.deepEqual(state.planned, [13, 14, 15])
 })
+
+test('a log that is replaced by a shorter one while its events are planned is read on from its end', async (t) => {
+  const log = { newestSeq: 12, tailSeq: 12 }
+  const { planner, state } = await startOnNumbers(t, log)
+  Object.assign(state, { version: 1, known: 1, active: 1 })
+  planner.wakeAndWrite()
+  await until('the plan', () => state.position === 12)
+  log.newestSeq = 5
+  planner.wakeAndWrite()
+  await until('the end of the new log', () => state.position === 5)
+  log.newestSeq = 7
+  planner.wakeAndWrite()
+  await until('the plan of the new log', () => state.position === 7)
+  assert.deepEqual(state.planned, [11, 12, 6, 7])
+})
+
+test('a position that has moved in memory only is written at the end', async (t) => {
+  const { planner, state } = await startOnNumbers(t, { newestSeq: 20, tailSeq: 20 })
+  assert.deepEqual([planner.position, state.position], [20, 10])
+  await planner.close()
+  assert.equal(state.position, 20)
+})

@@ -10,6 +10,9 @@ import { readTransaction } from '../../../core/chain/transaction-json.ts'
 import { systemClock } from '../../../kit/clock.ts'
 import { transactionId } from '../../../parser/transaction-id.ts'
 import { writeNext } from '../../../store/conformance/chain-engine.ts'
+import type { CallOutcome } from '../../../upstreams/call-outcome.ts'
+import type { Upstreams } from '../../../upstreams/pool.ts'
+import type { ValidCall } from '../../../upstreams/validate-params.ts'
 import { createSubmitter } from './submit-transaction.ts'
 
 const OTHER = 'ab'.repeat(32)
@@ -154,17 +157,19 @@ suite('submissions', { concurrency: true }, () => {
     assert.ok(!sent.ok && !sent.inDoubt && sent.failure.kind === 'refused', JSON.stringify(sent))
   })
 
-  for (const [what, refusal, look] of [
-    ['the look for it is not answered', ORPHAN, undefined],
-    ['the refusal is about the mempool of the node', FULL, NOT_FOUND],
-    ['the refusal is about the sync of the node', SYNCING, NOT_FOUND],
+  const EMPTY = '{"entries":[]}'
+  for (const [what, refusal, look, outputs] of [
+    ['the look for it is not answered', ORPHAN, undefined, undefined],
+    ['the look at its outputs is not answered', ORPHAN, NOT_FOUND, SYNCING],
+    ['the refusal is about the mempool of the node', FULL, NOT_FOUND, EMPTY],
+    ['the refusal is about the sync of the node', SYNCING, NOT_FOUND, EMPTY],
   ] as const) {
     test(`refused by another node, it stays in doubt while ${what}`, async (t) => {
       const { nodes, submitter, call } = await over(t, 2)
       firstTakesSilently(nodes, 'submitTransaction', refusal)
       for (const node of nodes) {
         node.respond.set('getMempoolEntry', () => look)
-        node.respond.set('getUtxosByAddresses', () => look && '{"entries":[]}')
+        node.respond.set('getUtxosByAddresses', () => outputs)
       }
       const sent = await submitter.send(call('submitTransaction'), transaction)
       assert.ok(!sent.ok && sent.inDoubt && sent.failure.kind === 'refused', JSON.stringify(sent))
@@ -223,4 +228,26 @@ suite('submissions', { concurrency: true }, () => {
     const tookMs = performance.now() - startedMs
     assert.ok(tookMs > 600 && tookMs < 10_000, `${tookMs} ms`)
   })
+})
+
+test('a first try that got no answer leaves it in doubt, whatever a later one is told about the node', async () => {
+  const refusal = { reason: 'mempool_full', text: 'full', elsewhere: true } as const
+  const outcomes: CallOutcome[] = [
+    { ok: false, failure: { kind: 'unavailable', detail: 'cut off' }, attempts: 1, inDoubt: true },
+    { ok: false, failure: { kind: 'refused', refusal, node: 'a' }, attempts: 1, inDoubt: false },
+  ]
+  const absent = { reason: 'transaction_not_found', text: 'not found', elsewhere: true } as const
+  const upstreams = {
+    network: 'testnet-10',
+    sendRaw: async () => outcomes.shift(),
+    callRaw: async (method: string) =>
+      method === 'getMempoolEntry'
+        ? { ok: false, failure: { kind: 'refused', refusal: absent, node: 'a' } }
+        : { ok: true, node: 'a', bytes: Buffer.from('{"entries":[]}') },
+  } as unknown as Upstreams
+  const index = { transaction: async () => undefined }
+  const clock = { ...systemClock, sleep: async () => {} }
+  const submitter = createSubmitter({ upstreams, index, clock })
+  const sent = await submitter.send({} as ValidCall, transaction)
+  assert.ok(!sent.ok && sent.inDoubt && sent.failure.kind === 'refused', JSON.stringify(sent))
 })
