@@ -16,6 +16,10 @@ let csrf = ''
 /** Whose page this is; null for a visitor. */
 let owner: string | null = null
 let account: SessionView['account'] = null
+let current: SessionView | undefined
+/** Session calls are numbered: an answer that is older than what was taken must not bring back a session that ended. */
+let sent = 0
+let takenUpTo = 0
 let onOtherSession: () => void = () => {}
 /** Notifies the other tabs of this browser of a sign-in or sign-out: they share the cookie. */
 const tabs = new BroadcastChannel('tapeline-session')
@@ -27,6 +31,7 @@ export function whenSessionChanges(handler: () => void): void {
 }
 
 function take(session: SessionView): SessionView {
+  current = session
   csrf = session.csrf
   owner = session.user?.email ?? null
   const before = account
@@ -91,9 +96,17 @@ export async function call<T>(method: string, path: string, body?: unknown): Pro
 
 /** Session answers bring the token that the next change needs. */
 export async function callSession(method: string, path: string, body?: unknown): Promise<SessionView> {
-  const session = take(await call<SessionView>(method, path, body))
-  if (method !== 'GET') tabs.postMessage('changed')
-  return session
+  const number = ++sent
+  const session = await call<SessionView>(method, path, body)
+  if (method === 'GET') {
+    if (number <= takenUpTo && current !== undefined) return current
+    takenUpTo = number
+  } else {
+    // Whatever was requested while the session changed may be of the one before.
+    takenUpTo = sent
+    tabs.postMessage('changed')
+  }
+  return take(session)
 }
 
 export interface Viewed<T> {
@@ -148,9 +161,8 @@ function noteAllowance({ headers }: Response, isRefused = false): void {
   left = { limit: Number(limit), remaining: Number(headers.get('X-View-Allowance-Remaining')) }
   const charged = Number(headers.get('X-Credits-Charged'))
   const price = Number(headers.get('X-Credits-Price'))
-  // One that is charged has found the allowance too small; one that is free and priced has not.
-  if (isRefused || charged > 0) usedUpOn = today()
-  else if (price > 0) usedUpOn = left.remaining < price ? today() : undefined
+  // One that is charged has found the allowance too small. A cheaper one that is still free does not take that back.
+  if (isRefused || charged > 0 || (price > 0 && left.remaining < price)) usedUpOn = today()
   announceAllowance()
 }
 
