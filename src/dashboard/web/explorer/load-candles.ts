@@ -72,7 +72,7 @@ export function useCandles(environment: EnvironmentName, path: string | undefine
       setOlder({
         environment,
         path,
-        rows: (past?.rows ?? newest?.data ?? []).concat(value.data),
+        rows: (joined?.rows ?? []).concat(value.data),
         gaps: (past?.gaps ?? []).concat(value.meta.coverage.gaps),
         cursor: value.meta.next_cursor,
       })
