@@ -160,13 +160,16 @@ for (const release of RELEASES) {
   })
 }
 
-/** A value of today without the members of objects that the release did not know. */
+/** Members that later releases gave to objects. Any other one that appears is a change of what is read. */
+const ADDED_MEMBERS = new Set(['capBudgetId'])
+
+/** A value of today without the added members that the release did not know. */
 function asKnownThen(now: unknown, then: unknown): unknown {
   if (Array.isArray(now) && Array.isArray(then)) return now.map((each, i) => asKnownThen(each, then[i]))
   if (!isObject(now) || !isObject(then)) return now
   return Object.fromEntries(
     Object.entries(now)
-      .filter(([name]) => name in then)
+      .filter(([name]) => name in then || !ADDED_MEMBERS.has(name))
       .map(([name, value]) => [name, asKnownThen(value, then[name])]),
   )
 }
