@@ -35,9 +35,10 @@ async function setUp(
     ...{ plan: VENUES['binance-spot'].plan, venue: venue as Venue, symbol: 'BTC', series, writer, tracker },
     ...{ derivatives: undefined, counts: noCounts(), random, clock, signal },
   }
-  const flow = closeFlow(parts, START_MS, proverOf(parts), { isWaiting: false })
+  const follower = { isWaiting: false }
+  const flow = closeFlow(parts, START_MS, proverOf(parts), follower)
   return {
-    ...{ clock, store, writer, tracker, flow },
+    ...{ clock, store, writer, tracker, flow, follower },
     async close() {
       await writer.close()
       await store.close()
@@ -122,6 +123,27 @@ test('a bar that is shown has the minutes whose trades are not proven yet', asyn
     [[START_MS, 5, null]],
     'and none is shown over a minute that the venue has no candle of',
   )
+  await close()
+})
+
+test('a bar that was shown without counts while trades waited is shown with them once none waits', async () => {
+  const prover = { trade() {}, judge: () => ({ kind: 'wait' }) as const, forget() {} }
+  const { store, writer, flow, follower, close } = await setUp({}, () => prover)
+  await flow.start()
+  flow.begin(START_MS)
+  for (const side of ['buy', 'sell'] as const)
+    flow.trade({ timeMs: START_MS, price: '1', size: '1', side, fills: 1 })
+  const shown = async (changedMs: number) => {
+    flow.show([candleOf(0)], changedMs)
+    await writer.flush()
+    const rows = await readRows(store, feed, { fromMs: START_MS, toMs: at(5) })
+    return rows.map(({ num_buys, num_sells }) => [num_buys, num_sells])
+  }
+  follower.isWaiting = true
+  assert.deepEqual(await shown(START_MS), [[null, null]])
+  assert.deepEqual(await shown(Number.POSITIVE_INFINITY), [[null, null]])
+  follower.isWaiting = false
+  assert.deepEqual(await shown(Number.POSITIVE_INFINITY), [[1, 1]])
   await close()
 })
 

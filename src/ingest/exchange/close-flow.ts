@@ -75,6 +75,8 @@ export function closeFlow(
   const changed = (openMs: number) => {
     changedMs = Math.min(changedMs, openMs)
   }
+  /** From where on bars were shown while trades waited for others, so without their counts; infinite if none were. */
+  let shownWaitingMs = Number.POSITIVE_INFINITY
   const askedFromMs = clock.now() - ASKED_BEFORE_MS
   const limitCoverage = (toMs: number) => {
     for (const interval of COARSE_INTERVALS) tracker.limit(feedOf('flow', source, symbol, interval), toMs)
@@ -187,9 +189,15 @@ export function closeFlow(
     /** Shows the rows that changed; of the open candles, those from `openChangedMs` on did. */
     show(openCandles: readonly Candle[], openChangedMs: number) {
       changed(openChangedMs)
+      const { isWaiting } = follower
+      if (!isWaiting) {
+        changed(shownWaitingMs)
+        shownWaitingMs = Number.POSITIVE_INFINITY
+      }
       if (known === undefined || changedMs === Number.POSITIVE_INFINITY) return
       const fromMs = changedMs
       changedMs = Number.POSITIVE_INFINITY
+      if (isWaiting) shownWaitingMs = Math.min(shownWaitingMs, fromMs)
       // Minutes that wait for the proof of their trades are part of the bar: it would be shown without them.
       const waiting = queue.flatMap((step) =>
         step.candles.good.map((candle) => step.counted.get(candle.openMs) ?? candle),
@@ -197,7 +205,7 @@ export function closeFlow(
       // The stream's candle is never ahead of the trades: if it counts more than we have, we lack some.
       const candles = [...waiting, ...openCandles].map((candle) => {
         if (candle.buys !== null) return candle
-        const own = isBroken(candle.openMs) || follower.isWaiting ? undefined : builder.at(candle.openMs)
+        const own = isBroken(candle.openMs) || isWaiting ? undefined : builder.at(candle.openMs)
         if (own === undefined || own.count < candle.count) return candle
         return { ...candle, buys: own.buys, sells: own.sells }
       })
