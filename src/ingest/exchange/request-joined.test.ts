@@ -45,9 +45,10 @@ function setUp(
       return { complete: own.length === 0, observed: [], gaps: own }
     },
   }
+  const joined = (fromMs: number, toMs: number) => requestJoined(parts, coverage, { fromMs, toMs }, 1_000)
   return {
-    asked,
-    run: (fromMs: number, toMs: number) => requestJoined(parts, coverage, { fromMs, toMs }, 1_000),
+    ...{ asked, joined },
+    run: async (fromMs: number, toMs: number) => (await joined(fromMs, toMs)).toMs,
   }
 }
 
@@ -67,9 +68,11 @@ test('seconds of the past that lack their open interest wait for it, and it is r
 
 test('a sample that cannot be had leaves the candles before it complete', async () => {
   const gap = { from: at('11:55:00'), to: at('12:00:00'), reason: 'not_observed' } as const
-  const { run } = setUp([gap], NOW, at('12:40:00'), 'open_interest')
-  assert.equal(await run(at('10:00:00'), at('12:00:00')), at('11:54:59'))
-  await assert.rejects(run(at('11:55:00'), at('12:00:00')), /no open_interest/, 'there is none before it')
+  const { joined } = setUp([gap], NOW, at('12:40:00'), 'open_interest')
+  const { toMs, error } = await joined(at('10:00:00'), at('12:00:00'))
+  assert.equal(toMs, at('11:54:59'))
+  assert.match(String(error), /no open_interest/, 'and it is known that the rest failed')
+  await assert.rejects(joined(at('11:55:00'), at('12:00:00')), /no open_interest/, 'there is none before it')
 })
 
 test('candles of an hour whose rate may still come wait for it, whatever is covered', async () => {

@@ -14,15 +14,23 @@ import type { SymbolParts } from './symbol-parts.ts'
 const HOUR_MS = INTERVAL_MS['1h']
 const GRID_MS = INTERVAL_MS['5m']
 
-/** Requests what is missing. Returns up to where candles of `lengthMs` have theirs; the rest is too new. */
+export interface Joined {
+  /** Up to where candles of `lengthMs` have theirs. */
+  readonly toMs: number
+  /** Why the rest has not; undefined where it is too new. */
+  readonly error?: unknown
+}
+
+/** Requests what is missing. */
 export async function requestJoined(
   parts: SymbolParts,
   coverage: CoverageStore,
   range: HistoryRange,
   lengthMs: number,
-): Promise<number> {
+): Promise<Joined> {
   const { plan, symbol, writer, clock } = parts
   let toMs = range.toMs
+  let interestError: unknown
 
   const missingOf = async (feed: Feed, gridMs: number) => {
     const fromMs = Math.floor(range.fromMs / gridMs) * gridMs
@@ -48,6 +56,7 @@ export async function requestJoined(
       const settledMs = await requestOpenInterest(parts, { fromMs, toMs: to }).catch((error: unknown) => {
         // Candles before the sample that cannot be had are complete.
         if (fromMs <= range.fromMs) throw error
+        interestError = error
         return fromMs
       })
       if (settledMs < to) return Math.ceil(settledMs / GRID_MS) * GRID_MS
@@ -60,5 +69,5 @@ export async function requestJoined(
   if (plan.hasFunding) toMs = Math.min(toMs, await settleFunding())
   // A candle has the sample of its very end too.
   if (plan.openInterest === 'requested') toMs = Math.min(toMs, (await settleInterest()) - lengthMs)
-  return Math.max(range.fromMs, toMs)
+  return { toMs: Math.max(range.fromMs, toMs), error: interestError }
 }

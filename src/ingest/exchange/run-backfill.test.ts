@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { manualClock } from '../../../test/fakes/manual-clock.ts'
 import { createLogger } from '../../kit/log.ts'
 import type { CoverageStore } from '../../store/coverage.ts'
+import { binanceFuturesPlan } from '../../venues/binance-futures/plan.ts'
 import { binanceSpotPlan } from '../../venues/binance-spot/plan.ts'
 import type { HistoryPage, HistoryRequest } from '../../venues/venue.ts'
 import { whileThereIsRoom } from '../shared/backfill-pace.ts'
@@ -55,4 +56,45 @@ test('on a disk that is nearly full the counts that flow waits for are requested
     },
   })
   assert.deepEqual([[...asked], filled], [['aggregate_trades'], ['counts']])
+})
+
+test('seconds after a sample that could not be requested are tried again, and those before it are not', async () => {
+  const MINUTE_MS = 60_000
+  const fromMs = NOW - 10 * MINUTE_MS
+  const sampleMs = NOW - 5 * MINUTE_MS
+  const run = async (failures: number) => {
+    const seconds: (readonly [number, number])[] = []
+    let failed = 0
+    async function* history({ topic, range }: HistoryRequest): AsyncGenerator<HistoryPage> {
+      if (topic === 'open_interest' && failed++ < failures) throw new Error('no answer')
+      if (topic === 'aggregate_trades')
+        seconds.push([(range.fromMs - fromMs) / 1_000, (range.toMs - fromMs) / 1_000])
+      yield { observations: [], covered: range, missing: [] }
+    }
+    const parts = {
+      ...{ plan: binanceFuturesPlan, symbol: 'BTC', random: () => 0.5, venue: { history, describe: {} } },
+      clock: { now: () => NOW + 40 * MINUTE_MS, async sleep() {} },
+      signal: new AbortController().signal,
+      series: { earliest: async () => fromMs },
+      writer: { put() {}, final() {}, async ready() {}, async flush() {} },
+      tracker: { confirm() {}, missing() {} },
+    } as unknown as SymbolParts
+    const coverage: CoverageStore = {
+      async read([feed], from, to) {
+        const span = { from: feed?.dataset === 'open_interest' ? sampleMs : from, to }
+        const isLacking = feed !== undefined && feed.dataset !== 'funding'
+        const gaps = isLacking ? [{ source: feed.source, ...span, reason: 'not_observed' as const }] : []
+        return { complete: false, observed: [], gaps }
+      },
+    }
+    const { done, failed: left } = await runBackfill({
+      steps: binanceFuturesPlan.backfill.filter(({ kind }) => kind === 'seconds'),
+      targets: [{ parts, endMs: () => NOW }],
+      ...{ coverage, log: createLogger({ level: 'silent' }) },
+    })
+    return { done, left, seconds }
+  }
+  const [before, after] = [[0, 299] as const, [299, 600] as const]
+  assert.deepEqual(await run(2), { done: 1, left: 0, seconds: [before, after] })
+  assert.deepEqual(await run(100), { done: 0, left: 1, seconds: [before] })
 })

@@ -194,11 +194,14 @@ async function fillPatiently(
   { log, coverage }: Pick<BackfillOptions, 'log' | 'coverage'>,
 ): Promise<boolean> {
   const { clock, random, signal, writer, venue } = chunk.target.parts
+  let { range } = chunk
   for (let attempt = 0; attempt < TRIES; attempt++) {
     try {
-      await fill(chunk, coverage)
+      const left = await fill({ ...chunk, range }, coverage)
       await writer.ready()
-      return true
+      if (left === undefined) return true
+      range = { fromMs: left.fromMs, toMs: range.toMs }
+      throw left.error
     } catch (error) {
       if (signal.aborted) return false
       log.warn(
@@ -211,22 +214,33 @@ async function fillPatiently(
   return false
 }
 
-async function fill({ target: { parts }, step, range }: Chunk, coverage: CoverageStore): Promise<void> {
+/** What a failed request left of a chunk; what is before it is filled. */
+interface Unfilled {
+  readonly fromMs: number
+  readonly error: unknown
+}
+
+async function fill(
+  { target: { parts }, step, range }: Chunk,
+  coverage: CoverageStore,
+): Promise<Unfilled | undefined> {
   switch (step.kind) {
     case 'funding':
       await requestFunding(parts, range)
-      return
+      return undefined
     case 'open_interest':
       await requestOpenInterest(parts, range)
-      return
+      return undefined
     case 'counts':
-      return fillCounts(parts, range)
+      await fillCounts(parts, range)
+      return undefined
     case 'candles':
-      return fillCandles(parts, step, range, await joinedToMs(parts, coverage, range))
+      await fillCandles(parts, step, range, await joinedToMs(parts, coverage, range))
+      return undefined
     case 'seconds':
-      return parts.plan.secondsFrom === 'candles'
-        ? fillKlineSeconds(parts, range)
-        : fillBuiltSeconds(parts, coverage, range)
+      if (parts.plan.secondsFrom !== 'candles') return fillBuiltSeconds(parts, coverage, range)
+      await fillKlineSeconds(parts, range)
+      return undefined
   }
 }
 
@@ -235,8 +249,10 @@ const isKline = (row: HistoryPage['observations'][number]): row is CandleObserva
 /** Without the rate and the open interest of their time candles stay the gap that they are (close-minutes.ts). */
 async function joinedToMs(parts: SymbolParts, coverage: CoverageStore, range: HistoryRange): Promise<number> {
   if (parts.derivatives === undefined) return Number.POSITIVE_INFINITY
-  const knownMs = await requestJoined(parts, coverage, range, MINUTE_MS).catch(() => range.fromMs)
-  return knownMs < range.toMs ? knownMs : Number.POSITIVE_INFINITY
+  const { toMs } = await requestJoined(parts, coverage, range, MINUTE_MS).catch(() => ({
+    toMs: range.fromMs,
+  }))
+  return toMs < range.toMs ? toMs : Number.POSITIVE_INFINITY
 }
 
 async function fillCandles(
@@ -330,10 +346,12 @@ async function fillBuiltSeconds(
   parts: SymbolParts,
   coverage: CoverageStore,
   wanted: HistoryRange,
-): Promise<void> {
+): Promise<Unfilled | undefined> {
   const { plan, symbol, writer, derivatives, tracker } = parts
-  const range = { fromMs: wanted.fromMs, toMs: await requestJoined(parts, coverage, wanted, SECOND_MS) }
-  if (range.toMs <= range.fromMs) return
+  const known = await requestJoined(parts, coverage, wanted, SECOND_MS)
+  const range = { fromMs: wanted.fromMs, toMs: known.toMs }
+  const left = known.error === undefined ? undefined : { fromMs: range.toMs, error: known.error }
+  if (range.toMs <= range.fromMs) return left
   const feed = candleFeed(plan.source, symbol, '1s')
   const { candles, missing, broken, wholeMs } = await requestTradeCandles(parts, range, SECOND_MS)
   writer.put(
@@ -345,4 +363,5 @@ async function fillBuiltSeconds(
     tracker.confirm(feed, Math.ceil(fromMs / SECOND_MS) * SECOND_MS, Math.floor(toMs / SECOND_MS) * SECOND_MS)
   for (const { fromMs, toMs } of missing) tracker.missing(feed, fromMs, toMs, 'not_provided')
   parts.writer.final(feed, wholeMs)
+  return left
 }
