@@ -188,3 +188,35 @@ test('the log of the writer does not grow while one long read follows another', 
     rmSync(folder, { recursive: true })
   }
 })
+
+test('where nobody can cut the log, reads wait for it less and less often', async () => {
+  let nowMs = START
+  let isLogTooLong = true
+  const clock = {
+    now: () => nowMs,
+    async sleep(ms: number) {
+      nowMs += ms
+    },
+  }
+  const long = longReads(() => ({ database: new DatabaseSync(':memory:') }) as Readers, {
+    clock,
+    isLogTooLong: () => isLogTooLong,
+  })
+  const waitedMs = async () => {
+    const sinceMs = nowMs
+    await long.inOneState(async () => {})
+    return nowMs - sinceMs
+  }
+  const waitsWithin = async (ms: number) => {
+    let waits = 0
+    for (const endMs = nowMs + ms; nowMs < endMs; nowMs += 1_000) if ((await waitedMs()) > 0) waits++
+    return waits
+  }
+  assert.equal(await waitsWithin(60_000), 3)
+  assert.ok((await waitsWithin(3_600_000)) <= 16)
+  isLogTooLong = false
+  assert.equal(await waitedMs(), 0)
+  isLogTooLong = true
+  assert.equal(await waitsWithin(60_000), 3, 'once it was cut they wait as before')
+  await long.close()
+})

@@ -11,8 +11,11 @@ const TURN_MS = 4
 /** Reads that may wait for the connection: each takes some hundredths of a second, some of them tenths. */
 const MAX_WAITING = 64
 
-/** How long a read waits for the writer to begin its log anew, and how long after it waited in vain others do not. */
-const LOG_WAIT = { pollMs: 10, maxMs: 1_000, pauseMs: 10_000 }
+/**
+ * How long a read waits for the writer to begin its log anew, and how long after it waited in vain others do not: twice as
+ * long each time, since where nobody can cut the log all of them would wait in vain.
+ */
+const LOG_WAIT = { pollMs: 10, maxMs: 1_000, pauseMs: 10_000, maxPauseMs: 5 * 60_000 }
 
 /** The readers of one connection. */
 export interface Readers {
@@ -40,20 +43,24 @@ export function longReads(
   let closed: Promise<void> | undefined
   let last: Promise<unknown> = Promise.resolve()
   let waiting = 0
+  let pauseMs = LOG_WAIT.pauseMs
   let nextWaitMs = Number.NEGATIVE_INFINITY
 
   /** Others may read from it, too, and a writer may have nothing to write: then it does not help to wait. */
   const letLogEnd = async (): Promise<void> => {
     const sinceMs = elapsedMs(clock)
-    if (sinceMs < nextWaitMs) return
-    while (isLogTooLong() && closed === undefined) {
+    while (isLogTooLong()) {
       const nowMs = elapsedMs(clock)
+      if (nowMs < nextWaitMs || closed !== undefined) return
       if (nowMs - sinceMs >= LOG_WAIT.maxMs) {
-        nextWaitMs = nowMs + LOG_WAIT.pauseMs
+        nextWaitMs = nowMs + pauseMs
+        pauseMs = Math.min(2 * pauseMs, LOG_WAIT.maxPauseMs)
         return
       }
       await clock.sleep(LOG_WAIT.pollMs)
     }
+    pauseMs = LOG_WAIT.pauseMs
+    nextWaitMs = Number.NEGATIVE_INFINITY
   }
 
   const run = async <T>(read: (readers: Readers) => Promise<T>): Promise<T> => {
