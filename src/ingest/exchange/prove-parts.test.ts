@@ -53,6 +53,20 @@ test('what lies between the last candle that fits from the start and the first t
   })
 })
 
+test('a minute that is more than an hour behind the newest has no proof of parts', () => {
+  const parts = new MinuteParts()
+  for (const each of ALL.slice(0, 3)) parts.trade(each)
+  parts.show(candleOf(ALL.slice(0, 2)), OPEN_MS + 10_000)
+  const unproven = () => parts.unproven({ ...candleOf(ALL), volume: undefined })
+  parts.trade({ timeMs: OPEN_MS + 3_600_000, size: '1' })
+  assert.equal(unproven().fromMs, OPEN_MS + 9_301)
+  parts.trade({ timeMs: END_MS + 3_600_000, size: '1' })
+  // What comes late is not kept either.
+  parts.trade(trade(3, '2'))
+  parts.show(candleOf(ALL.slice(0, 1)), OPEN_MS + 5_000)
+  assert.deepEqual(unproven(), { fromMs: OPEN_MS, toMs: END_MS })
+})
+
 test('drawn minutes: every trade that is missing lies in what has no proof', () => {
   const random = createRandom(20_261_116, 'prove-parts')
   let proven = 0

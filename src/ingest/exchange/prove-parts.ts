@@ -20,6 +20,8 @@ const MINUTE_MS = 60_000
 /** A minute with more trades has no proof of parts. */
 const MAX_TRADES = 10_000
 const MAX_SHOWN = 200
+/** How far a minute may be behind the newest: while the venue answers no request, none is closed and their trades add up. */
+const MAX_HELD_MS = 3_600_000
 /** How far our clock may be behind the venue's. */
 const MAX_BEHIND_MS = 5_000
 
@@ -42,15 +44,13 @@ export class MinuteParts {
 
   /** The candle of a minute as the stream shows it. */
   show({ openMs, count, volume }: Pick<Candle, 'openMs' | 'count' | 'volume'>, receivedMs: number): void {
-    const { shown } = this.minuteOf(openMs)
-    if (!shown.has(count) && shown.size < MAX_SHOWN) shown.set(count, { volume, receivedMs })
+    const { shown, isUnprovable } = this.minuteOf(openMs)
+    if (!isUnprovable && !shown.has(count) && shown.size < MAX_SHOWN) shown.set(count, { volume, receivedMs })
   }
 
   /** The venue may or may not count a trade of this time. */
   giveUp(timeMs: number): void {
-    const minute = this.minuteOf(timeMs)
-    minute.isUnprovable = true
-    minute.trades = []
+    letGo(this.minuteOf(timeMs))
   }
 
   /** What is left without proof. */
@@ -82,8 +82,15 @@ export class MinuteParts {
     if (known !== undefined) return known
     const minute: Minute = { trades: [], shown: new Map(), isUnprovable: false }
     this.minutes.set(openMs, minute)
+    for (const [heldMs, held] of this.minutes) if (heldMs < openMs - MAX_HELD_MS) letGo(held)
     return minute
   }
+}
+
+function letGo(minute: Minute): void {
+  minute.isUnprovable = true
+  minute.trades = []
+  minute.shown.clear()
 }
 
 type Shown = readonly (readonly [count: number, candle: { volume: Decimal; receivedMs: number }])[]
