@@ -6,7 +6,8 @@
  *   a number is missing ──▶ gap: every book of the sid is lost and requested again
  *                            ╰── the second gap within a minute ──▶ the socket is dropped
  *                            of trades: the time since the last one is lost, and requested
- *                            ╰── the third gap within ten minutes ──▶ their numbers are not believed any more
+ *                            ╰── the third gap within ten minutes ──▶ the socket is dropped
+ *                                ╰── of the next socket too ──▶ its numbers of trades are not believed any more
  *   the same or a lower number ──▶ old: the frame was seen before, or it belongs to a gap that was found already; a trade is read all the same
  *   a number far ahead, or more subscriptions than we make ──▶ implausible: the socket is dropped
  *

@@ -48,6 +48,7 @@ export function createContractFeed(
     counts: { gaps: 0, contradictions: 0, crossed: 0 },
     ...freshSocket(),
     lastGapMs: Number.NEGATIVE_INFINITY,
+    tradesCutMs: Number.NEGATIVE_INFINITY,
     cutsInVain: 0,
     provenMs: 0,
   }

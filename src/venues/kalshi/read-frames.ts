@@ -45,11 +45,13 @@ export interface ContractFeedActions {
 /** Trades of several contracts are in the order of their times but for this. */
 const TRADES_APART_MS = 5_000
 /**
- * Streams hardly lose anything: numbers that skip more often than this count something else. Then losses are found by the
- * rounds over all contracts alone.
+ * Streams hardly lose anything: a socket whose numbers of trades skip more often than this is bad. If those of the next one
+ * do so too, they count something else: then losses are found by the rounds over all contracts alone.
  */
 const MAX_TRADE_GAPS = 3
 const TRADE_GAPS_WITHIN_MS = 10 * 60_000
+/** How soon after such a drop another socket has to skip as often for its numbers to be doubted. */
+const NEXT_SOCKET_MS = 2 * TRADE_GAPS_WITHIN_MS
 
 export interface FeedState {
   readonly symbol: AssetSymbol
@@ -63,6 +65,8 @@ export interface FeedState {
   /** By sid. */
   trades: Map<number, NumberedTrades>
   lastGapMs: number
+  /** When a socket was last dropped because too many trades were missing. */
+  tradesCutMs: number
   /** Sockets given up since the last book: a venue that is slow to answer gets slower when it is asked again. */
   cutsInVain: number
   /**
@@ -78,7 +82,9 @@ interface NumberedTrades {
   toMs: number
   /** When numbers were last found missing. */
   gapsMs: readonly number[]
-  /** Whether they were missing too often, for as long as the socket lasts. */
+  /** Whether the socket was dropped because they were missing too often; it may still send some frames. */
+  isCut: boolean
+  /** Whether they were missing too often, as on the socket before; for as long as the socket lasts. */
   isDoubted: boolean
 }
 
@@ -125,7 +131,7 @@ function onGap(feed: FeedState, sid: number, nowMs: number, timeMs: number | und
       toMs: Math.max(nowMs, Math.min(timeMs ?? nowMs, nowMs + TRADES_APART_MS)) + 1,
     })
     trades.gapsMs = [...trades.gapsMs.filter((ms) => ms > nowMs - TRADE_GAPS_WITHIN_MS), nowMs]
-    trades.isDoubted = trades.gapsMs.length >= MAX_TRADE_GAPS
+    if (trades.gapsMs.length >= MAX_TRADE_GAPS) onTradeGaps(feed, trades, nowMs)
   }
   const tickers = feed.subscriptions.tickersOf(sid)
   if (tickers.length === 0) return []
@@ -134,6 +140,15 @@ function onGap(feed: FeedState, sid: number, nowMs: number, timeMs: number | und
   else feed.books.ask(tickers, nowMs)
   feed.lastGapMs = nowMs
   return bookItems(feed, lost)
+}
+
+function onTradeGaps(feed: FeedState, trades: NumberedTrades, nowMs: number): void {
+  if (trades.isCut) return
+  trades.isDoubted = nowMs - feed.tradesCutMs < NEXT_SOCKET_MS
+  if (trades.isDoubted) return
+  trades.isCut = true
+  feed.tradesCutMs = nowMs
+  feed.actions.cut('three sequence gaps of trades within ten minutes')
 }
 
 export function readFrame(
@@ -174,7 +189,13 @@ export function readFrame(
 }
 
 function tradesOf(feed: FeedState, sid: number, receivedMs: number) {
-  const trades = feed.trades.get(sid) ?? { isNumbered: false, toMs: receivedMs, gapsMs: [], isDoubted: false }
+  const trades = feed.trades.get(sid) ?? {
+    isNumbered: false,
+    toMs: receivedMs,
+    gapsMs: [],
+    isCut: false,
+    isDoubted: false,
+  }
   feed.trades.set(sid, trades)
   return trades
 }

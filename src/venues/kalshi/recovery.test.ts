@@ -41,7 +41,7 @@ function openFeed(tickers: readonly string[], options: { useYesPrice?: boolean }
   }
   const feed = createContractFeed('BTC', actions, options)
   feed.follow(tickers, nowMs)
-  const protocol = feed.openReader()
+  let protocol = feed.openReader()
   feed.greeting(nowMs).forEach(take)
 
   function receive(frame: object): void {
@@ -60,6 +60,14 @@ function openFeed(tickers: readonly string[], options: { useYesPrice?: boolean }
     numbered(1, { type: 'orderbook_snapshot', msg: { market_ticker: ticker, ...levels } })
   return {
     feed,
+    /** A new socket, whose numbers begin at 1. */
+    reconnect(): void {
+      emitted.push(...feed.disconnect(nowMs))
+      seqs.clear()
+      sent.length = 0
+      protocol = feed.openReader()
+      feed.greeting(nowMs).forEach(take)
+    },
     sent,
     cuts,
     lostTrades,
@@ -318,8 +326,8 @@ test('a number that trades skip is a trade that is missing since the one before;
   assert.deepEqual([lostTrades.length, lost(), cuts], [1, [], []])
 })
 
-test('numbers of trades that skip again and again are not believed', () => {
-  const { answer, numbered, pass, lostTrades, emitted, cuts, now } = openFeed([A])
+test('numbers of trades that skip again and again cost the socket; those of the next one are not believed then', () => {
+  const { answer, numbered, pass, reconnect, lostTrades, emitted, cuts, now } = openFeed([A])
   let id = 0
   const trade = (skipped = 0) => {
     pass(60)
@@ -332,10 +340,41 @@ test('numbers of trades that skip again and again are not believed', () => {
   }
   answer()
   trade()
+  for (let count = 0; count < 3; count++) trade(1)
+  const cut = 'three sequence gaps of trades within ten minutes'
+  assert.deepEqual([lostTrades.length, cuts], [3, [cut]])
+  for (let count = 0; count < 2; count++) trade(1)
+  assert.deepEqual([lostTrades.length, cuts], [5, [cut]], 'what the old socket still sends is believed')
+  reconnect()
+  answer()
+  trade()
   for (let count = 0; count < 6; count++) trade(1)
   trade(200_000)
-  assert.deepEqual([lostTrades.length, cuts], [3, []])
-  assert.equal(emitted.filter(({ kind }) => kind === 'trade').length, 8)
+  assert.deepEqual([lostTrades.length, cuts], [8, [cut]])
+  assert.equal(emitted.filter(({ kind }) => kind === 'trade').length, 14)
+})
+
+test('a socket that loses trades long after another one did is replaced, too, and losses after it are found', () => {
+  const { answer, numbered, pass, reconnect, lostTrades, cuts, now } = openFeed([A])
+  const trade = (skipped = 0) => {
+    pass(60)
+    const msg = {
+      ...{ trade_id: `t${now()}`, market_ticker: A, yes_price_dollars: '0.4000' },
+      ...{ no_price_dollars: '0.6000', count_fp: '3.00', taker_side: 'yes', ts_ms: now() },
+    }
+    numbered(3, { type: 'trade', msg }, skipped)
+  }
+  answer()
+  for (const found of [3, 6]) {
+    trade()
+    for (let count = 0; count < 3; count++) trade(1)
+    assert.deepEqual([lostTrades.length, cuts.length], [found, found / 3])
+    reconnect()
+    answer()
+    for (let minute = 0; minute < 20; minute++) trade()
+  }
+  trade(1)
+  assert.equal(lostTrades.length, 7)
 })
 
 test('a top that lastingly contradicts the figures loses the book; a race does not', () => {
