@@ -24,6 +24,19 @@ const NEWEST_KEY = statement(
   'key_newest',
   `SELECT ${KEY} FROM keys k WHERE k.first_key_id = $1 AND k.replaced_by IS NULL`,
 )
+/**
+ * During an upgrade, a process of a release before chains were stored may rotate a key: the new one has no first key,
+ * and is found only step by step. UNION, not UNION ALL: it ends also where a damaged chain leads back to itself.
+ */
+const LAST_REPLACEMENT = statement(
+  'key_last_replacement',
+  `WITH RECURSIVE chain (id) AS (
+     SELECT $1::text
+     UNION
+     SELECT k.replaced_by FROM chain JOIN keys k ON k.id = chain.id WHERE k.replaced_by IS NOT NULL
+   )
+   SELECT ${KEY} FROM chain JOIN keys k ON k.id = chain.id WHERE k.replaced_by IS NULL`,
+)
 const ALL_KEYS = statement('key_all', `SELECT ${KEY} FROM keys k ORDER BY k.created_at, k.id`)
 const KEYS_OF_ACCOUNT = statement(
   'key_of_account',
@@ -163,7 +176,9 @@ export function accountRecords(db: Database, channel: string): AccountRecords {
       const key = await getKey(id)
       if (key === undefined || key.replacedBy === null) return key
       const [row] = await db.rows<KeyRow>(NEWEST_KEY, [key.capBudgetId])
-      return row === undefined ? key : toKey(row)
+      if (row !== undefined) return toKey(row)
+      const [last] = await db.rows<KeyRow>(LAST_REPLACEMENT, [key.id])
+      return last === undefined ? key : toKey(last)
     },
     async listKeys(accountId) {
       const rows =

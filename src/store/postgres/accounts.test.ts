@@ -223,6 +223,30 @@ test('calls with keys of one account that wait for each other leave connections 
   }
 })
 
+test('the newest key is found also where a process of an older release has rotated one', {
+  skip,
+}, async () => {
+  const place = postgresPlace()
+  const schema = /schema=(\w+)/.exec(place.address)?.[1]
+  const store = storesIn(place.address).accounts()
+  try {
+    await store.createAccount(ACCOUNT)
+    await store.createKey(keyOf('key_1'))
+    await store.rotateKey('key_1', { key: keyOf('key_2'), oldExpiresAtMs: 9 })
+    await store.rotateKey('key_2', { key: keyOf('key_3'), oldExpiresAtMs: 9 })
+    // As one does that does not know the column.
+    await onServer(place, (client) =>
+      client.query(`UPDATE ${schema}.keys SET first_key_id = NULL WHERE id = 'key_3'`),
+    )
+    assert.equal((await store.newestKeyOf('key_1'))?.id, 'key_3')
+    await store.rotateKey('key_3', { key: keyOf('key_4'), oldExpiresAtMs: 9 })
+    assert.equal((await store.newestKeyOf('key_1'))?.id, 'key_4')
+  } finally {
+    await store.close()
+    await place.remove()
+  }
+})
+
 test('keys that were rotated before chains were stored share the budget of the first one', {
   skip,
 }, async () => {
