@@ -212,6 +212,23 @@ test('trades without numbers: around a gap, only seconds are closed of which a c
   await end()
 })
 
+test('trades without numbers: no second of a known gap is closed, however many trades the minute has', async () => {
+  for (const [count, expected] of [
+    [2, [9]],
+    [7, []],
+  ] as const) {
+    const { trade, closed, seconds, end } = await start('hyperliquid', () => true)
+    seconds.gap(START_MS + 500, START_MS + 5_000)
+    for (const ms of [100, 1_100, 9_000]) trade(ms)
+    // Proves the first two, in whose seconds the gap is.
+    seconds.minute(minuteCandle(2), START_MS + 2_000)
+    seconds.minutes([minuteCandle(count)], [], MINUTE)
+    await seconds.close(START_MS + 81_000)
+    assert.deepEqual(await closed(), expected, `${count} counted`)
+    await end()
+  }
+})
+
 test('a second in a gap, or whose rate is not known yet, is not closed', async () => {
   let isKnown = false
   const { trade, closed, seconds, end } = await start('binance-futures', () => isKnown)

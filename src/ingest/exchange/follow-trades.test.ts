@@ -18,7 +18,8 @@ function trade(id: number): AggregateTradeObservation {
   }
 }
 
-function setUp(isKnown: (id: number) => boolean) {
+/** `answeredToMs`: the venue answers for no time after it. */
+function setUp(isKnown: (id: number) => boolean, answeredToMs = Number.POSITIVE_INFINITY) {
   const clock = manualClock(START_MS)
   const out: number[] = []
   const gaps: [number, number][] = []
@@ -35,7 +36,8 @@ function setUp(isKnown: (id: number) => boolean) {
             timeOf(id) < range.toMs &&
             (afterId === undefined ? timeOf(id) >= range.fromMs : id > afterId),
         )
-        yield { observations: found.map(trade), covered: range, missing: [] }
+        const covered = { ...range, toMs: Math.min(range.toMs, answeredToMs) }
+        yield { observations: found.map(trade), covered, missing: [] }
       },
     },
     symbol: 'BTC',
@@ -150,4 +152,13 @@ test('while a request is open, the stream goes on', async () => {
   await pass(2_500)
   for (const id of [1, 2, 3]) follower.push(trade(id))
   assert.deepEqual(out, numbers(0, 3))
+})
+
+test('an answer proves no more than the time that it is for', async () => {
+  const { follower, pass } = setUp((id) => id < 1, timeOf(60))
+  follower.push(trade(0))
+  await pass(3_000)
+  follower.prove(timeOf(100))
+  await pass(3_000)
+  assert.equal(follower.provenMs, timeOf(60))
 })

@@ -60,3 +60,23 @@ test('a trade proves the time before it, an answer the time it is for', () => {
   sequence.prove(timeOf(40))
   assert.equal(sequence.provenMs, timeOf(50))
 })
+
+test('where nothing is out yet, a skipped gap begins with the minute of the first trade that waits', () => {
+  const sequence = new TradeSequence(() => {})
+  sequence.push(trade(7), 0)
+  assert.deepEqual(sequence.skipGap(), { fromMs: START_MS, toMs: timeOf(7) })
+  assert.equal(sequence.startMs, timeOf(7))
+})
+
+test('a new numbering begins with its first trade, and what waited under the old one is dropped', () => {
+  const { sequence, out } = startSequence()
+  sequence.push(trade(9), 0)
+  const next = { ...trade(0), id: -5 }
+  assert.deepEqual(sequence.restartAt({ ...next, venueTimeMs: timeOf(4) }), {
+    fromMs: timeOf(1),
+    toMs: timeOf(4),
+  })
+  assert.deepEqual(sequence.restartAt(next), { fromMs: timeOf(0), toMs: timeOf(0) }, 'no range that ends first')
+  sequence.push(next, 0)
+  assert.deepEqual([out, sequence.waiting], [[0, 1, -5], 0])
+})
