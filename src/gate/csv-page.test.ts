@@ -68,3 +68,27 @@ test('a page that takes long is made in several turns, with the same bytes', asy
     stop()
   }
 })
+
+test('of many pages at the same time each is made in the end, long and short', {
+  timeout: 20_000,
+}, async () => {
+  const rows = Array.from({ length: 50 }, (_, row) => `{"n":${row}}`)
+  const wanted = await csvOf(rows, ['n'])
+  await nextTurn()
+  let nowMs = performance.now()
+  const stop = useTurnTime(() => nowMs++)
+  try {
+    for (const [long, short] of [
+      [12, 0],
+      [4, 12],
+    ] as const) {
+      const pages = await Promise.all([
+        ...Array.from({ length: long }, () => csvOf(rows, ['n'])),
+        ...Array.from({ length: short }, () => csvOf([], ['n'])),
+      ])
+      assert.deepEqual(pages, [...Array(long).fill(wanted), ...Array(short).fill('n\r\n')])
+    }
+  } finally {
+    stop()
+  }
+})

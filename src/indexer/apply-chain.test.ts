@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { storesIn } from '../../test/fakes/stores.ts'
+import { applyChain } from './apply-chain.ts'
+import { EarlierAcceptance } from './earlier-acceptance.ts'
 import { createIndexer } from './indexer.ts'
+import type { PendingTransactions } from './pending-transactions.ts'
 
 const hash = (digit: string) => digit.repeat(64)
 
@@ -140,4 +143,33 @@ test('an answer to another question is refused, and nothing of it is written', a
   )
   await indexer.applyChain(hash('6'), deep, true)
   assert.equal((await chain.checkpoint())?.hash, hash('8'))
+})
+
+test('what blocks that left the chain accepted before the index began is no longer known as accepted', async (t) => {
+  const { chain, events, close } = storesIn(':memory:').chain('test')
+  t.after(close)
+  const indexer = await createIndexer({
+    ...{ chain, events, network: 'testnet-10', now: () => 9_000, dropAfterMs: 60_000 },
+  })
+  await indexer.startAt({ hash: hash('0'), blueScore: 1, daaScore: 1, timeMs: 1_000 }, [])
+  const earlier = new EarlierAcceptance()
+  const accepted = [{ acceptingBlockHash: hash('0'), acceptedTransactionIds: [hash('a')] }]
+  earlier.take(Buffer.from(JSON.stringify({ acceptedTransactionIds: accepted })), {
+    ...{ upTo: hash('0'), untilBlueScore: 400 },
+  })
+  assert.equal(earlier.has(hash('a')), true)
+  const header = { hash: hash('1'), blueScore: 2, daaScore: 2, timestamp: 2_000 }
+  const answer = {
+    removedChainBlockHashes: [hash('0')],
+    addedChainBlockHashes: [hash('1')],
+    chainBlockAcceptedTransactions: [{ chainBlockHeader: header, acceptedTransactions: [] }],
+  }
+  const steps = applyChain({
+    ...{ store: chain, network: 'testnet-10', now: () => 9_000, earlier, startHash: hash('0') },
+    ...{ bytes: Buffer.from(JSON.stringify(answer)), force: true, isPart: false, onUnreadable: () => {} },
+    pending: { rivalsOf: () => [] } as unknown as PendingTransactions,
+  })
+  for await (const step of steps) assert.ok('checkpoint' in step)
+  assert.equal((await chain.checkpoint())?.hash, hash('1'))
+  assert.equal(earlier.has(hash('a')), false)
 })

@@ -2,7 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { testAddress } from '../../test/fakes/event-writer.ts'
 import { startRig } from '../../test/fakes/webhook-rig.ts'
+import type { Ledger } from '../accounts/ledger.ts'
+import type { PlanBook } from '../accounts/plans.ts'
+import { BUILT_IN_PLANS } from '../core/plan.ts'
 import { systemClock } from '../kit/clock.ts'
+import type { AccountRecord } from '../store/accounts.ts'
 import { createCredits } from './credits.ts'
 
 test('what was delivered is owed, also where others have spent the credits meanwhile', async () => {
@@ -70,4 +74,27 @@ test('webhooks of a larger plan wait: the oldest go on, as many as the plan allo
   } finally {
     await rig.close()
   }
+})
+
+test('what was read of an account while it changed is read again', async () => {
+  const gate = Promise.withResolvers<void>()
+  const reasons = [null, 'by the operator']
+  const [, plan] = BUILT_IN_PLANS
+  const credits = createCredits({
+    ledger: { open: () => ({ remaining: 5 }), isFresh: () => true } as unknown as Ledger,
+    accounts: {
+      async getAccount() {
+        const pausedReason = reasons.shift()
+        await gate.promise
+        return { plan: 'developer', billingDay: 1, pausedReason } as unknown as AccountRecord
+      },
+      newestKeyOf: async () => undefined,
+    },
+    plans: { get: () => plan } as unknown as PlanBook,
+    ...{ environment: 'test', clock: systemClock },
+  })
+  const pause = credits.pauseOf({ accountId: 'a', keyId: 'k' })
+  credits.forget(['a'])
+  gate.resolve()
+  assert.equal(await pause, 'account_paused')
 })

@@ -5,6 +5,7 @@ import { accept, startReceiver, status } from '../../test/fakes/receiver.ts'
 import { startRig } from '../../test/fakes/webhook-rig.ts'
 import { until } from '../../test/until.ts'
 import { ApiError } from '../core/errors.ts'
+import type { SubscriptionRecord } from '../store/jobs.ts'
 import { replayEvents } from './replay.ts'
 
 async function setUp(t: TestContext, answer = accept) {
@@ -157,4 +158,32 @@ test('a replay of what a long log hardly has ends after a bounded number of read
     ...{ events: 0, alreadyPending: 0, afterSeq: 0, gap: false },
     ...{ upToSeq: 50_000, nextAfterSeq: 50_000 },
   })
+})
+
+test('a replay ends where the log is planned, whatever is asked for: the rest is delivered anyway', async () => {
+  for (const end of [{}, { upToSeq: 8 }, { untilMs: 9 }]) {
+    const ends: (number | undefined)[] = []
+    const replay = await replayEvents(
+      {
+        store: {
+          enqueue: async () => assert.fail('there is nothing to plan'),
+          backlog: async () => ({ ofSubscription: 0, ofAccount: 0 }),
+        },
+        events: {
+          after: async ({ untilSeq }) => {
+            ends.push(untilSeq)
+            return { events: [], upToSeq: untilSeq ?? 8, more: false }
+          },
+          bounds: async () => ({ oldestSeq: 1, newestSeq: 8, bytes: 0 }),
+          seqBefore: async () => 8,
+        },
+        credits: { available: async () => 1_000 },
+        plannedSeq: async () => 5,
+        onPlanned: () => assert.fail('nothing was planned'),
+      },
+      { id: 'wh_a', accountId: 'a', kinds: ['block_added'], addresses: [] } as unknown as SubscriptionRecord,
+      { afterSeq: 0, ...end },
+    )
+    assert.deepEqual([ends, replay.upToSeq], [[5], 5])
+  }
 })

@@ -76,7 +76,11 @@ test('a new numbering begins with its first trade, and what waited under the old
     fromMs: timeOf(1),
     toMs: timeOf(4),
   })
-  assert.deepEqual(sequence.restartAt(next), { fromMs: timeOf(0), toMs: timeOf(0) }, 'no range that ends first')
+  assert.deepEqual(
+    sequence.restartAt(next),
+    { fromMs: timeOf(0), toMs: timeOf(0) },
+    'no range that ends first',
+  )
   sequence.push(next, 0)
   assert.deepEqual([out, sequence.waiting], [[0, 1, -5], 0])
 })
