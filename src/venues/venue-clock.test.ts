@@ -159,3 +159,22 @@ test('a suspended machine is a standstill too, and its time goes on where the ve
   assert.equal(standstills.length, 1)
   end()
 })
+
+test('answers that contradict each other outweigh nothing, however many they are', async () => {
+  const { ask, settle, errorMs, machine } = world()
+  await settle()
+  for (let count = 1; count <= 6; count++) {
+    machine.venueErrorMs = count * TEN_MINUTES_MS
+    await ask()
+  }
+  assert.equal(errorMs(), 0)
+})
+
+test('two clocks that run apart a little do not contradict each other after a long silence', async () => {
+  const { time, ask, settle, errorMs, machine } = world()
+  await settle()
+  time.advance(86_400_000)
+  machine.venueErrorMs = 5_000
+  await ask()
+  assert.ok(Math.abs(errorMs() - 5_000) <= 1_000, `${errorMs()} ms`)
+})

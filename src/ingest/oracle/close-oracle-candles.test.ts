@@ -69,7 +69,7 @@ test('until it is known where candles begin, missed rounds concern the time sinc
 })
 
 test('from a candle without an answer on nothing is claimed until it is closed', () => {
-  const { closer, updates, lost } = openCloser()
+  const { closer, updates, lost, confirmed } = openCloser()
   closer.begin(at('04:35:00'))
   updates.add({ updatedMs: at('04:38:06'), roundId: 1n, price: '1' })
   closer.show(at('04:39:59'))
@@ -94,4 +94,13 @@ test('from a candle without an answer on nothing is claimed until it is closed',
   })
   assert.equal(closer.claimedToMs, Number.POSITIVE_INFINITY)
   assert.deepEqual(lost, [{ fromMs: at('04:40:00'), toMs: at('04:45:00') }])
+  closer.confirm({ fromMs: at('04:36:00'), toMs: at('04:46:00') })
+  assert.deepEqual(
+    confirmed,
+    [
+      { fromMs: at('04:36:00'), toMs: at('04:40:00') },
+      { fromMs: at('04:45:00'), toMs: at('04:46:00') },
+    ],
+    'an answer about its rounds does not make it observed',
+  )
 })
