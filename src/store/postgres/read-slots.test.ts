@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { StoreUnavailableError } from '../../core/store-unavailable.ts'
 import { readSlots } from './read-slots.ts'
 
-test('a third of the connections is for samples, others wait for it, too many are refused, and pages do not wait', async () => {
+test('a third of the connections is for samples, others wait for it, too many are refused, and pages do not wait for them', async () => {
   const inSlot = readSlots(10)
   const begun: number[] = []
   const ends: (() => void)[] = []
@@ -30,4 +30,19 @@ test('a third of the connections is for samples, others wait for it, too many ar
     Array.from(reads, (_, n) => n),
   )
   assert.equal((await outcomes).filter(({ status }) => status === 'rejected').length, 1)
+})
+
+test('pages of markets leave connections to others', async () => {
+  const inSlot = readSlots(10)
+  const ends: (() => void)[] = []
+  const pages = Array.from({ length: 7 }, () =>
+    inSlot({}, () => new Promise<void>((resolve) => ends.push(resolve))),
+  )
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.equal(ends.length, 5)
+  for (let ended = 0; ended < pages.length; ended++) {
+    ends[ended]?.()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  await Promise.all(pages)
 })

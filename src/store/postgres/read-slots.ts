@@ -1,7 +1,7 @@
 /**
- * Few at a time of the samples, which rest inside their transaction: all of them together go on one by one in the turns of
- * the thread, and would hold every connection meanwhile. A slot is taken before the connection. Other pages are
- * mostly short, and would wait long for little: they take none.
+ * Few at a time of the reads that rest inside their transaction: all of them together go on one by one in the turns of the
+ * thread, and would hold every connection meanwhile. A slot is taken before the connection. Samples take long; pages of
+ * markets are mostly short and have slots of their own, so that they do not wait for samples.
  */
 import { StoreUnavailableError } from '../../core/store-unavailable.ts'
 import type { SeriesQuery } from '../series.ts'
@@ -9,13 +9,21 @@ import { afterTurns } from './connections.ts'
 
 const MAX_WAITING = 64
 const MAX_WAIT_MS = 5_000
-/** Of the connections, for such reads. */
-const SHARE = 1 / 3
+/** Of the connections. What is left is for reads of one statement. */
+const SHARE_OF_SAMPLES = 1 / 3
+const SHARE_OF_PAGES = 1 / 2
 
+type InSlot = <R>(read: () => Promise<R>) => Promise<R>
 export type InReadSlot = <R>(query: Pick<SeriesQuery, 'stepMs'>, read: () => Promise<R>) => Promise<R>
 
 export function readSlots(poolSize: number): InReadSlot {
-  let free = Math.ceil(SHARE * poolSize)
+  const samples = slots(Math.ceil(SHARE_OF_SAMPLES * poolSize))
+  const pages = slots(Math.ceil(SHARE_OF_PAGES * poolSize))
+  return ({ stepMs }, read) => (stepMs === undefined ? pages : samples)(read)
+}
+
+function slots(count: number): InSlot {
+  let free = count
   const waiting = new Set<() => void>()
 
   const take = async (): Promise<void> => {
@@ -39,8 +47,7 @@ export function readSlots(poolSize: number): InReadSlot {
     })
   }
 
-  return async ({ stepMs }, read) => {
-    if (stepMs === undefined) return read()
+  return async (read) => {
     await take()
     try {
       return await read()

@@ -49,6 +49,7 @@ export function createContractFeed(
     ...freshSocket(),
     lastGapMs: Number.NEGATIVE_INFINITY,
     tradesCutMs: Number.NEGATIVE_INFINITY,
+    tradesDoubtedMs: Number.NEGATIVE_INFINITY,
     cutsInVain: 0,
     provenMs: 0,
   }

@@ -52,6 +52,8 @@ const MAX_TRADE_GAPS = 3
 const TRADE_GAPS_WITHIN_MS = 10 * 60_000
 /** How soon after such a drop another socket has to skip as often for its numbers to be doubted. */
 const NEXT_SOCKET_MS = 2 * TRADE_GAPS_WITHIN_MS
+/** Where they were doubted, those of other sids and later sockets need not cost a socket again to be so. */
+const DOUBTED_FOR_MS = 24 * 3_600_000
 
 export interface FeedState {
   readonly symbol: AssetSymbol
@@ -67,6 +69,8 @@ export interface FeedState {
   lastGapMs: number
   /** When a socket was last dropped because too many trades were missing. */
   tradesCutMs: number
+  /** When the numbers of trades were last found to count something else. */
+  tradesDoubtedMs: number
   /** Sockets given up since the last book: a venue that is slow to answer gets slower when it is asked again. */
   cutsInVain: number
   /**
@@ -144,8 +148,13 @@ function onGap(feed: FeedState, sid: number, nowMs: number, timeMs: number | und
 
 function onTradeGaps(feed: FeedState, trades: NumberedTrades, nowMs: number): void {
   if (trades.isCut) return
-  trades.isDoubted = nowMs - feed.tradesCutMs < NEXT_SOCKET_MS
-  if (trades.isDoubted) return
+  const isDoubtful =
+    nowMs - feed.tradesCutMs < NEXT_SOCKET_MS || nowMs - feed.tradesDoubtedMs < DOUBTED_FOR_MS
+  if (isDoubtful) {
+    trades.isDoubted = true
+    feed.tradesDoubtedMs = nowMs
+    return
+  }
   trades.isCut = true
   feed.tradesCutMs = nowMs
   feed.actions.cut('three sequence gaps of trades within ten minutes')

@@ -56,10 +56,16 @@ export function useCandles(environment: EnvironmentName, path: string | undefine
   const joined = useMemo(() => {
     if (newest === undefined) return undefined
     const { gaps } = newest.meta.coverage
+    // Of the time that the newest page has, its own gaps are the present ones.
+    const beginsAt = newest.data.at(-1)?.timestamp ?? ''
     const rest = known && olderRows(newest.data, known.rows, ({ timestamp }) => timestamp)
     return known === undefined || rest === undefined
       ? { rows: newest.data, gaps, past: undefined }
-      : { rows: newest.data.concat(rest), gaps: gaps.concat(known.gaps), past: known }
+      : {
+          rows: newest.data.concat(rest),
+          gaps: gaps.concat(known.gaps.filter(({ from }) => from < beginsAt)),
+          past: known,
+        }
   }, [newest, known])
   const past = joined?.past
 
@@ -73,7 +79,7 @@ export function useCandles(environment: EnvironmentName, path: string | undefine
         environment,
         path,
         rows: (joined?.rows ?? []).concat(value.data),
-        gaps: (past?.gaps ?? []).concat(value.meta.coverage.gaps),
+        gaps: (joined?.gaps ?? []).concat(value.meta.coverage.gaps),
         cursor: value.meta.next_cursor,
       })
     } finally {
