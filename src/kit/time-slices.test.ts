@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { countTurns } from '../../test/fakes/count-turns.ts'
 import { parseExactInSlices } from './exact-json.ts'
 import { nextTurn, Slice } from './time-slices.ts'
 
@@ -38,15 +39,9 @@ test('a slice is over after a few milliseconds and starts again in the next turn
 
 test('a long text is parsed in many turns, to the same value', async () => {
   const value = Array.from({ length: 100_000 }, (_, n) => ({ n, text: 'x' }))
-  let turns = 0
-  let isOver = false
-  const count = () => {
-    turns++
-    if (!isOver) setImmediate(count)
-  }
-  setImmediate(count)
-  const reading = await parseExactInSlices(JSON.stringify(value), { maxDepth: 8, maxChars: 1e8 })
-  isOver = true
+  const { turns, result: reading } = await countTurns(() =>
+    parseExactInSlices(JSON.stringify(value), { maxDepth: 8, maxChars: 1e8 }),
+  )
   assert.deepEqual(reading, { ok: true, value })
   assert.ok(turns > 3, `${turns} turns of the loop`)
 })

@@ -64,6 +64,14 @@ async function setUp(t: TestContext, pingMs: number) {
   return { hub, chain, tail, watching, client: { ...client, recheck: async () => undefined } }
 }
 
+/** A hub over a log that a test makes up; its newest event is that of the bounds. */
+function hubOver(events: Parameters<typeof createStreamHub>[0]['events'], newestSeq: number) {
+  return createStreamHub({
+    ...{ events, tail: { seq: newestSeq, listen: () => () => {} }, network: NETWORK, watch: () => () => {} },
+    ...{ random: Math.random, clock: systemClock, log: createLogger({ level: 'silent' }) },
+  })
+}
+
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 test('a client that answers pings stays; one that leaves two unanswered is ended', async (t) => {
@@ -121,8 +129,8 @@ test('while a client reads a long past, the thread gets its turns', async (t) =>
   }
   let counting = setImmediate(next)
   const turns: number[] = []
-  const hub = createStreamHub({
-    events: {
+  const hub = hubOver(
+    {
       // As an embedded log does: the answer is there at once.
       async after({ afterSeq }) {
         turns.push(turn)
@@ -130,13 +138,8 @@ test('while a client reads a long past, the thread gets its turns', async (t) =>
       },
       bounds: async () => ({ oldestSeq: 1, newestSeq: 50, bytes: 0 }),
     },
-    tail: { seq: 50, listen: () => () => {} },
-    network: NETWORK,
-    watch: () => () => {},
-    random: Math.random,
-    clock: systemClock,
-    log: createLogger({ level: 'silent' }),
-  })
+    50,
+  )
   t.after(() => {
     clearImmediate(counting)
     return hub.close()
@@ -151,8 +154,8 @@ test('while a client reads a long past, the thread gets its turns', async (t) =>
 test('many subscriptions of an account that read a long past wait for each other, and not others for all of them', async (t) => {
   const { client } = await setUp(t, 60_000)
   let [reading, most, pages] = [0, 0, 0]
-  const hub = createStreamHub({
-    events: {
+  const hub = hubOver(
+    {
       async after({ afterSeq }) {
         most = Math.max(most, ++reading)
         pages++
@@ -162,13 +165,8 @@ test('many subscriptions of an account that read a long past wait for each other
       },
       bounds: async () => ({ oldestSeq: 1, newestSeq: 1e9, bytes: 0 }),
     },
-    tail: { seq: 1e9, listen: () => () => {} },
-    network: NETWORK,
-    watch: () => () => {},
-    random: Math.random,
-    clock: systemClock,
-    log: createLogger({ level: 'silent' }),
-  })
+    1e9,
+  )
   t.after(() => hub.close())
   const clients = Array.from({ length: 10 }, recordingConnection)
   for (const { connection } of clients) {
@@ -199,8 +197,8 @@ test('pongs that nobody asked for count as messages', async (t) => {
 test('what the log drops after it was read is sent, and is in no gap', async (t) => {
   const { client } = await setUp(t, 60_000)
   const stored = (seq: number) => ({ seq, kind: 'block_added', id: `evt_${seq}`, text: `{"seq":${seq}}` })
-  const hub = createStreamHub({
-    events: {
+  const hub = hubOver(
+    {
       after: async () => ({
         events: [6, 7, 8].map((seq) => ({ ...stored(seq), createdAtMs: 0, addresses: [] })),
         upToSeq: 8,
@@ -208,13 +206,8 @@ test('what the log drops after it was read is sent, and is in no gap', async (t)
       }),
       bounds: async () => ({ oldestSeq: 8, newestSeq: 8, bytes: 0 }),
     },
-    tail: { seq: 8, listen: () => () => {} },
-    network: NETWORK,
-    watch: () => () => {},
-    random: Math.random,
-    clock: systemClock,
-    log: createLogger({ level: 'silent' }),
-  })
+    8,
+  )
   t.after(() => hub.close())
   const framesAfter = async (seq: number) => {
     const { connection, log } = recordingConnection()

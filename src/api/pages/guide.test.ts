@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { countTurns } from '../../../test/fakes/count-turns.ts'
 import { errorsPage } from './errors-page.ts'
 import { guidePages } from './guide.ts'
 
@@ -67,16 +68,8 @@ test('models find every page as Markdown', async () => {
 
 test('a page is made once, and all of them one by one in turns of the loop', async () => {
   const fresh = guidePages()
-  let turns = 0
-  let isOver = false
-  const count = () => {
-    turns++
-    if (!isOver) setImmediate(count)
-  }
-  setImmediate(count)
   const search = fresh.find(({ path }) => path === '/guide/search.json')
-  const made = await search?.read()
-  isOver = true
+  const { turns, result: made } = await countTurns(async () => search?.read())
   assert.ok(turns > 15, `${turns} turns of the loop`)
   assert.equal(await search?.read(), made)
   for (const { read } of fresh) assert.equal(await read(), await read())
